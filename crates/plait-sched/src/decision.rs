@@ -1,0 +1,147 @@
+//! What a scheduler answers, and what it is told.
+
+use crate::time::{Duration, Time};
+use crate::view::PathId;
+
+/// One decision of a scheduler. The engine carries it out and asks again, until the answer is [`Decision::Wait`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Move the next `segments` segments of the data queue, in order, to the end of the queue of `path`. They leave
+    /// when the path's congestion window and the receiver's window allow; the amount may exceed both ("assign ahead").
+    Assign {
+        /// The path that takes them; must be usable.
+        path: PathId,
+        /// How many; at least 1 and at most [`crate::Connection::unassigned`].
+        segments: u32,
+    },
+    /// Send a copy of a segment that is in flight on another path. Needs [`Capabilities::reinject`].
+    Reinject {
+        /// The path that sends the copy; must be usable.
+        path: PathId,
+        /// The number of the segment, from [`crate::Connection::oldest_unacked`].
+        segment: u64,
+    },
+    /// Take everything that waits unsent in the queue of `path` back into the data queue. Needs [`Capabilities::recall`].
+    Recall {
+        /// The path whose queue is emptied.
+        path: PathId,
+    },
+    /// Nothing more now. The scheduler is asked again after the next event, and no later than `until` if that is given.
+    Wait {
+        /// Ask again at this time even if nothing happens.
+        until: Option<Time>,
+    },
+}
+
+impl Decision {
+    /// Wait for the next event.
+    pub const WAIT: Self = Self::Wait { until: None };
+}
+
+/// What happened on a path, told to [`crate::Scheduler::on_event`] after the facts were updated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A segment was put on the wire.
+    Sent {
+        /// On this path.
+        path: PathId,
+        /// The number of the segment.
+        segment: u64,
+        /// True if it had been sent before.
+        retransmission: bool,
+    },
+    /// The receiver acknowledged segments that this path carried.
+    Acked {
+        /// The path that carried them.
+        path: PathId,
+        /// How many became acknowledged.
+        segments: u32,
+        /// The round-trip sample that came with it, if one was taken.
+        rtt: Option<Duration>,
+    },
+    /// Segments were found lost from later acknowledgements.
+    Lost {
+        /// The path that lost them.
+        path: PathId,
+        /// How many.
+        segments: u32,
+    },
+    /// The retransmission timer of a path ran out.
+    Timeout {
+        /// The path.
+        path: PathId,
+    },
+    /// The path stopped being usable.
+    PathDown {
+        /// The path.
+        path: PathId,
+    },
+    /// The path became usable (again).
+    PathUp {
+        /// The path.
+        path: PathId,
+    },
+}
+
+/// What a scheduler needs, or what an engine offers, beyond assigning within the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Capabilities {
+    /// Assignments may exceed the congestion window: path queues exist.
+    pub assign_ahead: bool,
+    /// Unsent segments can be taken back from a path's queue.
+    pub recall: bool,
+    /// Copies of segments in flight can be sent on other paths.
+    pub reinject: bool,
+}
+
+impl Capabilities {
+    /// Everything.
+    pub const ALL: Self = Self { assign_ahead: true, recall: true, reinject: true };
+    /// Assign within the window only.
+    pub const NONE: Self = Self { assign_ahead: false, recall: false, reinject: false };
+
+    /// The name of the first thing that `self` needs and `offered` lacks.
+    pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
+        if self.assign_ahead && !offered.assign_ahead {
+            Some("assign-ahead")
+        } else if self.recall && !offered.recall {
+            Some("recall")
+        } else if self.reinject && !offered.reinject {
+            Some("reinject")
+        } else {
+            None
+        }
+    }
+}
+
+/// Decides which path carries the next segments of a stream.
+///
+/// A scheduler is pure in its arguments and its own state: it has no clock, does no I/O and allocates nothing per
+/// decision. The same calls give the same answers.
+pub trait Scheduler {
+    /// Called while there is unassigned data, after each event, again and again until the answer is
+    /// [`Decision::Wait`]. The facts are up to date before every call: what the last decision assigned is counted.
+    fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
+
+    /// Told of every event; the facts already contain it.
+    fn on_event(&mut self, _event: &Event, _connection: &crate::Connection, _paths: &[crate::Path]) {}
+
+    /// What the scheduler needs from its engine; an engine that lacks it refuses the scheduler by name.
+    fn needs(&self) -> Capabilities {
+        Capabilities::NONE
+    }
+}
+
+impl<S: Scheduler + ?Sized> Scheduler for &mut S {
+    fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision {
+        (**self).decide(now, connection, paths)
+    }
+
+    fn on_event(&mut self, event: &Event, connection: &crate::Connection, paths: &[crate::Path]) {
+        (**self).on_event(event, connection, paths);
+    }
+
+    fn needs(&self) -> Capabilities {
+        (**self).needs()
+    }
+}

@@ -1,0 +1,169 @@
+//! What a scheduler may see: plain facts about the connection and its paths.
+//!
+//! Amounts of data are counted in *segments* (packets of the stream), as the papers and the Linux kernel count
+//! them; an engine that keeps bytes converts by its own protocol's rule (see [`Path::cwnd`]).
+
+use crate::time::Duration;
+
+/// The largest number of paths of one connection; schedulers keep their per-path state in arrays of this length.
+pub const MAX_PATHS: usize = 32;
+
+/// The number of a path: its index in the slice that a scheduler is given.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct PathId(pub u8);
+
+impl PathId {
+    /// The index into the slice of paths.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Whether, and for what, a path may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathState {
+    /// Carries new data.
+    #[default]
+    Active,
+    /// Works, but is to be used only while no active path is usable (MPTCP's backup priority).
+    Backup,
+    /// Had a timeout and is being probed; no new data while another path works (RFC 7829).
+    PotentiallyFailed,
+    /// Not established, or given up after too many timeouts; takes nothing.
+    Failed,
+}
+
+/// The facts of one path at the moment of a decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// The path's index.
+    pub id: PathId,
+    /// Whether the path may be used.
+    pub state: PathState,
+    /// True while the path recovers from a loss and should take no new data (engines without that rule: false).
+    pub in_recovery: bool,
+    /// Smoothed round-trip time; zero until the first sample.
+    pub srtt: Duration,
+    /// Round-trip time variation (RFC 6298 RTTVAR); zero until the first sample.
+    pub rttvar: Duration,
+    /// The newest round-trip sample; zero until there is one.
+    pub latest_rtt: Duration,
+    /// The smallest round-trip sample; zero until there is one.
+    pub min_rtt: Duration,
+    /// Estimated one-way delay towards the receiver in nanoseconds, if the transport measures it. It may contain one
+    /// clock offset common to all paths (and so be negative): only order and differences mean something.
+    pub forward_delay: Option<i64>,
+    /// Retransmission timeout, back-off included.
+    pub rto: Duration,
+    /// Largest segment, in payload bytes.
+    pub mss: u32,
+    /// Congestion window: how many segments the protocol lets be in flight. SCTP may overshoot by one segment, so
+    /// its engine rounds up; TCP's rounds down.
+    pub cwnd: u32,
+    /// Slow-start threshold, in segments; `u32::MAX` while unset.
+    pub ssthresh: u32,
+    /// Segments sent and neither acknowledged nor considered lost.
+    pub in_flight: u32,
+    /// Segments assigned to this path and not sent yet.
+    pub queued: u32,
+    /// Lost share of the segments sent on the path, in parts per million.
+    pub loss_ppm: u32,
+    /// Recent delivery rate in bits per second of payload; zero until measured.
+    pub delivery_rate: u64,
+    /// What using the path costs, in units of the user's choice; zero where nobody said.
+    pub cost: u32,
+}
+
+impl Path {
+    /// A path as it is before anything was sent: active, one segment of window, no measurements.
+    pub const fn new(id: PathId, mss: u32) -> Self {
+        Self {
+            id,
+            state: PathState::Active,
+            in_recovery: false,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            latest_rtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            forward_delay: None,
+            rto: Duration::from_secs(1),
+            mss,
+            cwnd: 1,
+            ssthresh: u32::MAX,
+            in_flight: 0,
+            queued: 0,
+            loss_ppm: 0,
+            delivery_rate: 0,
+            cost: 0,
+        }
+    }
+
+    /// True if data may be given to the path at all (active or backup).
+    pub const fn is_usable(&self) -> bool {
+        matches!(self.state, PathState::Active | PathState::Backup)
+    }
+
+    /// Segments that could be sent at once: the window less what is in flight and what already waits.
+    pub const fn room(&self) -> u32 {
+        self.cwnd.saturating_sub(self.in_flight).saturating_sub(self.queued)
+    }
+
+    /// True if the path is usable, not held back by loss recovery, and has congestion-window room.
+    pub const fn is_open(&self) -> bool {
+        self.is_usable() && !self.in_recovery && self.room() > 0
+    }
+
+    /// True once a round-trip time has been measured.
+    pub const fn has_rtt(&self) -> bool {
+        !self.srtt.is_zero()
+    }
+
+    /// True while the window grows exponentially.
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// The oldest segment that the receiver has not acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outstanding {
+    /// The segment's number in the stream.
+    pub segment: u64,
+    /// The path that carries it.
+    pub path: PathId,
+}
+
+/// The facts of the connection at the moment of a decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Connection {
+    /// Segments in the data queue: written by the application, assigned to no path. Saturates for endless streams.
+    pub unassigned: u64,
+    /// The number of the next segment that an assignment would hand out.
+    pub next_segment: u64,
+    /// Segments that the receiver's window still admits.
+    pub window_left: u64,
+    /// Segments that the application could still write before the send buffer is full.
+    pub send_buffer_left: u64,
+    /// The oldest unacknowledged segment in flight, if any.
+    pub oldest_unacked: Option<Outstanding>,
+    /// True if the application has written its last byte.
+    pub finished: bool,
+}
+
+impl Connection {
+    /// What may be assigned if only data that can leave at once is to be assigned: the smaller of the data queue
+    /// and the receiver's window.
+    pub const fn sendable(&self) -> u64 {
+        if self.unassigned < self.window_left { self.unassigned } else { self.window_left }
+    }
+}
+
+/// The paths that new data may use now: the usable active ones, or the backup ones if no active one is usable.
+pub fn usable(paths: &[Path]) -> impl Iterator<Item = &Path> + Clone {
+    let any_active = paths.iter().any(|p| p.state == PathState::Active);
+    paths.iter().filter(move |p| match p.state {
+        PathState::Active => true,
+        PathState::Backup => !any_active,
+        PathState::PotentiallyFailed | PathState::Failed => false,
+    })
+}
