@@ -71,7 +71,8 @@ pub enum Event {
         /// The path.
         path: PathId,
     },
-    /// The path stopped being usable.
+    /// The path stopped being usable. The engine has taken back what waited in its queue, so that no data is stranded
+    /// there, whether or not the scheduler recalls.
     PathDown {
         /// The path.
         path: PathId,
@@ -120,7 +121,9 @@ impl Capabilities {
 /// decision. The same calls give the same answers.
 pub trait Scheduler {
     /// Called while there is unassigned data, after each event, again and again until the answer is
-    /// [`Decision::Wait`]. The facts are up to date before every call: what the last decision assigned is counted.
+    /// [`Decision::Wait`]. The facts are up to date before every call: what the last decision assigned is counted,
+    /// and sent if the windows admit it. An engine that stops asking because the data queue is empty need not wait for
+    /// the answer to be `Wait`.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
 
     /// Told of every event; the facts already contain it.

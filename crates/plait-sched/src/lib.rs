@@ -7,16 +7,57 @@
 //! # Two queues
 //! The *data queue* holds what the application wrote, in order. A decision *assigns* its next segments to a *path
 //! queue*, which may hold more than the congestion window lets out. A path sends from the head of its own queue.
+//!
+//! # A scheduler of your own
+//! ```
+//! use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time, usable};
+//!
+//! /// The cheapest open path takes one segment at a time.
+//! struct Cheapest;
+//!
+//! impl Scheduler for Cheapest {
+//!     fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+//!         match usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.cost) {
+//!             Some(path) if connection.sendable() > 0 => Decision::Assign { path: path.id, segments: 1 },
+//!             _ => Decision::WAIT,
+//!         }
+//!     }
+//! }
+//!
+//! let paths = [(0, 5), (1, 2)].map(|(id, cost)| Path { cost, ..Path::new(PathId(id), 1460) });
+//! let connection = Connection { unassigned: 9, window_left: 9, ..Connection::default() };
+//! let decision = Cheapest.decide(Time::ZERO, &connection, &paths);
+//! assert_eq!(decision, Decision::Assign { path: PathId(1), segments: 1 });
+//! ```
+//! The `conformance` module (see below) checks that it keeps the rules which every engine relies on.
+//!
+//! # What is where
+//! [`decision`] and [`view`] are the interface; [`algorithms`] the built-in schedulers, which [`registry`] builds by
+//! name from [`params`]; [`units`] reads amounts such as `20ms`; [`time`] counts nanoseconds.
+//!
+//! # Features
+//! `conformance` (needs std) adds the module of that name: a model engine that drives a scheduler through random
+//! situations and says which rule it broke.
 #![no_std]
 #![warn(clippy::std_instead_of_core)]
 
 #[cfg(feature = "conformance")]
 extern crate std;
 
+pub mod algorithms;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod decision;
+pub mod params;
+pub mod registry;
+pub mod text;
 pub mod time;
+pub mod units;
 pub mod view;
 
 pub use decision::{Capabilities, Decision, Event, Scheduler};
+pub use params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+pub use registry::{Builtin, RegistryError, SCHEDULERS};
 pub use time::{Duration, Time};
+pub use units::UnitError;
 pub use view::{Connection, MAX_PATHS, Outstanding, Path, PathId, PathState, usable};

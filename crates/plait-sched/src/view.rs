@@ -134,13 +134,14 @@ pub struct Outstanding {
 }
 
 /// The facts of the connection at the moment of a decision.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Connection {
     /// Segments in the data queue: written by the application, assigned to no path. Saturates for endless streams.
     pub unassigned: u64,
     /// The number of the next segment that an assignment would hand out.
     pub next_segment: u64,
-    /// Segments that the receiver's window still admits.
+    /// Segments that the receiver's window still admits. What waits in path queues is not counted until it is sent;
+    /// an engine sends what it can before it asks for the next decision.
     pub window_left: u64,
     /// Segments that the application could still write before the send buffer is full.
     pub send_buffer_left: u64,

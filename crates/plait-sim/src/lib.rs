@@ -1,1 +1,35 @@
-//! Placeholder until the first slice stands.
+//! A packet-level network in exact virtual time: links with queues, losses and outages, scenario files, and runs of a
+//! transport over them.
+//!
+//! - [`scenario`]: what is simulated, from a TOML file or from Rust;
+//! - [`simulation`]: one run;
+//! - [`link`]: one direction of a wire, everything computed when a packet enters it;
+//! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component;
+//! - [`recorder`], [`result`]: metrics, and tables when asked for.
+//!
+//! ```
+//! use plait_sched::registry::Builtin;
+//! use plait_sim::{recorder::RecordOptions, scenario::Scenario, simulation};
+//!
+//! let text = r#"
+//!     duration = "2s"
+//!     [[path]]
+//!     rate = "1Mbit"
+//!     rtt = "20ms"
+//! "#;
+//! let scenario = Scenario::from_toml(text, "example.toml", std::path::Path::new("."))?;
+//! let scheduler = Builtin::new("lowest-rtt", &[])?;
+//! let control = &mut |_share| simulation::Control::Continue;
+//! let result = simulation::run(&scenario, scheduler, &RecordOptions::default(), control)?;
+//! assert!(result.metrics.goodput_bps > 950_000.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod agenda;
+pub mod error;
+pub mod link;
+pub mod random;
+pub mod recorder;
+pub mod result;
+pub mod scenario;
+pub mod simulation;

@@ -1,1 +1,27 @@
-//! Placeholder until the first slice stands.
+//! Multipath transports as state machines: no sockets, no threads, no clock ("sans-IO").
+//!
+//! An engine hands in packets and the time, and takes out packets and the moment of the next timer. The code that is
+//! simulated is code that could run on real sockets.
+//!
+//! - the connection core (private module `core`): data queue and path queues, flight per path, scheduler, windows,
+//!   path states; shared by all protocols;
+//! - [`cmt_sctp`]: what is particular to CMT-SCTP;
+//! - [`congestion`], [`rtt`]: per path, behind small interfaces;
+//! - [`reassembly`]: the receiver's side that protocols share;
+//! - [`observer`]: callbacks for whoever records.
+
+pub mod cmt_sctp;
+pub mod congestion;
+mod core;
+pub mod error;
+pub mod observer;
+pub mod packet;
+pub mod reassembly;
+pub mod rtt;
+pub mod run_set;
+
+pub use crate::core::{
+    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathConfig, Transmit,
+};
+pub use error::{Error, SchedulerFault};
+pub use observer::{Observer, SendReason, Sent};

@@ -1,0 +1,265 @@
+//! DAPS, the literal algorithm: some segments on the fast path, then the next ones on the slow one, so that they
+//! arrive in order.
+//!
+//! # Source
+//! Kuhn et al., *DAPS: Intelligent Delay-Aware Packet Scheduling for Multipath Transport* (IEEE ICC 2014),
+//! Algorithm 3 makes a schedule, Algorithm 2 transmits it:
+//! * if no more than cwnd_f − unack_f segments are there to send, the fast path takes them all;
+//! * η = ⌊r_s / r_f⌋; max_f = min(η, cwnd_f − unack_f);
+//! * the next max_f segments go on the fast path f, the cwnd_s − unack_s after them on the slow path s;
+//! * in this order, as far as the receiver's window admits. What it did not admit is scheduled again, "giving
+//!   priority to the packets with the lowest TSN by sending them on the fast path".
+//!
+//! Which data is a retransmission, and where it goes, is the engine's business.
+//!
+//! # Readings
+//! The paper leaves two questions open; both answers are here.
+//! * `fast_limit`: "literal" is the formula as printed, which limits what *one schedule* puts on f; made anew at every
+//!   acknowledgement it fills cwnd_f all the same. "outstanding" is max_f = min(η, cwnd_f) − unack_f: η limits what
+//!   is *in flight* on f, the number of segments that "path p_f transmits during the longest forward delay".
+//! * `schedule`: "anew" makes one schedule per opportunity (the decisions at one moment, until the answer is to
+//!   wait) and drops what the window did not admit. "to-end" keeps that until the window admits it, and then makes
+//!   the next schedule at once.
+//!
+//! # Departures
+//! * The inner `while` of Algorithm 2 would send one element until the window is full; it is read as `if`. So an
+//!   element for whose path there is no congestion window (any more) is passed over, not waited for.
+//! * More than two paths: the slow ones by ascending RTT, each after the share of the fast path that its own η
+//!   gives: f up to η₁, s₁, f up to η₂, s₂, … For two paths this is the paper's schedule.
+//! * One usable path is filled. While the RTT of a usable path is unknown, round-robin.
+//!
+//! # Progress
+//! If nothing is in flight and some path is open, a schedule is never empty: an open f with nothing in flight has
+//! max_f ≥ 1 as η ≥ 1 and cwnd_f ≥ 1, and any other open path puts its own room into the schedule.
+
+use super::guard::{ASYMMETRY, ENABLED, Guard};
+use super::opportunity::Opportunity;
+use super::round_robin::RoundRobin;
+use super::{clip, room_now};
+use crate::decision::{Decision, Event, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
+
+/// What η limits on the fast path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FastLimit {
+    /// The segments in flight: min(η, cwnd_f) − unack_f.
+    Outstanding,
+    /// The segments of one schedule: min(η, cwnd_f − unack_f).
+    Literal,
+}
+
+/// How long a schedule lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lifetime {
+    /// One opportunity.
+    Anew,
+    /// Until all of it has been sent, or passed over for lack of a congestion window.
+    ToEnd,
+}
+
+/// The state of DAPS.
+#[derive(Clone, Debug)]
+pub struct Daps {
+    fast_limit: FastLimit,
+    lifetime: Lifetime,
+    guard: Option<Guard>,
+    rotation: RoundRobin,
+    opportunity: Opportunity,
+    /// Round-robin for the rest of this opportunity.
+    blind: bool,
+    /// A schedule may still be made in this opportunity.
+    may_plan: bool,
+    schedule: Schedule,
+}
+
+impl Daps {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "daps",
+        title: "DAPS",
+        summary: "The next ⌊r_s/r_f⌋ segments on the fast path, those after them on the slow one.",
+        source: "Kuhn et al., DAPS, IEEE ICC 2014: Algorithms 2 and 3",
+        needs: crate::Capabilities::NONE,
+        parameters: &[
+            ParameterInfo {
+                name: "fast_limit",
+                doc: "What r_s/r_f limits on the fast path: the segments outstanding, or those of one schedule.",
+                default: Value::Text("outstanding"),
+                domain: Domain::Choice(&["outstanding", "literal"]),
+            },
+            ParameterInfo {
+                name: "schedule",
+                doc: "A new schedule at each opportunity to send, or only when the last one has been sent.",
+                default: Value::Text("anew"),
+                domain: Domain::Choice(&["anew", "to-end"]),
+            },
+            ENABLED,
+            ASYMMETRY,
+        ],
+    };
+
+    /// One of the readings, with or without the guard of §III.C.
+    pub const fn new(fast_limit: FastLimit, lifetime: Lifetime, guard: Option<Guard>) -> Self {
+        Self {
+            fast_limit,
+            lifetime,
+            guard,
+            rotation: RoundRobin::new(None),
+            opportunity: Opportunity::NEW,
+            blind: false,
+            may_plan: false,
+            schedule: Schedule::EMPTY,
+        }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        let fast_limit = match parameters.text("fast_limit") {
+            "literal" => FastLimit::Literal,
+            _ => FastLimit::Outstanding,
+        };
+        let lifetime = match parameters.text("schedule") {
+            "to-end" => Lifetime::ToEnd,
+            _ => Lifetime::Anew,
+        };
+        Self::new(fast_limit, lifetime, Guard::from_parameters(parameters))
+    }
+
+    fn begin(&mut self, paths: &[Path]) {
+        let measured = usable(paths).all(Path::has_rtt);
+        // The guard looks even while paths are unmeasured: it compares with its last look.
+        let admitted = self.guard.as_mut().is_none_or(|guard| guard.admits(paths));
+        self.blind = !(measured && admitted);
+        self.may_plan = true;
+        if self.blind || self.lifetime == Lifetime::Anew {
+            self.schedule.clear();
+        }
+    }
+}
+
+impl Scheduler for Daps {
+    #[inline]
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        if self.opportunity.begins(now) {
+            self.begin(paths);
+        }
+        let sendable = connection.sendable();
+        if sendable == 0 {
+            return self.opportunity.end();
+        }
+        if self.blind {
+            return match self.rotation.decide(now, connection, paths) {
+                Decision::Wait { .. } => self.opportunity.end(),
+                decision => decision,
+            };
+        }
+        loop {
+            if let Some((path, segments)) = self.schedule.next(sendable, paths) {
+                return Decision::Assign { path, segments };
+            }
+            if !self.may_plan {
+                return self.opportunity.end();
+            }
+            self.schedule.make(self.fast_limit, connection.unassigned, paths);
+            // A new schedule consists of room that is there now, so it has a next element unless it is empty.
+            self.may_plan = self.lifetime == Lifetime::ToEnd && self.schedule.len > 0;
+        }
+    }
+
+    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        self.opportunity.on_event(event);
+        if let Some(guard) = &mut self.guard {
+            guard.on_event(event);
+        }
+    }
+}
+
+/// Consecutive elements of a schedule that go on the same path.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    path: PathId,
+    segments: u32,
+}
+
+/// S of the paper: which path takes the next segments, and the next after them. It names no segment numbers, as the
+/// data queue hands them out in order.
+#[derive(Clone, Debug)]
+struct Schedule {
+    legs: [Leg; 2 * MAX_PATHS],
+    len: u8,
+    at: u8,
+}
+
+impl Schedule {
+    const EMPTY: Self = Self { legs: [Leg { path: PathId(0), segments: 0 }; 2 * MAX_PATHS], len: 0, at: 0 };
+
+    fn clear(&mut self) {
+        (self.len, self.at) = (0, 0);
+    }
+
+    fn append(&mut self, path: PathId, segments: u32) {
+        if segments > 0 {
+            self.legs[usize::from(self.len)] = Leg { path, segments };
+            self.len += 1;
+        }
+    }
+
+    /// Algorithm 2: the next elements that can be transmitted now. `sendable` is not zero.
+    fn next(&mut self, sendable: u64, paths: &[Path]) -> Option<(PathId, u32)> {
+        while self.at < self.len {
+            let leg = &mut self.legs[usize::from(self.at)];
+            let room = paths.get(leg.path.index()).map_or(0, |path| room_now(path, paths));
+            let segments = clip(leg.segments.min(room), sendable);
+            leg.segments -= segments;
+            // Only the receiver's window makes the rest of a leg wait; for want of a congestion window it is dropped.
+            if leg.segments == 0 || segments == room {
+                self.at += 1;
+            }
+            if segments > 0 {
+                return Some((leg.path, segments));
+            }
+        }
+        None
+    }
+
+    /// Algorithm 3, for one or more measured paths.
+    fn make(&mut self, limit: FastLimit, unassigned: u64, paths: &[Path]) {
+        self.clear();
+        let mut order = [0_u8; MAX_PATHS];
+        let mut count = 0;
+        for path in usable(paths).take(MAX_PATHS) {
+            // Insertion keeps equal times in the order of their numbers.
+            let slower = |&i: &u8| paths[usize::from(i)].srtt > path.srtt;
+            let place = order[..count].iter().position(slower).unwrap_or(count);
+            order.copy_within(place..count, place + 1);
+            order[place] = path.id.0;
+            count += 1;
+        }
+        let Some((&fast, slow)) = order[..count].split_first() else { return };
+        let fast = &paths[usize::from(fast)];
+        let room = if fast.is_open() { fast.room() } else { 0 };
+        if slow.is_empty() || unassigned <= u64::from(room) {
+            self.append(fast.id, room);
+            return;
+        }
+        let mut on_fast = 0;
+        for &slow in slow {
+            let slow = &paths[usize::from(slow)];
+            let eta = slow.srtt.as_nanos().checked_div(fast.srtt.as_nanos()).unwrap_or(1);
+            let most = match limit {
+                FastLimit::Literal => clip(room, eta),
+                FastLimit::Outstanding => {
+                    clip(fast.cwnd, eta).saturating_sub(fast.in_flight).saturating_sub(fast.queued).min(room)
+                }
+            };
+            self.append(fast.id, most - on_fast);
+            on_fast = most;
+            self.append(slow.id, if slow.is_open() { slow.room() } else { 0 });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! The built-in schedulers: one file each, which says the rule, its source, and where it departs from it.
+
+pub mod daps;
+pub mod daps_rounds;
+pub mod guard;
+pub mod lowest_rtt;
+mod opportunity;
+pub mod round_robin;
+#[cfg(test)]
+mod script;
+
+use crate::view::{Path, PathState};
+
+/// How many segments `path`, one of `paths`, may be given to send at once: 0 unless it is open and, if it is a
+/// backup path, no active one is usable.
+fn room_now(path: &Path, paths: &[Path]) -> u32 {
+    let replaced = path.state == PathState::Backup && paths.iter().any(|p| p.state == PathState::Active);
+    if path.is_open() && !replaced { path.room() } else { 0 }
+}
+
+/// The smaller of an amount on a path and an amount of the stream, as segments.
+fn clip(segments: u32, stream: u64) -> u32 {
+    u32::try_from(stream).map_or(segments, |stream| segments.min(stream))
+}

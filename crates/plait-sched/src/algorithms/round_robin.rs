@@ -1,0 +1,98 @@
+//! Round-robin: the paths take turns.
+//!
+//! # Source
+//! "Blind round-robin", Algorithm 1 of Kuhn et al., *DAPS: Intelligent Delay-Aware Packet Scheduling for Multipath
+//! Transport* (IEEE ICC 2014): loop over the paths and send on each what eq. (1) allows, min(cwnd − unack,
+//! rwnd − Σ unack). The parameters carry the names of those of Linux' multipath round-robin.
+//!
+//! # Turns
+//! With `cwnd_limited` (the paper's loop) a turn fills the path's congestion window. Without, it is `segments`
+//! segments, as far as there is room. A path without room has no turn.
+//!
+//! # Departures
+//! * The rotation outlives the call: the next turn is that of the path after the one used last, as CMT-SCTP's
+//!   implementation does it. Algorithm 1 read literally starts at the first path whenever anything may be sent,
+//!   which would favour that path whenever the receiver's window is scarce.
+//! * A turn that the congestion window or the receiver's window cuts short is over: what is missing is not made up
+//!   for later, so a path that gets its room back one acknowledgement at a time does not hold up the others.
+
+use super::clip;
+use crate::decision::{Decision, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, Path, usable};
+
+/// The state of round-robin: whose turn it is.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    /// The most a turn sends; `u32::MAX` if only the window limits it.
+    per_turn: u32,
+    /// The turn is that of the first open path from this index on.
+    next: u8,
+}
+
+impl RoundRobin {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "round-robin",
+        title: "Round-robin",
+        summary: "The paths take turns; a turn fills the path's window, or sends a fixed number of segments.",
+        source: "Kuhn et al., DAPS, IEEE ICC 2014: Algorithm 1",
+        needs: crate::Capabilities::NONE,
+        parameters: &[
+            ParameterInfo {
+                name: "segments",
+                doc: "Segments per turn; counts only if cwnd_limited is false. Fewer reorder less in bursts.",
+                default: Value::Integer(1),
+                domain: Domain::Integer { min: 1, max: 1_000_000 },
+            },
+            ParameterInfo {
+                name: "cwnd_limited",
+                doc: "True: a turn fills the path's congestion window. False: it is `segments` long.",
+                default: Value::Boolean(true),
+                domain: Domain::Boolean,
+            },
+        ],
+    };
+
+    /// Turns that fill the window (`None`) or of so many segments (0 counts as 1).
+    pub const fn new(segments: Option<u32>) -> Self {
+        let per_turn = match segments {
+            None => u32::MAX,
+            Some(0) => 1,
+            Some(segments) => segments,
+        };
+        Self { per_turn, next: 0 }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        let segments = parameters.integer("segments") as u32;
+        Self::new(if parameters.boolean("cwnd_limited") { None } else { Some(segments) })
+    }
+}
+
+impl Scheduler for RoundRobin {
+    #[inline]
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let sendable = connection.sendable();
+        if sendable == 0 {
+            return Decision::WAIT;
+        }
+        let mut first = None;
+        let mut from_next = None;
+        for path in usable(paths).filter(|path| path.is_open()) {
+            first = first.or(Some(path));
+            if path.id.0 >= self.next {
+                from_next = Some(path);
+                break;
+            }
+        }
+        let Some(path) = from_next.or(first) else { return Decision::WAIT };
+        self.next = path.id.0.wrapping_add(1);
+        Decision::Assign { path: path.id, segments: clip(path.room().min(self.per_turn), sendable) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

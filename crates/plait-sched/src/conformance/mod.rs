@@ -1,0 +1,182 @@
+//! Does a scheduler keep the rules that every engine relies on?
+//!
+//! [`check`] drives it through random situations in a model engine (paths that fail and return, time-outs, losses,
+//! tiny windows, unmeasured and backup paths, data that trickles in) and stops at the first broken [`Rule`].
+//!
+//! ```
+//! use plait_sched::conformance::{Options, check};
+//! use plait_sched::Builtin;
+//!
+//! let mut make = || Box::new(Builtin::new("lowest-rtt", &[]).unwrap()) as Box<dyn plait_sched::Scheduler>;
+//! let report = check("lowest-rtt", &mut make, Options { cases: 20, ..Options::default() }).unwrap();
+//! assert_eq!(report.cases, 20);
+//! ```
+
+mod model;
+mod random;
+mod run;
+
+use core::fmt;
+use std::boxed::Box;
+use std::string::String;
+use std::vec::Vec;
+
+use crate::{Connection, Decision, Path, Scheduler, Time};
+
+/// What a scheduler must, or must not do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Name only paths that exist.
+    KnownPath,
+    /// Give data only to usable paths; to backup paths only while no active one is usable.
+    UsablePath,
+    /// Assign at least one segment.
+    SomeSegments,
+    /// Assign no more than the data queue holds.
+    EnoughData,
+    /// Assign only what the path and the receiver's window admit at once, unless `assign_ahead` is declared.
+    WithinWindow,
+    /// Do only what was declared in `needs`.
+    Declared,
+    /// Recall only queues that hold something.
+    FullQueue,
+    /// Reinject only the oldest unacknowledged segment, on an open path that does not carry it.
+    UsefulCopy,
+    /// Answer `Wait` after a bounded number of decisions.
+    Ends,
+    /// Wait until a moment in the future, if one is given.
+    FutureWait,
+    /// Assign something if nothing is under way and something could be sent.
+    Progress,
+    /// Bring all data to the receiver once the paths work.
+    Delivery,
+    /// Give the same answers to the same calls.
+    Repeatable,
+    /// Allocate nothing while deciding.
+    NoAllocation,
+    /// Never panic.
+    NoPanic,
+}
+
+impl Rule {
+    /// The rule in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::KnownPath => "it must name a path that exists",
+            Self::UsablePath => {
+                "it must choose a usable path, and a backup path only if no active one is usable"
+            }
+            Self::SomeSegments => "it must assign at least one segment",
+            Self::EnoughData => "it must not assign more than the data queue holds",
+            Self::WithinWindow => {
+                "without declaring assign-ahead it must not assign more than can be sent at once"
+            }
+            Self::Declared => "it must declare what it uses (needs)",
+            Self::FullQueue => "it must not recall an empty queue",
+            Self::UsefulCopy => {
+                "it must reinject only the oldest unacknowledged segment, on an open path that does not carry it"
+            }
+            Self::Ends => "it must answer Wait after a bounded number of decisions",
+            Self::FutureWait => "it must not wait until a moment that has come",
+            Self::Progress => "it must assign something if nothing is under way and something could be sent",
+            Self::Delivery => "all data must be delivered once the paths work",
+            Self::Repeatable => "it must give the same answers to the same calls",
+            Self::NoAllocation => "it must not allocate",
+            Self::NoPanic => "it must not panic",
+        }
+    }
+}
+
+/// How much to check.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Reads a counter of the allocations of this thread or process; without one that rule is not checked.
+    pub allocations: Option<&'a dyn Fn() -> u64>,
+    /// How many random cases.
+    pub cases: u32,
+    /// The seed of the first case; the next ones count up from it.
+    pub seed: u64,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { allocations: None, cases: 200, seed: 1 }
+    }
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { allocations, cases, seed } = self;
+        write!(f, "Options {{ allocations: {}, cases: {cases}, seed: {seed} }}", allocations.is_some())
+    }
+}
+
+/// What was done, if no rule was broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Random cases.
+    pub cases: u32,
+    /// Moments at which something happened.
+    pub steps: u64,
+    /// Decisions, waits included.
+    pub decisions: u64,
+    /// Segments delivered.
+    pub segments: u64,
+}
+
+/// The first broken rule, and the situation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The scheduler's name.
+    pub name: String,
+    /// The rule.
+    pub rule: Rule,
+    /// The seed of the case: `Options { seed, cases: 1, .. }` repeats it.
+    pub seed: u64,
+    /// How many moments into the case.
+    pub step: u64,
+    /// The time.
+    pub now: Time,
+    /// The facts that the scheduler saw.
+    pub connection: Connection,
+    /// The facts of the paths.
+    pub paths: Vec<Path>,
+    /// What it answered last, if it did.
+    pub decision: Option<Decision>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, rule, seed, step, now, connection, paths, decision } = self;
+        writeln!(f, "scheduler {name} broke a rule: {}", rule.text())?;
+        writeln!(f, "seed {seed}, step {step}, {now}")?;
+        match decision {
+            Some(decision) => writeln!(f, "it answered {decision:?} to")?,
+            None => writeln!(f, "the facts are")?,
+        }
+        write!(f, "{connection:?}")?;
+        for path in paths {
+            let Path { id, state, in_recovery, srtt, cwnd, in_flight, queued, .. } = path;
+            write!(f, "\npath {}: {state:?}, srtt {srtt}, cwnd {cwnd}, in flight {in_flight}", id.0)?;
+            write!(f, ", queued {queued}{}", if *in_recovery { ", in recovery" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for Failure {}
+
+/// Checks the scheduler that `make` makes: each case with two fresh ones, which must agree.
+pub fn check(
+    name: &str,
+    make: &mut dyn FnMut() -> Box<dyn Scheduler>,
+    options: Options<'_>,
+) -> Result<Report, Box<Failure>> {
+    let mut report = Report::default();
+    for case in 0..options.cases {
+        let seed = options.seed.wrapping_add(u64::from(case));
+        run::Run::new(name, seed, make(), make(), options.allocations).case(&mut report)?;
+        report.cases += 1;
+    }
+    Ok(report)
+}

@@ -1,0 +1,327 @@
+//! A small engine in virtual time: enough of a transport to meet every situation, nothing of its cost.
+//!
+//! The receiver's window is a credit of segments sent and not yet delivered in order; like SCTP's it always lets one
+//! segment out when nothing is in flight. Lost segments are sent again by the engine, on any path with room.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::vec::Vec;
+
+use super::random::Random;
+use crate::{Connection, Duration, Event, Outstanding, Path, PathId, PathState, Time};
+
+/// A copy of a segment on its way.
+struct Packet {
+    segment: u64,
+    sent: Time,
+    /// When its acknowledgement, or the news of its loss, arrives.
+    news: Time,
+    lost: bool,
+}
+
+struct Lane {
+    queue: VecDeque<u64>,
+    flight: Vec<Packet>,
+    rtt: Duration,
+}
+
+pub(super) struct Model {
+    pub(super) now: Time,
+    pub(super) paths: Vec<Path>,
+    /// What happened and has not been told to the scheduler.
+    pub(super) events: Vec<Event>,
+    lanes: Vec<Lane>,
+    random: Random,
+    /// Numbers from 0; `total` segments will be written, `written` have been.
+    total: u64,
+    written: u64,
+    /// Not assigned. Recalled segments return to their place in the order.
+    data: BTreeSet<u64>,
+    /// Lost, to be sent again.
+    lost: BTreeSet<u64>,
+    /// Sent at least once, and acknowledged, by number.
+    sent: Vec<bool>,
+    acked: Vec<bool>,
+    /// All below have been delivered in order.
+    delivered: u64,
+    window: u64,
+    /// Paths fail and packets are lost, until the calm.
+    calm: bool,
+}
+
+impl Model {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let total = random.between(1, 200);
+        let count = random.between(1, 8) as usize;
+        let mut paths = Vec::new();
+        let mut lanes = Vec::new();
+        for id in 0..count {
+            let mut path = Path::new(PathId(id as u8), 1460);
+            path.cwnd = random.between(1, 10) as u32;
+            path.cost = random.between(0, 9) as u32;
+            path.state = match random.between(0, 7) {
+                0 => PathState::Backup,
+                1 => PathState::Failed,
+                _ => PathState::Active,
+            };
+            // Equal and very unequal delays are both common.
+            let rtt = Duration::from_millis([10, 10, 20, 37, 100, 200, 950][random.between(0, 6) as usize]);
+            if random.one_in(2) {
+                measure(&mut path, rtt);
+            }
+            paths.push(path);
+            lanes.push(Lane { queue: VecDeque::new(), flight: Vec::new(), rtt });
+        }
+        let window = if random.one_in(3) { random.between(1, 4) } else { random.between(5, 100) };
+        let mut model = Self {
+            now: Time::ZERO,
+            paths,
+            events: Vec::new(),
+            lanes,
+            random,
+            total,
+            written: 0,
+            data: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            sent: Vec::new(),
+            acked: Vec::new(),
+            delivered: 0,
+            window,
+            calm: false,
+        };
+        let first = model.random.between(1, total);
+        model.write(first);
+        model
+    }
+
+    pub(super) const fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        self.delivered == self.total
+    }
+
+    /// True if the sender has nothing on the way and nothing that it will send by itself.
+    pub(super) fn is_idle(&self) -> bool {
+        self.lost.is_empty() && self.lanes.iter().all(|lane| lane.flight.is_empty() && lane.queue.is_empty())
+    }
+
+    pub(super) fn connection(&self) -> Connection {
+        let flights = self.lanes.iter().zip(&self.paths);
+        let oldest = flights
+            .flat_map(|(lane, path)| lane.flight.iter().map(|packet| (packet.segment, path.id)))
+            .filter(|&(segment, _)| !self.acked[segment as usize])
+            .min();
+        Connection {
+            unassigned: self.data.len() as u64,
+            next_segment: self.data.first().copied().unwrap_or(self.written),
+            window_left: self.window_left(),
+            send_buffer_left: self.total - self.written,
+            oldest_unacked: oldest.map(|(segment, path)| Outstanding { segment, path }),
+            finished: self.written == self.total,
+        }
+    }
+
+    /// True if a copy of the segment is in flight on the path.
+    pub(super) fn carries(&self, path: PathId, segment: u64) -> bool {
+        self.lanes[path.index()].flight.iter().any(|packet| packet.segment == segment)
+    }
+
+    pub(super) fn assign(&mut self, path: PathId, segments: u32) {
+        for _ in 0..segments {
+            let segment = self.data.pop_first().expect("the amount was checked");
+            self.lanes[path.index()].queue.push_back(segment);
+        }
+        self.transmit();
+    }
+
+    pub(super) fn recall(&mut self, path: PathId) {
+        self.data.extend(self.lanes[path.index()].queue.drain(..));
+        self.update();
+    }
+
+    pub(super) fn reinject(&mut self, path: PathId, segment: u64) {
+        self.send(path.index(), segment);
+        self.update();
+    }
+
+    /// From now on every path works, nothing is lost, and all data has been written.
+    pub(super) fn calm(&mut self) {
+        self.calm = true;
+        for (i, path) in self.paths.iter_mut().enumerate() {
+            path.in_recovery = false;
+            if !path.is_usable() {
+                path.state = if i % 3 == 2 { PathState::Backup } else { PathState::Active };
+                self.events.push(Event::PathUp { path: path.id });
+            }
+        }
+        self.write(self.total - self.written);
+        self.transmit();
+    }
+
+    /// Time passes until something happens, or `until`; false if nothing ever will.
+    pub(super) fn step(&mut self, until: Option<Time>) -> bool {
+        let news = self.lanes.iter().flat_map(|lane| &lane.flight).map(|packet| packet.news).min();
+        let next = news.into_iter().chain(until).min();
+        let nudge = self.now + Duration::from_millis(self.random.between(1, 20));
+        self.now = match next {
+            Some(next) if self.calm => next.max(self.now),
+            Some(next) => next.min(nudge).max(self.now),
+            None if self.calm => return false,
+            None => nudge,
+        };
+        for i in 0..self.lanes.len() {
+            self.hear(i);
+        }
+        if !self.calm {
+            self.disturb();
+        }
+        self.transmit();
+        true
+    }
+
+    fn window_left(&self) -> u64 {
+        let outstanding = self.sent.iter().filter(|&&sent| sent).count() as u64 - self.delivered;
+        let in_flight = self.lanes.iter().any(|lane| !lane.flight.is_empty());
+        self.window.saturating_sub(outstanding).max(u64::from(!in_flight))
+    }
+
+    fn write(&mut self, segments: u64) {
+        self.data.extend(self.written..self.written + segments);
+        self.written += segments;
+        self.sent.resize(self.written as usize, false);
+        self.acked.resize(self.written as usize, false);
+    }
+
+    /// News of the packets of a path.
+    fn hear(&mut self, i: usize) {
+        let now = self.now;
+        let (heard, flight): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut self.lanes[i].flight).into_iter().partition(|packet| packet.news <= now);
+        self.lanes[i].flight = flight;
+        let lost: Vec<u64> = heard.iter().filter(|packet| packet.lost).map(|packet| packet.segment).collect();
+        let arrived = (heard.len() - lost.len()) as u32;
+        let id = self.paths[i].id;
+        if let Some(last) = heard.iter().rfind(|packet| !packet.lost) {
+            let sample = now.since(last.sent);
+            for packet in heard.iter().filter(|packet| !packet.lost) {
+                self.acked[packet.segment as usize] = true;
+                self.lost.remove(&packet.segment);
+            }
+            while self.acked.get(self.delivered as usize) == Some(&true) {
+                self.delivered += 1;
+            }
+            let path = &mut self.paths[i];
+            path.cwnd = if path.in_slow_start() { path.cwnd + arrived } else { path.cwnd + 1 }.min(64);
+            let measured = self.random.one_in(2);
+            if measured {
+                measure(path, sample);
+            }
+            self.events.push(Event::Acked { path: id, segments: arrived, rtt: measured.then_some(sample) });
+        }
+        self.paths[i].in_recovery &= self.random.one_in(2) && !self.lanes[i].flight.is_empty();
+        if !lost.is_empty() {
+            self.paths[i].cwnd = (self.paths[i].cwnd / 2).max(1);
+            self.paths[i].ssthresh = self.paths[i].cwnd;
+            self.paths[i].in_recovery = self.random.one_in(2) && !self.lanes[i].flight.is_empty();
+            let segments = lost.len() as u32;
+            self.lose(lost);
+            self.events.push(Event::Lost { path: id, segments });
+        }
+    }
+
+    /// Marks segments for retransmission, except those of which another copy arrived or still may.
+    fn lose(&mut self, segments: Vec<u64>) {
+        for segment in segments {
+            let elsewhere = self.paths.iter().any(|path| self.carries(path.id, segment));
+            if !self.acked[segment as usize] && !elsewhere {
+                self.lost.insert(segment);
+            }
+        }
+    }
+
+    /// Something unpleasant, now and then.
+    fn disturb(&mut self) {
+        let i = self.random.between(0, self.lanes.len() as u64 - 1) as usize;
+        let id = self.paths[i].id;
+        match self.random.between(0, 15) {
+            0 if self.paths[i].is_usable() => {
+                let failed = self.random.one_in(2);
+                self.paths[i].state = if failed { PathState::Failed } else { PathState::PotentiallyFailed };
+                self.abandon(i);
+                let stranded = core::mem::take(&mut self.lanes[i].queue);
+                self.data.extend(stranded);
+                self.events.push(Event::PathDown { path: id });
+            }
+            0..=2 if !self.paths[i].is_usable() => {
+                let backup = self.random.one_in(3);
+                self.paths[i].state = if backup { PathState::Backup } else { PathState::Active };
+                self.events.push(Event::PathUp { path: id });
+            }
+            1 if !self.lanes[i].flight.is_empty() => {
+                self.paths[i].cwnd = 1;
+                self.abandon(i);
+                self.events.push(Event::Timeout { path: id });
+            }
+            2 => self.paths[i].cwnd = self.random.between(1, 20) as u32,
+            3 => self.window = self.random.between(1, 60),
+            4 => self.lanes[i].rtt = Duration::from_millis(self.random.between(1, 300)),
+            5 | 6 => {
+                let segments = self.random.between(0, (self.total - self.written).min(20));
+                self.write(segments);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives up what is in flight on a path.
+    fn abandon(&mut self, i: usize) {
+        let flight = core::mem::take(&mut self.lanes[i].flight);
+        self.paths[i].in_recovery = false;
+        self.lose(flight.into_iter().map(|packet| packet.segment).collect());
+    }
+
+    /// Sends what the windows admit: what was lost first, then the queues.
+    fn transmit(&mut self) {
+        for i in 0..self.lanes.len() {
+            if !self.paths[i].is_usable() {
+                continue;
+            }
+            while self.lanes[i].flight.len() < self.paths[i].cwnd as usize {
+                if let Some(segment) = self.lost.pop_first() {
+                    self.send(i, segment);
+                } else if self.window_left() > 0
+                    && let Some(segment) = self.lanes[i].queue.pop_front()
+                {
+                    self.send(i, segment);
+                } else {
+                    break;
+                }
+            }
+        }
+        self.update();
+    }
+
+    fn send(&mut self, i: usize, segment: u64) {
+        let lost = !self.calm && self.random.one_in(10);
+        let news = self.now + self.lanes[i].rtt + Duration::from_micros(self.random.between(0, 2_000));
+        self.lanes[i].flight.push(Packet { segment, sent: self.now, news, lost });
+        let retransmission = core::mem::replace(&mut self.sent[segment as usize], true);
+        self.events.push(Event::Sent { path: self.paths[i].id, segment, retransmission });
+    }
+
+    fn update(&mut self) {
+        for (path, lane) in self.paths.iter_mut().zip(&self.lanes) {
+            path.in_flight = lane.flight.len() as u32;
+            path.queued = lane.queue.len() as u32;
+        }
+    }
+}
+
+fn measure(path: &mut Path, sample: Duration) {
+    path.srtt = if path.has_rtt() { (path.srtt * 7 + sample) / 8 } else { sample };
+    path.rttvar = path.srtt / 4;
+    path.latest_rtt = sample;
+    path.min_rtt = if path.min_rtt.is_zero() { sample } else { path.min_rtt.min(sample) };
+}

@@ -1,0 +1,211 @@
+//! Parameters of schedulers: their description, and the values a user gave.
+
+use crate::decision::Capabilities;
+use crate::registry::RegistryError;
+use crate::text::ShortText;
+use core::fmt;
+
+/// A value of a parameter, as TOML, Python and Rust write it alike.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value<'a> {
+    /// A whole number.
+    Integer(i64),
+    /// A truth value.
+    Boolean(bool),
+    /// A number with a fraction.
+    Number(f64),
+    /// A word.
+    Text(&'a str),
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Boolean(b) => write!(f, "{b}"),
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Text(text) => write!(f, "\"{}\"", ShortText::new(text)),
+        }
+    }
+}
+
+/// The values that a parameter may take.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Domain {
+    /// Whole numbers from `min` to `max`, both included.
+    Integer {
+        /// The smallest.
+        min: i64,
+        /// The largest.
+        max: i64,
+    },
+    /// Numbers from `min` to `max`, both included. A whole number will do.
+    Number {
+        /// The smallest.
+        min: f64,
+        /// The largest.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Boolean,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+impl Domain {
+    /// True if `value` is of the right type, whatever its size.
+    pub const fn has_type_of(&self, value: &Value<'_>) -> bool {
+        matches!(
+            (self, value),
+            (Self::Integer { .. }, Value::Integer(_))
+                | (Self::Number { .. }, Value::Number(_) | Value::Integer(_))
+                | (Self::Boolean, Value::Boolean(_))
+                | (Self::Choice(_), Value::Text(_))
+        )
+    }
+
+    /// True if a parameter with this domain may take `value`.
+    pub fn contains(&self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Self::Integer { min, max }, Value::Integer(n)) => (min..=max).contains(&n),
+            (Self::Number { min, max }, Value::Number(x)) => (min..=max).contains(&x),
+            (Self::Number { min, max }, Value::Integer(n)) => (min..=max).contains(&&(*n as f64)),
+            (Self::Boolean, Value::Boolean(_)) => true,
+            (Self::Choice(words), Value::Text(text)) => words.contains(text),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
+            Self::Boolean => f.write_str("true or false"),
+            Self::Choice(words) => {
+                for (i, word) in words.iter().enumerate() {
+                    let separator = if i == 0 { "" } else { " or " };
+                    write!(f, "{separator}\"{word}\"")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A parameter of a scheduler.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ParameterInfo {
+    /// The name, as in a scenario file.
+    pub name: &'static str,
+    /// What it does: unit and trade-off.
+    pub doc: &'static str,
+    /// The value it has unless the user says otherwise.
+    pub default: Value<'static>,
+    /// The values it may take.
+    pub domain: Domain,
+}
+
+/// A scheduler that can be built by name.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SchedulerInfo {
+    /// The name, as in a scenario file.
+    pub name: &'static str,
+    /// The name in prose.
+    pub title: &'static str,
+    /// The rule, in a sentence.
+    pub summary: &'static str,
+    /// Where the rule comes from: paper and algorithm.
+    pub source: &'static str,
+    /// What it needs from an engine.
+    pub needs: Capabilities,
+    /// Its parameters.
+    pub parameters: &'static [ParameterInfo],
+}
+
+impl SchedulerInfo {
+    /// The parameter called `name`.
+    pub fn parameter(&self, name: &str) -> Option<&ParameterInfo> {
+        self.parameters.iter().find(|p| p.name == name)
+    }
+}
+
+/// The values that a user gave to the parameters of one scheduler, checked against its description.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'a> {
+    info: &'static SchedulerInfo,
+    given: &'a [(&'a str, Value<'a>)],
+}
+
+impl<'a> Parameters<'a> {
+    /// Checks every name and value; what is not mentioned keeps its default.
+    pub fn new(
+        info: &'static SchedulerInfo,
+        given: &'a [(&'a str, Value<'a>)],
+    ) -> Result<Self, RegistryError> {
+        for (i, &(name, value)) in given.iter().enumerate() {
+            let parameter = info.parameter(name).ok_or_else(|| RegistryError::UnknownParameter {
+                scheduler: info,
+                name: ShortText::new(name),
+            })?;
+            if given[..i].iter().any(|&(earlier, _)| earlier == name) {
+                return Err(RegistryError::RepeatedParameter { scheduler: info, parameter });
+            }
+            if !parameter.domain.contains(&value) {
+                return Err(RegistryError::BadValue {
+                    scheduler: info,
+                    parameter,
+                    value: ShortText::of(&value),
+                    wrong_type: !parameter.domain.has_type_of(&value),
+                });
+            }
+        }
+        Ok(Self { info, given })
+    }
+
+    /// The value of `name`: what the user gave, else the default.
+    ///
+    /// # Panics
+    /// If the scheduler describes no such parameter. So do the others below, and on a parameter of another type.
+    pub fn value(&self, name: &str) -> Value<'a> {
+        match (self.given.iter().find(|(given, _)| *given == name), self.info.parameter(name)) {
+            (Some(&(_, value)), _) => value,
+            (None, Some(parameter)) => parameter.default,
+            (None, None) => panic!("scheduler {} describes no parameter {name}", self.info.name),
+        }
+    }
+
+    /// The value of a whole-number parameter.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.value(name) {
+            Value::Integer(n) => n,
+            other => panic!("parameter {name} is no whole number: {other}"),
+        }
+    }
+
+    /// The value of a parameter with a fraction.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::Number(x) => x,
+            Value::Integer(n) => n as f64,
+            other => panic!("parameter {name} is no number: {other}"),
+        }
+    }
+
+    /// The value of a truth parameter.
+    pub fn boolean(&self, name: &str) -> bool {
+        match self.value(name) {
+            Value::Boolean(b) => b,
+            other => panic!("parameter {name} is no truth value: {other}"),
+        }
+    }
+
+    /// The value of a parameter that is one of several words.
+    pub fn text(&self, name: &str) -> &'a str {
+        match self.value(name) {
+            Value::Text(text) => text,
+            other => panic!("parameter {name} is no text: {other}"),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The built-in schedulers, by name.
+//!
+//! To add one: write `algorithms/<name>.rs` with a type, its `INFO` and its `from_parameters`, and add one line to
+//! the list below.
+
+use core::fmt;
+
+use crate::algorithms::{daps, daps_rounds, lowest_rtt, round_robin};
+use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::params::{ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::text::{ShortText, write_choices};
+use crate::time::Time;
+use crate::view::{Connection, Path};
+
+/// From one line per scheduler: the enum with its dispatch, and the list of descriptions.
+macro_rules! builtins {
+    ($($module:ident :: $scheduler:ident,)*) => {
+        /// Every built-in scheduler, in the order in which they are listed to users.
+        pub static SCHEDULERS: &[SchedulerInfo] = &[$($module::$scheduler::INFO,)*];
+
+        /// A built-in scheduler. Calls are dispatched by a `match`, which the compiler can see through.
+        #[derive(Clone, Debug)]
+        pub enum Builtin {
+            $(#[doc = concat!("See [`crate::algorithms::", stringify!($module), "`].")]
+            $scheduler($module::$scheduler),)*
+        }
+
+        impl Builtin {
+            fn build(name: &str, parameters: &Parameters<'_>) -> Option<Self> {
+                $(if name == $module::$scheduler::INFO.name {
+                    return Some(Self::$scheduler($module::$scheduler::from_parameters(parameters)));
+                })*
+                None
+            }
+
+            /// The name it is registered under.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$scheduler(_) => $module::$scheduler::INFO.name,)*
+                }
+            }
+        }
+
+        impl Scheduler for Builtin {
+            #[inline]
+            fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+                match self {
+                    $(Self::$scheduler(scheduler) => scheduler.decide(now, connection, paths),)*
+                }
+            }
+
+            #[inline]
+            fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+                match self {
+                    $(Self::$scheduler(scheduler) => scheduler.on_event(event, connection, paths),)*
+                }
+            }
+
+            fn needs(&self) -> Capabilities {
+                match self {
+                    $(Self::$scheduler(scheduler) => scheduler.needs(),)*
+                }
+            }
+        }
+    };
+}
+
+builtins! {
+    round_robin::RoundRobin,
+    lowest_rtt::LowestRtt,
+    daps::Daps,
+    daps_rounds::DapsRounds,
+}
+
+impl Builtin {
+    /// Builds the scheduler called `name`; parameters that are not `given` keep their defaults.
+    ///
+    /// ```
+    /// use plait_sched::{Builtin, Value};
+    /// let scheduler = Builtin::new("round-robin", &[("segments", Value::Integer(10))])?;
+    /// assert_eq!(scheduler.name(), "round-robin");
+    ///
+    /// let error = Builtin::new("lowest-rrt", &[]).unwrap_err();
+    /// assert!(error.to_string().starts_with("unknown scheduler \"lowest-rrt\": choose round-robin, lowest-rtt"));
+    /// # Ok::<(), plait_sched::RegistryError>(())
+    /// ```
+    pub fn new(name: &str, given: &[(&str, Value<'_>)]) -> Result<Self, RegistryError> {
+        let unknown = || RegistryError::UnknownScheduler { name: ShortText::new(name) };
+        let info = info(name).ok_or_else(unknown)?;
+        Self::build(name, &Parameters::new(info, given)?).ok_or_else(unknown)
+    }
+}
+
+/// The description of the scheduler called `name`.
+pub fn info(name: &str) -> Option<&'static SchedulerInfo> {
+    SCHEDULERS.iter().find(|info| info.name == name)
+}
+
+/// Why a scheduler could not be built.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RegistryError {
+    /// There is no scheduler of this name.
+    UnknownScheduler {
+        /// What the user wrote.
+        name: ShortText,
+    },
+    /// The scheduler has no parameter of this name.
+    UnknownParameter {
+        /// The scheduler.
+        scheduler: &'static SchedulerInfo,
+        /// What the user wrote.
+        name: ShortText,
+    },
+    /// A parameter was given twice.
+    RepeatedParameter {
+        /// The scheduler.
+        scheduler: &'static SchedulerInfo,
+        /// The parameter.
+        parameter: &'static ParameterInfo,
+    },
+    /// A value of the wrong type, out of range, or not one of the choices.
+    BadValue {
+        /// The scheduler.
+        scheduler: &'static SchedulerInfo,
+        /// The parameter.
+        parameter: &'static ParameterInfo,
+        /// What the user wrote.
+        value: ShortText,
+        /// True if even the type is wrong.
+        wrong_type: bool,
+    },
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownScheduler { name } => {
+                write!(f, "unknown scheduler \"{name}\": choose ")?;
+                write_choices(f, SCHEDULERS.iter().map(|info| info.name))
+            }
+            Self::UnknownParameter { scheduler, name } => {
+                write!(f, "unknown parameter \"{name}\" of scheduler {}: ", scheduler.name)?;
+                if scheduler.parameters.is_empty() {
+                    return f.write_str("it has none");
+                }
+                f.write_str("choose ")?;
+                write_choices(f, scheduler.parameters.iter().map(|p| p.name))
+            }
+            Self::RepeatedParameter { scheduler, parameter } => {
+                write!(f, "parameter {} of scheduler {} is given twice", parameter.name, scheduler.name)
+            }
+            Self::BadValue { scheduler, parameter, value, .. } => {
+                let (scheduler, name, domain) = (scheduler.name, parameter.name, parameter.domain);
+                write!(f, "parameter {name} of scheduler {scheduler} is {value}: it must be {domain}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for RegistryError {}

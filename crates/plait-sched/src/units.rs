@@ -1,0 +1,197 @@
+//! Amounts with units, as people write them: `20ms`, `1.5Mbit`, `64KiB`, `0.2%`, `50p`.
+//!
+//! Exact: decimal fractions are integer arithmetic, and an amount that is no whole number of the smallest unit is
+//! refused rather than rounded. The grammar is `digits[.digits]unit`, without spaces, signs or exponents; units are
+//! spelled exactly as listed (a `Mbit` is no `mbit`).
+//!
+//! ```
+//! use plait_sched::units::{parse_duration, parse_rate};
+//! assert_eq!(parse_rate("1.5Mbit"), Ok(1_500_000));
+//! let error = parse_duration("20").unwrap_err();
+//! assert_eq!(error.to_string(), "duration \"20\" has no unit: write ns, us, µs, ms, s or min");
+//! ```
+
+use core::fmt;
+
+use crate::text::{ShortText, write_choices};
+use crate::time::Duration;
+
+/// What is wrong with an amount.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnitErrorKind {
+    /// Nothing was written.
+    Empty,
+    /// There is a minus sign.
+    Negative,
+    /// It does not start with a decimal number.
+    NotANumber,
+    /// The number has no unit.
+    MissingUnit,
+    /// The unit is not one of the choices.
+    UnknownUnit,
+    /// Not a whole number of the smallest unit.
+    NotWhole,
+    /// Larger than can be represented, or than makes sense.
+    TooLarge,
+}
+
+/// An amount that could not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitError {
+    /// What is wrong.
+    pub kind: UnitErrorKind,
+    /// What was to be read: `duration`, `rate`, `size`, `share` or `number of packets`.
+    pub quantity: &'static str,
+    /// What was written (its beginning, if it is long).
+    pub value: ShortText,
+    /// The valid units.
+    pub choices: &'static [&'static str],
+    /// The smallest amount, of which others are multiples.
+    pub smallest: &'static str,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, quantity, value, choices, smallest } = self;
+        write!(f, "{quantity} \"{value}\" ")?;
+        match kind {
+            UnitErrorKind::Empty => f.write_str("is empty: write a number and one of ")?,
+            UnitErrorKind::Negative => f.write_str("is negative: write a number from 0 and one of ")?,
+            UnitErrorKind::NotANumber => f.write_str("is not a decimal number with a unit, one of ")?,
+            UnitErrorKind::MissingUnit => f.write_str("has no unit: write ")?,
+            UnitErrorKind::UnknownUnit => f.write_str("has an unknown unit: write ")?,
+            UnitErrorKind::NotWhole => return write!(f, "is not a multiple of {smallest}"),
+            UnitErrorKind::TooLarge => return f.write_str("is too large"),
+        }
+        write_choices(f, choices.iter().copied())
+    }
+}
+
+impl core::error::Error for UnitError {}
+
+/// A kind of amount: the names of its units and, side by side, the worth of each in the smallest one.
+struct Quantity {
+    name: &'static str,
+    units: &'static [&'static str],
+    worth: &'static [u64],
+    smallest: &'static str,
+}
+
+static DURATION: Quantity = Quantity {
+    name: "duration",
+    units: &["ns", "us", "µs", "ms", "s", "min"],
+    worth: &[1, 1_000, 1_000, 1_000_000, 1_000_000_000, 60_000_000_000],
+    smallest: "1ns",
+};
+static RATE: Quantity = Quantity {
+    name: "rate",
+    units: &["bit", "kbit", "Mbit", "Gbit", "Tbit"],
+    worth: &[1, 1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000],
+    smallest: "1bit",
+};
+static SIZE: Quantity = Quantity {
+    name: "size",
+    units: &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"],
+    worth: &[1, 1_000, 1_000_000, 1_000_000_000, 1 << 10, 1 << 20, 1 << 30],
+    smallest: "1B",
+};
+static SHARE: Quantity = Quantity {
+    name: "share",
+    units: &["%", ""],
+    worth: &[10_000_000, 1_000_000_000],
+    smallest: "0.000000001",
+};
+static PACKETS: Quantity = Quantity { name: "number of packets", units: &["p"], worth: &[1], smallest: "1p" };
+
+/// All of something, in parts per billion.
+pub const WHOLE_PPB: u32 = 1_000_000_000;
+
+/// Reads a span of time: `5ns`, `200us`, `20ms`, `1.5s`, `2min`.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    DURATION.parse(text).map(Duration::from_nanos)
+}
+
+/// Reads a data rate in bits per second, decimal prefixes: `800bit`, `500kbit`, `1.5Mbit`, `10Gbit`.
+pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
+    RATE.parse(text)
+}
+
+/// Reads a number of bytes: `1500B`, `35kB` (35 000), `64KiB` (65 536), `1.5MB`, `4MiB`, `1GB`.
+pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    SIZE.parse(text)
+}
+
+/// Reads a share of a whole, `0.2%` or `0.002`, in parts per billion (at most [`WHOLE_PPB`]).
+pub fn parse_share(text: &str) -> Result<u32, UnitError> {
+    match u32::try_from(SHARE.parse(text)?) {
+        Ok(share) if share <= WHOLE_PPB => Ok(share),
+        _ => Err(SHARE.error(UnitErrorKind::TooLarge, text)),
+    }
+}
+
+/// Reads a number of packets: `50p`.
+pub fn parse_packets(text: &str) -> Result<u64, UnitError> {
+    PACKETS.parse(text)
+}
+
+impl Quantity {
+    fn error(&self, kind: UnitErrorKind, text: &str) -> UnitError {
+        let Self { name, units, smallest, .. } = *self;
+        UnitError { kind, quantity: name, value: ShortText::new(text), choices: printable(units), smallest }
+    }
+
+    fn parse(&self, text: &str) -> Result<u64, UnitError> {
+        self.amount(text).map_err(|kind| self.error(kind, text))
+    }
+
+    fn amount(&self, text: &str) -> Result<u64, UnitErrorKind> {
+        if text.is_empty() {
+            return Err(UnitErrorKind::Empty);
+        }
+        if text.starts_with(['-', '−']) {
+            return Err(UnitErrorKind::Negative);
+        }
+        let (whole, rest) = digits(text);
+        let (fraction, unit) = match rest.strip_prefix('.') {
+            Some(rest) => digits(rest),
+            None => ("", rest),
+        };
+        if whole.is_empty() || (fraction.is_empty() && rest.starts_with('.')) {
+            return Err(UnitErrorKind::NotANumber);
+        }
+        let position = self.units.iter().position(|&known| known == unit).ok_or(if unit.is_empty() {
+            UnitErrorKind::MissingUnit
+        } else {
+            UnitErrorKind::UnknownUnit
+        })?;
+        let worth = u128::from(self.worth[position]);
+
+        // No unit is worth 2^64, so u128 holds every whole part that fits the result, and then some.
+        let whole = number(whole).and_then(|n| n.checked_mul(worth)).ok_or(UnitErrorKind::TooLarge)?;
+        let fraction = fraction.trim_end_matches('0');
+        let scale = u32::try_from(fraction.len()).ok().and_then(|n| 10_u128.checked_pow(n));
+        // So many decimals that 10^n overflows cannot be whole: no unit divides that finely.
+        let part = match (number(fraction), scale) {
+            (Some(n), Some(scale)) => n.checked_mul(worth).filter(|n| n % scale == 0).map(|n| n / scale),
+            _ => None,
+        };
+        let total = whole + part.ok_or(UnitErrorKind::NotWhole)?;
+        u64::try_from(total).map_err(|_| UnitErrorKind::TooLarge)
+    }
+}
+
+/// The bare number counts as a unit of shares, but there is no way to print it in a list.
+fn printable(units: &'static [&'static str]) -> &'static [&'static str] {
+    if units.last() == Some(&"") { &units[..units.len() - 1] } else { units }
+}
+
+fn digits(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+/// The value of a row of digits (none: 0), if it is below 2^96, so that products with a unit fit.
+fn number(digits: &str) -> Option<u128> {
+    digits
+        .bytes()
+        .try_fold(0_u128, |n, digit| Some(n * 10 + u128::from(digit - b'0')).filter(|&n| n < 1 << 96))
+}

@@ -1,0 +1,145 @@
+//! What can be wrong with input: one enum, whose text is always one line that names the place, the value and the
+//! valid choices.
+
+use std::fmt;
+
+/// Why a scenario, or a file that it names, was refused. `file` is the scenario's file as the user named it; `key` is
+/// a place in it, such as `path[1].forward.rate`, counted from 0.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ScenarioError {
+    /// The scenario's file cannot be read.
+    File {
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// The text is no TOML, or no JSON.
+    Syntax {
+        /// The file.
+        file: String,
+        /// Line and column, from 1, where known.
+        position: Option<(usize, usize)>,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A table has a key that it cannot have.
+    UnknownKey {
+        /// The file.
+        file: String,
+        /// The place and the key.
+        key: String,
+        /// A valid key that is spelled almost so.
+        near: Option<&'static str>,
+        /// The keys that the table can have.
+        valid: Vec<&'static str>,
+    },
+    /// A table lacks something that has no default.
+    Missing {
+        /// The file.
+        file: String,
+        /// The table.
+        table: String,
+        /// What it lacks.
+        what: String,
+    },
+    /// A value is of the wrong type, cannot be read, is out of range or not one of the choices.
+    Value {
+        /// The file.
+        file: String,
+        /// The place.
+        key: String,
+        /// The value, shortened.
+        value: String,
+        /// The rule that it breaks.
+        reason: String,
+    },
+    /// Things that are valid each do not fit together, or are not available yet.
+    Rule {
+        /// The file.
+        file: String,
+        /// The place: a key or a table.
+        key: String,
+        /// The rule that is broken.
+        reason: String,
+    },
+    /// A trace file cannot be read or breaks a rule of the format.
+    Trace {
+        /// The trace file.
+        file: String,
+        /// The line, from 1, if one is to blame.
+        line: Option<usize>,
+        /// The rule.
+        rule: String,
+    },
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = match self {
+            Self::File { file, reason } => format!("{file}: cannot be read: {reason}"),
+            Self::Syntax { file, position: Some((line, column)), reason } => {
+                format!("{file}: line {line}, column {column}: {reason}")
+            }
+            Self::Syntax { file, position: None, reason } => format!("{file}: {reason}"),
+            Self::UnknownKey { file, key, near, valid } => {
+                let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
+                format!("{file}: {key}: unknown key ({near}valid: {})", valid.join(", "))
+            }
+            Self::Missing { file, table, what } if table.is_empty() => format!("{file}: {what} is missing"),
+            Self::Missing { file, table, what } => format!("{file}: {table}: {what} is missing"),
+            Self::Value { file, key, value, reason } => format!("{file}: {key} = {value}: {reason}"),
+            Self::Rule { file, key, reason } => format!("{file}: {key}: {reason}"),
+            Self::Trace { file, line: Some(line), rule } => format!("{file}: line {line}: {rule}"),
+            Self::Trace { file, line: None, rule } => format!("{file}: {rule}"),
+        };
+        write_one_line(f, &line)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// Names and texts of the user can contain anything; an error is still one line.
+fn write_one_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    use fmt::Write as _;
+    for character in text.chars() {
+        if breaks_a_line(character) {
+            write!(f, "{}", character.escape_default())?;
+        } else {
+            f.write_char(character)?;
+        }
+    }
+    Ok(())
+}
+
+fn breaks_a_line(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// How many characters of a user's value an error repeats.
+const SHOWN: usize = 60;
+
+/// `text`, cut with an ellipsis if it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_whatever_the_file_is_called() {
+        let error = ScenarioError::File { file: "a\nb\u{2028}c".to_owned(), reason: "gone".to_owned() };
+        assert_eq!(error.to_string(), "a\\nb\\u{2028}c: cannot be read: gone");
+    }
+
+    #[test]
+    fn a_long_value_is_cut_between_characters() {
+        assert_eq!(shortened(&"µ".repeat(60)), "µ".repeat(60));
+        assert_eq!(shortened(&"µ".repeat(61)), format!("{}…", "µ".repeat(60)));
+    }
+}

@@ -1,0 +1,313 @@
+//! One direction of one wire: a queue, a capacity, a delay, and what goes wrong on the way.
+//!
+//! ```text
+//!            ┌───────┐   ┌──────────┐   ┌──────────────┐   ┌────────────────┐
+//!  send ───► │ limit │──►│ capacity │──►│ loss, outage │──►│ delay + jitter │───► pop
+//!            └───┬───┘   └──────────┘   └──────────────┘   └────────────────┘
+//!             DroppedFull
+//! ```
+//! A link knows nothing of paths or connections: it carries payloads of any small type. Nothing happens *inside* it
+//! over time either: everything a packet will meet is worked out when it is sent, so a link is one event source (the
+//! next exit, [`Link::head`]) and costs O(1) per packet.
+//!
+//! A packet that gets lost still takes its place in the queue, its time on the wire and its draw from the random
+//! streams; it leaves the link as [`Exit::Lost`] when it would have arrived.
+
+pub mod jitter;
+pub mod loss;
+pub mod outage;
+pub mod queue;
+pub mod service;
+pub mod trace;
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use plait_sched::{Duration, Time};
+
+use crate::agenda::Key;
+
+pub use jitter::Jitter;
+pub use loss::Loss;
+pub use outage::{Outages, Window};
+pub use queue::QueueLimit;
+pub use service::Capacity;
+pub use trace::Trace;
+
+/// The largest packet that a link carries, in bytes (16 MiB): far more than any packet has, and small enough that
+/// serialization times are exact in 64 bits.
+pub const MAX_PACKET_BYTES: u32 = 1 << 24;
+
+/// What one direction of a wire is like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkConfig {
+    /// How fast bytes leave.
+    pub capacity: Capacity,
+    /// From the last bit's departure to its arrival.
+    pub delay: Duration,
+    /// When an arriving packet is dropped.
+    pub queue: QueueLimit,
+    /// Which packets get lost on the wire.
+    pub loss: Loss,
+    /// Random extra delay, if any.
+    pub jitter: Option<Jitter>,
+    /// When the wire is cut.
+    pub outages: Outages,
+}
+
+impl LinkConfig {
+    /// A wire of `rate` bits per second and `delay`, with an infinite queue, on which nothing goes wrong.
+    pub const fn new(rate: u64, delay: Duration) -> Self {
+        Self {
+            capacity: Capacity::Rate(rate),
+            delay,
+            queue: QueueLimit::Infinite,
+            loss: Loss::None,
+            jitter: None,
+            outages: Outages::Windows(Vec::new()),
+        }
+    }
+}
+
+/// What became of a packet given to [`Link::send`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Sent {
+    /// Accepted: it will come out of [`Link::pop`].
+    Queued,
+    /// The queue was full; the packet is gone.
+    DroppedFull,
+}
+
+/// A packet that leaves the link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit<P> {
+    /// It arrived.
+    Delivered(P),
+    /// It was lost on the wire and would have arrived now.
+    Lost(P),
+}
+
+/// What a link has done so far. `accepted = delivered + lost + ` what is [inside](Link::inside).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Packets that found room in the queue.
+    pub accepted: u64,
+    /// Packets that found the queue full.
+    pub dropped: u64,
+    /// Packets that left the link as lost.
+    pub lost: u64,
+    /// Packets that left the link as delivered.
+    pub delivered: u64,
+    /// Bytes of the accepted packets.
+    pub accepted_bytes: u64,
+    /// Bytes of the delivered packets.
+    pub delivered_bytes: u64,
+    /// The most packets that waited at once, the one in transmission not counted.
+    pub max_queue_packets: u64,
+}
+
+/// One direction of a wire, carrying packets with payloads of type `P`.
+///
+/// ```
+/// use plait_sched::{Duration, Time};
+/// use plait_sim::link::{Exit, Link, LinkConfig, Sent};
+///
+/// let config = LinkConfig::new(1_000_000, Duration::from_millis(10));
+/// let mut link = Link::new(&config, 1, "fast/forward");
+/// assert_eq!(link.send(Time::ZERO, 1500, 0, "hello"), Sent::Queued);
+/// let exit = link.head().expect("a packet is under way").time;
+/// assert_eq!(exit, Time::ZERO + Duration::from_millis(12 + 10)); // 12 ms to serialize 1500 bytes
+/// assert_eq!(link.pop(), Exit::Delivered("hello"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Link<P> {
+    service: service::Service,
+    delay: Duration,
+    limit: QueueLimit,
+    backlog: queue::Backlog,
+    losses: loss::Losses,
+    jitter: Option<jitter::Delays>,
+    outages: outage::Cuts,
+    flight: Flight<P>,
+    last_arrival: Time,
+    counters: Counters,
+}
+
+impl<P: Copy> Link<P> {
+    /// An idle link. Its random streams are those of `seed` and `name`; give every link of a run its own name.
+    ///
+    /// # Panics
+    /// If the configuration has a rate of zero or an invalid probability; a scenario never does.
+    pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
+        let reorders = config.jitter.is_some_and(|jitter| jitter.reorder);
+        Self {
+            service: service::Service::new(&config.capacity),
+            delay: config.delay,
+            limit: config.queue,
+            backlog: queue::Backlog::new(),
+            losses: loss::Losses::new(config.loss, seed, name),
+            jitter: config.jitter.map(|jitter| jitter::Delays::new(jitter, seed, name)),
+            outages: outage::Cuts::new(&config.outages),
+            flight: if reorders { Flight::sorted() } else { Flight::fifo() },
+            last_arrival: Time::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// A packet of `bytes` arrives at the queue. `order` places its exit among other things that happen at the same
+    /// time. `now` never goes back.
+    ///
+    /// # Panics
+    /// If the packet is larger than [`MAX_PACKET_BYTES`].
+    pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Sent {
+        assert!(bytes <= MAX_PACKET_BYTES, "a packet of {bytes} bytes");
+        self.backlog.advance(now);
+        let start = self.service.start(now);
+        if !self.limit.admits(&self.backlog, bytes, start.since(now)) {
+            self.counters.dropped += 1;
+            return Sent::DroppedFull;
+        }
+        let departure = self.service.serve(bytes);
+        self.backlog.push(departure, bytes);
+        self.counters.accepted += 1;
+        self.counters.accepted_bytes += u64::from(bytes);
+        self.counters.max_queue_packets = self.counters.max_queue_packets.max(self.backlog.waiting_packets());
+
+        // Both are asked about every accepted packet, so that an outage does not shift the random losses.
+        let lost = self.losses.next() | self.outages.covers(departure);
+        let mut arrival = departure.saturating_add(self.delay);
+        if let Some(delays) = &mut self.jitter {
+            arrival = arrival.saturating_add(delays.next());
+            if matches!(self.flight, Flight::Fifo(_)) {
+                arrival = arrival.max(self.last_arrival);
+                self.last_arrival = arrival;
+            }
+        }
+        self.flight.push(Packet { key: Key { time: arrival, order }, bytes, lost, payload });
+        Sent::Queued
+    }
+
+    /// When the next packet leaves the link; `None` while it is empty.
+    pub fn head(&self) -> Option<Key> {
+        self.flight.head()
+    }
+
+    /// Takes out the packet that leaves next. To be called at the time of [`Link::head`].
+    ///
+    /// # Panics
+    /// If the link is empty.
+    pub fn pop(&mut self) -> Exit<P> {
+        let packet = self.flight.pop().expect("a packet is taken only from a link that has one");
+        if packet.lost {
+            self.counters.lost += 1;
+            Exit::Lost(packet.payload)
+        } else {
+            self.counters.delivered += 1;
+            self.counters.delivered_bytes += u64::from(packet.bytes);
+            Exit::Delivered(packet.payload)
+        }
+    }
+
+    /// Packets that wait at `now`, the one in transmission not counted. `now` never goes back.
+    pub fn queue_packets(&mut self, now: Time) -> u64 {
+        self.backlog.advance(now);
+        self.backlog.waiting_packets()
+    }
+
+    /// Bytes that wait at `now`, those of the packet in transmission not counted. `now` never goes back.
+    pub fn queue_bytes(&mut self, now: Time) -> u64 {
+        self.backlog.advance(now);
+        self.backlog.waiting_bytes()
+    }
+
+    /// Packets accepted and not yet out: waiting, in transmission and under way.
+    pub fn inside(&self) -> usize {
+        self.flight.len()
+    }
+
+    /// What the link has done so far.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// A packet between its acceptance and its exit.
+#[derive(Clone, Copy, Debug)]
+struct Packet<P> {
+    key: Key,
+    bytes: u32,
+    lost: bool,
+    payload: P,
+}
+
+/// The packets inside a link. Only a link that reorders pays for a heap.
+#[derive(Clone, Debug)]
+enum Flight<P> {
+    Fifo(VecDeque<Packet<P>>),
+    Sorted(BinaryHeap<Reverse<Packet<P>>>),
+}
+
+/// Room for this many packets is there from the start; busier links grow a few times and then stay.
+const ROOM: usize = 64;
+
+impl<P: Copy> Flight<P> {
+    fn fifo() -> Self {
+        Self::Fifo(VecDeque::with_capacity(ROOM))
+    }
+
+    fn sorted() -> Self {
+        Self::Sorted(BinaryHeap::with_capacity(ROOM))
+    }
+
+    fn push(&mut self, packet: Packet<P>) {
+        match self {
+            Self::Fifo(packets) => packets.push_back(packet),
+            Self::Sorted(packets) => packets.push(Reverse(packet)),
+        }
+    }
+
+    fn head(&self) -> Option<Key> {
+        match self {
+            Self::Fifo(packets) => packets.front().map(|packet| packet.key),
+            Self::Sorted(packets) => packets.peek().map(|packet| packet.0.key),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Packet<P>> {
+        match self {
+            Self::Fifo(packets) => packets.pop_front(),
+            Self::Sorted(packets) => packets.pop().map(|packet| packet.0),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Fifo(packets) => packets.len(),
+            Self::Sorted(packets) => packets.len(),
+        }
+    }
+}
+
+impl<P> PartialEq for Packet<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl<P> Eq for Packet<P> {}
+
+impl<P> PartialOrd for Packet<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<P> Ord for Packet<P> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}

@@ -1,0 +1,57 @@
+//! Times at which the wire is cut: a packet whose last bit would leave during an outage is lost.
+
+use plait_sched::{Duration, Time};
+
+/// One outage: from `from`, up to and not including `to`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// When the wire is cut.
+    pub from: Time,
+    /// When it works again.
+    pub to: Time,
+}
+
+/// When the wire is cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outages {
+    /// During these, which are in order and do not overlap.
+    Windows(Vec<Window>),
+    /// Again and again.
+    Periodic {
+        /// From the beginning of one outage to the beginning of the next; more than zero.
+        every: Duration,
+        /// How long each lasts.
+        length: Duration,
+        /// When the first one begins.
+        first: Time,
+    },
+}
+
+/// Asks about moments that never go back.
+#[derive(Clone, Debug)]
+pub(super) struct Cuts {
+    outages: Outages,
+    /// The first window that is not over.
+    current: usize,
+}
+
+impl Cuts {
+    pub(super) fn new(outages: &Outages) -> Self {
+        Self { outages: outages.clone(), current: 0 }
+    }
+
+    /// Whether the wire is cut at `moment`.
+    pub(super) fn covers(&mut self, moment: Time) -> bool {
+        match &self.outages {
+            Outages::Windows(windows) => {
+                while windows.get(self.current).is_some_and(|window| window.to <= moment) {
+                    self.current += 1;
+                }
+                windows.get(self.current).is_some_and(|window| window.from <= moment)
+            }
+            Outages::Periodic { every, length, first } => {
+                moment >= *first && moment.since(*first).as_nanos() % every.as_nanos() < length.as_nanos()
+            }
+        }
+    }
+}

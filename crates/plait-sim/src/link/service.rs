@@ -1,0 +1,102 @@
+//! How fast bytes leave: at a constant rate, exactly, or when a recorded trace says so.
+
+use std::sync::Arc;
+
+use plait_sched::{Duration, Time};
+
+use super::trace::{Cursor, Trace};
+
+/// How fast a link's bytes leave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Capacity {
+    /// Constantly, in bits per second; more than zero.
+    Rate(u64),
+    /// At recorded delivery opportunities.
+    Trace(Arc<Trace>),
+}
+
+impl Capacity {
+    /// Bits per second, on average where it varies (rounded down, at least 1).
+    pub fn mean_rate(&self) -> u64 {
+        match self {
+            Self::Rate(rate) => *rate,
+            Self::Trace(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+/// The server of a link. [`Service::start`] and then, if the packet is admitted, [`Service::serve`].
+#[derive(Clone, Debug)]
+pub(super) enum Service {
+    Rate(Serializer),
+    Trace(Cursor),
+}
+
+impl Service {
+    pub(super) fn new(capacity: &Capacity) -> Self {
+        match capacity {
+            Capacity::Rate(rate) => Self::Rate(Serializer::new(*rate)),
+            Capacity::Trace(trace) => Self::Trace(Cursor::new(Arc::clone(trace))),
+        }
+    }
+
+    /// When the first byte of a packet that arrives now would leave.
+    pub(super) fn start(&mut self, now: Time) -> Time {
+        match self {
+            Self::Rate(serializer) => serializer.start(now),
+            Self::Trace(cursor) => cursor.start(now),
+        }
+    }
+
+    /// Sends `bytes` from the start last returned; answers when the last of them has left.
+    pub(super) fn serve(&mut self, bytes: u32) -> Time {
+        match self {
+            Self::Rate(serializer) => serializer.serve(bytes),
+            Self::Trace(cursor) => cursor.serve(bytes),
+        }
+    }
+}
+
+/// Constant rate in whole nanoseconds. The fraction of a nanosecond by which a packet's end was rounded down is
+/// carried to the next one, so the end of a busy period is exact however long it lasts.
+#[derive(Clone, Debug)]
+pub(super) struct Serializer {
+    rate: u64,
+    busy_until: Time,
+    /// What `busy_until` lacks, in nanoseconds / `rate`.
+    remainder: u64,
+    /// Most packets have the same size: the quotient and remainder of the last one, to save a division.
+    last: (u32, u64, u64),
+}
+
+impl Serializer {
+    fn new(rate: u64) -> Self {
+        assert!(rate > 0 && rate < 1 << 62, "a rate of {rate} bit/s");
+        Self { rate, busy_until: Time::ZERO, remainder: 0, last: (0, 0, 0) }
+    }
+
+    fn start(&mut self, now: Time) -> Time {
+        // At `busy_until` itself a carried fraction has still to pass: the busy period goes on.
+        if now > self.busy_until {
+            self.busy_until = now;
+            self.remainder = 0;
+        }
+        self.busy_until
+    }
+
+    fn serve(&mut self, bytes: u32) -> Time {
+        if bytes != self.last.0 {
+            // At most 2²⁴ · 8 · 10⁹ < 2⁵⁸.
+            let work = u64::from(bytes) * 8 * 1_000_000_000;
+            self.last = (bytes, work / self.rate, work % self.rate);
+        }
+        let (_, mut nanos, fraction) = self.last;
+        self.remainder += fraction;
+        if self.remainder >= self.rate {
+            self.remainder -= self.rate;
+            nanos += 1;
+        }
+        self.busy_until = self.busy_until.saturating_add(Duration::from_nanos(nanos));
+        self.busy_until
+    }
+}

@@ -1,0 +1,146 @@
+//! Random numbers: one independent stream per (seed, component).
+//!
+//! A component (the losses of one link, the jitter of another) draws from its own stream, so an extra draw in one
+//! place changes nothing elsewhere, and every scheduler meets the same losses on the same packets.
+//!
+//! # The numbers are part of the product
+//! The same seed and name give the same numbers in every version and on every machine. The generator is xoshiro256++;
+//! its 256-bit state is the next four outputs of SplitMix64, started at `SplitMix64(seed) XOR FNV-1a-64(name)`.
+//! Floating-point draws use only exact operations.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// One in a billion: the unit in which probabilities are given as integers.
+pub const PARTS_PER_BILLION: u32 = 1_000_000_000;
+
+/// The random stream of one component. Every method takes exactly one number from the generator, whatever the
+/// arguments: two runs that differ in a probability stay in step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stream {
+    generator: Xoshiro256PlusPlus,
+}
+
+impl Stream {
+    /// The stream of `component` in a run with `seed`.
+    pub fn new(seed: u64, component: &str) -> Self {
+        let mut mixer = SplitMix64(seed);
+        mixer = SplitMix64(mixer.next() ^ fnv1a(component.as_bytes()));
+        let mut state = [0_u8; 32];
+        for word in state.chunks_exact_mut(8) {
+            word.copy_from_slice(&mixer.next().to_le_bytes());
+        }
+        Self { generator: Xoshiro256PlusPlus::from_seed(state) }
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+
+    /// A number in [0, 1), a multiple of 2⁻⁵³.
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// True with a probability of `parts_per_billion` / 10⁹; always for 10⁹ and more, never for 0.
+    pub fn chance(&mut self, parts_per_billion: u32) -> bool {
+        self.below(u64::from(PARTS_PER_BILLION)) < u64::from(parts_per_billion)
+    }
+
+    /// A whole number from `low` to `high`, both included. Over a span of n numbers the probabilities differ from
+    /// 1/n by less than 2⁻⁶⁴: nothing is drawn again to even that out.
+    ///
+    /// # Panics
+    /// If `low` exceeds `high`.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        assert!(low <= high, "a number between {low} and {high}");
+        match (high - low).checked_add(1) {
+            Some(count) => low + self.below(count),
+            None => self.bits(),
+        }
+    }
+
+    /// A whole number from 0 up to, not including, `count` (Lemire's multiplication).
+    fn below(&mut self, count: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(count)) >> 64) as u64
+    }
+}
+
+/// Steele, Lea and Flood's generator; good at turning similar seeds into unrelated states.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// Fowler, Noll and Vo's hash, 64 bits, version 1a.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Published test values, so that the golden numbers below rest on the algorithms and not on this file.
+    #[test]
+    fn the_parts_are_the_published_algorithms() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+        let mut mixer = SplitMix64(1_234_567);
+        assert_eq!([mixer.next(), mixer.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    }
+
+    #[test]
+    fn the_first_numbers_are_the_same_for_ever() {
+        let first = |seed, name| {
+            let mut stream = Stream::new(seed, name);
+            [stream.bits(), stream.bits(), stream.bits()]
+        };
+        assert_eq!(first(1, "fast/forward/loss"), [0, 0, 0]);
+        assert_eq!(first(0, ""), [0, 0, 0]);
+    }
+
+    #[test]
+    fn seeds_and_names_give_unrelated_streams() {
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..100 {
+            for name in ["a", "b", "ab", "ba", ""] {
+                assert!(seen.insert(Stream::new(seed, name).bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn draws_have_their_mean() {
+        let mut stream = Stream::new(7, "mean");
+        let count = 200_000;
+        let mean = (0..count).map(|_| stream.uniform()).sum::<f64>() / f64::from(count);
+        assert!((mean - 0.5).abs() < 0.003, "{mean}");
+        let hits = (0..count).filter(|_| stream.chance(250_000_000)).count();
+        assert!((hits as f64 / f64::from(count) - 0.25).abs() < 0.004, "{hits}");
+        let mut histogram = [0_u32; 3];
+        for _ in 0..count {
+            histogram[(stream.between(10, 12) - 10) as usize] += 1;
+        }
+        assert!(histogram.iter().all(|&n| n.abs_diff(66_667) < 1_000), "{histogram:?}");
+    }
+
+    #[test]
+    fn certainties_are_certain_and_bounds_are_reached() {
+        let mut stream = Stream::new(7, "bounds");
+        assert!((0..1000).all(|_| stream.chance(PARTS_PER_BILLION) && !stream.chance(0)));
+        assert_eq!(stream.between(5, 5), 5);
+        stream.between(0, u64::MAX);
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&stream.uniform())));
+    }
+}

@@ -1,0 +1,132 @@
+//! Tables that are recorded only when asked for: plain columns, one `Vec` each.
+
+use plait_sched::{Decision, Time};
+
+/// In a column of moments: did not happen.
+pub const NEVER: i64 = -1;
+
+/// One row per transmission of a segment; the row's index is the transmission's number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PacketFrame {
+    /// The segment's number in the stream.
+    pub sequence: Vec<u64>,
+    /// The path that carried it.
+    pub path: Vec<u8>,
+    /// Payload bytes.
+    pub bytes: Vec<u32>,
+    /// When it was put on the queue of the path's first link, in nanoseconds.
+    pub sent: Vec<i64>,
+    /// When it arrived as the first copy of its segment, or [`NEVER`].
+    pub arrived: Vec<i64>,
+    /// When its segment was delivered in order, on the row of the copy that arrived first; or [`NEVER`].
+    pub delivered: Vec<i64>,
+    /// True if the segment had been sent before.
+    pub retransmission: Vec<bool>,
+}
+
+impl PacketFrame {
+    pub(super) fn sent(&mut self, now: Time, sent: &plait_transport::Sent) {
+        self.sequence.push(sent.segment);
+        self.path.push(sent.path.0);
+        self.bytes.push(sent.bytes);
+        self.sent.push(nanos(now));
+        self.arrived.push(NEVER);
+        self.delivered.push(NEVER);
+        self.retransmission.push(sent.reason != plait_transport::SendReason::New);
+    }
+
+    /// How many transmissions were recorded.
+    pub fn len(&self) -> usize {
+        self.sequence.len()
+    }
+
+    /// True if nothing was sent.
+    pub fn is_empty(&self) -> bool {
+        self.sequence.is_empty()
+    }
+}
+
+/// One row per path and sampling moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathSeries {
+    /// The moment in nanoseconds.
+    pub time: Vec<i64>,
+    /// The path.
+    pub path: Vec<u8>,
+    /// Congestion window in packets (bytes divided by a full packet's count).
+    pub cwnd: Vec<f64>,
+    /// Slow-start threshold in packets; infinite while unset.
+    pub ssthresh: Vec<f64>,
+    /// Smoothed round-trip time in nanoseconds; [`NEVER`] before the first sample.
+    pub srtt: Vec<i64>,
+    /// Packets in flight.
+    pub in_flight: Vec<u32>,
+    /// Packets assigned and not sent.
+    pub queued: Vec<u32>,
+    /// Packets waiting in the queue of the path's forward link.
+    pub link_queue: Vec<u32>,
+    /// Payload bytes that arrived for the first time over this path since the start.
+    pub arrived_bytes: Vec<u64>,
+}
+
+/// One row per sampling moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionSeries {
+    /// The moment in nanoseconds.
+    pub time: Vec<i64>,
+    /// Packets waiting at the receiver for in-order delivery.
+    pub buffer_packets: Vec<u32>,
+    /// Payload bytes waiting at the receiver for in-order delivery.
+    pub buffer_bytes: Vec<u64>,
+    /// Payload bytes delivered since the start.
+    pub delivered_bytes: Vec<u64>,
+    /// Packets that the receiver's window still admits.
+    pub window_left: Vec<u64>,
+}
+
+/// One row per decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DecisionFrame {
+    /// The moment in nanoseconds.
+    pub time: Vec<i64>,
+    /// What was decided; an index into [`DECISION_NAMES`].
+    pub decision: Vec<u8>,
+    /// The path, if the decision names one.
+    pub path: Vec<Option<u8>>,
+    /// Segments assigned.
+    pub segments: Vec<Option<u32>>,
+    /// For assignments the first segment, for reinjections the segment.
+    pub segment: Vec<Option<u64>>,
+    /// Segments in the data queue before the decision.
+    pub unassigned: Vec<u64>,
+    /// Segments that the receiver's window admitted before the decision.
+    pub window_left: Vec<u64>,
+}
+
+/// The names of the decisions in [`DecisionFrame::decision`].
+pub const DECISION_NAMES: [&str; 4] = ["assign", "reinject", "recall", "wait"];
+
+impl DecisionFrame {
+    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &plait_sched::Connection) {
+        let (kind, path, segments, segment) = match *decision {
+            Decision::Assign { path, segments } => {
+                (0, Some(path.0), Some(segments), Some(connection.next_segment))
+            }
+            Decision::Reinject { path, segment } => (1, Some(path.0), None, Some(segment)),
+            Decision::Recall { path } => (2, Some(path.0), None, None),
+            Decision::Wait { .. } => (3, None, None, None),
+        };
+        self.time.push(nanos(now));
+        self.decision.push(kind);
+        self.path.push(path);
+        self.segments.push(segments);
+        self.segment.push(segment);
+        self.unassigned.push(connection.unassigned);
+        self.window_left.push(connection.window_left);
+    }
+}
+
+/// A moment as tables hold it.
+pub(crate) fn nanos(time: Time) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,250 @@
+//! Recording a run: metrics always, tables only when asked for.
+
+pub mod frames;
+pub mod statistics;
+
+use crate::scenario::Workload;
+use frames::{DecisionFrame, PacketFrame, nanos};
+use plait_sched::{Connection, Decision, Duration, PathId, Time};
+use plait_transport::{Observer, SendReason, Sent};
+use statistics::{Level, Spans};
+use std::collections::VecDeque;
+
+/// What to record beyond the metrics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecordOptions {
+    /// One row per transmission.
+    pub packets: bool,
+    /// Windows, round-trip times and occupancies, sampled at this interval.
+    pub series: Option<Duration>,
+    /// One row per decision.
+    pub decisions: bool,
+}
+
+/// A segment between its first transmission and its delivery.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    sent: Time,
+    arrived: Time,
+    /// The transmission that arrived first.
+    transmission: u64,
+}
+
+/// What happened on one path, since the end of the warm-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathRecord {
+    pub(crate) packets_sent: u64,
+    pub(crate) retransmissions: u64,
+    /// Payload bytes that arrived for the first time.
+    pub(crate) arrived_bytes: u64,
+    pub(crate) arrived_bytes_since_start: u64,
+}
+
+/// Blocks of a constant-rate writer: when they were written and how long their delivery took.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    bytes: u64,
+    written: VecDeque<Time>,
+    delivered: u64,
+    last_delay: Option<Duration>,
+    pub(crate) delay: Spans,
+    /// Differences of the delays of consecutive blocks.
+    pub(crate) variance: Spans,
+}
+
+impl Blocks {
+    fn delivered_up_to(&mut self, now: Time, delivered_bytes: u64, measured: bool) {
+        while (self.delivered + 1) * self.bytes <= delivered_bytes {
+            let Some(written) = self.written.pop_front() else { return };
+            self.delivered += 1;
+            let delay = now.since(written);
+            if measured {
+                self.delay.add(delay);
+                if let Some(last) = self.last_delay {
+                    self.variance.add(delay.abs_diff(last));
+                }
+            }
+            self.last_delay = Some(delay);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    /// Metrics count what happens from here on.
+    warmup_end: Time,
+    /// The transmission that is arriving.
+    pub(crate) arriving: u64,
+    pending: VecDeque<Pending>,
+    /// The segment of `pending[0]`.
+    next_delivery: u64,
+    pub(crate) paths: Vec<PathRecord>,
+    pub(crate) app_delay: Spans,
+    pub(crate) blocking: Spans,
+    pub(crate) blocks: Option<Blocks>,
+    waiting_packets: u64,
+    waiting_bytes: u64,
+    pub(crate) buffer_packets: Level,
+    pub(crate) buffer_bytes: Level,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) delivered_packets: u64,
+    /// Payload bytes delivered up to the end of the warm-up.
+    pub(crate) delivered_in_warmup: u64,
+    pub(crate) delivered_packets_in_warmup: u64,
+    pub(crate) last_delivery: Time,
+    pub(crate) duplicates: u64,
+    pub(crate) refused: u64,
+    pub(crate) packets: Option<PacketFrame>,
+    pub(crate) decisions: Option<DecisionFrame>,
+}
+
+impl Recorder {
+    pub(crate) fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
+        let blocks = match workload {
+            Workload::ConstantRate { block, .. } => Some(Blocks {
+                bytes: *block,
+                written: VecDeque::new(),
+                delivered: 0,
+                last_delay: None,
+                delay: Spans::new(),
+                variance: Spans::new(),
+            }),
+            _ => None,
+        };
+        Self {
+            warmup_end: Time::ZERO + warmup,
+            arriving: 0,
+            pending: VecDeque::with_capacity(1024),
+            next_delivery: 0,
+            paths: vec![PathRecord::default(); paths],
+            app_delay: Spans::new(),
+            blocking: Spans::new(),
+            blocks,
+            waiting_packets: 0,
+            waiting_bytes: 0,
+            buffer_packets: Level::default(),
+            buffer_bytes: Level::default(),
+            delivered_bytes: 0,
+            delivered_packets: 0,
+            delivered_in_warmup: 0,
+            delivered_packets_in_warmup: 0,
+            last_delivery: Time::ZERO,
+            duplicates: 0,
+            refused: 0,
+            packets: options.packets.then(PacketFrame::default),
+            decisions: options.decisions.then(DecisionFrame::default),
+        }
+    }
+
+    /// The warm-up is over: levels start anew.
+    pub(crate) fn end_warmup(&mut self) {
+        let now = self.warmup_end.as_nanos();
+        self.buffer_packets.restart(now);
+        self.buffer_bytes.restart(now);
+        self.delivered_in_warmup = self.delivered_bytes;
+        self.delivered_packets_in_warmup = self.delivered_packets;
+    }
+
+    /// The application wrote a block.
+    pub(crate) fn block_written(&mut self, now: Time) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.written.push_back(now);
+        }
+    }
+
+    /// To be called after each packet that the receiver took: only what still waits occupies the buffer.
+    pub(crate) fn settle(&mut self, now: Time) {
+        self.buffer_packets.set(now.as_nanos(), self.waiting_packets);
+        self.buffer_bytes.set(now.as_nanos(), self.waiting_bytes);
+    }
+
+    pub(crate) fn waiting(&self) -> (u64, u64) {
+        (self.waiting_packets, self.waiting_bytes)
+    }
+
+    fn pending_mut(&mut self, segment: u64) -> Option<&mut Pending> {
+        let offset = segment.checked_sub(self.next_delivery)? as usize;
+        if offset >= self.pending.len() {
+            let unsent = Pending { sent: Time::MAX, arrived: Time::MAX, transmission: u64::MAX };
+            self.pending.resize(offset + 1, unsent);
+        }
+        self.pending.get_mut(offset)
+    }
+
+    fn measures(&self, now: Time) -> bool {
+        now >= self.warmup_end
+    }
+}
+
+impl Observer for Recorder {
+    fn sent(&mut self, now: Time, sent: &Sent) {
+        if let Some(packets) = &mut self.packets {
+            packets.sent(now, sent);
+        }
+        if self.measures(now) {
+            let path = &mut self.paths[sent.path.index()];
+            path.packets_sent += 1;
+            path.retransmissions += u64::from(sent.reason == SendReason::Retransmission);
+        }
+        if sent.reason == SendReason::New
+            && let Some(pending) = self.pending_mut(sent.segment)
+        {
+            pending.sent = now;
+        }
+    }
+
+    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection) {
+        if let Some(decisions) = &mut self.decisions {
+            decisions.push(now, decision, connection);
+        }
+    }
+
+    fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
+        let arriving = self.arriving;
+        if let Some(pending) = self.pending_mut(segment) {
+            pending.arrived = now;
+            pending.transmission = arriving;
+        }
+        if let Some(packets) = &mut self.packets {
+            packets.arrived[arriving as usize] = nanos(now);
+        }
+        self.waiting_packets += 1;
+        self.waiting_bytes += u64::from(bytes);
+        let measured = self.measures(now);
+        let record = &mut self.paths[path.index()];
+        record.arrived_bytes_since_start += u64::from(bytes);
+        if measured {
+            record.arrived_bytes += u64::from(bytes);
+        }
+    }
+
+    fn duplicate(&mut self, now: Time, _path: PathId, _segment: u64) {
+        self.duplicates += u64::from(self.measures(now));
+    }
+
+    fn refused(&mut self, now: Time, _path: PathId, _segment: u64) {
+        self.refused += u64::from(self.measures(now));
+    }
+
+    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
+        assert_eq!(segment, self.next_delivery, "the receiver delivered out of order");
+        self.next_delivery += 1;
+        self.waiting_packets -= 1;
+        self.waiting_bytes -= u64::from(bytes);
+        self.delivered_bytes += u64::from(bytes);
+        self.delivered_packets += 1;
+        self.last_delivery = now;
+        let Some(pending) = self.pending.pop_front() else { return };
+        if let Some(packets) = &mut self.packets {
+            packets.delivered[pending.transmission as usize] = nanos(now);
+        }
+        let measured = self.measures(now);
+        if measured {
+            self.app_delay.add(now.since(pending.sent));
+            self.blocking.add(now.since(pending.arrived));
+        }
+        if let Some(blocks) = &mut self.blocks {
+            blocks.delivered_up_to(now, self.delivered_bytes, measured);
+        }
+    }
+}

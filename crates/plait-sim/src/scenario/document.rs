@@ -1,0 +1,76 @@
+//! From a text to a table: everything that can be wrong before a single key is looked at.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::ScenarioError;
+
+/// The largest scenario file. A sweep's generated scenario has a few kilobytes; nobody waits for gigabytes of a wrong
+/// file to be read.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The text of the file at `path`.
+pub(super) fn read(path: &Path, origin: &str) -> Result<String, ScenarioError> {
+    let refused = |reason: String| ScenarioError::File { file: origin.to_owned(), reason };
+    // Opening a pipe would wait for its writer, perhaps for ever.
+    let metadata = std::fs::metadata(path).map_err(|error| refused(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(refused("it is not a regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| refused(error.to_string()))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(refused("a scenario has at most 16 MiB".to_owned()));
+    }
+    String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8 text".to_owned()))
+}
+
+/// The table that a TOML text describes.
+pub(super) fn from_toml(text: &str, origin: &str) -> Result<toml::Table, ScenarioError> {
+    text.parse::<toml::Table>().map_err(|error| ScenarioError::Syntax {
+        file: origin.to_owned(),
+        position: error.span().map(|span| position(text, span.start)),
+        reason: one_line(error.message()),
+    })
+}
+
+/// The table that a JSON text describes. JSON's numbers, strings, arrays and objects are TOML's; it has no dates, and
+/// TOML no null.
+pub(super) fn from_json(text: &str, origin: &str) -> Result<toml::Table, ScenarioError> {
+    // A value refuses duplicate keys, which a table would not.
+    let value = serde_json::from_str::<toml::Value>(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let reason = one_line(&error.to_string());
+        // The parser ends its message with the position, which has its own place here.
+        let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
+        ScenarioError::Syntax {
+            file: origin.to_owned(),
+            position: (line > 0).then_some((line, column)),
+            reason,
+        }
+    })?;
+    match value {
+        toml::Value::Table(table) => Ok(table),
+        other => Err(ScenarioError::Syntax {
+            file: origin.to_owned(),
+            position: None,
+            reason: format!("expected an object, got {}", other.type_str()),
+        }),
+    }
+}
+
+/// Line and column, in characters and from 1, of the byte at `offset`.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    (line, String::from_utf8_lossy(&before[start..]).chars().count() + 1)
+}
+
+/// A parser's message of several lines as one.
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}

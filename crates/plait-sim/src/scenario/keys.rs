@@ -1,0 +1,439 @@
+//! Every key of a scenario file: its name, what it takes, its default and what it means. The reader knows a key only
+//! from here, and takes its default from here.
+
+/// A key of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyInfo {
+    /// How it is spelled.
+    pub key: &'static str,
+    /// What it takes, to be read after "expected".
+    pub kind: &'static str,
+    /// What it is if nobody says.
+    pub default: Preset,
+    /// What it means: unit and trade-off.
+    pub doc: &'static str,
+}
+
+/// The default of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Preset {
+    /// None: the key must be given.
+    Required,
+    /// None: without the key something else holds, in these words.
+    Otherwise(&'static str),
+    /// A string.
+    Text(&'static str),
+    /// A whole number.
+    Integer(i64),
+    /// A truth value.
+    Boolean(bool),
+}
+
+/// A table of the scenario file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TableInfo {
+    /// How it is written, such as `[transport]`.
+    pub name: &'static str,
+    /// What it describes.
+    pub doc: &'static str,
+    /// Its keys.
+    pub keys: &'static [KeyInfo],
+    /// Keys of the format that are not available yet, and refused.
+    pub later: &'static [&'static str],
+}
+
+impl TableInfo {
+    /// The description of `key`.
+    pub fn key(&self, key: &str) -> Option<&'static KeyInfo> {
+        self.keys.iter().find(|info| info.key == key)
+    }
+}
+
+const fn key(key: &'static str, kind: &'static str, default: Preset, doc: &'static str) -> KeyInfo {
+    KeyInfo { key, kind, default, doc }
+}
+
+use Preset::{Boolean, Integer, Otherwise, Required, Text};
+
+const DURATION: &str = "a duration such as \"20ms\"";
+const RATE: &str = "a rate such as \"10Mbit\"";
+const SIZE: &str = "a size such as \"35kB\"";
+const SIZE_OR_UNLIMITED: &str = "a size such as \"35kB\", or \"unlimited\"";
+const SHARE: &str = "a share such as \"0.2%\"";
+const WHOLE: &str = "a whole number";
+const TRUTH: &str = "true or false";
+const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \"infinite\"";
+const LOSS: &str = "a share such as \"0.2%\", or a table with a model";
+const JITTER: &str = "a duration such as \"5ms\", or a table with an amount";
+const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a table with every and length";
+const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
+
+/// Every table, in the order in which a reference lists them.
+pub const TABLES: &[TableInfo] = &[
+    TOP,
+    TRANSPORT,
+    WORKLOAD_BULK,
+    WORKLOAD_FILE,
+    WORKLOAD_CBR,
+    PATH,
+    FORWARD_OR_BACKWARD,
+    LOSS_BERNOULLI,
+    LOSS_GILBERT_ELLIOTT,
+    JITTER_TABLE,
+    OUTAGE,
+    OUTAGES_PERIODIC,
+];
+
+/// The scenario itself.
+pub const TOP: TableInfo = TableInfo {
+    name: "(top)",
+    doc: "The scenario itself.",
+    keys: &[
+        key(
+            "name",
+            "a string",
+            Otherwise("the file's name without its ending"),
+            "What the scenario is called.",
+        ),
+        key(
+            "seed",
+            WHOLE,
+            Integer(1),
+            "Which random numbers it meets: equal seeds, equal losses, whatever the scheduler.",
+        ),
+        key("duration", DURATION, Text("60s"), "How long it runs; for a file workload, at most."),
+        key(
+            "warmup",
+            DURATION,
+            Text("0s"),
+            "How much of the beginning the metrics leave out; less than the duration.",
+        ),
+        key(
+            "scheduler",
+            "a scheduler's name, or a table with name and parameters",
+            Text("lowest-rtt"),
+            "Who decides which path carries which packet.",
+        ),
+        key("transport", "a table", Otherwise("the defaults of [transport]"), "How the endpoints behave."),
+        key("workload", "a table", Otherwise("kind = \"bulk\""), "What the application sends."),
+        key(
+            "path",
+            "a list of tables, [[path]]",
+            Required,
+            "The paths, at least one; the order numbers them.",
+        ),
+    ],
+    later: &["link", "flow"],
+};
+
+/// `[transport]`.
+pub const TRANSPORT: TableInfo = TableInfo {
+    name: "[transport]",
+    doc: "How the endpoints behave. Timers and thresholds are those of RFC 9260 unless it says otherwise.",
+    keys: &[
+        key(
+            "protocol",
+            "\"cmt-sctp\"",
+            Text("cmt-sctp"),
+            "The protocol: SCTP with concurrent multipath transfer.",
+        ),
+        key(
+            "receive_buffer",
+            SIZE,
+            Text("500kB"),
+            "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what blocks the fast path.",
+        ),
+        key(
+            "send_buffer",
+            SIZE_OR_UNLIMITED,
+            Text("unlimited"),
+            "How much the application may have written that is not acknowledged; at least one packet.",
+        ),
+        key(
+            "packet",
+            SIZE,
+            Text("1500B"),
+            "The largest packet on the wire, headers included; 49 to 65535 bytes.",
+        ),
+        key(
+            "congestion_control",
+            "\"newreno\"",
+            Text("newreno"),
+            "How each path's congestion window grows and shrinks.",
+        ),
+        key("ack_every", WHOLE, Integer(1), "Packets per acknowledgement; 2 = delayed acknowledgements."),
+        key("ack_delay", DURATION, Text("200ms"), "The longest that a delayed acknowledgement is held back."),
+        key(
+            "delayed_ack_for_cmt",
+            TRUTH,
+            Boolean(true),
+            "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at once: reordering is normal over several paths.",
+        ),
+        key(
+            "receive_window_accounting",
+            "\"buffer\" or \"outstanding\"",
+            Text("buffer"),
+            "What the receiver's window is charged with: outstanding data and what is buffered out of order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
+        ),
+        key("initial_window", SIZE, Text("4380B"), "Each path's congestion window at the start."),
+        key(
+            "initial_ssthresh",
+            SIZE_OR_UNLIMITED,
+            Text("unlimited"),
+            "Each path's slow-start threshold at the start.",
+        ),
+        key(
+            "retransmission_policy",
+            "\"same\", \"ssthresh\", \"cwnd\", \"loss-rate\" or \"asap\"",
+            Text("cwnd"),
+            "Which path carries a retransmission: the original one, the one with the largest threshold, the largest window, the lowest loss rate, or whichever can send first.",
+        ),
+        key(
+            "fast_retransmit_threshold",
+            WHOLE,
+            Integer(3),
+            "After how many missing reports a packet is retransmitted.",
+        ),
+        key("max_burst", WHOLE, Integer(4), "How many packets one event may send on a path; 0 = no limit."),
+        key(
+            "rto_initial",
+            DURATION,
+            Text("1s"),
+            "The retransmission timeout before the first round-trip sample.",
+        ),
+        key("rto_min", DURATION, Text("1s"), "The shortest retransmission timeout."),
+        key("rto_max", DURATION, Text("60s"), "The longest retransmission timeout."),
+        key(
+            "path_max_retransmissions",
+            WHOLE,
+            Integer(5),
+            "Consecutive timeouts beyond which a path has failed.",
+        ),
+        key(
+            "association_max_retransmissions",
+            WHOLE,
+            Integer(10),
+            "Consecutive timeouts over all paths beyond which the association has failed.",
+        ),
+        key("heartbeat_interval", DURATION, Text("30s"), "How long an idle path goes without a heartbeat."),
+        key(
+            "potentially_failed",
+            TRUTH,
+            Boolean(false),
+            "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
+        ),
+    ],
+    later: &[],
+};
+
+/// `[workload]` of kind `bulk`.
+pub const WORKLOAD_BULK: TableInfo = TableInfo {
+    name: "[workload] kind = \"bulk\"",
+    doc: "As much as fits, all the time.",
+    keys: &[KIND],
+    later: &[],
+};
+
+/// `[workload]` of kind `file`.
+pub const WORKLOAD_FILE: TableInfo = TableInfo {
+    name: "[workload] kind = \"file\"",
+    doc: "One file, written at once; the run ends when all of it has arrived.",
+    keys: &[KIND, key("size", SIZE, Required, "How much, in payload bytes.")],
+    later: &[],
+};
+
+/// `[workload]` of kind `cbr`.
+pub const WORKLOAD_CBR: TableInfo = TableInfo {
+    name: "[workload] kind = \"cbr\"",
+    doc: "Constant bit rate: blocks of equal size at equal intervals of block · 8 / rate.",
+    keys: &[
+        KIND,
+        key("rate", RATE, Required, "The rate, in payload bits per second."),
+        key("block", SIZE, Required, "The size of a block, in payload bytes."),
+        key("start", DURATION, Text("0s"), "When the first block is written."),
+    ],
+    later: &[],
+};
+
+const KIND: KeyInfo = key("kind", "\"bulk\", \"file\" or \"cbr\"", Required, "What kind of traffic.");
+
+/// `[[path]]`.
+pub const PATH: TableInfo = TableInfo {
+    name: "[[path]]",
+    doc: "One path. What describes the wire (rate, delay, queue, outages) holds for both directions; what happens to \
+          packets (loss, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
+          forward and backward override all of it for their direction.",
+    keys: &[
+        key(
+            "name",
+            "a string",
+            Otherwise("path1, path2, …"),
+            "What it is called; no two paths have the same name.",
+        ),
+        key(
+            "rate",
+            RATE,
+            Otherwise("each direction needs a rate or a trace"),
+            "The rate of both directions, in bits per second on the wire; at most 1Tbit.",
+        ),
+        key(
+            "rtt",
+            DURATION,
+            Otherwise("delay, or the delay of each direction"),
+            "The round-trip time of the empty path, half of it each way, serialization not included.",
+        ),
+        key(
+            "delay",
+            DURATION,
+            Otherwise("rtt, or the delay of each direction"),
+            "The one-way delay of both directions.",
+        ),
+        key("queue", QUEUE, Text("50p"), QUEUE_DOC),
+        key("loss", LOSS, Text("0%"), "Which data packets the wire loses (forward only)."),
+        key(
+            "jitter",
+            JITTER,
+            Text("0ms"),
+            "Random extra delay of data packets, uniform from 0 (forward only).",
+        ),
+        key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
+        key(
+            "trace",
+            TRACE,
+            Otherwise("rate"),
+            "Recorded capacity in Mahimahi's format (forward only; the rate is then that of the backward direction).",
+        ),
+        key("forward", DIRECTION, Otherwise("as the path says"), "The direction of the data."),
+        key("backward", DIRECTION, Otherwise("as the path says"), "The direction of the acknowledgements."),
+        key("backup", TRUTH, Boolean(false), "Whether it is used only while no other path is usable."),
+        key(
+            "cost",
+            WHOLE,
+            Integer(0),
+            "What using it costs, in units of your choice, for schedulers that mind.",
+        ),
+    ],
+    later: &["links"],
+};
+
+const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so many in the system, the one in \
+                         transmission included (as in ns-2). A size: likewise in bytes. A duration: if its \
+                         transmission would begin later than that. bdp: rate times round-trip time, in packets, \
+                         rounded up, at least 2.";
+
+const TRACE: &str = "a file's name";
+
+/// `forward` and `backward` of a path.
+pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
+    name: "forward, backward",
+    doc: "One direction of a path; what it does not say, the path says.",
+    keys: &[
+        key("rate", RATE, Otherwise("the path's rate"), "Bits per second on the wire; at most 1Tbit."),
+        key(
+            "delay",
+            DURATION,
+            Otherwise("the path's delay"),
+            "From the last bit's departure to its arrival.",
+        ),
+        key("queue", QUEUE, Otherwise("the path's queue"), QUEUE_DOC),
+        key(
+            "loss",
+            LOSS,
+            Otherwise("the path's loss forward, none backward"),
+            "Which packets the wire loses.",
+        ),
+        key(
+            "jitter",
+            JITTER,
+            Otherwise("the path's jitter forward, none backward"),
+            "Random extra delay, uniform from 0.",
+        ),
+        key(
+            "outages",
+            OUTAGES,
+            Otherwise("the path's outages"),
+            "When the wire is cut: a packet whose last bit would leave then is lost.",
+        ),
+        key(
+            "trace",
+            TRACE,
+            Otherwise("the path's trace forward, none backward"),
+            "Recorded capacity in Mahimahi's format, instead of a rate; relative to the scenario's folder.",
+        ),
+    ],
+    later: &[],
+};
+
+/// `loss` as a table, model `bernoulli`.
+pub const LOSS_BERNOULLI: TableInfo = TableInfo {
+    name: "loss = { model = \"bernoulli\" }",
+    doc: "Each packet is lost with the same probability, independently; loss = \"0.2%\" is short for it.",
+    keys: &[MODEL, key("share", SHARE, Required, "The probability of a loss.")],
+    later: &[],
+};
+
+/// `loss` as a table, model `gilbert-elliott`.
+pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
+    name: "loss = { model = \"gilbert-elliott\" }",
+    doc: "Bursts of losses: a good and a bad state; the chain starts in the good one and may change after each packet.",
+    keys: &[
+        MODEL,
+        key("to_bad", SHARE, Required, "The probability of good → bad after a packet (p)."),
+        key(
+            "to_good",
+            SHARE,
+            Required,
+            "The probability of bad → good after a packet (r), more than 0; bursts last 1/r packets.",
+        ),
+        key("good_loss", SHARE, Text("0%"), "The probability of a loss in the good state."),
+        key("bad_loss", SHARE, Text("100%"), "The probability of a loss in the bad state."),
+    ],
+    later: &[],
+};
+
+const MODEL: KeyInfo =
+    key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "How losses are distributed.");
+
+/// `jitter` as a table.
+pub const JITTER_TABLE: TableInfo = TableInfo {
+    name: "jitter",
+    doc: "Random extra delay; jitter = \"5ms\" is short for { amount = \"5ms\" }.",
+    keys: &[
+        key(
+            "amount",
+            DURATION,
+            Required,
+            "The largest extra delay; it is uniform from 0, so the mean delay grows by half of it.",
+        ),
+        key(
+            "reorder",
+            TRUTH,
+            Boolean(false),
+            "Whether packets may overtake each other; if not, a packet arrives no earlier than the one before it.",
+        ),
+    ],
+    later: &[],
+};
+
+/// One of the `outages`.
+pub const OUTAGE: TableInfo = TableInfo {
+    name: "outages[…]",
+    doc: "One outage. They are listed in order and do not overlap.",
+    keys: &[
+        key("from", DURATION, Required, "When the wire is cut, from the start of the run."),
+        key("to", DURATION, Required, "When it works again."),
+    ],
+    later: &[],
+};
+
+/// `outages` as a table: periodic.
+pub const OUTAGES_PERIODIC: TableInfo = TableInfo {
+    name: "outages",
+    doc: "The same outage again and again.",
+    keys: &[
+        key("every", DURATION, Required, "From the beginning of one to the beginning of the next."),
+        key("length", DURATION, Required, "How long each lasts; less than every."),
+        key("first", DURATION, Otherwise("every"), "When the first one begins."),
+    ],
+    later: &[],
+};

@@ -1,0 +1,237 @@
+//! What a path and its directions have in common: rate or trace, delay, queue, loss, jitter, outages.
+
+use std::sync::Arc;
+
+use plait_sched::units::{UnitErrorKind, parse_bytes, parse_duration, parse_packets};
+use plait_sched::{Duration, Time, UnitError};
+
+use super::keys::{JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, OUTAGE, OUTAGES_PERIODIC};
+use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Word, reason};
+use super::text;
+use crate::error::ScenarioError;
+use crate::link::{Jitter, Loss, Outages, QueueLimit, Trace, Window};
+use crate::random::PARTS_PER_BILLION;
+
+/// What a table says of a link; what it does not say is `None`.
+#[derive(Default)]
+pub(super) struct Given {
+    pub(super) rate: Option<u64>,
+    pub(super) trace: Option<Arc<Trace>>,
+    pub(super) delay: Option<Duration>,
+    pub(super) queue: Option<QueueGiven>,
+    pub(super) loss: Option<Loss>,
+    pub(super) jitter: Option<Option<Jitter>>,
+    pub(super) outages: Option<Outages>,
+}
+
+/// A queue's limit before the path is known.
+#[derive(Clone, Copy)]
+pub(super) enum QueueGiven {
+    Limit(QueueLimit),
+    BandwidthDelayProduct,
+}
+
+/// Most packets in a queue.
+const MAX_PACKETS: u64 = 1_000_000_000_000;
+
+/// Most outages that are listed one by one.
+const MAX_OUTAGES: usize = 100_000;
+
+impl Given {
+    /// Takes the keys from the table of a direction, where each has no default.
+    pub(super) fn direction(mut reader: Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
+        let given = Self::some(&mut reader, packet, Reader::take)?;
+        if given.rate.is_some() && given.trace.is_some() {
+            return Err(reader.source.rule(reader.place.clone(), "give a rate or a trace, not both"));
+        }
+        reader.finish();
+        Ok(given)
+    }
+
+    /// Takes the keys from the table of a path, where some have a default.
+    pub(super) fn path(reader: &mut Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
+        Self::some(reader, packet, |reader, key| reader.need(key).ok())
+    }
+
+    fn some<'a>(
+        reader: &mut Reader<'a>,
+        packet: u32,
+        mut common: impl FnMut(&mut Reader<'a>, &'static str) -> Option<Item<'a>>,
+    ) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            rate: reader.take("rate").map(|item| item.rate()).transpose()?,
+            trace: reader.take("trace").map(|item| trace(&item)).transpose()?,
+            delay: reader
+                .take("delay")
+                .map(|item| item.duration(Duration::ZERO..=MAX_DURATION))
+                .transpose()?,
+            queue: common(reader, "queue").map(|item| queue(&item, packet)).transpose()?,
+            loss: common(reader, "loss").map(loss).transpose()?,
+            jitter: common(reader, "jitter").map(jitter).transpose()?,
+            outages: reader.take("outages").map(outages).transpose()?,
+        })
+    }
+}
+
+fn trace(item: &Item<'_>) -> Result<Arc<Trace>, ScenarioError> {
+    let name = item.name()?;
+    Trace::load(&name, &item.source.base.join(&name)).map(Arc::new).map_err(|error| match error {
+        ScenarioError::Trace { line: Some(line), rule, .. } => item.wrong(format!("line {line}: {rule}")),
+        ScenarioError::Trace { line: None, rule, .. } => item.wrong(rule),
+        other => other,
+    })
+}
+
+fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, ScenarioError> {
+    let text = item.text()?;
+    let limit = match text {
+        "bdp" => return Ok(QueueGiven::BandwidthDelayProduct),
+        "infinite" => return Ok(QueueGiven::Limit(QueueLimit::Infinite)),
+        text => {
+            // The unit says which. A number that is wrong in its own unit is reported by the parser that knows the unit.
+            let attempts = [
+                parse_packets(text).map(QueueLimit::Packets),
+                parse_bytes(text).map(QueueLimit::Bytes),
+                parse_duration(text).map(QueueLimit::Wait),
+            ];
+            let knows_unit = |attempt: &Result<QueueLimit, UnitError>| match attempt {
+                Ok(_) => true,
+                Err(error) => matches!(error.kind, UnitErrorKind::NotWhole | UnitErrorKind::TooLarge),
+            };
+            match attempts.into_iter().find(knows_unit) {
+                Some(Ok(limit)) => limit,
+                Some(Err(error)) => return Err(item.wrong(reason(&error))),
+                None => return Err(item.wrong(format!("expected {}", item.kind))),
+            }
+        }
+    };
+    let (fits, range) = match limit {
+        QueueLimit::Infinite => (true, String::new()),
+        QueueLimit::Packets(limit) => {
+            ((1..=MAX_PACKETS).contains(&limit), format!("must be from 1p to {}", text::packets(MAX_PACKETS)))
+        }
+        QueueLimit::Bytes(limit) => (
+            (u64::from(packet)..=MAX_BYTES).contains(&limit),
+            format!(
+                "must be from {}, one packet, to {}",
+                text::bytes(u64::from(packet)),
+                text::bytes(MAX_BYTES)
+            ),
+        ),
+        QueueLimit::Wait(limit) => (
+            !limit.is_zero() && limit <= MAX_DURATION,
+            format!("must be from 1ns to {}", text::duration(MAX_DURATION)),
+        ),
+    };
+    if fits { Ok(QueueGiven::Limit(limit)) } else { Err(item.wrong(range)) }
+}
+
+/// The models of loss, before their keys are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Model {
+    Bernoulli,
+    GilbertElliott,
+}
+
+impl Word for Model {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("bernoulli", Self::Bernoulli), ("gilbert-elliott", Self::GilbertElliott)];
+}
+
+fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
+    let bernoulli = |share| if share == 0 { Loss::None } else { Loss::Bernoulli { share } };
+    if item.value.is_str() {
+        return item.share().map(bernoulli);
+    }
+    let model = item.variant(&LOSS_BERNOULLI, "model")?;
+    let mut reader = item.reader(match model {
+        Model::Bernoulli => &LOSS_BERNOULLI,
+        Model::GilbertElliott => &LOSS_GILBERT_ELLIOTT,
+    })?;
+    let _: Model = reader.need("model")?.word()?;
+    let loss = match model {
+        Model::Bernoulli => bernoulli(reader.need("share")?.share()?),
+        Model::GilbertElliott => {
+            let to_good_item = reader.need("to_good")?;
+            let to_good = to_good_item.share()?;
+            if to_good == 0 {
+                return Err(to_good_item.wrong("must be more than 0%, or the bad state would last for ever"));
+            }
+            Loss::GilbertElliott {
+                to_bad: reader.need("to_bad")?.share()?,
+                to_good,
+                good_loss: reader.need("good_loss")?.share()?,
+                bad_loss: reader.need("bad_loss")?.share()?,
+            }
+        }
+    };
+    reader.finish();
+    Ok(loss)
+}
+
+/// `None` is no jitter, which a direction can say to override its path.
+fn jitter(item: Item<'_>) -> Result<Option<Jitter>, ScenarioError> {
+    let range = Duration::ZERO..=MAX_DURATION;
+    let jitter = if item.value.is_str() {
+        Jitter { amount: item.duration(range)?, reorder: false }
+    } else {
+        let mut reader = item.reader(&JITTER_TABLE)?;
+        let amount = reader.need("amount")?.duration(range)?;
+        let jitter = Jitter { amount, reorder: reader.need("reorder")?.boolean()? };
+        reader.finish();
+        jitter
+    };
+    Ok(Some(jitter).filter(|jitter| !jitter.amount.is_zero()))
+}
+
+fn outages(item: Item<'_>) -> Result<Outages, ScenarioError> {
+    if item.value.is_table() {
+        return periodic(item.reader(&OUTAGES_PERIODIC)?);
+    }
+    if item.value.as_array().is_some_and(|list| list.len() > MAX_OUTAGES) {
+        return Err(item.wrong(format!("at most {MAX_OUTAGES} outages can be listed")));
+    }
+    let mut windows: Vec<Window> = Vec::new();
+    for item in item.list("a table such as { from = \"10s\", to = \"12s\" }")? {
+        let mut reader = item.reader(&OUTAGE)?;
+        let from_item = reader.need("from")?;
+        let from = Time::ZERO + from_item.duration(Duration::ZERO..=MAX_DURATION)?;
+        let to_item = reader.need("to")?;
+        let to = Time::ZERO + to_item.duration(Duration::ZERO..=MAX_DURATION)?;
+        if to <= from {
+            return Err(to_item.wrong("must be later than from"));
+        }
+        if windows.last().is_some_and(|previous| from < previous.to) {
+            return Err(from_item.wrong("begins before the previous outage ends: list them in order, apart"));
+        }
+        reader.finish();
+        windows.push(Window { from, to });
+    }
+    Ok(Outages::Windows(windows))
+}
+
+fn periodic(mut reader: Reader<'_>) -> Result<Outages, ScenarioError> {
+    let range = Duration::from_nanos(1)..=MAX_DURATION;
+    let every = reader.need("every")?.duration(range.clone())?;
+    let length_item = reader.need("length")?;
+    let length = length_item.duration(range)?;
+    if length >= every {
+        return Err(length_item.wrong(format!("must be less than every, {}", text::duration(every))));
+    }
+    let first = match reader.take("first") {
+        Some(item) => item.duration(Duration::ZERO..=MAX_DURATION)?,
+        None => every,
+    };
+    reader.finish();
+    Ok(Outages::Periodic { every, length, first: Time::ZERO + first })
+}
+
+/// Rate times round-trip time, in packets, rounded up, at least 2.
+pub(super) fn bandwidth_delay_product(rate: u64, rtt: Duration, packet: u32) -> u64 {
+    let bits = u128::from(rate) * u128::from(rtt.as_nanos());
+    let packets = bits.div_ceil(u128::from(packet) * 8 * 1_000_000_000);
+    u64::try_from(packets).unwrap_or(u64::MAX).clamp(2, MAX_PACKETS)
+}
+
+const _: () =
+    assert!(PARTS_PER_BILLION == plait_sched::units::WHOLE_PPB, "shares are probabilities as they are");

@@ -1,0 +1,163 @@
+//! The scenario file: one description of paths, traffic and transport, for every engine.
+//!
+//! ```
+//! use plait_sim::scenario::Scenario;
+//! use std::path::Path;
+//!
+//! let text = r#"
+//!     scheduler = "round-robin"
+//!     [[path]]
+//!     rate = "1Mbit"
+//!     rtt = "20ms"
+//! "#;
+//! let scenario = Scenario::from_toml(text, "example.toml", Path::new("."))?;
+//! assert_eq!(scenario.paths[0].name, "path1");
+//!
+//! let error = Scenario::from_toml(&text.replace("1Mbit", "1Mbitt"), "example.toml", Path::new(".")).unwrap_err();
+//! let place = r#"example.toml: path[0].rate = "1Mbitt": "#;
+//! assert!(error.to_string().starts_with(place));
+//! # Ok::<(), plait_sim::error::ScenarioError>(())
+//! ```
+//! The keys, their defaults and their meaning are listed in [`keys`]; nothing else decides what a key is called or
+//! what it is if nobody gives it. Unknown keys, units and names are errors.
+
+mod document;
+pub mod keys;
+mod link;
+mod path;
+mod reader;
+mod scheduler;
+#[cfg(test)]
+mod tests;
+mod text;
+mod transport;
+mod workload;
+mod write;
+
+use std::path::Path;
+
+use plait_sched::{Duration, MAX_PATHS};
+
+use crate::error::ScenarioError;
+use reader::{Item, MAX_DURATION, Reader, Source};
+
+pub use path::PathConfig;
+pub use scheduler::{Parameter, SchedulerChoice};
+pub use transport::{
+    CongestionControl, Protocol, RetransmissionPolicy, SCTP_HEADER_BYTES, TransportOptions, WindowAccounting,
+};
+pub use workload::Workload;
+
+/// A whole experiment, checked: what [`Scenario::from_toml`] returns can be run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// Which random numbers it meets.
+    pub seed: u64,
+    /// How long it runs at most.
+    pub duration: Duration,
+    /// How much of the beginning the metrics leave out; less than the duration.
+    pub warmup: Duration,
+    /// Who decides.
+    pub scheduler: SchedulerChoice,
+    /// How the endpoints behave.
+    pub transport: TransportOptions,
+    /// What the application sends.
+    pub workload: Workload,
+    /// The paths; at least one, at most [`MAX_PATHS`].
+    pub paths: Vec<PathConfig>,
+}
+
+impl Scenario {
+    /// Reads the file at `path`, JSON if its name ends in `.json`, else TOML. Trace files are looked for in its folder.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no valid scenario.
+    pub fn from_file(path: &Path) -> Result<Self, ScenarioError> {
+        let origin = path.display().to_string();
+        let text = document::read(path, &origin)?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        if path.extension().is_some_and(|extension| extension == "json") {
+            Self::from_json(&text, &origin, base)
+        } else {
+            Self::from_toml(&text, &origin, base)
+        }
+    }
+
+    /// Reads a scenario in TOML. Errors name `origin` as the file; its stem is the default name. Trace files are looked
+    /// for in the folder `base`.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario.
+    pub fn from_toml(text: &str, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
+        Self::from_table(document::from_toml(text, origin)?, origin, base)
+    }
+
+    /// Reads a scenario in JSON: the same tables, keys and values as in TOML.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario.
+    pub fn from_json(text: &str, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
+        Self::from_table(document::from_json(text, origin)?, origin, base)
+    }
+
+    /// The scenario with every default filled in; [`Scenario::from_json`] reads it back as the same scenario, given the
+    /// same folder to look for traces in.
+    pub fn to_json(&self) -> serde_json::Value {
+        write::scenario(self)
+    }
+
+    fn from_table(table: toml::Table, origin: &str, base: &Path) -> Result<Self, ScenarioError> {
+        let source = Source { file: origin, base };
+        let mut reader = Reader::new(source, String::new(), table, &keys::TOP)?;
+        let name = match reader.take("name") {
+            Some(item) => item.name()?,
+            None => stem(origin),
+        };
+        let seed = reader.need("seed")?.integer(0..=i64::MAX)?.unsigned_abs();
+        let duration = reader.need("duration")?.duration(Duration::from_nanos(1)..=MAX_DURATION)?;
+        let warmup_item = reader.need("warmup")?;
+        let warmup = warmup_item.duration(Duration::ZERO..=MAX_DURATION)?;
+        if warmup >= duration {
+            return Err(
+                warmup_item.wrong(format!("must be less than the duration, {}", text::duration(duration)))
+            );
+        }
+        let scheduler = SchedulerChoice::read(&reader.need("scheduler")?)?;
+        let transport = match reader.take("transport") {
+            Some(item) => item.reader(&keys::TRANSPORT)?,
+            None => Reader::new(source, reader.place_of("transport"), toml::Table::new(), &keys::TRANSPORT)?,
+        };
+        let transport = TransportOptions::read(transport)?;
+        let workload = reader.take("workload").map_or(Ok(Workload::Bulk), Workload::read)?;
+        let paths = paths(reader.need("path")?, transport.packet)?;
+        reader.finish();
+        Ok(Self { name, seed, duration, warmup, scheduler, transport, workload, paths })
+    }
+}
+
+fn paths(item: Item<'_>, packet: u32) -> Result<Vec<PathConfig>, ScenarioError> {
+    let (source, place) = (item.source, item.place.clone());
+    let items = item.list("a table such as { rate = \"10Mbit\", rtt = \"20ms\" }")?;
+    if items.is_empty() || items.len() > MAX_PATHS {
+        return Err(source.rule(place, format!("a scenario has 1 to {MAX_PATHS} paths, not {}", items.len())));
+    }
+    let mut paths: Vec<PathConfig> = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let place = item.place.clone();
+        let path = PathConfig::read(item, index + 1, packet)?;
+        if let Some(other) = paths.iter().position(|other| other.name == path.name) {
+            let reason = format!("its name, {:?}, is that of path[{other}] already", path.name);
+            return Err(source.rule(place, reason));
+        }
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// The default name of a scenario: its file's, without the ending.
+fn stem(origin: &str) -> String {
+    let stem = Path::new(origin).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| reader::is_name(stem)).unwrap_or_else(|| "unnamed".to_owned())
+}

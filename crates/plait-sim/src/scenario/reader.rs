@@ -1,0 +1,357 @@
+//! Reading tables with errors that name the place: a [`Reader`] takes keys out of a table, an [`Item`] is a value
+//! together with where it stands.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use plait_sched::units::{parse_bytes, parse_duration, parse_rate, parse_share};
+use plait_sched::{Duration, UnitError};
+use toml::Value;
+
+use super::keys::{KeyInfo, Preset, TableInfo};
+use super::text;
+use crate::error::{ScenarioError, shortened};
+
+/// The longest span in a scenario, 10⁶ s: eleven days. Sums of a few of these are far from overflowing.
+pub(super) const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
+/// The fastest link, 1 Tbit/s: a packet still takes a few nanoseconds.
+pub(super) const MAX_RATE: u64 = 1_000_000_000_000;
+/// The largest buffer, queue or file, 1 PB.
+pub(super) const MAX_BYTES: u64 = 1_000_000_000_000_000;
+
+/// Where a scenario comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    /// The file, as errors name it.
+    pub(super) file: &'a str,
+    /// Where the files it names are looked for.
+    pub(super) base: &'a Path,
+}
+
+impl Source<'_> {
+    /// An error about how things fit together.
+    pub(super) fn rule(&self, key: impl Into<String>, reason: impl Into<String>) -> ScenarioError {
+        ScenarioError::Rule { file: self.file.to_owned(), key: key.into(), reason: reason.into() }
+    }
+
+    /// An error about something absent.
+    pub(super) fn missing(&self, table: impl Into<String>, what: impl Into<String>) -> ScenarioError {
+        ScenarioError::Missing { file: self.file.to_owned(), table: table.into(), what: what.into() }
+    }
+}
+
+/// A table whose keys are all known.
+pub(super) struct Reader<'a> {
+    pub(super) source: Source<'a>,
+    /// Where the table stands; empty for the top.
+    pub(super) place: String,
+    info: &'static TableInfo,
+    table: toml::Table,
+}
+
+impl<'a> Reader<'a> {
+    /// Refuses keys that `info` does not list.
+    pub(super) fn new(
+        source: Source<'a>,
+        place: String,
+        table: toml::Table,
+        info: &'static TableInfo,
+    ) -> Result<Self, ScenarioError> {
+        for key in table.keys().filter(|key| info.key(key).is_none()) {
+            let here = join(&place, key);
+            let valid: Vec<_> = info.keys.iter().map(|info| info.key).collect();
+            if info.later.contains(&key.as_str()) {
+                return Err(source.rule(here, format!("not available yet (valid: {})", valid.join(", "))));
+            }
+            let near = nearest(key, &valid);
+            return Err(ScenarioError::UnknownKey { file: source.file.to_owned(), key: here, near, valid });
+        }
+        Ok(Self { source, place, info, table })
+    }
+
+    /// What the user gave for `key`.
+    ///
+    /// # Panics
+    /// If the table's description has no such key.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
+        let info = self.describe(key);
+        let value = self.table.remove(key)?;
+        Some(self.item(info, value))
+    }
+
+    /// What the user gave for `key`, else its default.
+    pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'a>, ScenarioError> {
+        let info = self.describe(key);
+        let value = match (self.table.remove(key), info.default) {
+            (Some(value), _) => value,
+            (None, Preset::Text(text)) => Value::String(text.to_owned()),
+            (None, Preset::Integer(number)) => Value::Integer(number),
+            (None, Preset::Boolean(truth)) => Value::Boolean(truth),
+            (None, Preset::Required | Preset::Otherwise(_)) => {
+                return Err(self.source.missing(self.place.clone(), key));
+            }
+        };
+        Ok(self.item(info, value))
+    }
+
+    /// Every key has been read: one that is described but not read would be accepted and ignored.
+    pub(super) fn finish(self) {
+        debug_assert!(self.table.is_empty(), "{} was not read to its end: {:?}", self.info.name, self.table);
+    }
+
+    /// The place of `key` in this table.
+    pub(super) fn place_of(&self, key: &str) -> String {
+        join(&self.place, key)
+    }
+
+    fn describe(&self, key: &str) -> &'static KeyInfo {
+        self.info.key(key).unwrap_or_else(|| panic!("{} describes no key {key}", self.info.name))
+    }
+
+    fn item(&self, info: &'static KeyInfo, value: Value) -> Item<'a> {
+        Item { source: self.source, place: join(&self.place, info.key), kind: info.kind, value }
+    }
+}
+
+/// A value and where it stands.
+pub(super) struct Item<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) place: String,
+    /// What is expected there.
+    pub(super) kind: &'static str,
+    pub(super) value: Value,
+}
+
+/// A word that stands for a choice.
+pub(super) trait Word: Copy + PartialEq + 'static {
+    /// Every choice and how it is spelled.
+    const WORDS: &'static [(&'static str, Self)];
+    /// Choices of the format that are not available yet.
+    const LATER: &'static [&'static str] = &[];
+
+    /// How the choice is spelled.
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, choice)| *choice == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl<'a> Item<'a> {
+    /// An error about this value.
+    pub(super) fn wrong(&self, reason: impl Into<String>) -> ScenarioError {
+        ScenarioError::Value {
+            file: self.source.file.to_owned(),
+            key: self.place.clone(),
+            value: shown(&self.value),
+            reason: reason.into(),
+        }
+    }
+
+    /// The error that the value is of another type than the key takes.
+    pub(super) fn mistyped(&self) -> ScenarioError {
+        let article = if matches!(self.value, Value::Integer(_) | Value::Array(_)) { "an" } else { "a" };
+        self.wrong(format!("expected {}, got {article} {}", self.kind, self.value.type_str()))
+    }
+
+    pub(super) fn text(&self) -> Result<&str, ScenarioError> {
+        self.value.as_str().ok_or_else(|| self.mistyped())
+    }
+
+    /// A name to be shown and compared: one line, not empty.
+    pub(super) fn name(&self) -> Result<String, ScenarioError> {
+        let text = self.text()?;
+        if !is_name(text) {
+            return Err(
+                self.wrong(format!("a name has 1 to {MAX_NAME} characters, and no control characters"))
+            );
+        }
+        Ok(text.to_owned())
+    }
+
+    pub(super) fn boolean(&self) -> Result<bool, ScenarioError> {
+        self.value.as_bool().ok_or_else(|| self.mistyped())
+    }
+
+    /// A whole number in a range; what fits the range fits the type.
+    pub(super) fn integer<T>(&self, range: RangeInclusive<T>) -> Result<T, ScenarioError>
+    where
+        T: TryFrom<i64> + PartialOrd + std::fmt::Display,
+    {
+        let number = self.value.as_integer().ok_or_else(|| self.mistyped())?;
+        match T::try_from(number) {
+            Ok(number) if range.contains(&number) => Ok(number),
+            _ => Err(self.wrong(format!("must be from {} to {}", range.start(), range.end()))),
+        }
+    }
+
+    pub(super) fn duration(&self, range: RangeInclusive<Duration>) -> Result<Duration, ScenarioError> {
+        self.amount(parse_duration, &range, text::duration)
+    }
+
+    pub(super) fn rate(&self) -> Result<u64, ScenarioError> {
+        self.amount(parse_rate, &(1..=MAX_RATE), text::rate)
+    }
+
+    pub(super) fn bytes(&self, range: &RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+        self.amount(parse_bytes, range, text::bytes)
+    }
+
+    /// Like [`Item::bytes`]; `None` is unlimited.
+    pub(super) fn bytes_or_unlimited(
+        &self,
+        range: &RangeInclusive<u64>,
+    ) -> Result<Option<u64>, ScenarioError> {
+        if self.text()? == UNLIMITED { Ok(None) } else { self.bytes(range).map(Some) }
+    }
+
+    pub(super) fn share(&self) -> Result<u32, ScenarioError> {
+        let text = self.text()?;
+        parse_share(text).map_err(|error| match error.kind {
+            plait_sched::units::UnitErrorKind::TooLarge => self.wrong("must be from 0% to 100%"),
+            _ => self.wrong(reason(&error)),
+        })
+    }
+
+    pub(super) fn word<T: Word>(&self) -> Result<T, ScenarioError> {
+        let text = self.text()?;
+        if let Some((_, choice)) = T::WORDS.iter().find(|(word, _)| *word == text) {
+            return Ok(*choice);
+        }
+        let valid: Vec<_> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        let problem = if T::LATER.contains(&text) { "not available yet" } else { "unknown" };
+        let near = nearest(text, &valid).map_or(String::new(), |near| format!("did you mean {near}? "));
+        Err(self.wrong(format!("{problem} ({near}valid: {})", valid.join(", "))))
+    }
+
+    /// The value as a table of its own.
+    pub(super) fn reader(self, info: &'static TableInfo) -> Result<Reader<'a>, ScenarioError> {
+        match self.value {
+            Value::Table(table) => Reader::new(self.source, self.place, table, info),
+            _ => Err(self.mistyped()),
+        }
+    }
+
+    /// Which of several descriptions a table follows: the word at `key`, which must be there.
+    pub(super) fn variant<T: Word>(
+        &self,
+        info: &'static TableInfo,
+        key: &'static str,
+    ) -> Result<T, ScenarioError> {
+        let table = self.value.as_table().ok_or_else(|| self.mistyped())?;
+        let value = table.get(key).ok_or_else(|| self.source.missing(self.place.clone(), key))?;
+        let kind = info.key(key).map_or("", |info| info.kind);
+        Item { source: self.source, place: join(&self.place, key), kind, value: value.clone() }.word()
+    }
+
+    /// The elements of a list.
+    pub(super) fn list(self, kind: &'static str) -> Result<Vec<Item<'a>>, ScenarioError> {
+        let Value::Array(values) = self.value else {
+            return Err(self.mistyped());
+        };
+        let item = |(index, value)| {
+            let place = format!("{}[{index}]", self.place);
+            Item { source: self.source, place, kind, value }
+        };
+        Ok(values.into_iter().enumerate().map(item).collect())
+    }
+
+    fn amount<T: PartialOrd + Copy>(
+        &self,
+        parse: fn(&str) -> Result<T, UnitError>,
+        range: &RangeInclusive<T>,
+        print: fn(T) -> String,
+    ) -> Result<T, ScenarioError> {
+        let amount = parse(self.text()?).map_err(|error| self.wrong(reason(&error)))?;
+        if range.contains(&amount) {
+            Ok(amount)
+        } else {
+            Err(self.wrong(format!("must be from {} to {}", print(*range.start()), print(*range.end()))))
+        }
+    }
+}
+
+/// How a size without limit is spelled.
+pub(super) const UNLIMITED: &str = "unlimited";
+
+/// The longest name, in characters.
+const MAX_NAME: usize = 200;
+
+/// Whether a text can be shown as a name.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control)
+}
+
+/// What is wrong with an amount, without repeating the amount.
+pub(super) fn reason(error: &UnitError) -> String {
+    let whole = error.to_string();
+    let repeated = format!("\"{}\" ", error.value);
+    whole.split_once(&repeated).map_or(whole.clone(), |(quantity, problem)| format!("{quantity}{problem}"))
+}
+
+/// A value as an error repeats it.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{:?}", shortened(text)),
+        Value::Array(values) => format!("[list of {}]", values.len()),
+        Value::Table(table) => format!("{{table of {}}}", table.len()),
+        other => shortened(&other.to_string()),
+    }
+}
+
+fn join(place: &str, key: &str) -> String {
+    let bare =
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let key = if bare { shortened(key) } else { format!("{:?}", shortened(key)) };
+    if place.is_empty() { key } else { format!("{place}.{key}") }
+}
+
+/// The choice that `word` is most probably a misspelling of.
+fn nearest(word: &str, choices: &[&'static str]) -> Option<&'static str> {
+    const LONGEST: usize = 40;
+    if word.chars().count() > LONGEST {
+        return None;
+    }
+    let word: Vec<char> = word.to_lowercase().replace('-', "_").chars().collect();
+    let tolerated = (word.len() / 3).clamp(1, 3);
+    choices
+        .iter()
+        .map(|&choice| (distance(&word, &choice.replace('-', "_").chars().collect::<Vec<_>>()), choice))
+        .filter(|&(distance, choice)| distance <= tolerated && distance < choice.len())
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, choice)| choice)
+}
+
+/// Levenshtein's: insertions, deletions and substitutions.
+fn distance(left: &[char], right: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_misses_are_recognised_and_far_ones_are_not() {
+        let choices = ["protocol", "packet", "ack_every", "rtt", "rate"];
+        assert_eq!(nearest("protocl", &choices), Some("protocol"));
+        assert_eq!(nearest("ack-every", &choices), Some("ack_every"));
+        assert_eq!(nearest("Rate", &choices), Some("rate"));
+        assert_eq!(nearest("bandwidth", &choices), None);
+        assert_eq!(nearest("", &choices), None);
+        assert_eq!(nearest(&"x".repeat(100_000), &choices), None);
+    }
+
+    #[test]
+    fn keys_that_are_not_bare_are_quoted() {
+        assert_eq!(join("path[0]", "rate"), "path[0].rate");
+        assert_eq!(join("", "a b\n"), "\"a b\\n\"");
+    }
+}

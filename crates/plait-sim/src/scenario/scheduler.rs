@@ -1,0 +1,131 @@
+//! `scheduler`: who decides.
+
+use plait_sched::{Builtin, RegistryError, Value};
+
+use super::reader::{Item, shown};
+use crate::error::ScenarioError;
+
+/// A built-in scheduler by name, with a value for each of its parameters.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SchedulerChoice {
+    name: String,
+    parameters: Vec<(String, Parameter)>,
+}
+
+/// A value of a scheduler's parameter; [`plait_sched::Value`], owned.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Parameter {
+    /// A whole number.
+    Integer(i64),
+    /// A truth value.
+    Boolean(bool),
+    /// A number with a fraction.
+    Number(f64),
+    /// A word.
+    Text(String),
+}
+
+impl Parameter {
+    /// The same value, borrowed.
+    pub fn value(&self) -> Value<'_> {
+        match self {
+            Self::Integer(number) => Value::Integer(*number),
+            Self::Boolean(truth) => Value::Boolean(*truth),
+            Self::Number(number) => Value::Number(*number),
+            Self::Text(text) => Value::Text(text),
+        }
+    }
+}
+
+impl From<Value<'_>> for Parameter {
+    fn from(value: Value<'_>) -> Self {
+        match value {
+            Value::Integer(number) => Self::Integer(number),
+            Value::Boolean(truth) => Self::Boolean(truth),
+            Value::Number(number) => Self::Number(number),
+            Value::Text(text) => Self::Text(text.to_owned()),
+        }
+    }
+}
+
+impl SchedulerChoice {
+    /// Checks the name and the given parameters; those not given get their defaults.
+    ///
+    /// # Errors
+    /// If there is no such scheduler or parameter, or a value is not one it may take.
+    pub fn new(name: &str, given: &[(&str, Value<'_>)]) -> Result<Self, RegistryError> {
+        Builtin::new(name, given)?;
+        let described = plait_sched::registry::info(name).map_or(&[][..], |info| info.parameters);
+        let parameters = described
+            .iter()
+            .map(|parameter| {
+                let given = given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| *value);
+                let value = match (given.unwrap_or(parameter.default), parameter.domain) {
+                    // Where any number will do, a whole one is the same number.
+                    (Value::Integer(number), plait_sched::Domain::Number { .. }) => {
+                        Parameter::Number(number as f64)
+                    }
+                    (value, _) => value.into(),
+                };
+                (parameter.name.to_owned(), value)
+            })
+            .collect();
+        Ok(Self { name: name.to_owned(), parameters })
+    }
+
+    /// The scheduler's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Every parameter and its value, in the order of the scheduler's description.
+    pub fn parameters(&self) -> &[(String, Parameter)] {
+        &self.parameters
+    }
+
+    /// The scheduler, ready to decide.
+    ///
+    /// # Panics
+    /// Never: the choice was checked when it was made.
+    pub fn build(&self) -> Builtin {
+        let given: Vec<_> =
+            self.parameters.iter().map(|(name, value)| (name.as_str(), value.value())).collect();
+        Builtin::new(&self.name, &given).expect("a scheduler's choice is checked when it is made")
+    }
+}
+
+impl SchedulerChoice {
+    pub(super) fn read(item: &Item<'_>) -> Result<Self, ScenarioError> {
+        let refused = |error: RegistryError| item.source.rule(item.place.clone(), error.to_string());
+        match &item.value {
+            toml::Value::String(name) => Self::new(name, &[]).map_err(refused),
+            toml::Value::Table(table) => {
+                let name = match table.get("name") {
+                    Some(toml::Value::String(name)) => name,
+                    Some(other) => {
+                        let reason = format!("name is {}: expected a scheduler's name", shown(other));
+                        return Err(item.source.rule(item.place.clone(), reason));
+                    }
+                    None => return Err(item.source.missing(item.place.clone(), "name")),
+                };
+                let mut given = Vec::new();
+                for (key, value) in table.iter().filter(|(key, _)| *key != "name") {
+                    let value = match value {
+                        toml::Value::Integer(number) => Value::Integer(*number),
+                        toml::Value::Boolean(truth) => Value::Boolean(*truth),
+                        toml::Value::Float(number) => Value::Number(*number),
+                        toml::Value::String(text) => Value::Text(text),
+                        _ => {
+                            let reason =
+                                format!("parameter {key:?} is {}: no parameter takes that", shown(value));
+                            return Err(item.source.rule(item.place.clone(), reason));
+                        }
+                    };
+                    given.push((key.as_str(), value));
+                }
+                Self::new(name, &given).map_err(refused)
+            }
+            _ => Err(item.mistyped()),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! From a scenario to the pieces that are simulated.
+
+use crate::scenario::{self, Scenario};
+use plait_transport::cmt_sctp;
+use plait_transport::congestion::{Algorithm, CongestionConfig};
+use plait_transport::packet::Overhead;
+use plait_transport::rtt::RtoConfig;
+use plait_transport::{ConnectionConfig, PathConfig};
+
+/// The transport's configuration, for both ends.
+pub(super) fn transport(scenario: &Scenario) -> cmt_sctp::Config {
+    let options = &scenario.transport;
+    let overhead = Overhead::SCTP;
+    let segment_bytes = options.packet - overhead.packet - overhead.data;
+    let connection = ConnectionConfig {
+        segment_bytes,
+        counted_overhead: overhead.data,
+        receive_window: options.receive_buffer,
+        send_buffer: options.send_buffer.unwrap_or(u64::MAX),
+        congestion: CongestionConfig {
+            algorithm: match options.congestion_control {
+                scenario::CongestionControl::NewReno => Algorithm::NewReno,
+            },
+            initial_window: options.initial_window,
+            initial_threshold: options.initial_ssthresh.unwrap_or(u64::MAX),
+            segment: u64::from(segment_bytes + overhead.data),
+        },
+        rto: RtoConfig { initial: options.rto_initial, min: options.rto_min, max: options.rto_max },
+        path_max_retransmissions: options.path_max_retransmissions,
+        association_max_retransmissions: options.association_max_retransmissions,
+        heartbeat_interval: options.heartbeat_interval,
+        potentially_failed: options.potentially_failed,
+        max_burst: options.max_burst.unwrap_or(0),
+    };
+    cmt_sctp::Config {
+        connection,
+        accounting: options.receive_window_accounting,
+        retransmission_policy: options.retransmission_policy,
+        fast_retransmit_threshold: u8::try_from(options.fast_retransmit_threshold).unwrap_or(u8::MAX),
+        ack_every: u8::try_from(options.ack_every).unwrap_or(u8::MAX),
+        ack_delay: options.ack_delay,
+        delayed_ack_for_cmt: options.delayed_ack_for_cmt,
+    }
+}
+
+/// What the sender is told about the paths.
+pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
+    scenario.paths.iter().map(|path| PathConfig { backup: path.backup, cost: path.cost }).collect()
+}

@@ -1,0 +1,80 @@
+//! Heartbeats: probing idle, suspected and failed paths (RFC 9260 §8.3, RFC 7829).
+
+use super::sender::Sender;
+use crate::core::Transmit;
+use crate::observer::Observer;
+use crate::packet::Packet;
+use plait_sched::{PathId, PathState, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// When the next heartbeat is to be sent or given up.
+    pub(super) fn next_heartbeat(&self) -> Option<Time> {
+        self.core
+            .paths
+            .iter()
+            .map(|path| path.heartbeat.deadline.unwrap_or(path.heartbeat.due))
+            .min()
+            .filter(|&at| at < Time::MAX)
+    }
+
+    pub(super) fn check_heartbeats(&mut self, now: Time, observer: &mut impl Observer) {
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].heartbeat.deadline.is_some_and(|deadline| deadline <= now) {
+                self.heartbeat_timeout(now, index, observer);
+            }
+            let path = &self.core.paths[index];
+            if path.heartbeat.deadline.is_none() && path.heartbeat.due <= now {
+                self.send_heartbeat(now, index);
+            }
+        }
+    }
+
+    fn send_heartbeat(&mut self, now: Time, index: usize) {
+        let busy = self.core.paths[index].flight.segments() > 0 && self.core.facts[index].is_usable();
+        let interval = self.config.connection.heartbeat_interval;
+        let path = &mut self.core.paths[index];
+        if busy {
+            // Data on its way probes the path already.
+            path.heartbeat.due = now.saturating_add(path.rtt.rto()).saturating_add(interval);
+            return;
+        }
+        path.heartbeat.deadline = Some(now.saturating_add(path.rtt.rto()));
+        let packet = Packet::Heartbeat { sent_at: now };
+        self.heartbeats.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
+    }
+
+    fn heartbeat_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let suspected = self.core.facts[index].state == PathState::PotentiallyFailed;
+        let interval = self.config.connection.heartbeat_interval;
+        let path = &mut self.core.paths[index];
+        path.heartbeat.deadline = None;
+        path.rtt.back_off();
+        // A suspected path is probed again at once; a failed one at leisure.
+        path.heartbeat.due =
+            if suspected { now } else { now.saturating_add(path.rtt.rto()).saturating_add(interval) };
+        let due = path.heartbeat.due;
+        self.note_error(now, index, observer);
+        self.core.paths[index].heartbeat.due = due;
+        self.core.refresh(index);
+    }
+
+    pub(super) fn handle_heartbeat_ack(
+        &mut self,
+        now: Time,
+        index: usize,
+        sent_at: Time,
+        observer: &mut impl Observer,
+    ) {
+        let interval = self.config.connection.heartbeat_interval;
+        let path = &mut self.core.paths[index];
+        path.rtt.sample(now.since(sent_at));
+        path.errors = 0;
+        path.heartbeat.deadline = None;
+        path.heartbeat.due = now.saturating_add(path.rtt.rto()).saturating_add(interval);
+        self.core.association_errors = 0;
+        let state = path.working_state();
+        self.core.refresh(index);
+        self.core.set_state(now, index, state, observer);
+        self.core.note_opportunity();
+    }
+}

@@ -1,0 +1,195 @@
+//! The receiver: when to acknowledge, on which path, and what to report.
+
+use super::{Config, WindowAccounting};
+use crate::core::Transmit;
+use crate::observer::Observer;
+use crate::packet::{Data, MAX_GAP_BLOCKS, Packet, Sack};
+use crate::reassembly::{Arrival, Reassembly};
+use plait_sched::{PathId, Time};
+
+/// Runs that changed last, newest first, which the next acknowledgements report.
+const RECENT_RUNS: usize = MAX_GAP_BLOCKS - 1;
+
+/// Gap blocks that fit a packet of 1500 bytes: (1500 − 48) / 4.
+const MAX_WIRE_BLOCKS: usize = 363;
+
+/// Slots that one acknowledgement looks through for an older run to repeat.
+const REPEAT_SEARCH: u64 = 64;
+
+/// One end of a connection, receiving.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    reassembly: Reassembly,
+    accounting: WindowAccounting,
+    ack_every: u8,
+    ack_delay: plait_sched::Duration,
+    reordering_waits: bool,
+    /// Data packets since the last acknowledgement.
+    unacknowledged: u8,
+    /// When a delayed acknowledgement must leave at the latest.
+    deadline: Option<Time>,
+    /// The path of the newest data packet: acknowledgements take it back.
+    path: PathId,
+    acknowledge: bool,
+    duplicates: [Option<u64>; crate::packet::MAX_DUPLICATES],
+    recent: [(u64, u64); RECENT_RUNS],
+    recent_count: usize,
+    /// Where the search for an older run to repeat goes on.
+    repeat_from: u64,
+    reply: Option<Transmit>,
+}
+
+impl Receiver {
+    /// A receiver that has got nothing yet.
+    pub fn new(config: &Config) -> Self {
+        let enforce = config.accounting == WindowAccounting::Buffer;
+        let connection = &config.connection;
+        Self {
+            reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, enforce),
+            accounting: config.accounting,
+            ack_every: config.ack_every.max(1),
+            ack_delay: config.ack_delay,
+            reordering_waits: config.delayed_ack_for_cmt,
+            unacknowledged: 0,
+            deadline: None,
+            path: PathId(0),
+            acknowledge: false,
+            duplicates: [None; crate::packet::MAX_DUPLICATES],
+            recent: [(0, 0); RECENT_RUNS],
+            recent_count: 0,
+            repeat_from: 0,
+            reply: None,
+        }
+    }
+
+    /// The buffer.
+    pub fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
+    }
+
+    /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
+    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        match packet {
+            Packet::Data(data) => self.handle_data(now, path, data, observer),
+            Packet::Heartbeat { sent_at } => {
+                let packet = Packet::HeartbeatAck { sent_at: *sent_at };
+                self.reply = Some(Transmit { path, packet, transmission: 0 });
+            }
+            Packet::Sack(_) | Packet::HeartbeatAck { .. } => {}
+        }
+    }
+
+    fn handle_data(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) {
+        self.path = path;
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
+        let arrival = self.reassembly.accept(now, path, data, observer);
+        let at_once = match arrival {
+            // Filling a gap is news that a sender in recovery waits for; without reordering tolerance it is urgent too.
+            Arrival::InOrder => !self.reordering_waits && !self.reassembly.waiting().is_empty(),
+            Arrival::OutOfOrder { first, last } => {
+                self.note_run(first, last);
+                !self.reordering_waits
+            }
+            Arrival::Duplicate => {
+                if let Some(place) = self.duplicates.iter_mut().find(|place| place.is_none()) {
+                    *place = Some(data.segment);
+                }
+                true
+            }
+            Arrival::Refused => true,
+        };
+        if at_once || self.unacknowledged >= self.ack_every {
+            self.acknowledge = true;
+        } else if self.deadline.is_none() {
+            self.deadline = Some(now.saturating_add(self.ack_delay));
+        }
+    }
+
+    /// Call when [`Receiver::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.acknowledge = true;
+        }
+    }
+
+    /// The next packet to send, if any. Call after every input until it answers `None`.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+        if let Some(reply) = self.reply.take() {
+            return Some(reply);
+        }
+        if !self.acknowledge {
+            return None;
+        }
+        self.acknowledge = false;
+        self.deadline = None;
+        let packet = Packet::Sack(self.sack());
+        self.unacknowledged = 0;
+        Some(Transmit { path: self.path, packet, transmission: 0 })
+    }
+
+    /// When [`Receiver::handle_timeout`] must be called next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// Remembers a run that grew as the newest one; older entries that it contains are stale.
+    fn note_run(&mut self, first: u64, last: u64) {
+        let mut updated = [(first, last); RECENT_RUNS];
+        let mut count = 1;
+        let next = self.reassembly.next_expected();
+        for &old in &self.recent[..self.recent_count] {
+            let contained = old.0 >= first && old.1 <= last;
+            if count < RECENT_RUNS && !contained && old.0 >= next {
+                updated[count] = old;
+                count += 1;
+            }
+        }
+        self.recent = updated;
+        self.recent_count = count;
+    }
+
+    fn sack(&mut self) -> Sack {
+        let window = match self.accounting {
+            WindowAccounting::Buffer => self.reassembly.free(),
+            WindowAccounting::Outstanding => self.reassembly.capacity(),
+        };
+        let next = self.reassembly.next_expected();
+        let waiting = self.reassembly.waiting();
+        let mut sack = Sack::new(next, window, self.unacknowledged);
+        sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
+        for &(first, last) in &self.recent[..self.recent_count] {
+            // Runs below the cumulative acknowledgement have been delivered.
+            if first >= next {
+                sack.push_block(first, last);
+            }
+        }
+        if waiting.runs() > sack.blocks().len() {
+            self.push_older_run(&mut sack);
+        }
+        for duplicate in &mut self.duplicates {
+            if let Some(segment) = duplicate.take() {
+                sack.push_duplicate(segment);
+            }
+        }
+        sack
+    }
+
+    /// Repeats one older run per acknowledgement, in turn, so that even a long loss of acknowledgements is made good.
+    fn push_older_run(&mut self, sack: &mut Sack) {
+        let waiting = self.reassembly.waiting();
+        let mut from = self.repeat_from.max(sack.cumulative + 1);
+        for _ in 0..REPEAT_SEARCH {
+            if waiting.contains(from) {
+                // Only a run's start is sure to be whole; `from` follows an absent number, so it is one.
+                let end = waiting.first_absent(from);
+                if !waiting.contains(from - 1) {
+                    sack.push_block(from, end - 1);
+                }
+                self.repeat_from = end + 1;
+                return;
+            }
+            from += 1;
+        }
+        self.repeat_from = if from >= self.reassembly.end() { 0 } else { from };
+    }
+}

@@ -1,0 +1,301 @@
+//! The sender: reading SACKs, finding losses, timers.
+
+use super::{CAPABILITIES, Config};
+use crate::congestion::CongestionControl;
+use crate::core::{ANY_PATH, Core, Counters, PathConfig, SegmentState, Transmit, TransmissionState};
+use crate::error::Error;
+use crate::observer::Observer;
+use crate::packet::{Packet, Sack};
+use crate::run_set::RunSet;
+use plait_sched::{Event, Path, PathId, PathState, Scheduler, Time};
+use std::collections::VecDeque;
+
+/// One end of a connection, sending.
+///
+/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
+/// [`Sender::poll_transmit`] until it answers `None`, and by a look at [`Sender::poll_timeout`].
+#[derive(Clone, Debug)]
+pub struct Sender<S> {
+    pub(super) core: Core<S>,
+    pub(super) config: Config,
+    /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
+    acknowledged: RunSet,
+    /// Transmissions found lost by the acknowledgement at hand: path and number.
+    lost: Vec<(usize, u64)>,
+    pub(super) heartbeats: VecDeque<Transmit>,
+    /// Retransmissions that the receiver reported as duplicates.
+    spurious_retransmissions: u64,
+}
+
+impl<S: Scheduler> Sender<S> {
+    /// A sender over `paths`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer.
+    pub fn new(config: Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+        Ok(Self {
+            core: Core::new(config.connection, paths, scheduler, CAPABILITIES)?,
+            config,
+            acknowledged: RunSet::new(),
+            lost: Vec::with_capacity(64),
+            heartbeats: VecDeque::new(),
+            spurious_retransmissions: 0,
+        })
+    }
+
+    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes.
+    pub fn write(&mut self, bytes: u64) {
+        self.core.stream.write(bytes);
+        self.core.note_opportunity();
+    }
+
+    /// From now on there is always more to send.
+    pub fn write_endlessly(&mut self) {
+        self.core.stream.write_endlessly();
+        self.core.note_opportunity();
+    }
+
+    /// The application writes no more.
+    pub fn finish(&mut self) {
+        self.core.stream.finish();
+        self.core.note_opportunity();
+    }
+
+    /// True once everything written is cumulatively acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.core.stream.is_drained()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.core.counters
+    }
+
+    /// Segments that arrived again after a retransmission or reinjection, as the receiver reported.
+    pub fn spurious_retransmissions(&self) -> u64 {
+        self.spurious_retransmissions
+    }
+
+    /// The facts of the paths, as the scheduler sees them.
+    pub fn paths(&self) -> &[Path] {
+        &self.core.facts
+    }
+
+    /// The facts of the connection, as the scheduler sees them.
+    pub fn connection(&self) -> plait_sched::Connection {
+        self.core.connection_facts()
+    }
+
+    /// A path's congestion window and slow-start threshold in bytes (chunk headers included).
+    pub fn window(&self, path: PathId) -> (u64, u64) {
+        let control = &self.core.paths[path.index()].control;
+        (control.window(), control.slow_start_threshold())
+    }
+
+    /// The scheduler, for looking at its state.
+    pub fn scheduler(&self) -> &S {
+        &self.core.scheduler
+    }
+
+    /// Takes a packet that came back on `path`.
+    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        match packet {
+            Packet::Sack(sack) => self.handle_sack(now, sack),
+            Packet::HeartbeatAck { sent_at } => {
+                self.handle_heartbeat_ack(now, path.index(), *sent_at, observer);
+            }
+            Packet::Data(_) | Packet::Heartbeat { .. } => {}
+        }
+    }
+
+    fn handle_sack(&mut self, now: Time, sack: &Sack) {
+        // SACKs overtake each other between paths; an older one brings nothing (RFC 9260 §6.2.1 i).
+        if sack.cumulative < self.core.stream.first() {
+            return;
+        }
+        self.spurious_retransmissions += sack.duplicates().len() as u64;
+        self.core.begin_acknowledgement();
+        self.core.advance(now, sack.cumulative);
+        self.acknowledged.advance(sack.cumulative);
+        self.read_gap_blocks(now, sack);
+        self.find_missing(sack);
+        self.core.advertised = sack.window;
+        // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
+        self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
+        self.fast_retransmit(now);
+    }
+
+    fn read_gap_blocks(&mut self, now: Time, sack: &Sack) {
+        let end = self.core.stream.frontier();
+        for block in sack.blocks() {
+            let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
+            let mut segment = self.acknowledged.first_absent(sack.cumulative + u64::from(block.first));
+            while segment <= last {
+                self.acknowledged.insert(segment);
+                self.core.acknowledge(now, segment);
+                segment = self.acknowledged.first_absent(segment + 1);
+            }
+        }
+    }
+
+    /// Split fast retransmit: counts a missing report for each segment that is older, on its own path, than what that
+    /// path newly acknowledged. With CMT's delayed acknowledgements one SACK may count for several.
+    fn find_missing(&mut self, sack: &Sack) {
+        self.lost.clear();
+        let paths_with_news = self.core.news.iter().filter(|news| news.segments > 0).count();
+        for index in 0..self.core.paths.len() {
+            let news = self.core.news[index];
+            let flight = &mut self.core.paths[index].flight;
+            for number in flight.first()..news.newest_end.saturating_sub(1) {
+                let Some(sent) = flight.get_mut(number) else { continue };
+                if sent.state != TransmissionState::InFlight || sent.segment + 1 >= news.highest_end {
+                    continue;
+                }
+                let bracketed = paths_with_news > 1 || news.lowest < sent.segment;
+                let reports = if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
+                sent.missing = sent.missing.saturating_add(reports);
+                let eligible =
+                    self.core.stream.get(sent.segment).is_some_and(|segment| !segment.fast_retransmitted);
+                if sent.missing >= self.config.fast_retransmit_threshold && eligible {
+                    self.lost.push((index, number));
+                }
+            }
+        }
+    }
+
+    /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost segment at once.
+    fn fast_retransmit(&mut self, now: Time) {
+        if self.lost.is_empty() {
+            return;
+        }
+        for index in 0..self.core.paths.len() {
+            let first_lost = self.lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number);
+            let Some(newest) = first_lost.max() else { continue };
+            let path = &mut self.core.paths[index];
+            if newest >= path.recovery_end {
+                path.control.on_congestion(now);
+                path.recovery_end = path.flight.next();
+            }
+            self.core.refresh(index);
+            let origin = PathId(index as u8);
+            let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
+            if let Some(target) = target {
+                self.core.paths[target.index()].exempt_retransmissions = 1;
+            }
+            let mut segments = 0;
+            for at in 0..self.lost.len() {
+                let (path, number) = self.lost[at];
+                if path == index {
+                    self.mark_fast_retransmitted(index, number);
+                    self.core.lose(index, number, target);
+                    segments += 1;
+                }
+            }
+            self.core.refresh(index);
+            self.core.notify(&Event::Lost { path: origin, segments });
+        }
+    }
+
+    fn mark_fast_retransmitted(&mut self, index: usize, number: u64) {
+        let segment = self.core.paths[index].flight.get(number).map(|sent| sent.segment);
+        if let Some(entry) = segment.and_then(|segment| self.core.stream.get_mut(segment)) {
+            entry.fast_retransmitted = true;
+        }
+    }
+
+    /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.
+    ///
+    /// # Errors
+    /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
+    pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        for index in 0..self.core.paths.len() {
+            if self.core.paths[index].retransmission_timer.is_some_and(|timer| timer <= now) {
+                self.retransmission_timeout(now, index, observer);
+            }
+        }
+        self.check_heartbeats(now, observer);
+        self.core.wake_scheduler(now);
+        if self.core.association_errors > self.config.connection.association_max_retransmissions {
+            return Err(Error::PeerUnreachable { at: now });
+        }
+        Ok(())
+    }
+
+    /// T3 ran out (RFC 9260 §6.3.3): everything in flight on the path is sent again.
+    fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let path = &mut self.core.paths[index];
+        path.retransmission_timer = None;
+        if path.flight.segments() == 0 {
+            return;
+        }
+        self.core.counters.timeouts += 1;
+        path.control.on_timeout(now);
+        path.rtt.back_off();
+        path.timed = None;
+        path.recovery_end = path.flight.next();
+        self.note_error(now, index, observer);
+        self.core.refresh(index);
+        let origin = PathId(index as u8);
+        let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
+        let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
+        for number in first..next {
+            self.core.lose(index, number, target.or(ANY_PATH));
+        }
+        self.core.refresh(index);
+        self.core.notify(&Event::Timeout { path: origin });
+        self.core.note_opportunity();
+    }
+
+    /// Counts a timeout of data or of a heartbeat against the path and the association.
+    pub(super) fn note_error(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let path = &mut self.core.paths[index];
+        path.errors += 1;
+        self.core.association_errors += 1;
+        let state = if path.errors > self.config.connection.path_max_retransmissions {
+            PathState::Failed
+        } else if self.config.connection.potentially_failed && self.core.facts[index].is_usable() {
+            PathState::PotentiallyFailed
+        } else {
+            return;
+        };
+        self.core.paths[index].heartbeat.due = now;
+        self.core.set_state(now, index, state, observer);
+        self.keep_one_usable(now, observer);
+    }
+
+    /// If no path is usable, the potentially failed one with the fewest errors is used all the same (RFC 7829 §5).
+    fn keep_one_usable(&mut self, now: Time, observer: &mut impl Observer) {
+        if self.core.facts.iter().any(Path::is_usable) {
+            return;
+        }
+        let best = (0..self.core.paths.len())
+            .filter(|&index| self.core.facts[index].state == PathState::PotentiallyFailed)
+            .min_by_key(|&index| self.core.paths[index].errors);
+        if let Some(index) = best {
+            let state = self.core.paths[index].working_state();
+            self.core.set_state(now, index, state, observer);
+        }
+    }
+
+    /// The next packet to send now, if any.
+    ///
+    /// # Errors
+    /// [`Error::Scheduler`] if the scheduler broke its contract.
+    pub fn poll_transmit(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Transmit>, Error> {
+        if let Some(heartbeat) = self.heartbeats.pop_front() {
+            return Ok(Some(heartbeat));
+        }
+        self.core.run_scheduler(now, observer)?;
+        Ok(self.core.next_data(now, observer))
+    }
+
+    /// When [`Sender::handle_timeout`] must be called next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.core.next_timer().into_iter().chain(self.next_heartbeat()).min()
+    }
+
+    /// True if a segment is known to the sender as not acknowledged; for tests of its bookkeeping.
+    pub fn is_outstanding(&self, segment: u64) -> bool {
+        self.core.stream.get(segment).is_some_and(|entry| entry.state != SegmentState::Acknowledged)
+    }
+}

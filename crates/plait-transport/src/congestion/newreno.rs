@@ -1,0 +1,139 @@
+//! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
+
+use super::{Acknowledged, CongestionConfig, CongestionControl};
+use plait_sched::Time;
+
+/// The state of one path.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    window: u64,
+    threshold: u64,
+    partial_bytes_acked: u64,
+    segment: u64,
+}
+
+impl NewReno {
+    /// At the start: `initial_window`, and slow start up to `initial_threshold`.
+    pub fn new(config: &CongestionConfig) -> Self {
+        Self {
+            window: config.initial_window,
+            threshold: config.initial_threshold,
+            partial_bytes_acked: 0,
+            segment: config.segment,
+        }
+    }
+
+    /// RFC 9260 §7.2.3: half the window, but at least four segments.
+    fn halved(&self) -> u64 {
+        (self.window / 2).max(4 * self.segment)
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn on_acknowledged(&mut self, acknowledged: &Acknowledged) {
+        let fully_used = acknowledged.in_flight_before >= self.window;
+        if self.window <= self.threshold {
+            // §7.2.1: only a window that is fully used may grow, by at most one segment per acknowledgement.
+            if fully_used {
+                self.window += acknowledged.bytes.min(self.segment);
+            }
+        } else {
+            // §7.2.2: one segment per window of acknowledged data.
+            self.partial_bytes_acked += acknowledged.bytes;
+            if self.partial_bytes_acked >= self.window {
+                if fully_used {
+                    self.partial_bytes_acked -= self.window;
+                    self.window += self.segment;
+                } else {
+                    self.partial_bytes_acked = self.window;
+                }
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time) {
+        self.threshold = self.halved();
+        self.window = self.threshold;
+        self.partial_bytes_acked = 0;
+    }
+
+    fn on_timeout(&mut self, _now: Time) {
+        self.threshold = self.halved();
+        self.window = self.segment;
+        self.partial_bytes_acked = 0;
+    }
+
+    fn on_idle(&mut self) {
+        // §7.2.1: halve once per RTO without transmission. A window below four segments stays as it is.
+        self.window = self.window.min(self.halved());
+    }
+
+    fn on_drained(&mut self) {
+        self.partial_bytes_acked = 0;
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn slow_start_threshold(&self) -> u64 {
+        self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::Algorithm;
+    use plait_sched::Duration;
+
+    const SEGMENT: u64 = 1468;
+
+    fn start() -> NewReno {
+        NewReno::new(&CongestionConfig {
+            algorithm: Algorithm::NewReno,
+            initial_window: 4380,
+            initial_threshold: u64::MAX,
+            segment: SEGMENT,
+        })
+    }
+
+    fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
+        Acknowledged { now: Time::ZERO, bytes, in_flight_before, srtt: Duration::from_millis(20) }
+    }
+
+    #[test]
+    fn slow_start_grows_only_a_fully_used_window() {
+        let mut control = start();
+        control.on_acknowledged(&ack(SEGMENT, 2 * SEGMENT));
+        assert_eq!(control.window(), 4380);
+        control.on_acknowledged(&ack(3 * SEGMENT, 3 * SEGMENT));
+        assert_eq!(control.window(), 4380 + SEGMENT, "at most one segment per acknowledgement");
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_per_window() {
+        let mut control = start();
+        control.window = 20 * SEGMENT;
+        control.on_congestion(Time::ZERO);
+        assert_eq!(control.window(), 10 * SEGMENT);
+        // Equality still counts as slow start: the window must exceed the threshold first.
+        control.on_acknowledged(&ack(SEGMENT, 10 * SEGMENT));
+        assert_eq!(control.window(), 11 * SEGMENT);
+        for _ in 0..10 {
+            control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT));
+        }
+        assert_eq!(control.window(), 11 * SEGMENT);
+        control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT));
+        assert_eq!(control.window(), 12 * SEGMENT);
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_segment_and_idleness_never_raises_the_window() {
+        let mut control = start();
+        control.on_timeout(Time::ZERO);
+        assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, 4 * SEGMENT));
+        control.on_idle();
+        assert_eq!(control.window(), SEGMENT);
+    }
+}

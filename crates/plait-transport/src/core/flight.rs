@@ -1,0 +1,107 @@
+//! The transmissions of one path, in the order in which they were sent.
+
+use plait_sched::Time;
+use std::collections::VecDeque;
+
+/// A copy of the same segment that was sent earlier on some path and may still be in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Copy {
+    pub(crate) path: u8,
+    pub(crate) transmission: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TransmissionState {
+    InFlight,
+    Acknowledged,
+    Lost,
+}
+
+/// One sending of one segment on one path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transmission {
+    pub(crate) segment: u64,
+    pub(crate) sent_at: Time,
+    /// Bytes that count against the congestion window.
+    pub(crate) bytes: u32,
+    pub(crate) state: TransmissionState,
+    /// How many acknowledgements reported it missing.
+    pub(crate) missing: u8,
+    pub(crate) first_time: bool,
+    /// The same segment, in flight elsewhere (only after a reinjection).
+    pub(crate) earlier: Option<Copy>,
+}
+
+/// A path's transmissions from the oldest that is still in flight on; numbered per path from 0.
+///
+/// The order of sending, not of sequence numbers, is what acknowledgements and losses are judged by: a path delivers in
+/// order, whatever a scheduler put on it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flight {
+    first: u64,
+    ring: VecDeque<Transmission>,
+    segments: u32,
+    bytes: u64,
+}
+
+impl Flight {
+    pub(crate) fn with_capacity(transmissions: usize) -> Self {
+        Self { ring: VecDeque::with_capacity(transmissions), ..Self::default() }
+    }
+
+    /// Segments in flight.
+    pub(crate) fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// Bytes in flight.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The number that the next transmission will get.
+    pub(crate) fn next(&self) -> u64 {
+        self.first + self.ring.len() as u64
+    }
+
+
+    /// The number of the oldest transmission in flight.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    pub(crate) fn get(&self, number: u64) -> Option<&Transmission> {
+        self.ring.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Transmission> {
+        self.ring.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    pub(crate) fn push(&mut self, transmission: Transmission) -> u64 {
+        let number = self.next();
+        self.segments += 1;
+        self.bytes += u64::from(transmission.bytes);
+        self.ring.push_back(transmission);
+        number
+    }
+
+    /// Takes a transmission out of the flight. Returns it as it was, and whether it was the oldest in flight; `None`
+    /// if it had left before.
+    pub(crate) fn leave(&mut self, number: u64, state: TransmissionState) -> Option<(Transmission, bool)> {
+        let entry = self.get_mut(number)?;
+        if entry.state != TransmissionState::InFlight {
+            return None;
+        }
+        let before = *entry;
+        entry.state = state;
+        self.segments -= 1;
+        self.bytes -= u64::from(before.bytes);
+        let was_oldest = number == self.first;
+        while self.ring.front().is_some_and(|t| t.state != TransmissionState::InFlight) {
+            self.ring.pop_front();
+            self.first += 1;
+        }
+        Some((before, was_oldest))
+    }
+}

@@ -1,0 +1,159 @@
+//! The sender's state of one path: what is queued, what is in flight, its window and its timers.
+
+use super::ConnectionConfig;
+use super::flight::Flight;
+use crate::congestion::{CongestionControl, Controller};
+use crate::rtt::RttEstimator;
+use plait_sched::{Path, PathId, PathState, Time};
+use std::collections::VecDeque;
+
+/// What the sender is told about a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathConfig {
+    /// To be used only while no other path works.
+    pub backup: bool,
+    /// What using it costs, in units of the user's choice.
+    pub cost: u32,
+}
+
+/// Probing of a path that carries no data (RFC 9260 §8.3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heartbeat {
+    /// When the next one is due, unless data is sent before.
+    pub(crate) due: Time,
+    /// When the one on its way is given up.
+    pub(crate) deadline: Option<Time>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct PathSender {
+    pub(crate) control: Controller,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) flight: Flight,
+    /// Assigned, not sent yet, ascending within one assignment.
+    pub(crate) queue: VecDeque<u64>,
+    /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
+    pub(crate) retransmissions: VecDeque<u64>,
+    /// Copies to be sent on this path.
+    pub(crate) reinjections: VecDeque<u64>,
+    pub(crate) retransmission_timer: Option<Time>,
+    pub(crate) heartbeat: Heartbeat,
+    /// Timeouts in a row.
+    pub(crate) errors: u32,
+    /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1 C4).
+    pub(crate) timed: Option<u64>,
+    /// A window is halved at most once for losses among transmissions before this one.
+    pub(crate) recovery_end: u64,
+    /// Retransmissions that may leave whatever the window says (RFC 9260 §7.2.4, rule 3).
+    pub(crate) exempt_retransmissions: u32,
+    /// Until when the window is not halved for idleness.
+    pub(crate) idle_from: Time,
+    /// Packets sent since the last acknowledgement, for `max_burst`.
+    pub(crate) burst: u32,
+    pub(crate) backup: bool,
+    pub(crate) sent: u64,
+    pub(crate) lost: u64,
+    pub(crate) delivery: DeliveryRate,
+}
+
+/// Delivery rate: bytes acknowledged per smoothed round-trip time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeliveryRate {
+    since: Time,
+    bytes: u64,
+    bits_per_second: u64,
+}
+
+impl DeliveryRate {
+    fn acknowledged(&mut self, now: Time, bytes: u64, round_trip: plait_sched::Duration) {
+        self.bytes += bytes;
+        let span = now.since(self.since);
+        if !round_trip.is_zero() && span >= round_trip {
+            self.bits_per_second =
+                u64::try_from(u128::from(self.bytes) * 8_000_000_000 / u128::from(span.as_nanos()))
+                    .unwrap_or(u64::MAX);
+            self.bytes = 0;
+            self.since = now;
+        }
+    }
+}
+
+impl PathSender {
+    pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig) -> Self {
+        let rtt = RttEstimator::new(config.rto);
+        Self {
+            control: Controller::new(&config.congestion),
+            flight: Flight::with_capacity(256),
+            queue: VecDeque::with_capacity(64),
+            retransmissions: VecDeque::with_capacity(64),
+            reinjections: VecDeque::new(),
+            retransmission_timer: None,
+            heartbeat: Heartbeat {
+                due: Time::ZERO.saturating_add(config.heartbeat_interval).saturating_add(rtt.rto()),
+                deadline: None,
+            },
+            rtt,
+            errors: 0,
+            timed: None,
+            recovery_end: 0,
+            exempt_retransmissions: 0,
+            idle_from: Time::ZERO,
+            burst: 0,
+            backup: path.backup,
+            sent: 0,
+            lost: 0,
+            delivery: DeliveryRate::default(),
+        }
+    }
+
+    /// True if the congestion window lets another packet out. SCTP may overshoot the window by one packet (RFC 9260
+    /// §6.1, rule B).
+    pub(crate) fn has_window(&self) -> bool {
+        self.flight.bytes() < self.control.window()
+    }
+
+    pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {
+        let round_trip = self.rtt.smoothed();
+        self.delivery.acknowledged(now, bytes, round_trip);
+    }
+
+    /// The state that the path has when it works.
+    pub(crate) fn working_state(&self) -> PathState {
+        if self.backup { PathState::Backup } else { PathState::Active }
+    }
+
+    /// Brings the scheduler's facts up to date; the state is kept by [`super::Core`].
+    pub(crate) fn refresh(&self, facts: &mut Path, counted_segment: u64) {
+        facts.srtt = self.rtt.smoothed();
+        facts.rttvar = self.rtt.variation();
+        facts.latest_rtt = self.rtt.latest();
+        facts.min_rtt = self.rtt.min();
+        facts.rto = self.rtt.rto();
+        facts.delivery_rate = self.delivery.bits_per_second;
+        facts.loss_ppm =
+            if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
+        self.refresh_window(facts, counted_segment);
+        self.refresh_amounts(facts);
+    }
+
+    /// As [`PathSender::refresh`], for the window alone.
+    pub(crate) fn refresh_window(&self, facts: &mut Path, counted_segment: u64) {
+        let segments = |bytes: u64| u32::try_from(bytes.div_ceil(counted_segment)).unwrap_or(u32::MAX);
+        facts.cwnd = segments(self.control.window());
+        facts.ssthresh = segments(self.control.slow_start_threshold());
+    }
+
+    /// As [`PathSender::refresh`], for what is in flight and queued.
+    pub(crate) fn refresh_amounts(&self, facts: &mut Path) {
+        facts.in_flight = self.flight.segments();
+        facts.queued = self.queue.len() as u32;
+    }
+}
+
+/// Facts of a path at the start.
+pub(crate) fn initial_facts(index: usize, segment_bytes: u32, path: &PathConfig) -> Path {
+    let mut facts = Path::new(PathId(index as u8), segment_bytes);
+    facts.state = if path.backup { PathState::Backup } else { PathState::Active };
+    facts.cost = path.cost;
+    facts
+}

@@ -1,0 +1,175 @@
+//! Asking the scheduler and carrying out what it decides.
+
+use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, TransmissionState};
+use crate::congestion::CongestionControl;
+use crate::error::{Error, SchedulerFault};
+use crate::observer::Observer;
+use plait_sched::{Connection, Decision, Outstanding, PathId, Scheduler, Time};
+
+impl<S: Scheduler> Core<S> {
+    /// The facts of the connection as the scheduler sees them.
+    pub(crate) fn connection_facts(&self) -> Connection {
+        let segment_bytes = u64::from(self.config.segment_bytes);
+        let send_buffer_left = self.config.send_buffer.saturating_sub(self.held) / segment_bytes;
+        let recalled = self.stream.recalled();
+        let unassigned = recalled.saturating_add(self.stream.uncut().min(send_buffer_left));
+        let window_segments =
+            self.advertised.saturating_sub(self.outstanding) / self.config.counted_segment();
+        let mut window_left = window_segments.saturating_sub(self.queued_segments);
+        // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A).
+        if self.outstanding == 0 && self.queued_segments == 0 {
+            window_left = window_left.max(1);
+        }
+        Connection {
+            unassigned,
+            next_segment: self.stream.next_segment(),
+            window_left,
+            send_buffer_left,
+            oldest_unacked: self.oldest_unacked(),
+            finished: self.stream.is_finished(),
+        }
+    }
+
+    /// The oldest unacknowledged segment, if it is in flight. Everything below the first segment is acknowledged, so it
+    /// is the first one or none.
+    fn oldest_unacked(&self) -> Option<Outstanding> {
+        let segment = self.stream.first();
+        let entry = self.stream.get(segment)?;
+        (entry.state == SegmentState::InFlight).then_some(Outstanding { segment, path: PathId(entry.path) })
+    }
+
+    /// Lets the scheduler decide until it waits, if anything happened since it was asked last.
+    pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        if !self.opportunity {
+            return Ok(());
+        }
+        self.opportunity = false;
+        self.wake = None;
+        self.note_idleness(now);
+        for _ in 0..MAX_DECISIONS_PER_OPPORTUNITY {
+            let connection = self.connection_facts();
+            if connection.unassigned == 0 && !self.needs.reinject {
+                return Ok(());
+            }
+            let decision = self.scheduler.decide(now, &connection, &self.facts);
+            observer.decided(now, &decision, &connection);
+            if let Decision::Wait { until } = decision {
+                self.counters.waits += 1;
+                self.wake = until;
+                return Ok(());
+            }
+            self.counters.decisions += 1;
+            self.carry_out(&decision, &connection).map_err(|fault| Error::Scheduler { at: now, fault })?;
+        }
+        Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits })
+    }
+
+    fn carry_out(&mut self, decision: &Decision, connection: &Connection) -> Result<(), SchedulerFault> {
+        match *decision {
+            Decision::Assign { path, segments } => {
+                self.check_usable(path)?;
+                if segments == 0 {
+                    return Err(SchedulerFault::NothingAssigned(path));
+                }
+                let wanted = u64::from(segments);
+                if wanted > connection.unassigned {
+                    return Err(SchedulerFault::OverAssigned { wanted, unassigned: connection.unassigned });
+                }
+                let room = u64::from(self.facts[path.index()].room());
+                if !self.needs.assign_ahead && wanted > room.min(connection.window_left) {
+                    return Err(SchedulerFault::Undeclared("assign-ahead"));
+                }
+                self.assign(path, segments)
+            }
+            Decision::Recall { path } => {
+                if path.index() >= self.paths.len() {
+                    return Err(SchedulerFault::UnknownPath(path));
+                }
+                if !self.needs.recall {
+                    return Err(SchedulerFault::Undeclared("recall"));
+                }
+                self.recall(path.index());
+                Ok(())
+            }
+            Decision::Reinject { path, segment } => {
+                self.check_usable(path)?;
+                if !self.needs.reinject {
+                    return Err(SchedulerFault::Undeclared("reinject"));
+                }
+                self.reinject(path, segment)
+            }
+            Decision::Wait { .. } => Ok(()),
+        }
+    }
+
+    fn check_usable(&self, path: PathId) -> Result<(), SchedulerFault> {
+        let facts = self.facts.get(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
+        if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
+    }
+
+    fn assign(&mut self, path: PathId, segments: u32) -> Result<(), SchedulerFault> {
+        let index = path.index();
+        if self.paths[index].queue.len() + segments as usize > MAX_QUEUED {
+            return Err(SchedulerFault::QueueTooLong(path));
+        }
+        for _ in 0..segments {
+            let frontier = self.stream.frontier();
+            let Some(segment) = self.stream.assign(path.0) else { break };
+            if segment == frontier {
+                self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes));
+            }
+            self.paths[index].queue.push_back(segment);
+            self.queued_segments += 1;
+        }
+        self.facts[index].queued = self.paths[index].queue.len() as u32;
+        Ok(())
+    }
+
+    fn reinject(&mut self, path: PathId, segment: u64) -> Result<(), SchedulerFault> {
+        let fault = SchedulerFault::NotInFlight(segment);
+        let entry = self.stream.get(segment).ok_or(fault)?;
+        if entry.state != SegmentState::InFlight {
+            return Err(fault);
+        }
+        // The same copy twice, or on a path that carries the segment already, would only waste the path.
+        let carried = self.carried_by(segment, path);
+        let queue = &mut self.paths[path.index()].reinjections;
+        if !carried && !queue.contains(&segment) {
+            queue.push_back(segment);
+        }
+        Ok(())
+    }
+
+    /// True if a transmission of `segment` is in flight on `path`.
+    fn carried_by(&self, segment: u64, path: PathId) -> bool {
+        let mut at = self.stream.get(segment).map(|entry| (entry.path, entry.transmission));
+        while let Some((index, number)) = at {
+            let Some(sent) = self.paths[usize::from(index)].flight.get(number) else { return false };
+            if index == path.0 && sent.state == TransmissionState::InFlight {
+                return true;
+            }
+            at = sent.earlier.map(|copy| (copy.path, copy.transmission));
+        }
+        false
+    }
+
+    /// Halves the window of a path that sent nothing for a retransmission timeout (RFC 9260 §7.2.1).
+    fn note_idleness(&mut self, now: Time) {
+        for index in 0..self.paths.len() {
+            let path = &mut self.paths[index];
+            if path.flight.segments() > 0 {
+                continue;
+            }
+            let rto = path.rtt.rto();
+            if now.since(path.idle_from) < rto {
+                continue;
+            }
+            // Each further halving stops at the same floor, so that a long pause needs few of them.
+            for _ in 0..(now.since(path.idle_from).as_nanos() / rto.as_nanos().max(1)).min(32) {
+                path.control.on_idle();
+            }
+            path.idle_from = now;
+            self.refresh(index);
+        }
+    }
+}

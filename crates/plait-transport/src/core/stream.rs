@@ -1,0 +1,213 @@
+//! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
+
+use std::collections::VecDeque;
+
+/// Where a segment is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SegmentState {
+    /// Taken back from a path queue; will be assigned again.
+    Recalled,
+    /// In the queue of a path, not sent yet.
+    Queued,
+    /// Sent; its newest transmission is `path`, `transmission`.
+    InFlight,
+    /// Considered lost; waits to be sent again.
+    Lost,
+    /// The receiver has it.
+    Acknowledged,
+}
+
+/// A segment from its assignment to its cumulative acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// The newest transmission's number on its path.
+    pub(crate) transmission: u64,
+    /// Payload bytes.
+    pub(crate) bytes: u32,
+    pub(crate) state: SegmentState,
+    /// The path that it is queued on or was sent on last.
+    pub(crate) path: u8,
+    pub(crate) ever_sent: bool,
+    /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4).
+    pub(crate) fast_retransmitted: bool,
+}
+
+/// How much the application can write.
+const ENDLESS: u64 = u64::MAX;
+
+/// The data queue and the segments in use.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// Payload bytes of a full segment.
+    segment_bytes: u32,
+    /// The first segment that is not cumulatively acknowledged; `segments[0]`.
+    first: u64,
+    segments: VecDeque<Segment>,
+    /// Bytes of each write that are not cut into segments yet. A segment never spans two writes.
+    writes: VecDeque<u64>,
+    /// Full and partial segments in `writes`.
+    uncut_segments: u64,
+    /// Segments taken back from path queues, ascending.
+    recalled: VecDeque<u64>,
+    finished: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(segment_bytes: u32) -> Self {
+        Self {
+            segment_bytes,
+            first: 0,
+            segments: VecDeque::with_capacity(256),
+            writes: VecDeque::new(),
+            uncut_segments: 0,
+            recalled: VecDeque::new(),
+            finished: false,
+        }
+    }
+
+    /// Appends what the application wrote in one piece.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if bytes > 0 && self.uncut_segments != ENDLESS {
+            self.writes.push_back(bytes);
+            self.uncut_segments += bytes.div_ceil(u64::from(self.segment_bytes));
+        }
+    }
+
+    /// From now on there is always more to send.
+    pub(crate) fn write_endlessly(&mut self) {
+        self.uncut_segments = ENDLESS;
+        self.writes.push_back(ENDLESS);
+    }
+
+    /// The application writes no more.
+    pub(crate) fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// True once everything written is cumulatively acknowledged.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.uncut_segments == 0 && self.segments.is_empty()
+    }
+
+    /// Segments of the data queue that were never assigned.
+    pub(crate) fn uncut(&self) -> u64 {
+        self.uncut_segments
+    }
+
+    /// Segments of the data queue that were taken back from path queues.
+    pub(crate) fn recalled(&self) -> u64 {
+        self.recalled.len() as u64
+    }
+
+    /// The number of the next segment that an assignment hands out.
+    pub(crate) fn next_segment(&self) -> u64 {
+        self.recalled.front().copied().unwrap_or_else(|| self.frontier())
+    }
+
+    /// The first segment that has not been cut yet.
+    pub(crate) fn frontier(&self) -> u64 {
+        self.first + self.segments.len() as u64
+    }
+
+    /// The first segment that is not cumulatively acknowledged.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    pub(crate) fn get(&self, segment: u64) -> Option<&Segment> {
+        self.segments.get(usize::try_from(segment.checked_sub(self.first)?).ok()?)
+    }
+
+    pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut Segment> {
+        self.segments.get_mut(usize::try_from(segment.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Moves the head of the data queue to the queue of `path`; its number.
+    pub(crate) fn assign(&mut self, path: u8) -> Option<u64> {
+        if let Some(segment) = self.recalled.pop_front() {
+            let entry = self.get_mut(segment)?;
+            entry.state = SegmentState::Queued;
+            entry.path = path;
+            return Some(segment);
+        }
+        let left = self.writes.front_mut()?;
+        let bytes = (*left).min(u64::from(self.segment_bytes)) as u32;
+        if self.uncut_segments != ENDLESS {
+            self.uncut_segments -= 1;
+            *left -= u64::from(bytes);
+            if *left == 0 {
+                self.writes.pop_front();
+            }
+        }
+        let number = self.frontier();
+        self.segments.push_back(Segment {
+            transmission: 0,
+            bytes,
+            state: SegmentState::Queued,
+            path,
+            ever_sent: false,
+            fast_retransmitted: false,
+        });
+        Some(number)
+    }
+
+    /// Takes unsent segments, ascending, back into the data queue.
+    pub(crate) fn recall(&mut self, queue: &mut VecDeque<u64>) {
+        for &segment in queue.iter() {
+            if let Some(entry) = self.get_mut(segment) {
+                entry.state = SegmentState::Recalled;
+            }
+        }
+        if self.recalled.back().is_none_or(|last| queue.front().is_some_and(|first| first > last)) {
+            self.recalled.extend(queue.drain(..));
+        } else {
+            self.recalled.extend(queue.drain(..));
+            self.recalled.make_contiguous().sort_unstable();
+        }
+    }
+
+    /// Everything below `cumulative` has arrived: hands out the segments that are forgotten, lowest first.
+    pub(crate) fn pop_below(&mut self, cumulative: u64) -> Option<Segment> {
+        if self.first >= cumulative {
+            return None;
+        }
+        let segment = self.segments.pop_front()?;
+        self.first += 1;
+        Some(segment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_never_spans_two_writes() {
+        let mut stream = Stream::new(1000);
+        stream.write(2500);
+        stream.write(10);
+        assert_eq!(stream.uncut(), 4);
+        let sizes: Vec<u32> = (0..4)
+            .map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)).unwrap())
+            .collect();
+        assert_eq!(sizes, [1000, 1000, 500, 10]);
+        assert_eq!(stream.assign(0), None);
+    }
+
+    #[test]
+    fn recalled_segments_are_assigned_again_lowest_first() {
+        let mut stream = Stream::new(1000);
+        stream.write_endlessly();
+        let mut fast: VecDeque<u64> = (0..3).filter_map(|_| stream.assign(0)).collect();
+        let mut slow: VecDeque<u64> = (0..2).filter_map(|_| stream.assign(1)).collect();
+        stream.recall(&mut slow);
+        stream.recall(&mut fast);
+        assert_eq!(stream.next_segment(), 0);
+        let again: Vec<u64> = (0..6).filter_map(|_| stream.assign(1)).collect();
+        assert_eq!(again, [0, 1, 2, 3, 4, 5]);
+    }
+}

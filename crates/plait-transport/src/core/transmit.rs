@@ -1,0 +1,174 @@
+//! Choosing what leaves next: retransmissions, copies, then new data, lowest segment first.
+
+use super::flight::{Copy, Transmission};
+use super::{Core, SegmentState, TransmissionState};
+use crate::observer::{Observer, SendReason, Sent};
+use crate::packet::{Data, Packet};
+use plait_sched::{Event, PathId, Scheduler, Time};
+use std::collections::VecDeque;
+
+/// A packet for the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmit {
+    /// The path that carries it.
+    pub path: PathId,
+    /// The packet.
+    pub packet: Packet,
+    /// For data: the number of the transmission, counted over the connection; for tracing, not for the wire.
+    pub transmission: u64,
+}
+
+impl<S: Scheduler> Core<S> {
+    /// The next data packet that windows allow, if any.
+    pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Transmit> {
+        if let Some((index, segment)) = self.next_retransmission() {
+            return Some(self.send(now, index, segment, SendReason::Retransmission, observer));
+        }
+        if self.needs.reinject
+            && let Some((index, segment)) = self.next_reinjection()
+        {
+            return Some(self.send(now, index, segment, SendReason::Reinjection, observer));
+        }
+        let (index, segment) = self.next_new()?;
+        Some(self.send(now, index, segment, SendReason::New, observer))
+    }
+
+    fn next_retransmission(&mut self) -> Option<(usize, u64)> {
+        let mut best: Option<(usize, u64)> = None;
+        for index in 0..self.paths.len() {
+            skip_settled(&mut self.paths[index].retransmissions, &self.stream);
+            let path = &self.paths[index];
+            let Some(&segment) = path.retransmissions.front() else { continue };
+            let allowed = path.has_window() || path.exempt_retransmissions > 0;
+            if allowed && best.is_none_or(|(_, lowest)| segment < lowest) {
+                best = Some((index, segment));
+            }
+        }
+        if let Some((index, segment)) = best {
+            let path = &mut self.paths[index];
+            path.retransmissions.pop_front();
+            path.exempt_retransmissions = path.exempt_retransmissions.saturating_sub(1);
+            return Some((index, segment));
+        }
+        skip_settled(&mut self.shared_retransmissions, &self.stream);
+        let &segment = self.shared_retransmissions.front()?;
+        let index = self.soonest_open_path()?;
+        self.shared_retransmissions.pop_front();
+        Some((index, segment))
+    }
+
+    /// The usable path with window room and the shortest round trip.
+    fn soonest_open_path(&self) -> Option<usize> {
+        plait_sched::usable(&self.facts)
+            .map(|facts| facts.id.index())
+            .filter(|&index| self.paths[index].has_window())
+            .min_by_key(|&index| self.facts[index].srtt)
+    }
+
+    fn next_reinjection(&mut self) -> Option<(usize, u64)> {
+        for index in 0..self.paths.len() {
+            while let Some(&segment) = self.paths[index].reinjections.front() {
+                let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
+                if in_flight && !self.paths[index].has_window() {
+                    break;
+                }
+                self.paths[index].reinjections.pop_front();
+                if in_flight {
+                    return Some((index, segment));
+                }
+            }
+        }
+        None
+    }
+
+    fn next_new(&mut self) -> Option<(usize, u64)> {
+        let mut best: Option<(usize, u64)> = None;
+        for (index, path) in self.paths.iter().enumerate() {
+            let Some(&segment) = path.queue.front() else { continue };
+            let burst_over = self.config.max_burst > 0 && path.burst >= self.config.max_burst;
+            if path.has_window() && !burst_over && best.is_none_or(|(_, lowest)| segment < lowest) {
+                best = Some((index, segment));
+            }
+        }
+        let (index, segment) = best?;
+        let bytes = self.stream.get(segment).map_or(0, |s| s.bytes);
+        let fits = self.outstanding + self.counted(bytes) <= self.advertised;
+        // A window probe: one segment may be on its way whatever the window (RFC 9260 §6.1 A).
+        if !fits && self.outstanding > 0 {
+            return None;
+        }
+        self.paths[index].queue.pop_front();
+        self.queued_segments -= 1;
+        Some((index, segment))
+    }
+
+    fn send(
+        &mut self,
+        now: Time,
+        index: usize,
+        segment: u64,
+        reason: SendReason,
+        observer: &mut impl Observer,
+    ) -> Transmit {
+        let path = PathId(index as u8);
+        let number = self.paths[index].flight.next();
+        let overhead = self.config.counted_overhead;
+        let (mut bytes, mut first_time, mut earlier) = (0, true, None);
+        if let Some(entry) = self.stream.get_mut(segment) {
+            bytes = entry.bytes;
+            first_time = !entry.ever_sent;
+            if entry.state == SegmentState::InFlight {
+                earlier = Some(Copy { path: entry.path, transmission: entry.transmission });
+            }
+            entry.ever_sent = true;
+            entry.state = SegmentState::InFlight;
+            entry.path = path.0;
+            entry.transmission = number;
+        }
+        let counted = bytes + overhead;
+        if first_time {
+            self.outstanding += u64::from(counted);
+        }
+        let sender = &mut self.paths[index];
+        sender.flight.push(Transmission {
+            segment,
+            sent_at: now,
+            bytes: counted,
+            state: TransmissionState::InFlight,
+            missing: 0,
+            first_time,
+            earlier,
+        });
+        sender.sent += 1;
+        if sender.timed.is_none() && first_time {
+            sender.timed = Some(number);
+        }
+        if sender.retransmission_timer.is_none() {
+            sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
+        }
+        sender.idle_from = now;
+        sender.heartbeat.due =
+            now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
+        match reason {
+            SendReason::New => sender.burst += 1,
+            SendReason::Retransmission => self.counters.retransmissions += 1,
+            SendReason::Reinjection => self.counters.reinjections += 1,
+        }
+        self.paths[index].refresh_amounts(&mut self.facts[index]);
+        let transmission = self.next_transmission;
+        self.next_transmission += 1;
+        observer.sent(now, &Sent { path, transmission, segment, bytes, reason });
+        self.notify(&Event::Sent { path, segment, retransmission: !first_time });
+        Transmit { path, packet: Packet::Data(Data { segment, bytes }), transmission }
+    }
+}
+
+/// Drops from the head of a retransmission queue what was acknowledged meanwhile.
+fn skip_settled(queue: &mut VecDeque<u64>, stream: &super::stream::Stream) {
+    while let Some(&segment) = queue.front() {
+        if stream.get(segment).is_some_and(|entry| entry.state == SegmentState::Lost) {
+            break;
+        }
+        queue.pop_front();
+    }
+}

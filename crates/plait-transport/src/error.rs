@@ -1,0 +1,99 @@
+//! What can go wrong in a connection.
+
+use core::fmt;
+use plait_sched::{PathId, PathState, Time};
+
+/// Why a connection stopped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// The scheduler broke its contract.
+    Scheduler {
+        /// When.
+        at: Time,
+        /// What it did.
+        fault: SchedulerFault,
+    },
+    /// The scheduler needs something that the transport does not offer.
+    Unsupported {
+        /// The missing capability.
+        capability: &'static str,
+    },
+    /// Too many timeouts on all paths together (Association.Max.Retrans): the peer is given up.
+    PeerUnreachable {
+        /// When.
+        at: Time,
+    },
+}
+
+/// What a scheduler did wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SchedulerFault {
+    /// Named a path that does not exist.
+    UnknownPath(PathId),
+    /// Gave data to a path that is not usable.
+    UnusablePath(PathId, PathState),
+    /// Assigned zero segments.
+    NothingAssigned(PathId),
+    /// Assigned more segments than the data queue holds.
+    OverAssigned {
+        /// Segments it wanted to assign.
+        wanted: u64,
+        /// Segments there were.
+        unassigned: u64,
+    },
+    /// Queued more than [`crate::MAX_QUEUED`] segments on one path.
+    QueueTooLong(PathId),
+    /// Asked for a copy of a segment that is not in flight.
+    NotInFlight(u64),
+    /// Used a capability that it had not declared in `needs`.
+    Undeclared(&'static str),
+    /// Decided too often without waiting.
+    NeverWaits,
+}
+
+impl fmt::Display for SchedulerFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownPath(path) => write!(f, "named path {}, which does not exist", path.0),
+            Self::UnusablePath(path, state) => {
+                write!(f, "gave data to path {}, which is {state:?}", path.0)
+            }
+            Self::NothingAssigned(path) => {
+                write!(f, "assigned 0 segments to path {}; wait instead", path.0)
+            }
+            Self::OverAssigned { wanted, unassigned } => {
+                write!(f, "assigned {wanted} segments where {unassigned} were unassigned")
+            }
+            Self::QueueTooLong(path) => {
+                write!(f, "queued more than {} segments on path {}", crate::MAX_QUEUED, path.0)
+            }
+            Self::NotInFlight(segment) => {
+                write!(f, "asked for a copy of segment {segment}, which is not in flight")
+            }
+            Self::Undeclared(capability) => {
+                write!(f, "used {capability} without declaring it in its needs")
+            }
+            Self::NeverWaits => write!(
+                f,
+                "decided {} times at one moment without waiting",
+                crate::MAX_DECISIONS_PER_OPPORTUNITY
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scheduler { at, fault } => write!(f, "at {at} the scheduler {fault}"),
+            Self::Unsupported { capability } => {
+                write!(f, "the scheduler needs {capability}, which this transport does not offer")
+            }
+            Self::PeerUnreachable { at } => {
+                write!(f, "at {at} the peer was given up: too many timeouts on all paths together")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

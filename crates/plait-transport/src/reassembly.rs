@@ -1,0 +1,123 @@
+//! The receiver's side that every protocol shares: putting the stream back in order, and the buffer it takes.
+
+use crate::observer::Observer;
+use crate::packet::Data;
+use crate::run_set::RunSet;
+use plait_sched::{PathId, Time};
+use std::collections::VecDeque;
+
+/// What an arriving segment was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival {
+    /// The next one of the stream: it and what waited for it were delivered.
+    InOrder,
+    /// Beyond a gap; it waits in the run `first..=last`.
+    OutOfOrder {
+        /// The run's first segment.
+        first: u64,
+        /// The run's last segment.
+        last: u64,
+    },
+    /// Had arrived before.
+    Duplicate,
+    /// There is no room for it.
+    Refused,
+}
+
+/// Segments between their arrival and their delivery in order.
+#[derive(Clone, Debug)]
+pub struct Reassembly {
+    waiting: RunSet,
+    /// Payload bytes of the segments from the next expected one on; zero where nothing waits.
+    bytes: VecDeque<u32>,
+    counted_overhead: u32,
+    capacity: u64,
+    buffered: u64,
+    enforce_capacity: bool,
+}
+
+impl Reassembly {
+    /// An empty buffer for `capacity` counted bytes (payload and `counted_overhead` per segment). Without
+    /// `enforce_capacity` it takes whatever comes.
+    pub fn new(capacity: u64, counted_overhead: u32, enforce_capacity: bool) -> Self {
+        Self {
+            waiting: RunSet::new(),
+            bytes: VecDeque::with_capacity(256),
+            counted_overhead,
+            capacity,
+            buffered: 0,
+            enforce_capacity,
+        }
+    }
+
+    /// The first segment that has not arrived.
+    pub fn next_expected(&self) -> u64 {
+        self.waiting.base()
+    }
+
+    /// The segments that arrived beyond it.
+    pub fn waiting(&self) -> &RunSet {
+        &self.waiting
+    }
+
+    /// The first segment beyond everything that has arrived.
+    pub fn end(&self) -> u64 {
+        self.waiting.base() + self.bytes.len() as u64
+    }
+
+    /// Counted bytes that wait for delivery.
+    pub fn buffered(&self) -> u64 {
+        self.buffered
+    }
+
+    /// Counted bytes that the buffer has room for.
+    pub fn free(&self) -> u64 {
+        self.capacity.saturating_sub(self.buffered)
+    }
+
+    /// Counted bytes that the buffer holds at most.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Takes a segment, and delivers what is in order.
+    pub fn accept(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) -> Arrival {
+        let next = self.waiting.base();
+        if data.segment < next || self.waiting.contains(data.segment) {
+            observer.duplicate(now, path, data.segment);
+            return Arrival::Duplicate;
+        }
+        if data.segment == next {
+            observer.arrived(now, path, data.segment, data.bytes);
+            observer.delivered(now, data.segment, data.bytes);
+            self.bytes.pop_front();
+            let end = self.waiting.first_absent(next + 1);
+            for segment in next + 1..end {
+                let bytes = self.bytes.pop_front().unwrap_or(0);
+                self.buffered -= u64::from(bytes + self.counted_overhead);
+                observer.delivered(now, segment, bytes);
+            }
+            self.waiting.advance(end);
+            debug_assert!(self.bytes.front().is_none_or(|&bytes| bytes == 0), "the next segment has not arrived");
+            return Arrival::InOrder;
+        }
+        let counted = u64::from(data.bytes + self.counted_overhead);
+        // A segment absurdly far ahead can only come from a broken peer; it must not make the buffer huge.
+        let too_far = data.segment - next > crate::MAX_QUEUED as u64 * 4;
+        if too_far || (self.enforce_capacity && counted > self.free()) {
+            observer.refused(now, path, data.segment);
+            return Arrival::Refused;
+        }
+        observer.arrived(now, path, data.segment, data.bytes);
+        let offset = (data.segment - next) as usize;
+        if offset >= self.bytes.len() {
+            self.bytes.resize(offset + 1, 0);
+        }
+        self.bytes[offset] = data.bytes;
+        self.buffered += counted;
+        match self.waiting.insert(data.segment) {
+            Some((first, last)) => Arrival::OutOfOrder { first, last },
+            None => Arrival::Duplicate,
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A set of numbers above a moving base, kept as maximal runs: what arrived out of order, what is acknowledged.
+
+/// Marks an empty slot.
+const ABSENT: u64 = u64::MAX;
+
+/// Numbers `>= base` that are present, in a ring of slots.
+///
+/// A slot at the end of a run holds the other end, so that inserting, merging and finding a run's extent take
+/// constant time however long the runs are: nothing here slows down as windows grow.
+#[derive(Clone, Debug)]
+pub struct RunSet {
+    base: u64,
+    /// `other_end[n & mask]`: for the first number of a run its last, for the last its first; for numbers in between
+    /// an end that the run had earlier, which is why [`RunSet::first_absent`] may still jump along it.
+    other_end: Vec<u64>,
+    mask: u64,
+    runs: usize,
+    present: u64,
+}
+
+impl RunSet {
+    /// An empty set with base 0.
+    pub fn new() -> Self {
+        let capacity = 64;
+        Self { base: 0, other_end: vec![ABSENT; capacity], mask: capacity as u64 - 1, runs: 0, present: 0 }
+    }
+
+    /// The lowest number that can be in the set.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// How many maximal runs there are.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// How many numbers are present.
+    pub fn len(&self) -> u64 {
+        self.present
+    }
+
+    /// True if no number is present.
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    fn slot(&self, number: u64) -> usize {
+        (number & self.mask) as usize
+    }
+
+    /// True if `number` is in the set.
+    pub fn contains(&self, number: u64) -> bool {
+        number >= self.base
+            && number - self.base <= self.mask
+            && self.other_end[self.slot(number)] != ABSENT
+    }
+
+    /// Adds `number`; the run that now contains it as `(first, last)`, or `None` if it was there or is below the base.
+    pub fn insert(&mut self, number: u64) -> Option<(u64, u64)> {
+        if number < self.base || self.contains(number) {
+            return None;
+        }
+        if number - self.base > self.mask {
+            self.grow(number);
+        }
+        let mut first = number;
+        let mut last = number;
+        self.runs += 1;
+        if number > self.base && self.contains(number - 1) {
+            first = self.other_end[self.slot(number - 1)];
+            self.runs -= 1;
+        }
+        if self.contains(number + 1) {
+            last = self.other_end[self.slot(number + 1)];
+            self.runs -= 1;
+        }
+        let slot = self.slot(number);
+        self.other_end[slot] = last;
+        let slot = self.slot(first);
+        self.other_end[slot] = last;
+        let slot = self.slot(last);
+        self.other_end[slot] = first;
+        self.present += 1;
+        Some((first, last))
+    }
+
+    /// The lowest number `>= from` that is absent. `from` must not be below the base.
+    pub fn first_absent(&self, from: u64) -> u64 {
+        let mut number = from;
+        while self.contains(number) {
+            number = self.other_end[self.slot(number)].max(number) + 1;
+        }
+        number
+    }
+
+    /// Moves the base up to `base`, forgetting what lies below.
+    pub fn advance(&mut self, base: u64) {
+        if base <= self.base {
+            return;
+        }
+        if self.present == 0 {
+            self.base = base;
+            return;
+        }
+        // A run that is cut by the new base keeps its upper part: its last number must name the new first one.
+        if self.contains(base) && self.contains(base - 1) {
+            let last = self.first_absent(base) - 1;
+            let slot = self.slot(last);
+            self.other_end[slot] = base;
+            let slot = self.slot(base);
+            self.other_end[slot] = last;
+            self.runs += 1;
+        }
+        let top = base.min(self.base + self.mask + 1);
+        let mut inside = false;
+        for number in self.base..top {
+            let slot = self.slot(number);
+            let here = self.other_end[slot] != ABSENT;
+            if here {
+                self.other_end[slot] = ABSENT;
+                self.present -= 1;
+                self.runs -= usize::from(!inside);
+            }
+            inside = here;
+        }
+        self.base = base;
+    }
+
+    fn grow(&mut self, number: u64) {
+        let capacity = (number - self.base + 1).next_power_of_two().max(2 * (self.mask + 1));
+        let mask = capacity - 1;
+        let mut other_end = vec![ABSENT; capacity as usize];
+        for old in self.base..=self.base + self.mask {
+            other_end[(old & mask) as usize] = self.other_end[self.slot(old)];
+        }
+        self.other_end = other_end;
+        self.mask = mask;
+    }
+}
+
+impl Default for RunSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn runs_of(set: &BTreeSet<u64>) -> usize {
+        set.iter().filter(|&&n| n == 0 || !set.contains(&(n - 1))).count()
+    }
+
+    #[test]
+    fn neighbours_merge_into_one_run() {
+        let mut set = RunSet::new();
+        assert_eq!(set.insert(5), Some((5, 5)));
+        assert_eq!(set.insert(7), Some((7, 7)));
+        assert_eq!(set.insert(6), Some((5, 7)));
+        assert_eq!(set.insert(6), None);
+        assert_eq!((set.runs(), set.len()), (1, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_plain_set(operations in prop::collection::vec((0u64..300, 0u64..4), 1..400)) {
+            let mut set = RunSet::new();
+            let mut model = BTreeSet::new();
+            let mut base = 0;
+            for (value, kind) in operations {
+                if kind == 0 {
+                    base = base.max(value / 3);
+                    set.advance(base);
+                    model = model.split_off(&base);
+                } else if value >= base {
+                    let fresh = model.insert(value);
+                    let run = set.insert(value);
+                    prop_assert_eq!(run.is_some(), fresh);
+                    if let Some((first, last)) = run {
+                        prop_assert!((first..=last).all(|n| model.contains(&n)));
+                        prop_assert!(!model.contains(&(last + 1)));
+                        prop_assert!(first == base || !model.contains(&(first - 1)));
+                    }
+                }
+                prop_assert_eq!(set.len(), model.len() as u64);
+                let from_base: BTreeSet<u64> = model.clone();
+                prop_assert_eq!(set.runs(), runs_of(&from_base));
+                for n in base..310 {
+                    prop_assert_eq!(set.contains(n), model.contains(&n));
+                    let absent = (n..).find(|m| !model.contains(m)).unwrap();
+                    prop_assert_eq!(set.first_absent(n), absent);
+                }
+            }
+        }
+    }
+}
