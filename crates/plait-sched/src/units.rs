@@ -77,6 +77,9 @@ struct Quantity {
     smallest: &'static str,
 }
 
+/// What stands in a list of units for none at all.
+const BARE: &str = "no unit";
+
 static DURATION: Quantity = Quantity {
     name: "duration",
     units: &["ns", "us", "µs", "ms", "s", "min"],
@@ -97,7 +100,7 @@ static SIZE: Quantity = Quantity {
 };
 static SHARE: Quantity = Quantity {
     name: "share",
-    units: &["%", ""],
+    units: &["%", BARE],
     worth: &[10_000_000, 1_000_000_000],
     smallest: "0.000000001",
 };
@@ -137,7 +140,7 @@ pub fn parse_packets(text: &str) -> Result<u64, UnitError> {
 impl Quantity {
     fn error(&self, kind: UnitErrorKind, text: &str) -> UnitError {
         let Self { name, units, smallest, .. } = *self;
-        UnitError { kind, quantity: name, value: ShortText::new(text), choices: printable(units), smallest }
+        UnitError { kind, quantity: name, value: ShortText::new(text), choices: units, smallest }
     }
 
     fn parse(&self, text: &str) -> Result<u64, UnitError> {
@@ -159,7 +162,8 @@ impl Quantity {
         if whole.is_empty() || (fraction.is_empty() && rest.starts_with('.')) {
             return Err(UnitErrorKind::NotANumber);
         }
-        let position = self.units.iter().position(|&known| known == unit).ok_or(if unit.is_empty() {
+        let is_meant = |&known: &&str| if known == BARE { unit.is_empty() } else { known == unit };
+        let position = self.units.iter().position(is_meant).ok_or(if unit.is_empty() {
             UnitErrorKind::MissingUnit
         } else {
             UnitErrorKind::UnknownUnit
@@ -178,11 +182,6 @@ impl Quantity {
         let total = whole + part.ok_or(UnitErrorKind::NotWhole)?;
         u64::try_from(total).map_err(|_| UnitErrorKind::TooLarge)
     }
-}
-
-/// The bare number counts as a unit of shares, but there is no way to print it in a list.
-fn printable(units: &'static [&'static str]) -> &'static [&'static str] {
-    if units.last() == Some(&"") { &units[..units.len() - 1] } else { units }
 }
 
 fn digits(text: &str) -> (&str, &str) {

@@ -82,7 +82,12 @@ fn messages_name_the_value_and_the_units() {
         "number of packets \"1.5p\" is not a multiple of 1p"
     );
     assert_eq!(message(parse_share("2").unwrap_err()), "share \"2\" is too large");
-    assert!(message(parse_share("x").unwrap_err()).contains("\"x\""));
+    assert_eq!(
+        message(parse_share("5no unit").unwrap_err()),
+        "share \"5no unit\" has an unknown unit: write % or no unit"
+    );
+    let long = "9".repeat(60);
+    assert!(message(parse_bytes(&long).unwrap_err()).contains("9…\" has no unit"));
 }
 
 /// `n` thousandths as a decimal number.

@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("usage: run FILE [SCHEDULER]")?;
     let scenario = Scenario::from_file(Path::new(&file))?;
-    let name = arguments.next().unwrap_or_else(|| scenario.scheduler.name.to_string());
+    let name = arguments.next().unwrap_or_else(|| scenario.scheduler.name().to_owned());
     let scheduler = Builtin::new(&name, &[])?;
     let options = RecordOptions::default();
     let result =

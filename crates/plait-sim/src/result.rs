@@ -128,8 +128,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
     let goodput_bps = per_second(recorder.delivered_bytes - recorder.delivered_in_warmup);
     let counters = simulation.sender.counters();
     let baseline = &simulation.baseline;
-    let complete =
-        matches!(scenario.workload, Workload::File { size } if recorder.delivered_bytes == size);
+    let complete = matches!(scenario.workload, Workload::File { size } if recorder.delivered_bytes == size);
     let metrics = Metrics {
         goodput_bps,
         app_delay_ms: recorder.app_delay.summary(),
@@ -153,20 +152,21 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         events: simulation.events,
     };
     let counted = f64::from(scenario.transport.packet - Overhead::SCTP.packet);
-    let paths = scenario.paths.iter().zip(simulation.sender.paths()).enumerate().map(|(index, (path, facts))| {
-        let (packets_lost, packets_dropped) = simulation.forward_counters(index);
-        let record = &recorder.paths[index];
-        PathMetrics {
-            name: path.name.clone(),
-            throughput_bps: per_second(record.arrived_bytes),
-            packets_sent: record.packets_sent,
-            retransmissions: record.retransmissions,
-            packets_lost,
-            packets_dropped,
-            srtt_ms: facts.has_rtt().then(|| facts.srtt.as_millis_f64()),
-            cwnd_packets: simulation.sender.window(facts.id).0 as f64 / counted,
-        }
-    });
+    let paths =
+        scenario.paths.iter().zip(simulation.sender.paths()).enumerate().map(|(index, (path, facts))| {
+            let (packets_lost, packets_dropped) = simulation.forward_counters(index);
+            let record = &recorder.paths[index];
+            PathMetrics {
+                name: path.name.clone(),
+                throughput_bps: per_second(record.arrived_bytes),
+                packets_sent: record.packets_sent,
+                retransmissions: record.retransmissions,
+                packets_lost,
+                packets_dropped,
+                srtt_ms: facts.has_rtt().then(|| facts.srtt.as_millis_f64()),
+                cwnd_packets: simulation.sender.window(facts.id).0 as f64 / counted,
+            }
+        });
     let paths = paths.collect();
     let sampled = !simulation.connection_series.time.is_empty();
     RunResult {

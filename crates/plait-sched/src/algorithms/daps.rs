@@ -35,7 +35,7 @@
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
-use super::{clip, room_now};
+use super::{clip, room, room_now};
 use crate::decision::{Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
@@ -199,7 +199,10 @@ impl Schedule {
         (self.len, self.at) = (0, 0);
     }
 
-    fn append(&mut self, path: PathId, segments: u32) {
+    /// Appends elements, no more than there are `left` to schedule.
+    fn append(&mut self, path: PathId, segments: u32, left: &mut u64) {
+        let segments = clip(segments, *left);
+        *left -= u64::from(segments);
         if segments > 0 {
             self.legs[usize::from(self.len)] = Leg { path, segments };
             self.len += 1;
@@ -239,9 +242,10 @@ impl Schedule {
         }
         let Some((&fast, slow)) = order[..count].split_first() else { return };
         let fast = &paths[usize::from(fast)];
-        let room = if fast.is_open() { fast.room() } else { 0 };
-        if slow.is_empty() || unassigned <= u64::from(room) {
-            self.append(fast.id, room);
+        let room_f = room(fast);
+        let mut left = unassigned;
+        if slow.is_empty() || unassigned <= u64::from(room_f) {
+            self.append(fast.id, room_f, &mut left);
             return;
         }
         let mut on_fast = 0;
@@ -249,14 +253,15 @@ impl Schedule {
             let slow = &paths[usize::from(slow)];
             let eta = slow.srtt.as_nanos().checked_div(fast.srtt.as_nanos()).unwrap_or(1);
             let most = match limit {
-                FastLimit::Literal => clip(room, eta),
-                FastLimit::Outstanding => {
-                    clip(fast.cwnd, eta).saturating_sub(fast.in_flight).saturating_sub(fast.queued).min(room)
-                }
+                FastLimit::Literal => clip(room_f, eta),
+                FastLimit::Outstanding => clip(fast.cwnd, eta)
+                    .saturating_sub(fast.in_flight)
+                    .saturating_sub(fast.queued)
+                    .min(room_f),
             };
-            self.append(fast.id, most - on_fast);
+            self.append(fast.id, most - on_fast, &mut left);
             on_fast = most;
-            self.append(slow.id, if slow.is_open() { slow.room() } else { 0 });
+            self.append(slow.id, room(slow), &mut left);
         }
     }
 }

@@ -11,11 +11,16 @@ mod script;
 
 use crate::view::{Path, PathState};
 
+/// How many segments `path`, a usable one, can send at once.
+fn room(path: &Path) -> u32 {
+    if path.is_open() { path.room() } else { 0 }
+}
+
 /// How many segments `path`, one of `paths`, may be given to send at once: 0 unless it is open and, if it is a
 /// backup path, no active one is usable.
 fn room_now(path: &Path, paths: &[Path]) -> u32 {
     let replaced = path.state == PathState::Backup && paths.iter().any(|p| p.state == PathState::Active);
-    if path.is_open() && !replaced { path.room() } else { 0 }
+    if replaced { 0 } else { room(path) }
 }
 
 /// The smaller of an amount on a path and an amount of the stream, as segments.

@@ -34,7 +34,7 @@ impl Loss {
         match self {
             Self::None => 0.0,
             Self::Bernoulli { share: parts } => share(parts),
-            Self::GilbertElliott { to_bad, good_loss, .. } if to_bad == 0 => share(good_loss),
+            Self::GilbertElliott { to_bad: 0, good_loss, .. } => share(good_loss),
             Self::GilbertElliott { to_bad, to_good, good_loss, bad_loss } => {
                 let (p, r) = (share(to_bad), share(to_good));
                 (r * share(good_loss) + p * share(bad_loss)) / (p + r)

@@ -62,7 +62,8 @@ const SIZE_OR_UNLIMITED: &str = "a size such as \"35kB\", or \"unlimited\"";
 const SHARE: &str = "a share such as \"0.2%\"";
 const WHOLE: &str = "a whole number";
 const TRUTH: &str = "true or false";
-const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \"infinite\"";
+const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
+     \"infinite\"";
 const LOSS: &str = "a share such as \"0.2%\", or a table with a model";
 const JITTER: &str = "a duration such as \"5ms\", or a table with an amount";
 const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a table with every and length";
@@ -194,7 +195,7 @@ pub const TRANSPORT: TableInfo = TableInfo {
             Integer(3),
             "After how many missing reports a packet is retransmitted.",
         ),
-        key("max_burst", WHOLE, Integer(4), "How many packets one event may send on a path; 0 = no limit."),
+        key("max_burst", WHOLE, Integer(0), "How many packets one event may send on a path; 0 = no limit."),
         key(
             "rto_initial",
             DURATION,

@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         table: toml::Table,
         info: &'static TableInfo,
     ) -> Result<Self, ScenarioError> {
-        for key in table.keys().filter(|key| info.key(key).is_none()) {
+        if let Some(key) = table.keys().find(|key| info.key(key).is_none()) {
             let here = join(&place, key);
             let valid: Vec<_> = info.keys.iter().map(|info| info.key).collect();
             if info.later.contains(&key.as_str()) {

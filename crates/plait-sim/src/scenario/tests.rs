@@ -1,1 +1,614 @@
+//! What a scenario file says, what it may not say, and that no input does worse than being refused.
 
+use std::path::Path;
+
+use plait_sched::{Duration, Time};
+use proptest::prelude::*;
+
+use super::*;
+use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Window};
+
+/// The example of the format, with every kind of table in it.
+const FULL: &str = r#"
+name = "Table II, 2 Mbps / 100 ms, 35 kB"
+seed = 7
+duration = "100s"
+warmup = "10s"
+scheduler = { name = "round-robin", segments = 10 }
+
+[transport]
+protocol = "cmt-sctp"
+receive_buffer = "35kB"
+send_buffer = "64KiB"
+packet = "1500B"
+congestion_control = "newreno"
+ack_every = 2
+receive_window_accounting = "outstanding"
+retransmission_policy = "loss-rate"
+max_burst = 0
+
+[workload]
+kind = "cbr"
+rate = "500kbit"
+block = "8kB"
+start = "1s"
+
+[[path]]
+name = "fast"
+rate = "1Mbit"
+rtt = "20ms"
+loss = { model = "gilbert-elliott", to_bad = "1%", to_good = "25%", bad_loss = 0.5 }
+jitter = "5ms"
+outages = [{ from = "10s", to = "12s" }, { from = "20s", to = "21s" }]
+[[path]]
+name = "slow"
+rate = "2Mbit"
+forward = { delay = "40ms", loss = "0.2%" }
+backward = { delay = "60ms", queue = "64kB", jitter = { amount = "1ms", reorder = true } }
+queue = "bdp"
+outages = { every = "30s", length = "100ms" }
+backup = true
+cost = 3
+"#;
+
+const SMALL: &str = "[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\n";
+
+fn read(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::from_toml(text, "s.toml", Path::new("."))
+}
+
+fn full() -> String {
+    FULL.replace("bad_loss = 0.5", "bad_loss = \"0.5\"")
+}
+
+/// The text of the error that `text` gives.
+fn refused(text: &str) -> String {
+    let error = read(text).expect_err(text).to_string();
+    assert!(!error.contains('\n'), "{error:?}");
+    error
+}
+
+#[test]
+fn the_full_example_is_read_as_written() {
+    let scenario = read(&full()).expect("a valid scenario");
+    assert_eq!(scenario.name, "Table II, 2 Mbps / 100 ms, 35 kB");
+    assert_eq!(scenario.seed, 7);
+    assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(100), Duration::from_secs(10)));
+    assert_eq!(scenario.scheduler.name(), "round-robin");
+    assert!(scenario.scheduler.parameters().contains(&("segments".to_owned(), Parameter::Integer(10))));
+    assert_eq!(scenario.scheduler.build().name(), "round-robin");
+    let transport = &scenario.transport;
+    assert_eq!((transport.receive_buffer, transport.send_buffer), (35_000, Some(65_536)));
+    assert_eq!((transport.packet, transport.ack_every, transport.max_burst), (1500, 2, None));
+    assert_eq!(transport.receive_window_accounting, WindowAccounting::Outstanding);
+    assert_eq!(transport.retransmission_policy, RetransmissionPolicy::LossRate);
+    let start = Duration::from_secs(1);
+    assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start });
+
+    let [fast, slow] = &scenario.paths[..] else { panic!("two paths") };
+    let second = |s| Time::ZERO + Duration::from_secs(s);
+    let outages = Outages::Windows(vec![
+        Window { from: second(10), to: second(12) },
+        Window { from: second(20), to: second(21) },
+    ]);
+    let wire = LinkConfig {
+        queue: QueueLimit::Packets(50),
+        outages,
+        ..LinkConfig::new(1_000_000, Duration::from_millis(10))
+    };
+    let loss = Loss::GilbertElliott {
+        to_bad: 10_000_000,
+        to_good: 250_000_000,
+        good_loss: 0,
+        bad_loss: 500_000_000,
+    };
+    let jitter = Some(Jitter { amount: Duration::from_millis(5), reorder: false });
+    assert_eq!(fast.forward, LinkConfig { loss, jitter, ..wire.clone() });
+    assert_eq!(fast.backward, wire, "loss and jitter of a path concern its forward direction");
+
+    assert_eq!((slow.backup, slow.cost, slow.rtt()), (true, 3, Duration::from_millis(100)));
+    // 2 Mbit/s · 100 ms = 25 000 bytes = 16.7 packets.
+    assert_eq!(
+        (slow.forward.queue, slow.backward.queue),
+        (QueueLimit::Packets(17), QueueLimit::Bytes(64_000))
+    );
+    assert_eq!(slow.forward.loss, Loss::Bernoulli { share: 2_000_000 });
+    assert_eq!(slow.backward.jitter, Some(Jitter { amount: Duration::from_millis(1), reorder: true }));
+    let every = Duration::from_secs(30);
+    let periodic = Outages::Periodic { every, length: Duration::from_millis(100), first: second(30) };
+    assert_eq!((&slow.forward.outages, &slow.backward.outages), (&periodic, &periodic));
+}
+
+#[test]
+fn what_is_not_said_has_the_documented_default() {
+    let scenario = Scenario::from_toml(SMALL, "folder/small.toml", Path::new(".")).expect("a valid scenario");
+    assert_eq!((scenario.name.as_str(), scenario.seed), ("small", 1));
+    assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(60), Duration::ZERO));
+    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::Bulk));
+    assert_eq!(scenario.transport.receive_buffer, 500_000);
+    assert_eq!((scenario.transport.send_buffer, scenario.transport.initial_ssthresh), (None, None));
+    assert_eq!((scenario.transport.initial_window, scenario.transport.max_burst), (4380, Some(4)));
+    assert_eq!(scenario.paths[0].name, "path1");
+    let empty = Scenario::from_toml(SMALL, "", Path::new("")).expect("a valid scenario");
+    assert_eq!(empty.name, "unnamed");
+}
+
+#[test]
+fn json_says_the_same_as_toml_and_is_read_back() {
+    for text in [&full(), SMALL] {
+        let scenario = read(text).expect("a valid scenario");
+        let json = scenario.to_json().to_string();
+        let again = Scenario::from_json(&json, "s.json", Path::new(".")).expect(&json);
+        assert_eq!(again, scenario);
+        assert_eq!(again.to_json().to_string(), json);
+    }
+}
+
+#[test]
+fn a_queue_of_one_bandwidth_delay_product_holds_two_packets_at_least() {
+    let queue = |rate: &str, rtt: &str| {
+        let text = format!("[[path]]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"bdp\"\n");
+        read(&text).expect("a valid scenario").paths[0].forward.queue
+    };
+    assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(2)); // 1.67
+    assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(2));
+    assert_eq!(queue("12Mbit", "10ms"), QueueLimit::Packets(10)); // exactly
+    assert_eq!(queue("1Tbit", "1000000s"), QueueLimit::Packets(1_000_000_000_000)); // as many as can be written
+}
+
+/// Each line: what to replace in the full example, by what, and the whole error without its file.
+#[test]
+fn errors_name_the_place_the_value_and_the_choices() {
+    let wrong = |from: &str, to: &str| {
+        let text = full();
+        assert!(text.contains(from), "{from}");
+        refused(&text.replacen(from, to, 1))
+    };
+    for (from, to, expected) in [
+        (
+            r#""2Mbit""#,
+            r#""2Mbitt""#,
+            r#"path[1].rate = "2Mbitt": rate has an unknown unit: write bit, kbit, Mbit, Gbit or Tbit"#,
+        ),
+        (
+            r#""2Mbit""#,
+            "2000000",
+            "path[1].rate = 2000000: expected a rate such as \"10Mbit\", got an integer",
+        ),
+        (r#""2Mbit""#, r#""0bit""#, r#"path[1].rate = "0bit": must be from 1bit to 1000Gbit"#),
+        (
+            r#""2Mbit""#,
+            r#""-2Mbit""#,
+            r#"path[1].rate = "-2Mbit": rate is negative: write a number from 0 and one of bit, kbit, Mbit, Gbit or Tbit"#,
+        ),
+        (r#""2Mbit""#, r#""2Tbit""#, r#"path[1].rate = "2Tbit": must be from 1bit to 1000Gbit"#),
+        (
+            r#""2Mbit""#,
+            r#""99999999999999999999999Gbit""#,
+            r#"path[1].rate = "99999999999999999999999Gbit": rate is too large"#,
+        ),
+        (
+            "rtt = \"20ms\"",
+            "rtt = 20",
+            "path[0].rtt = 20: expected a duration such as \"20ms\", got an integer",
+        ),
+        (
+            "rtt = \"20ms\"",
+            "rtt = nan",
+            "path[0].rtt = nan: expected a duration such as \"20ms\", got a float",
+        ),
+        (
+            "rtt = \"20ms\"",
+            "rtt = \"20ms\"\ndelay = \"10ms\"",
+            "path[0].rtt = \"20ms\": rtt and delay exclude each other: give one of them",
+        ),
+        (
+            "rtt = \"20ms\"",
+            "rtt = \"20ms\"\nbackward = { delay = \"10ms\" }",
+            "path[0].rtt = \"20ms\": rtt and backward.delay exclude each other: give one of them",
+        ),
+        ("rtt = \"20ms\"", "", "path[0]: rtt or delay is missing"),
+        ("rtt = \"20ms\"", "forward = { delay = \"1ms\" }", "path[0].backward: delay is missing"),
+        (
+            "rtt = \"20ms\"",
+            "rtt = \"0ms\"",
+            "path[0]: the delays of both directions are zero; one must be more",
+        ),
+        ("rtt = \"20ms\"", "rtt = \"1000001s\"", "path[0].rtt = \"1000001s\": must be from 0s to 1000000s"),
+        ("rate = \"1Mbit\"", "", "path[0].forward: rate or trace is missing"),
+        (
+            "rate = \"1Mbit\"",
+            "links = []",
+            "path[0].links: not available yet (valid: name, rate, rtt, delay, queue, loss, jitter, outages, trace, forward, backward, backup, cost)",
+        ),
+        (
+            "rate = \"1Mbit\"",
+            "bandwith = \"1Mbit\"",
+            "path[0].bandwith: unknown key (valid: name, rate, rtt, delay, queue, loss, jitter, outages, trace, forward, backward, backup, cost)",
+        ),
+        ("name = \"slow\"", "name = \"fast\"", "path[1]: its name, \"fast\", is that of path[0] already"),
+        (
+            "name = \"slow\"",
+            "name = \"\"",
+            "path[1].name = \"\": a name has 1 to 200 characters, and no control characters",
+        ),
+        ("cost = 3", "cost = -3", "path[1].cost = -3: must be from 0 to 4294967295"),
+        (
+            "backup = true",
+            "backup = \"yes\"",
+            "path[1].backup = \"yes\": expected true or false, got a string",
+        ),
+        ("loss = \"0.2%\"", "loss = \"101%\"", "path[1].forward.loss = \"101%\": must be from 0% to 100%"),
+        (
+            "loss = \"0.2%\"",
+            "loss = 0.002",
+            "path[1].forward.loss = 0.002: expected a share such as \"0.2%\", or a table with a model, got a float",
+        ),
+        (
+            "to_good = \"25%\"",
+            "to_good = \"0%\"",
+            "path[0].loss.to_good = \"0%\": must be more than 0%, or the bad state would last for ever",
+        ),
+        (
+            "to_good = \"25%\"",
+            "r = 1",
+            "path[0].loss.r: unknown key (valid: model, to_bad, to_good, good_loss, bad_loss)",
+        ),
+        (
+            "\"gilbert-elliott\"",
+            "\"gilbert-eliott\"",
+            "path[0].loss.model = \"gilbert-eliott\": unknown (did you mean gilbert-elliott? valid: bernoulli, gilbert-elliott)",
+        ),
+        ("model = \"gilbert-elliott\", ", "", "path[0].loss: model is missing"),
+        ("to = \"12s\"", "to = \"10s\"", "path[0].outages[0].to = \"10s\": must be later than from"),
+        (
+            "from = \"20s\"",
+            "from = \"11s\"",
+            "path[0].outages[1].from = \"11s\": begins before the previous outage ends: list them in order, apart",
+        ),
+        (
+            "length = \"100ms\"",
+            "length = \"30s\"",
+            "path[1].outages.length = \"30s\": must be less than every, 30s",
+        ),
+        (
+            "\"bdp\"",
+            "\"big\"",
+            "path[1].queue = \"big\": expected packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \"infinite\"",
+        ),
+        ("\"bdp\"", "\"1.5p\"", "path[1].queue = \"1.5p\": number of packets is not a multiple of 1p"),
+        ("\"bdp\"", "\"0p\"", "path[1].queue = \"0p\": must be from 1p to 1000000000000p"),
+        ("\"bdp\"", "\"1499B\"", "path[1].queue = \"1499B\": must be from 1500B, one packet, to 1000000GB"),
+        ("\"bdp\"", "\"0ms\"", "path[1].queue = \"0ms\": must be from 1ns to 1000000s"),
+        ("amount = \"1ms\", ", "", "path[1].backward.jitter: amount is missing"),
+        (
+            "protocol =",
+            "protocl =",
+            "transport.protocl: unknown key (did you mean protocol? valid: protocol, receive_buffer, send_buffer, packet, congestion_control, ack_every, ack_delay, delayed_ack_for_cmt, receive_window_accounting, initial_window, initial_ssthresh, retransmission_policy, fast_retransmit_threshold, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, heartbeat_interval, potentially_failed)",
+        ),
+        ("\"cmt-sctp\"", "\"mptcp\"", "transport.protocol = \"mptcp\": not available yet (valid: cmt-sctp)"),
+        (
+            "\"newreno\"",
+            "\"cubic\"",
+            "transport.congestion_control = \"cubic\": not available yet (valid: newreno)",
+        ),
+        ("\"newreno\"", "\"reno\"", "transport.congestion_control = \"reno\": unknown (valid: newreno)"),
+        ("\"35kB\"", "\"1499B\"", "transport.receive_buffer = \"1499B\": must be from 1500B to 1000000GB"),
+        (
+            "\"64KiB\"",
+            "\"none\"",
+            "transport.send_buffer = \"none\": size is not a decimal number with a unit, one of B, kB, MB, GB, KiB, MiB or GiB",
+        ),
+        ("\"1500B\"", "\"48B\"", "transport.packet = \"48B\": must be from 49B to 65535B"),
+        ("ack_every = 2", "ack_every = 0", "transport.ack_every = 0: must be from 1 to 1000000"),
+        (
+            "ack_every = 2",
+            "rto_initial = \"100ms\"",
+            "transport.rto_initial = \"100ms\": must be from rto_min 1s to rto_max 60s",
+        ),
+        (
+            "kind = \"cbr\"",
+            "kind = \"on-off\"",
+            "workload.kind = \"on-off\": not available yet (valid: bulk, file, cbr)",
+        ),
+        ("kind = \"cbr\"", "kind = \"bulk\"", "workload.block: unknown key (valid: kind)"),
+        ("kind = \"cbr\"\n", "", "workload: kind is missing"),
+        ("block = \"8kB\"\n", "", "workload: block is missing"),
+        ("block = \"8kB\"", "block = \"0B\"", "workload.block = \"0B\": must be from 1B to 1000000GB"),
+        (
+            "rate = \"500kbit\"\nblock = \"8kB\"",
+            "rate = \"1Tbit\"\nblock = \"1B\"",
+            "workload.rate = \"1Tbit\": blocks must be at least 1ns apart: larger blocks or a lower rate",
+        ),
+        ("warmup = \"10s\"", "warmup = \"100s\"", "warmup = \"100s\": must be less than the duration, 100s"),
+        (
+            "duration = \"100s\"",
+            "duration = \"20000min\"",
+            "duration = \"20000min\": must be from 1ns to 1000000s",
+        ),
+        (
+            "duration = \"100s\"",
+            "duration = 1979-05-27",
+            "duration = 1979-05-27: expected a duration such as \"20ms\", got a datetime",
+        ),
+        ("seed = 7", "seed = -1", "seed = -1: must be from 0 to 9223372036854775807"),
+        (
+            "seed = 7",
+            "flow = []",
+            "flow: not available yet (valid: name, seed, duration, warmup, scheduler, transport, workload, path)",
+        ),
+        (
+            "seed = 7",
+            "\"\\n\" = 1",
+            "\"\\n\": unknown key (valid: name, seed, duration, warmup, scheduler, transport, workload, path)",
+        ),
+        (
+            "segments = 10",
+            "segments = []",
+            "scheduler: parameter \"segments\" is [list of 0]: no parameter takes that",
+        ),
+        ("name = \"round-robin\", ", "", "scheduler: name is missing"),
+        (
+            "{ name = \"round-robin\", segments = 10 }",
+            "5",
+            "scheduler = 5: expected a scheduler's name, or a table with name and parameters, got an integer",
+        ),
+        ("[transport]", "[transport", "line 8, column 11: unclosed table, expected `]`"),
+    ] {
+        assert_eq!(wrong(from, to), format!("s.toml: {expected}"));
+    }
+}
+
+#[test]
+fn the_registry_explains_what_is_wrong_with_a_scheduler() {
+    for scheduler in [
+        "\"daqs\"",
+        "\"a\\nb\"",
+        "{ name = \"round-robin\", segmnts = 1 }",
+        "{ name = \"round-robin\", segments = 0 }",
+        "{ name = \"round-robin\", segments = nan }",
+    ] {
+        let error = refused(&format!("scheduler = {scheduler}\n{SMALL}"));
+        assert!(error.starts_with("s.toml: scheduler: "), "{error}");
+    }
+}
+
+#[test]
+fn a_scenario_has_one_to_thirty_two_paths() {
+    assert_eq!(refused(""), "s.toml: path is missing");
+    assert_eq!(refused("path = []"), "s.toml: path: a scenario has 1 to 32 paths, not 0");
+    assert_eq!(
+        refused("path = {}"),
+        "s.toml: path = {table of 0}: expected a list of tables, [[path]], got a table"
+    );
+    assert_eq!(
+        refused("path = [1]"),
+        "s.toml: path[0] = 1: expected a table such as { rate = \"10Mbit\", rtt = \"20ms\" }, got an integer"
+    );
+    assert!(read(&SMALL.repeat(32)).is_ok());
+    assert_eq!(refused(&SMALL.repeat(33)), "s.toml: path: a scenario has 1 to 32 paths, not 33");
+}
+
+#[test]
+fn json_is_refused_like_toml() {
+    let refused =
+        |text: &str| Scenario::from_json(text, "s.json", Path::new(".")).expect_err(text).to_string();
+    assert_eq!(refused("[]"), "s.json: expected an object, got array");
+    assert_eq!(refused("{"), "s.json: line 1, column 1: EOF while parsing an object");
+    assert_eq!(refused(r#"{"seed": 1, "seed": 2}"#), "s.json: line 1, column 18: duplicate key: `seed`");
+    assert_eq!(
+        refused(r#"{"seeed": 1}"#),
+        "s.json: seeed: unknown key (did you mean seed? valid: name, seed, duration, warmup, scheduler, transport, workload, path)"
+    );
+    for text in [r#"{"seed": null}"#, r#"{"seed": 18446744073709551615}"#, r#"{"seed": 1e400}"#] {
+        assert!(refused(text).starts_with("s.json: line 1, column "), "{}", refused(text));
+    }
+}
+
+#[test]
+fn absurdly_deep_or_large_texts_are_refused() {
+    let deep = |count: usize| {
+        [
+            format!("a = {}", "[".repeat(count)),
+            format!("a = {}", "{ a = ".repeat(count)),
+            format!("[{}a]", "a.".repeat(count)),
+            format!("{}a = 1", "a.".repeat(count)),
+            format!("seed = {}", "9".repeat(count)),
+            format!("path = [{}]", "{},".repeat(count)),
+            "[[path]]\n".repeat(count),
+        ]
+    };
+    for text in deep(100).iter().chain(&deep(100_000)) {
+        let error = refused(text);
+        assert!(error.chars().count() < 600, "{error}");
+    }
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let text = format!(r#"{{"path": {}1{}}}"#, open.repeat(100_000), close.repeat(100_000));
+        assert!(Scenario::from_json(&text, "s.json", Path::new(".")).is_err());
+    }
+}
+
+#[test]
+fn trace_files_are_found_beside_the_scenario() {
+    let folder = std::env::temp_dir().join(format!("plait-scenario-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::fs::write(folder.join("lte.down"), "1\n2\n").expect("a temporary file");
+    std::fs::write(folder.join("bad.down"), "2\n1\n").expect("a temporary file");
+    let with = |path: &str| Scenario::from_toml(&format!("[[path]]\n{path}\n"), "s.toml", &folder);
+
+    let scenario =
+        with("rtt = \"20ms\"\ntrace = \"lte.down\"\nrate = \"1Mbit\"\nqueue = \"bdp\"").expect("valid");
+    let path = &scenario.paths[0];
+    assert_eq!(
+        (path.forward.capacity.mean_rate(), &path.backward.capacity),
+        (12_000_000, &Capacity::Rate(1_000_000))
+    );
+    assert_eq!((path.forward.queue, path.backward.queue), (QueueLimit::Packets(20), QueueLimit::Packets(2)));
+    let json = scenario.to_json().to_string();
+    assert_eq!(Scenario::from_json(&json, "s.json", &folder).as_ref(), Ok(&scenario));
+
+    let file = folder.join("s.json");
+    std::fs::write(&file, &json).expect("a temporary file");
+    assert_eq!(Scenario::from_file(&file).as_ref(), Ok(&scenario));
+    let missing = Scenario::from_file(&folder.join("none.toml")).expect_err("no file").to_string();
+    assert!(missing.contains("none.toml: cannot be read: "), "{missing}");
+    let directory = Scenario::from_file(&folder).expect_err("a folder").to_string();
+    assert!(directory.ends_with("it is not a regular file"), "{directory}");
+
+    for (path, expected) in [
+        (
+            "rtt = \"20ms\"\ntrace = \"lte.down\"",
+            "path[0].backward: rate or trace (the path's trace is that of the forward direction) is missing",
+        ),
+        (
+            "rtt = \"20ms\"\nrate = \"1Mbit\"\nforward = { trace = \"lte.down\", rate = \"1Mbit\" }",
+            "path[0].forward: give a rate or a trace, not both",
+        ),
+        (
+            "rtt = \"20ms\"\nrate = \"1Mbit\"\ntrace = \"bad.down\"",
+            "path[0].trace = \"bad.down\": line 2: timestamps never decrease: 1 after 2",
+        ),
+        (
+            "rtt = \"20ms\"\nrate = \"1Mbit\"\ntrace = \".\"",
+            "path[0].trace = \".\": a trace is a regular file",
+        ),
+    ] {
+        assert_eq!(with(path).expect_err(path).to_string(), format!("s.toml: {expected}"));
+    }
+    let missing =
+        with("rtt = \"20ms\"\nrate = \"1Mbit\"\ntrace = \"none\"").expect_err("no file").to_string();
+    assert!(missing.starts_with("s.toml: path[0].trace = \"none\": cannot be read: "), "{missing}");
+    std::fs::remove_dir_all(&folder).expect("the temporary folder is ours");
+}
+
+#[test]
+fn every_choice_is_named_in_the_description_of_its_key() {
+    fn check<T: reader::Word>(table: &keys::TableInfo, key: &str) {
+        let kind = table.key(key).expect(key).kind;
+        for (word, choice) in T::WORDS {
+            assert!(kind.contains(&format!("\"{word}\"")), "{key}: {kind}");
+            assert_eq!(choice.word(), *word);
+        }
+        assert_eq!(kind.matches('"').count(), 2 * T::WORDS.len(), "{key}: {kind}");
+    }
+    check::<Protocol>(&keys::TRANSPORT, "protocol");
+    check::<CongestionControl>(&keys::TRANSPORT, "congestion_control");
+    check::<WindowAccounting>(&keys::TRANSPORT, "receive_window_accounting");
+    check::<RetransmissionPolicy>(&keys::TRANSPORT, "retransmission_policy");
+    check::<workload::Kind>(&keys::WORKLOAD_BULK, "kind");
+    check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
+}
+
+#[test]
+fn every_key_is_described_once_and_in_a_sentence() {
+    for table in keys::TABLES {
+        for (index, info) in table.keys.iter().enumerate() {
+            assert!(
+                !table.keys[..index].iter().any(|other| other.key == info.key),
+                "{} {}",
+                table.name,
+                info.key
+            );
+            assert!(info.doc.ends_with('.') && !info.kind.is_empty(), "{} {}", table.name, info.key);
+        }
+    }
+}
+
+/// Words that a mutation may put anywhere: valid ones in wrong places, and numbers at the edges.
+const WORDS: &[&str] = &[
+    "\"20ms\"",
+    "\"1Mbit\"",
+    "\"bdp\"",
+    "\"infinite\"",
+    "\"50p\"",
+    "\"0.2%\"",
+    "\"unlimited\"",
+    "\"1000000s\"",
+    "\"1Tbit\"",
+    "\"1ns\"",
+    "\"18446744073709551615B\"",
+    "0",
+    "-1",
+    "9223372036854775807",
+    "nan",
+    "-inf",
+    "1e308",
+    "true",
+    "[]",
+    "{}",
+    "[[path]]",
+    "[transport]",
+    "rate",
+    "rtt",
+    "=",
+    "\n",
+    "\"",
+    "{",
+    "]",
+    "1979-05-27",
+    "\u{0}",
+    "µ",
+    "\"\"\"",
+    "\\",
+];
+
+fn never_panics(text: &str) -> Result<(), TestCaseError> {
+    for result in [
+        Scenario::from_toml(text, "s.toml", Path::new("/nonexistent")),
+        Scenario::from_json(text, "s.json", Path::new("/nonexistent")),
+    ] {
+        match result {
+            Ok(scenario) => {
+                let json = scenario.to_json().to_string();
+                let again = Scenario::from_json(&json, "s.json", Path::new("/nonexistent"));
+                prop_assert_eq!(again.as_ref(), Ok(&scenario));
+                prop_assert!(scenario.warmup < scenario.duration && !scenario.paths.is_empty());
+            }
+            Err(error) => {
+                let error = error.to_string();
+                prop_assert!(!error.is_empty() && !error.chars().any(char::is_control), "{:?}", error);
+            }
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        never_panics(&String::from_utf8_lossy(&bytes))?;
+    }
+
+    #[test]
+    fn mutated_scenarios_are_read_or_refused(
+        json in any::<bool>(),
+        mutations in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..12, prop::sample::select(WORDS)), 1..4),
+    ) {
+        let mut text = full();
+        if json {
+            text = read(&text).expect("valid").to_json().to_string();
+        }
+        for (index, removed, word) in mutations {
+            let characters: Vec<char> = text.chars().collect();
+            let at = index.index(characters.len());
+            let rest = characters.iter().skip(at + removed);
+            text = characters[..at].iter().copied().chain(word.chars()).chain(rest.copied()).collect();
+        }
+        never_panics(&text)?;
+    }
+
+    /// A value replaced as a whole stays a well-formed text, so that the reader itself is what gets tested.
+    #[test]
+    fn misplaced_values_are_read_or_refused(
+        replacements in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&WORDS[..20])), 1..4),
+    ) {
+        let mut lines: Vec<String> = full().lines().map(str::to_owned).collect();
+        for (index, word) in replacements {
+            let line = index.get_mut(&mut lines);
+            if let Some((key, _)) = line.split_once(" = ") {
+                *line = format!("{key} = {word}");
+            }
+        }
+        never_panics(&lines.join("\n"))?;
+    }
+}

@@ -28,7 +28,9 @@ impl fmt::Display for RunError {
         match self {
             Self::Connection(error) => error.fmt(f),
             Self::Interrupted => f.write_str("interrupted"),
-            Self::Stalled { at } => write!(f, "at {at} the simulation stalled with undelivered data (a defect)"),
+            Self::Stalled { at } => {
+                write!(f, "at {at} the simulation stalled with undelivered data (a defect)")
+            }
         }
     }
 }

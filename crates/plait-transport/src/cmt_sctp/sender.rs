@@ -113,16 +113,25 @@ impl<S: Scheduler> Sender<S> {
         if sack.cumulative < self.core.stream.first() {
             return;
         }
+        let advanced = sack.cumulative > self.core.stream.first();
         self.spurious_retransmissions += sack.duplicates().len() as u64;
         self.core.begin_acknowledgement();
         self.core.advance(now, sack.cumulative);
         self.acknowledged.advance(sack.cumulative);
         self.read_gap_blocks(now, sack);
         self.find_missing(sack);
-        self.core.advertised = sack.window;
+        self.read_window(sack, advanced);
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
         self.fast_retransmit(now);
+    }
+
+    /// SACKs of a long path are older than those of a short one. As long as data waits for a gap to be filled, the window
+    /// can only shrink: a larger one with the same cumulative acknowledgement is what the receiver had earlier.
+    fn read_window(&mut self, sack: &Sack, advanced: bool) {
+        let gap_remains = !advanced && !self.acknowledged.is_empty();
+        self.core.advertised =
+            if gap_remains { self.core.advertised.min(sack.window) } else { sack.window };
     }
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack) {

@@ -53,7 +53,7 @@ pub struct ConnectionConfig {
     pub heartbeat_interval: Duration,
     /// A path takes no new data from its first timeout until a probe comes back (RFC 7829).
     pub potentially_failed: bool,
-    /// Packets that one acknowledgement may release on a path; 0 for no limit.
+    /// Packets that one event may release on a path (RFC 9260 §6.1 D: Max.Burst); 0 for no limit.
     pub max_burst: u32,
 }
 
@@ -185,9 +185,8 @@ impl<S: Scheduler> Core<S> {
 
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
-        for (news, path) in self.news.iter_mut().zip(&mut self.paths) {
+        for (news, path) in self.news.iter_mut().zip(&self.paths) {
             *news = PathNews { in_flight_before: path.flight.bytes(), lowest: u64::MAX, ..PathNews::default() };
-            path.burst = 0;
         }
     }
 

@@ -48,8 +48,8 @@ pub(crate) struct PathSender {
     pub(crate) exempt_retransmissions: u32,
     /// Until when the window is not halved for idleness.
     pub(crate) idle_from: Time,
-    /// Packets sent since the last acknowledgement, for `max_burst`.
-    pub(crate) burst: u32,
+    /// Bytes in flight that the burst limit allows until the next opportunity; `u64::MAX` without one.
+    pub(crate) burst_limit: u64,
     pub(crate) backup: bool,
     pub(crate) sent: u64,
     pub(crate) lost: u64,
@@ -98,7 +98,7 @@ impl PathSender {
             recovery_end: 0,
             exempt_retransmissions: 0,
             idle_from: Time::ZERO,
-            burst: 0,
+            burst_limit: u64::MAX,
             backup: path.backup,
             sent: 0,
             lost: 0,
@@ -109,7 +109,12 @@ impl PathSender {
     /// True if the congestion window lets another packet out. SCTP may overshoot the window by one packet (RFC 9260
     /// §6.1, rule B).
     pub(crate) fn has_window(&self) -> bool {
-        self.flight.bytes() < self.control.window()
+        self.flight.bytes() < self.window()
+    }
+
+    /// The congestion window, cut by the burst limit.
+    fn window(&self) -> u64 {
+        self.control.window().min(self.burst_limit)
     }
 
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {
@@ -139,7 +144,7 @@ impl PathSender {
     /// As [`PathSender::refresh`], for the window alone.
     pub(crate) fn refresh_window(&self, facts: &mut Path, counted_segment: u64) {
         let segments = |bytes: u64| u32::try_from(bytes.div_ceil(counted_segment)).unwrap_or(u32::MAX);
-        facts.cwnd = segments(self.control.window());
+        facts.cwnd = segments(self.window());
         facts.ssthresh = segments(self.control.slow_start_threshold());
     }
 

@@ -46,6 +46,7 @@ impl<S: Scheduler> Core<S> {
         self.opportunity = false;
         self.wake = None;
         self.note_idleness(now);
+        self.limit_bursts();
         for _ in 0..MAX_DECISIONS_PER_OPPORTUNITY {
             let connection = self.connection_facts();
             if connection.unassigned == 0 && !self.needs.reinject {
@@ -151,6 +152,18 @@ impl<S: Scheduler> Core<S> {
             at = sent.earlier.map(|copy| (copy.path, copy.transmission));
         }
         false
+    }
+
+    /// RFC 9260 §6.1 D: for the packets that leave now, the window is at most what is in flight and a burst.
+    fn limit_bursts(&mut self) {
+        if self.config.max_burst == 0 {
+            return;
+        }
+        let burst = u64::from(self.config.max_burst) * self.config.counted_segment();
+        for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
+            path.burst_limit = path.flight.bytes() + burst;
+            path.refresh_window(facts, self.config.counted_segment());
+        }
     }
 
     /// Halves the window of a path that sent nothing for a retransmission timeout (RFC 9260 §7.2.1).

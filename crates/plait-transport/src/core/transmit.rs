@@ -85,8 +85,7 @@ impl<S: Scheduler> Core<S> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
-            let burst_over = self.config.max_burst > 0 && path.burst >= self.config.max_burst;
-            if path.has_window() && !burst_over && best.is_none_or(|(_, lowest)| segment < lowest) {
+            if path.has_window() && best.is_none_or(|(_, lowest)| segment < lowest) {
                 best = Some((index, segment));
             }
         }
@@ -150,7 +149,7 @@ impl<S: Scheduler> Core<S> {
         sender.heartbeat.due =
             now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
         match reason {
-            SendReason::New => sender.burst += 1,
+            SendReason::New => {}
             SendReason::Retransmission => self.counters.retransmissions += 1,
             SendReason::Reinjection => self.counters.reinjections += 1,
         }

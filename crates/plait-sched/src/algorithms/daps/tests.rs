@@ -98,6 +98,19 @@ fn a_new_schedule_follows_at_once_until_none_has_an_element() {
 }
 
 #[test]
+fn a_schedule_holds_no_more_than_there_is_to_send() {
+    let mut script = script(Outstanding, ToEnd, &[(20, 20), (100, 9)]);
+    script.connection.unassigned = 3;
+    assert_eq!(script.opportunity(), [(0, 3)]);
+    script.connection.unassigned = 1_000;
+    assert_eq!(
+        script.opportunity(),
+        [(0, 2), (1, 9)],
+        "nothing is left of a schedule for the fast path alone"
+    );
+}
+
+#[test]
 fn an_element_without_congestion_window_is_passed_over() {
     let mut script = script(Literal, ToEnd, &[(20, 20), (100, 4)]);
     script.connection.window_left = 6;
