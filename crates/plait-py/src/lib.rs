@@ -1,1 +1,36 @@
-//! Placeholder until the first slice stands.
+//! The Python face of Plait: scenarios in, results and Arrow tables out.
+//!
+//! Nothing is decided here; this crate only translates. Everything typed and documented for users is in the Python
+//! package `plait`.
+
+mod describe;
+mod facts;
+mod jobs;
+mod scheduler;
+mod tables;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(_core, ScenarioError, PyValueError, "Bad input: one line that names place, value and choices.");
+create_exception!(_core, RunError, PyRuntimeError, "A run failed.");
+create_exception!(_core, ConformanceError, PyAssertionError, "A scheduler broke a rule of the conformance suite.");
+
+/// `error` as the Python exception for bad input.
+fn bad_input(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("ScenarioError", py.get_type::<ScenarioError>())?;
+    module.add("RunError", py.get_type::<RunError>())?;
+    module.add("ConformanceError", py.get_type::<ConformanceError>())?;
+    describe::register(module)?;
+    facts::register(module)?;
+    scheduler::register(module)?;
+    tables::register(module)?;
+    jobs::register(module)
+}

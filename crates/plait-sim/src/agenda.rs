@@ -3,7 +3,9 @@
 //! Every *source* of events (a link, a timer, a workload) has at most one pending moment, so the queue is not a list
 //! of events but one slot per source. A tournament decides which slot is the earliest: the slots are the leaves of a
 //! complete binary tree whose inner nodes each remember the winner of the two below. Changing one slot replays only
-//! the matches on its way to the root, and stops as soon as a match turns out as before.
+//! the matches on its way to the root.
+
+use std::hint::select_unpredictable;
 
 use plait_sched::Time;
 
@@ -130,27 +132,22 @@ impl Agenda {
             return;
         }
         self.slots[source] = packed;
-        let width = self.slots.len();
-        let source = source as u32;
-        // The lowest match is between two slots, the others between the winners of two matches.
-        let mut node = (source as usize + width) / 2;
-        let mut winner = if self.slots[(source & !1) as usize] <= self.slots[(source | 1) as usize] {
-            source & !1
-        } else {
-            source | 1
-        };
+        // The source's slot climbs as far as it wins, then whoever beat it does. The opponents on the way are known
+        // beforehand, so only comparisons wait for each other. Who wins is as good as random: select, don't branch.
+        let (mut best, mut winner) = (packed, source as u32);
+        let mut node = source + self.slots.len();
+        let mut opponent = winner ^ 1;
         loop {
-            // A match that neither had nor has this source as its winner changes nothing above it.
-            if self.winners[node] == winner && winner != source {
-                return;
-            }
+            let other = self.slots[opponent as usize];
+            let beaten = other < best || (other == best && opponent < winner);
+            best = select_unpredictable(beaten, other, best);
+            winner = select_unpredictable(beaten, opponent, winner);
+            node /= 2;
             self.winners[node] = winner;
             if node == 1 {
                 return;
             }
-            let (left, right) = (self.winners[node & !1], self.winners[node | 1]);
-            winner = if self.slots[left as usize] <= self.slots[right as usize] { left } else { right };
-            node /= 2;
+            opponent = self.winners[node ^ 1];
         }
     }
 }

@@ -20,8 +20,8 @@ use crate::error::ScenarioError;
 /// What one delivery opportunity carries, in bytes.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// The largest trace file: enough for a day of 1 Gbit/s.
-const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The largest trace file: enough for an hour at 100 Mbit/s.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 /// The largest timestamp: eleven days.
 const MAX_MILLIS: u32 = 1_000_000_000;
@@ -54,7 +54,7 @@ impl Trace {
             .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
             .map_err(|error| refused(format!("cannot be read: {error}")))?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(refused("a trace file has at most 1 GiB".to_owned()));
+            return Err(refused("a trace file has at most 256 MiB".to_owned()));
         }
         Self::parse(name, &bytes)
     }

@@ -142,7 +142,8 @@ pub const TRANSPORT: TableInfo = TableInfo {
             "receive_buffer",
             SIZE,
             Text("500kB"),
-            "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what blocks the fast path.",
+            "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what \
+             blocks the fast path.",
         ),
         key(
             "send_buffer",
@@ -168,13 +169,15 @@ pub const TRANSPORT: TableInfo = TableInfo {
             "delayed_ack_for_cmt",
             TRUTH,
             Boolean(true),
-            "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at once: reordering is normal over several paths.",
+            "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at \
+             once: reordering is normal over several paths.",
         ),
         key(
             "receive_window_accounting",
             "\"buffer\" or \"outstanding\"",
             Text("buffer"),
-            "What the receiver's window is charged with: outstanding data and what is buffered out of order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
+            "What the receiver's window is charged with: outstanding data and what is buffered out of \
+             order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
         ),
         key("initial_window", SIZE, Text("4380B"), "Each path's congestion window at the start."),
         key(
@@ -187,7 +190,8 @@ pub const TRANSPORT: TableInfo = TableInfo {
             "retransmission_policy",
             "\"same\", \"ssthresh\", \"cwnd\", \"loss-rate\" or \"asap\"",
             Text("cwnd"),
-            "Which path carries a retransmission: the original one, the one with the largest threshold, the largest window, the lowest loss rate, or whichever can send first.",
+            "Which path carries a retransmission: the original one, the one with the largest threshold, \
+             the largest window, the lowest loss rate, or whichever can send first.",
         ),
         key(
             "fast_retransmit_threshold",
@@ -302,7 +306,8 @@ pub const PATH: TableInfo = TableInfo {
             "trace",
             TRACE,
             Otherwise("rate"),
-            "Recorded capacity in Mahimahi's format (forward only; the rate is then that of the backward direction).",
+            "Recorded capacity in Mahimahi's format (forward only; the rate is then that of the backward \
+             direction).",
         ),
         key("forward", DIRECTION, Otherwise("as the path says"), "The direction of the data."),
         key("backward", DIRECTION, Otherwise("as the path says"), "The direction of the acknowledgements."),
@@ -410,7 +415,8 @@ pub const JITTER_TABLE: TableInfo = TableInfo {
             "reorder",
             TRUTH,
             Boolean(false),
-            "Whether packets may overtake each other; if not, a packet arrives no earlier than the one before it.",
+            "Whether packets may overtake each other; if not, a packet arrives no earlier than the one \
+             before it.",
         ),
     ],
     later: &[],

@@ -99,6 +99,9 @@ impl Word for RetransmissionPolicy {
 /// Largest number of packets, retransmissions and the like.
 const MAX_COUNT: u32 = 1_000_000;
 
+/// Largest number of packets between acknowledgements, or of missing reports: the protocol counts them in a byte.
+const MAX_EVERY: u32 = 255;
+
 /// The shortest timer: timers of zero would stop the clock.
 const TICK: Duration = Duration::from_nanos(1);
 
@@ -116,14 +119,14 @@ impl TransportOptions {
             send_buffer: reader.need("send_buffer")?.bytes_or_unlimited(&buffer)?,
             packet: packet as u32,
             congestion_control: reader.need("congestion_control")?.word()?,
-            ack_every: reader.need("ack_every")?.integer(1..=MAX_COUNT)?,
+            ack_every: reader.need("ack_every")?.integer(1..=MAX_EVERY)?,
             ack_delay: reader.need("ack_delay")?.duration(TICK..=MAX_DURATION)?,
             delayed_ack_for_cmt: reader.need("delayed_ack_for_cmt")?.boolean()?,
             receive_window_accounting: reader.need("receive_window_accounting")?.word()?,
             initial_window: reader.need("initial_window")?.bytes(&(1..=MAX_BYTES))?,
             initial_ssthresh: reader.need("initial_ssthresh")?.bytes_or_unlimited(&(1..=MAX_BYTES))?,
             retransmission_policy: reader.need("retransmission_policy")?.word()?,
-            fast_retransmit_threshold: reader.need("fast_retransmit_threshold")?.integer(1..=MAX_COUNT)?,
+            fast_retransmit_threshold: reader.need("fast_retransmit_threshold")?.integer(1..=MAX_EVERY)?,
             max_burst: Some(reader.need("max_burst")?.integer(0..=MAX_COUNT)?).filter(|&burst| burst > 0),
             rto_initial,
             rto_min: reader.need("rto_min")?.duration(TICK..=MAX_DURATION)?,

@@ -1,0 +1,106 @@
+# The commands of the project; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export CARGO_TERM_COLOR ?= auto
+
+RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print) Cargo.toml Cargo.lock
+# Everything that names a step prints it, so that a failure is found by the line above it.
+say = @printf '\n== %s\n' '$(1)'
+
+.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python format bench peers lock clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.built ## create .venv, install the locked dependencies, build the extension (release)
+
+# The interpreter, and what Debian splits off it.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "make setup: needs Python 3.11 or newer as '$(PYTHON)'; name another with make PYTHON=…" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "make setup: needs Rust (cargo); see https://rustup.rs" >&2; exit 1; }
+	@if ! $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "make setup: installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv; \
+		else \
+			echo "make setup: Python's venv is missing; on Debian: sudo apt-get install python3-venv" >&2; exit 1; \
+		fi; \
+	fi
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed: requirements-dev.lock $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@touch $@
+
+demo: setup ## set up and reproduce the DAPS paper
+	$(BIN)/plait reproduce daps-icc14
+
+test: setup ## set up and run every test, lint and stub check
+	@start=$$SECONDS; $(MAKE) lint test-rust test-python; \
+		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, cargo test, pytest)\n' $$((SECONDS - start))
+
+test-rust: setup ## the Rust tests, documentation examples included
+	$(call say,cargo test)
+	cargo test --locked --workspace --exclude plait-py
+
+test-python: setup ## the Python tests
+	$(call say,pytest)
+	$(BIN)/python -m pytest
+
+lint: lint-rust lint-python ## formatting, lints, types, stubs, documentation
+
+lint-rust: setup ## formatting, clippy and rustdoc, warnings denied
+	$(call say,cargo fmt)
+	cargo fmt --all -- --check
+	$(call say,cargo clippy)
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(call say,cargo doc)
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
+
+lint-python: setup ## ruff, mypy --strict, stubtest
+	$(call say,ruff)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(call say,mypy)
+	$(BIN)/mypy
+	$(call say,stubtest)
+	MYPYPATH=python $(BIN)/stubtest plait._core
+
+format: setup ## rewrite Rust and Python in the project's format
+	cargo fmt --all
+	$(BIN)/ruff check --fix --select I .
+	$(BIN)/ruff format .
+
+bench: ## decision cost per scheduler, simulated packets per second
+	cargo bench --locked -p plait-sched --bench decision
+	cargo bench --locked -p plait-sim --bench packets
+
+peers: setup ## the same scenarios in ns-2 and here: results and speeds side by side
+	@command -v ns >/dev/null || { \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq ns2; \
+		else echo "make peers: ns-2 is missing; on Debian: sudo apt-get install ns2" >&2; exit 1; fi; }
+	$(BIN)/python benches/peers/compare.py
+
+lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock files
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
+		-o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
+		--group dev -o requirements-dev.lock pyproject.toml
+
+clean: ## remove what was built and installed
+	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/plait/_core*.so

@@ -1,0 +1,131 @@
+//! Scenarios, schedulers, keys and units, as text and JSON.
+
+use crate::bad_input;
+use plait_sched::registry::SCHEDULERS;
+use plait_sched::{Domain, Value, units};
+use plait_sim::scenario::Scenario;
+use plait_sim::scenario::keys::{Preset, TABLES};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::path::{Path, absolute};
+
+/// Adds this file's functions.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(load_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_bytes, module)?)
+}
+
+#[pyfunction]
+fn load_scenario(path: &str) -> PyResult<String> {
+    let path = Path::new(path);
+    let scenario = Scenario::from_file(path).map_err(bad_input)?;
+    Ok(canonical(&scenario, path.parent().unwrap_or(Path::new(""))))
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, origin, base, *, format = "toml"))]
+fn parse_scenario(text: &str, origin: &str, base: &str, format: &str) -> PyResult<String> {
+    let base = Path::new(base);
+    let scenario = match format {
+        "json" => Scenario::from_json(text, origin, base),
+        "toml" => Scenario::from_toml(text, origin, base),
+        other => return Err(bad_input(format!("format \"{other}\": expected toml or json"))),
+    };
+    Ok(canonical(&scenario.map_err(bad_input)?, base))
+}
+
+/// The scenario as JSON that means the same wherever it is read: traces by absolute path.
+fn canonical(scenario: &Scenario, base: &Path) -> String {
+    let mut document = scenario.to_json();
+    for path in document["path"].as_array_mut().into_iter().flatten() {
+        for direction in ["forward", "backward"] {
+            let Some(trace) = path.get_mut(direction).and_then(|table| table.get_mut("trace")) else { continue };
+            let Some(name) = trace.as_str() else { continue };
+            let file = base.join(name);
+            *trace = absolute(&file).unwrap_or(file).to_string_lossy().into_owned().into();
+        }
+    }
+    document.to_string()
+}
+
+fn value(value: &Value<'_>) -> serde_json::Value {
+    match value {
+        Value::Integer(number) => json!(number),
+        Value::Boolean(truth) => json!(truth),
+        Value::Number(number) => json!(number),
+        Value::Text(text) => json!(text),
+    }
+}
+
+#[pyfunction]
+fn schedulers() -> String {
+    let entries = SCHEDULERS.iter().map(|info| {
+        let needs = [
+            ("assign-ahead", info.needs.assign_ahead),
+            ("recall", info.needs.recall),
+            ("reinject", info.needs.reinject),
+        ];
+        let needs: Vec<_> = needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
+        let parameters = info.parameters.iter().map(|parameter| {
+            let kind = match parameter.domain {
+                Domain::Integer { .. } => "integer",
+                Domain::Number { .. } => "number",
+                Domain::Boolean => "boolean",
+                Domain::Choice(_) => "choice",
+            };
+            json!({
+                "name": parameter.name,
+                "kind": kind,
+                "default": value(&parameter.default),
+                "doc": parameter.doc,
+                "choices": parameter.domain.to_string(),
+            })
+        });
+        json!({
+            "name": info.name,
+            "title": info.title,
+            "summary": info.summary,
+            "source": info.source,
+            "needs": needs,
+            "parameters": parameters.collect::<Vec<_>>(),
+        })
+    });
+    serde_json::Value::Array(entries.collect()).to_string()
+}
+
+#[pyfunction]
+fn scenario_keys() -> String {
+    let entries = TABLES.iter().flat_map(|table| {
+        table.keys.iter().map(|key| {
+            let default = match key.default {
+                Preset::Required => json!(null),
+                Preset::Otherwise(words) => json!(words),
+                Preset::Text(text) => json!(text),
+                Preset::Integer(number) => json!(number),
+                Preset::Boolean(truth) => json!(truth),
+            };
+            json!({"table": table.name, "key": key.key, "kind": key.kind, "default": default, "doc": key.doc})
+        })
+    });
+    serde_json::Value::Array(entries.collect()).to_string()
+}
+
+#[pyfunction]
+fn parse_duration(text: &str) -> PyResult<u64> {
+    units::parse_duration(text).map(plait_sched::Duration::as_nanos).map_err(bad_input)
+}
+
+#[pyfunction]
+fn parse_rate(text: &str) -> PyResult<u64> {
+    units::parse_rate(text).map_err(bad_input)
+}
+
+#[pyfunction]
+fn parse_bytes(text: &str) -> PyResult<u64> {
+    units::parse_bytes(text).map_err(bad_input)
+}

@@ -1,0 +1,222 @@
+//! What a scheduler written in Python sees and answers.
+
+use plait_sched as sched;
+use pyo3::prelude::*;
+
+/// Adds this file's classes.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Path>()?;
+    module.add_class::<Connection>()?;
+    module.add_class::<Event>()?;
+    module.add_class::<Assign>()?;
+    module.add_class::<Reinject>()?;
+    module.add_class::<Recall>()?;
+    module.add_class::<Wait>()
+}
+
+/// The facts of one path.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Path {
+    index: u8,
+    name: String,
+    state: &'static str,
+    usable: bool,
+    open: bool,
+    room: u32,
+    srtt: Option<f64>,
+    rttvar: Option<f64>,
+    latest_rtt: Option<f64>,
+    min_rtt: Option<f64>,
+    rto: f64,
+    mss: u32,
+    cwnd: u32,
+    ssthresh: Option<u32>,
+    in_flight: u32,
+    queued: u32,
+    loss_rate: f64,
+    cost: u32,
+}
+
+impl Path {
+    /// `usable`: whether new data may use the path now, the backup rule included.
+    pub(crate) fn new(path: &sched::Path, name: &str, usable: bool) -> Self {
+        let measured = |span: sched::Duration| path.has_rtt().then(|| span.as_secs_f64());
+        Self {
+            index: path.id.0,
+            name: name.to_owned(),
+            state: match path.state {
+                sched::PathState::Active => "active",
+                sched::PathState::Backup => "backup",
+                sched::PathState::PotentiallyFailed => "potentially-failed",
+                sched::PathState::Failed => "failed",
+            },
+            usable,
+            open: usable && path.is_open(),
+            room: path.room(),
+            srtt: measured(path.srtt),
+            rttvar: measured(path.rttvar),
+            latest_rtt: measured(path.latest_rtt),
+            min_rtt: measured(path.min_rtt),
+            rto: path.rto.as_secs_f64(),
+            mss: path.mss,
+            cwnd: path.cwnd,
+            ssthresh: (path.ssthresh != u32::MAX).then_some(path.ssthresh),
+            in_flight: path.in_flight,
+            queued: path.queued,
+            loss_rate: f64::from(path.loss_ppm) / 1e6,
+            cost: path.cost,
+        }
+    }
+}
+
+#[pymethods]
+impl Path {
+    fn __repr__(&self) -> String {
+        let srtt = self.srtt.map_or("unmeasured".to_owned(), |srtt| format!("{:.1} ms", srtt * 1e3));
+        format!(
+            "Path(index={}, name='{}', state='{}', srtt={srtt}, cwnd={}, in_flight={}, queued={}, room={})",
+            self.index, self.name, self.state, self.cwnd, self.in_flight, self.queued, self.room
+        )
+    }
+}
+
+/// The facts of the connection.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Connection {
+    unassigned: u64,
+    next_segment: u64,
+    window_left: u64,
+    send_buffer_left: u64,
+    oldest_unacked: Option<u64>,
+    finished: bool,
+}
+
+impl From<&sched::Connection> for Connection {
+    fn from(connection: &sched::Connection) -> Self {
+        Self {
+            unassigned: connection.unassigned,
+            next_segment: connection.next_segment,
+            window_left: connection.window_left,
+            send_buffer_left: connection.send_buffer_left,
+            oldest_unacked: connection.oldest_unacked.map(|oldest| oldest.segment),
+            finished: connection.finished,
+        }
+    }
+}
+
+#[pymethods]
+impl Connection {
+    fn __repr__(&self) -> String {
+        format!(
+            "Connection(unassigned={}, next_segment={}, window_left={})",
+            self.unassigned, self.next_segment, self.window_left
+        )
+    }
+}
+
+/// What happened on a path.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Event {
+    kind: &'static str,
+    path: u8,
+}
+
+impl From<&sched::Event> for Event {
+    fn from(event: &sched::Event) -> Self {
+        let (kind, path) = match event {
+            sched::Event::Sent { path, .. } => ("sent", path),
+            sched::Event::Acked { path, .. } => ("acked", path),
+            sched::Event::Lost { path, .. } => ("lost", path),
+            sched::Event::Timeout { path } => ("timeout", path),
+            sched::Event::PathDown { path } => ("path-down", path),
+            sched::Event::PathUp { path } => ("path-up", path),
+        };
+        Self { kind, path: path.0 }
+    }
+}
+
+#[pymethods]
+impl Event {
+    fn __repr__(&self) -> String {
+        format!("Event(kind='{}', path={})", self.kind, self.path)
+    }
+}
+
+/// Give the next segments to a path.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Assign {
+    pub(crate) path: u8,
+    pub(crate) segments: u32,
+}
+
+#[pymethods]
+impl Assign {
+    #[new]
+    #[pyo3(signature = (path, segments = 1))]
+    fn new(path: u8, segments: u32) -> Self {
+        Self { path, segments }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Assign(path={}, segments={})", self.path, self.segments)
+    }
+}
+
+/// Send a copy of a segment in flight on another path.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Reinject {
+    pub(crate) path: u8,
+    pub(crate) segment: u64,
+}
+
+#[pymethods]
+impl Reinject {
+    #[new]
+    fn new(path: u8, segment: u64) -> Self {
+        Self { path, segment }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Reinject(path={}, segment={})", self.path, self.segment)
+    }
+}
+
+/// Take the unsent segments of a path back.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Recall {
+    pub(crate) path: u8,
+}
+
+#[pymethods]
+impl Recall {
+    #[new]
+    fn new(path: u8) -> Self {
+        Self { path }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Recall(path={})", self.path)
+    }
+}
+
+/// Nothing now.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Wait {
+    pub(crate) until: Option<f64>,
+}
+
+#[pymethods]
+impl Wait {
+    #[new]
+    #[pyo3(signature = (until = None))]
+    fn new(until: Option<f64>) -> Self {
+        Self { until }
+    }
+
+    fn __repr__(&self) -> String {
+        match self.until {
+            Some(until) => format!("Wait(until={until})"),
+            None => "Wait()".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Making runs: on several threads for built-in schedulers, on the calling one for schedulers written in Python.
+
+use crate::scheduler::{PythonScheduler, Raised, take};
+use crate::tables::{self, ArrowTable};
+use crate::{RunError, bad_input};
+use plait_sched::Duration;
+use plait_sim::recorder::RecordOptions;
+use plait_sim::result::RunResult;
+use plait_sim::scenario::Scenario;
+use plait_sim::simulation::{self, Control};
+use pyo3::prelude::*;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+
+/// Between two looks at the keyboard and two reports of progress.
+const POLL: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Adds this file's classes and function.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Job>()?;
+    module.add_class::<Run>()?;
+    module.add_function(wrap_pyfunction!(run, module)?)
+}
+
+/// One run to be made.
+#[pyclass(frozen, module = "plait._core")]
+pub(crate) struct Job {
+    scenario: Scenario,
+    options: RecordOptions,
+    python_scheduler: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Job {
+    #[new]
+    #[pyo3(signature = (
+        scenario_json, *, scheduler = None, python_scheduler = None, seed = None,
+        packets = false, series_ns = None, decisions = false,
+    ))]
+    fn new(
+        scenario_json: &str,
+        scheduler: Option<&str>,
+        python_scheduler: Option<Py<PyAny>>,
+        seed: Option<u64>,
+        packets: bool,
+        series_ns: Option<u64>,
+        decisions: bool,
+    ) -> PyResult<Self> {
+        let mut document: serde_json::Value = serde_json::from_str(scenario_json).map_err(bad_input)?;
+        if let Some(choice) = scheduler {
+            document["scheduler"] = serde_json::from_str(choice).map_err(bad_input)?;
+        }
+        if let Some(seed) = seed {
+            document["seed"] = seed.into();
+        }
+        let origin = document["name"].as_str().unwrap_or("scenario").to_owned();
+        let scenario =
+            Scenario::from_json(&document.to_string(), &origin, Path::new("")).map_err(bad_input)?;
+        if series_ns == Some(0) {
+            return Err(bad_input("series: the sampling interval must be more than 0"));
+        }
+        let series = series_ns.map(Duration::from_nanos);
+        Ok(Self { scenario, options: RecordOptions { packets, series, decisions }, python_scheduler })
+    }
+}
+
+/// What one run gave.
+#[pyclass(frozen, module = "plait._core")]
+pub(crate) struct Run {
+    #[pyo3(get)]
+    json: String,
+    packets: Option<ArrowTable>,
+    path_series: Option<ArrowTable>,
+    connection_series: Option<ArrowTable>,
+    decisions: Option<ArrowTable>,
+}
+
+#[pymethods]
+impl Run {
+    fn packets(&self) -> Option<ArrowTable> {
+        self.packets.clone()
+    }
+
+    fn path_series(&self) -> Option<ArrowTable> {
+        self.path_series.clone()
+    }
+
+    fn connection_series(&self) -> Option<ArrowTable> {
+        self.connection_series.clone()
+    }
+
+    fn decisions(&self) -> Option<ArrowTable> {
+        self.decisions.clone()
+    }
+}
+
+impl Run {
+    fn new(scenario: &Scenario, scheduler: &str, result: RunResult) -> PyResult<Self> {
+        Ok(Self {
+            json: result.to_json(scenario, scheduler),
+            packets: result.packets.map(tables::packets).transpose()?,
+            path_series: result.path_series.map(tables::path_series).transpose()?,
+            connection_series: result.connection_series.map(tables::connection_series).transpose()?,
+            decisions: result.decisions.map(tables::decisions).transpose()?,
+        })
+    }
+}
+
+type Outcome = Result<RunResult, simulation::RunError>;
+
+/// Makes the runs; results in the order of the jobs, whatever the threads.
+#[pyfunction]
+#[pyo3(signature = (jobs, *, threads = 0, progress = None))]
+fn run(
+    py: Python<'_>,
+    jobs: Vec<Py<Job>>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<Run>> {
+    let jobs: Vec<&Job> = jobs.iter().map(Py::get).collect();
+    let mut outcomes: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
+    let report = |py: Python<'_>, done: f64| -> PyResult<()> {
+        py.check_signals()?;
+        progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done,)).map(|_| ()))
+    };
+    let native: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_none()).collect();
+    let share = native.len() as f64 / jobs.len().max(1) as f64;
+    run_native(py, &jobs, &native, threads, &mut outcomes, |py, done| report(py, done * share))?;
+    let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_some()).collect();
+    for (count, &at) in python.iter().enumerate() {
+        let outcome = run_python(py, jobs[at], |py, done| {
+            report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)
+        })?;
+        outcomes[at] = Some(outcome);
+    }
+    report(py, 1.0)?;
+    let mut runs = Vec::with_capacity(jobs.len());
+    for (job, outcome) in jobs.iter().zip(outcomes) {
+        let Some(outcome) = outcome else { continue };
+        let result = outcome
+            .map_err(|error| RunError::new_err(format!("{}: {error}", job.scenario.name)))?;
+        let scheduler = match &job.python_scheduler {
+            Some(object) => object.bind(py).get_type().name()?.to_string(),
+            None => job.scenario.scheduler.name().to_owned(),
+        };
+        runs.push(Run::new(&job.scenario, &scheduler, result)?);
+    }
+    Ok(runs)
+}
+
+/// Spreads runs with built-in schedulers over threads; this one watches the keyboard.
+fn run_native(
+    py: Python<'_>,
+    jobs: &[&Job],
+    chosen: &[usize],
+    threads: usize,
+    outcomes: &mut [Option<Outcome>],
+    mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
+) -> PyResult<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { cores } else { threads }.min(chosen.len());
+    if threads == 0 {
+        return Ok(());
+    }
+    // Elapsed shares of the unfinished runs, as bits of f64.
+    let elapsed: Vec<AtomicU64> = chosen.iter().map(|_| AtomicU64::new(0)).collect();
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work: Vec<(&Scenario, &RecordOptions)> =
+        chosen.iter().map(|&at| (&jobs[at].scenario, &jobs[at].options)).collect();
+    let (sender, mut receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            let (next, stop, elapsed, work) = (&next, &stop, &elapsed, &work);
+            scope.spawn(move || {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((scenario, options)) = work.get(at) else { return };
+                    let mut control = |share: f64| {
+                        elapsed[at].store(share.to_bits(), Ordering::Relaxed);
+                        if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
+                    };
+                    let scheduler = scenario.scheduler.build();
+                    let outcome = simulation::run(scenario, scheduler, options, &mut control);
+                    elapsed[at].store(1f64.to_bits(), Ordering::Relaxed);
+                    if sender.send((at, outcome)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut failure = None;
+        loop {
+            // A receiver may move between threads but not be shared: lend it mutably.
+            let results = &mut receiver;
+            match py.detach(move || results.recv_timeout(POLL)) {
+                Ok((at, outcome)) => {
+                    outcomes[chosen[at]] = Some(outcome);
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if failure.is_none() {
+                let done: f64 = elapsed.iter().map(|bits| f64::from_bits(bits.load(Ordering::Relaxed))).sum();
+                if let Err(error) = report(py, done / chosen.len() as f64) {
+                    stop.store(true, Ordering::Relaxed);
+                    next.store(chosen.len(), Ordering::Relaxed);
+                    failure = Some(error);
+                }
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    })
+}
+
+fn run_python(
+    py: Python<'_>,
+    job: &Job,
+    mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
+) -> PyResult<Outcome> {
+    let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };
+    let names = job.scenario.paths.iter().map(|path| path.name.clone()).collect();
+    let raised = Raised::default();
+    let scheduler = PythonScheduler::new(object.bind(py), names, raised.clone())?;
+    let mut interrupted = None;
+    let mut control = |share: f64| match report(py, share) {
+        Ok(()) => Control::Continue,
+        Err(error) => {
+            interrupted = Some(error);
+            Control::Interrupt
+        }
+    };
+    let outcome = simulation::run(&job.scenario, scheduler, &job.options, &mut control);
+    if let Some(error) = take(&raised).or(interrupted) {
+        return Err(error);
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,204 @@
+//! A scheduler written in Python, seen from Rust; and the conformance suite, seen from Python.
+
+use crate::ConformanceError;
+use crate::facts::{Assign, Connection, Event, Path, Recall, Reinject, Wait};
+use plait_sched::conformance::{self, Options};
+use plait_sched::{self as sched, Capabilities, Decision, PathId, Time};
+use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Adds this file's class and function.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Scheduler>()?;
+    module.add_function(wrap_pyfunction!(check_scheduler, module)?)
+}
+
+/// The base class of schedulers written in Python.
+#[pyclass(subclass, module = "plait._core")]
+pub(crate) struct Scheduler;
+
+#[pymethods]
+impl Scheduler {
+    #[classattr]
+    const assign_ahead: bool = false;
+    #[classattr]
+    const recall: bool = false;
+    #[classattr]
+    const reinject: bool = false;
+
+    #[new]
+    #[pyo3(signature = (*_arguments, **_keywords))]
+    fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
+        Self
+    }
+
+    fn decide(
+        &self,
+        _now: f64,
+        _connection: &Bound<'_, PyAny>,
+        _paths: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        Err(PyNotImplementedError::new_err("a scheduler must define decide(self, now, connection, paths)"))
+    }
+
+    fn on_event(&self, _event: &Bound<'_, PyAny>, _connection: &Bound<'_, PyAny>, _paths: &Bound<'_, PyAny>) {}
+}
+
+/// Where an exception raised in Python is kept until the run has stopped.
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// Takes an exception out.
+pub(crate) fn take(raised: &Raised) -> Option<PyErr> {
+    raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Calls a Python object for every decision.
+pub(crate) struct PythonScheduler {
+    object: Py<PyAny>,
+    names: Vec<String>,
+    needs: Capabilities,
+    /// Whether the class overrides `on_event`; calling into Python for every packet would be slow.
+    listens: bool,
+    raised: Raised,
+}
+
+impl PythonScheduler {
+    /// An adaptor of `object`; `names` are those of the paths.
+    pub(crate) fn new(object: &Bound<'_, PyAny>, names: Vec<String>, raised: Raised) -> PyResult<Self> {
+        let base = object.py().get_type::<Scheduler>();
+        if !object.is_instance(&base)? {
+            let kind = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("expected a plait.Scheduler, got {kind}")));
+        }
+        let flag = |name: &str| object.getattr(name)?.is_truthy();
+        let needs = Capabilities {
+            assign_ahead: flag("assign_ahead")?,
+            recall: flag("recall")?,
+            reinject: flag("reinject")?,
+        };
+        let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
+        Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })
+    }
+
+    fn views(&self, paths: &[sched::Path]) -> Vec<Path> {
+        let any_active = paths.iter().any(|path| path.state == sched::PathState::Active);
+        let usable = |path: &sched::Path| match path.state {
+            sched::PathState::Active => true,
+            sched::PathState::Backup => !any_active,
+            sched::PathState::PotentiallyFailed | sched::PathState::Failed => false,
+        };
+        let name = |path: &sched::Path| self.names.get(path.id.index()).map_or("", String::as_str);
+        paths.iter().map(|path| Path::new(path, name(path), usable(path))).collect()
+    }
+
+    fn call(
+        &self,
+        py: Python<'_>,
+        now: Time,
+        connection: &sched::Connection,
+        paths: &[sched::Path],
+    ) -> PyResult<Decision> {
+        let arguments = (now.as_secs_f64(), Connection::from(connection), self.views(paths));
+        let answer = self.object.bind(py).call_method1("decide", arguments)?;
+        decision(&answer)
+    }
+
+    /// Keeps the first exception; the run is stopped at the next opportunity.
+    fn keep(&self, error: PyErr) {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    fn has_raised(&self) -> bool {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+/// What an object returned by `decide` means.
+fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    if let Ok(assign) = answer.cast::<Assign>() {
+        let Assign { path, segments } = *assign.get();
+        return Ok(Decision::Assign { path: PathId(path), segments });
+    }
+    if let Ok(wait) = answer.cast::<Wait>() {
+        let until = wait.get().until.map(|seconds| Time::from_nanos((seconds.max(0.0) * 1e9).round() as u64));
+        return Ok(Decision::Wait { until });
+    }
+    if let Ok(reinject) = answer.cast::<Reinject>() {
+        let Reinject { path, segment } = *reinject.get();
+        return Ok(Decision::Reinject { path: PathId(path), segment });
+    }
+    if let Ok(recall) = answer.cast::<Recall>() {
+        return Ok(Decision::Recall { path: PathId(recall.get().path) });
+    }
+    let got = answer.repr()?;
+    Err(PyTypeError::new_err(format!(
+        "decide returned {got}: expected plait.Assign, plait.Wait, plait.Reinject or plait.Recall"
+    )))
+}
+
+impl sched::Scheduler for PythonScheduler {
+    fn decide(&mut self, now: Time, connection: &sched::Connection, paths: &[sched::Path]) -> Decision {
+        if self.has_raised() {
+            return Decision::WAIT;
+        }
+        Python::attach(|py| self.call(py, now, connection, paths)).unwrap_or_else(|error| {
+            self.keep(error);
+            Decision::WAIT
+        })
+    }
+
+    fn on_event(&mut self, event: &sched::Event, connection: &sched::Connection, paths: &[sched::Path]) {
+        if !self.listens || self.has_raised() {
+            return;
+        }
+        let arguments = (Event::from(event), Connection::from(connection), self.views(paths));
+        let told = Python::attach(|py| self.object.bind(py).call_method1("on_event", arguments).map(|_| ()));
+        if let Err(error) = told {
+            self.keep(error);
+        }
+    }
+
+    fn needs(&self) -> Capabilities {
+        self.needs
+    }
+}
+
+/// Runs the conformance suite on schedulers that `factory` makes.
+#[pyfunction]
+fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
+    let raised = Raised::default();
+    let name = factory.getattr("__name__").map_or("scheduler".to_owned(), |name| name.to_string());
+    let names: Vec<String> = (1..=sched::MAX_PATHS).map(|number| format!("path{number}")).collect();
+    // Made once up front, so that a constructor that fails is reported as what it is.
+    PythonScheduler::new(&factory.call0()?, names.clone(), raised.clone())?;
+    let mut make = || -> Box<dyn sched::Scheduler> {
+        match factory.call0().and_then(|object| PythonScheduler::new(&object, names.clone(), raised.clone())) {
+            Ok(scheduler) => Box::new(scheduler),
+            Err(error) => {
+                raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                Box::new(Silent)
+            }
+        }
+    };
+    let outcome = conformance::check(&name, &mut make, Options::default());
+    if let Some(error) = take(&raised) {
+        return Err(error);
+    }
+    match outcome {
+        Ok(report) => Ok(format!(
+            "{name} keeps all rules: {} cases, {} decisions, {} segments",
+            report.cases, report.decisions, report.segments
+        )),
+        Err(failure) => Err(ConformanceError::new_err(failure.to_string())),
+    }
+}
+
+/// Stands in for a scheduler that could not be made.
+struct Silent;
+
+impl sched::Scheduler for Silent {
+    fn decide(&mut self, _now: Time, _connection: &sched::Connection, _paths: &[sched::Path]) -> Decision {
+        Decision::WAIT
+    }
+}

@@ -1,0 +1,119 @@
+//! Recorded tables as Arrow, handed over through the Arrow C stream interface without copying.
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+    UInt8Array, UInt32Array, UInt64Array,
+};
+use plait_sim::recorder::frames::{
+    ConnectionSeries, DECISION_NAMES, DecisionFrame, NEVER, PacketFrame, PathSeries,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::sync::Arc;
+
+/// Adds this file's class.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ArrowTable>()
+}
+
+/// A table that any Arrow library reads.
+#[pyclass(frozen, module = "plait._core")]
+#[derive(Clone)]
+pub(crate) struct ArrowTable {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl ArrowTable {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The consumer may ask for another schema; a producer may answer with its own.
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+fn table(columns: Vec<(&str, ArrayRef)>) -> PyResult<ArrowTable> {
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column.clone(), column.null_count() > 0)),
+    );
+    batch.map(|batch| ArrowTable { batch }).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Moments with nulls where something did not happen.
+fn moments(values: Vec<i64>) -> ArrayRef {
+    if values.contains(&NEVER) {
+        Arc::new(values.into_iter().map(|at| (at != NEVER).then_some(at)).collect::<Int64Array>())
+    } else {
+        Arc::new(Int64Array::from(values))
+    }
+}
+
+/// One row per transmission.
+pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
+    let rows = frame.len() as u64;
+    let blocked = frame.arrived.iter().zip(&frame.delivered).map(|(&arrived, &delivered)| {
+        if arrived == NEVER || delivered == NEVER { NEVER } else { delivered - arrived }
+    });
+    let blocked = blocked.collect();
+    table(vec![
+        ("transmission", Arc::new(UInt64Array::from_iter_values(0..rows))),
+        ("sequence", Arc::new(UInt64Array::from(frame.sequence))),
+        ("path", Arc::new(UInt8Array::from(frame.path))),
+        ("bytes", Arc::new(UInt32Array::from(frame.bytes))),
+        ("sent_ns", Arc::new(Int64Array::from(frame.sent))),
+        ("arrived_ns", moments(frame.arrived)),
+        ("delivered_ns", moments(frame.delivered)),
+        ("blocked_ns", moments(blocked)),
+        ("retransmission", Arc::new(BooleanArray::from(frame.retransmission))),
+    ])
+}
+
+/// One row per path and sampling moment.
+pub(crate) fn path_series(series: PathSeries) -> PyResult<ArrowTable> {
+    let threshold = series.ssthresh.into_iter().map(|packets| packets.is_finite().then_some(packets));
+    table(vec![
+        ("time_ns", Arc::new(Int64Array::from(series.time))),
+        ("path", Arc::new(UInt8Array::from(series.path))),
+        ("cwnd_packets", Arc::new(Float64Array::from(series.cwnd))),
+        ("ssthresh_packets", Arc::new(threshold.collect::<Float64Array>())),
+        ("srtt_ns", moments(series.srtt)),
+        ("in_flight_packets", Arc::new(UInt32Array::from(series.in_flight))),
+        ("queued_packets", Arc::new(UInt32Array::from(series.queued))),
+        ("link_queue_packets", Arc::new(UInt32Array::from(series.link_queue))),
+        ("arrived_bytes", Arc::new(UInt64Array::from(series.arrived_bytes))),
+    ])
+}
+
+/// One row per sampling moment.
+pub(crate) fn connection_series(series: ConnectionSeries) -> PyResult<ArrowTable> {
+    table(vec![
+        ("time_ns", Arc::new(Int64Array::from(series.time))),
+        ("buffer_packets", Arc::new(UInt32Array::from(series.buffer_packets))),
+        ("buffer_bytes", Arc::new(UInt64Array::from(series.buffer_bytes))),
+        ("delivered_bytes", Arc::new(UInt64Array::from(series.delivered_bytes))),
+        ("window_left_packets", Arc::new(UInt64Array::from(series.window_left))),
+    ])
+}
+
+/// One row per decision.
+pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
+    let names = frame.decision.iter().map(|&kind| DECISION_NAMES[usize::from(kind)]);
+    table(vec![
+        ("time_ns", Arc::new(Int64Array::from(frame.time))),
+        ("decision", Arc::new(StringArray::from_iter_values(names))),
+        ("path", Arc::new(UInt8Array::from(frame.path))),
+        ("segments", Arc::new(UInt32Array::from(frame.segments))),
+        ("segment", Arc::new(UInt64Array::from(frame.segment))),
+        ("unassigned", Arc::new(UInt64Array::from(frame.unassigned))),
+        ("window_left", Arc::new(UInt64Array::from(frame.window_left))),
+    ])
+}

@@ -1,0 +1,161 @@
+"""The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, final
+
+class ScenarioError(ValueError):
+    """Bad input: an unknown key, unit or name, a value out of range; one line that names the place and the choices."""
+
+class RunError(RuntimeError):
+    """A run failed, for example because a scheduler written in Python raised an exception."""
+
+class ConformanceError(AssertionError):
+    """A scheduler broke one of the rules that `check_scheduler` tests."""
+
+def load_scenario(path: str) -> str:
+    """Read and validate a scenario file; returns canonical JSON, defaults filled in. Raises ScenarioError."""
+
+def parse_scenario(text: str, origin: str, base: str, *, format: Literal["toml", "json"] = "toml") -> str:
+    """Validate a scenario given as text; `origin` names it in messages, trace files are found relative to `base`."""
+
+def schedulers() -> str:
+    """JSON list of the built-in schedulers: name, title, summary, source, needs, parameters."""
+
+def scenario_keys() -> str:
+    """JSON list of every scenario key: table, key, kind, default, doc."""
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds of a duration with unit, such as "20ms". Raises ScenarioError."""
+
+def parse_rate(text: str) -> int:
+    """Bits per second of a rate with unit, such as "10Mbit". Raises ScenarioError."""
+
+def parse_bytes(text: str) -> int:
+    """Bytes of an amount with unit, such as "35kB" (1000) or "64KiB" (1024). Raises ScenarioError."""
+
+def check_scheduler(factory: Callable[[], Scheduler]) -> str:
+    """Run the conformance suite on a scheduler; returns a summary, raises ConformanceError at the first broken rule."""
+
+@final
+class Assign:
+    """Give the next `segments` unassigned segments to the path with index `path`."""
+
+    path: int
+    segments: int
+    def __new__(cls, path: int, segments: int = 1) -> Assign: ...
+
+@final
+class Reinject:
+    """Send `segment`, which is in flight on another path, on the path with index `path` too."""
+
+    path: int
+    segment: int
+    def __new__(cls, path: int, segment: int) -> Reinject: ...
+
+@final
+class Recall:
+    """Take the unsent segments back from the queue of the path with index `path`."""
+
+    path: int
+    def __new__(cls, path: int) -> Recall: ...
+
+@final
+class Wait:
+    """Assign nothing now; ask again at the next event, or at the time `until` (seconds) at the latest."""
+
+    until: float | None
+    def __new__(cls, until: float | None = None) -> Wait: ...
+
+_Decision: TypeAlias = Assign | Reinject | Recall | Wait
+
+@final
+class Path:
+    """The facts of one path at the moment of a decision; times in seconds, amounts in segments."""
+
+    index: int
+    name: str
+    state: str
+    usable: bool
+    open: bool
+    room: int
+    srtt: float | None
+    rttvar: float | None
+    latest_rtt: float | None
+    min_rtt: float | None
+    rto: float
+    mss: int
+    cwnd: int
+    ssthresh: int | None
+    in_flight: int
+    queued: int
+    loss_rate: float
+    cost: int
+
+@final
+class Connection:
+    """The facts of the connection at the moment of a decision; amounts in segments."""
+
+    unassigned: int
+    next_segment: int
+    window_left: int
+    send_buffer_left: int
+    oldest_unacked: int | None
+    finished: bool
+
+@final
+class Event:
+    """What happened on a path."""
+
+    kind: str
+    path: int
+
+class Scheduler:
+    """Base of a scheduler written in Python: override `decide`, optionally `on_event`.
+
+    The class attributes say what the scheduler needs from the transport besides plain assignment.
+    """
+
+    assign_ahead: bool
+    recall: bool
+    reinject: bool
+    def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
+        """Decide what to do next at the time `now` (seconds); called until it answers Wait."""
+
+    def on_event(self, event: Event, connection: Connection, paths: list[Path]) -> None:
+        """Take note of a packet sent, acknowledged or lost, a timeout, or a path going up or down."""
+
+@final
+class Job:
+    """One run to be made: a scenario and what to change and to record."""
+
+    def __new__(
+        cls,
+        scenario_json: str,
+        *,
+        scheduler: str | None = None,
+        python_scheduler: object | None = None,
+        seed: int | None = None,
+        packets: bool = False,
+        series_ns: int | None = None,
+        decisions: bool = False,
+    ) -> Job: ...
+
+class ArrowTable:
+    """A table that any Arrow library reads without copying."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Run:
+    """What one run gave: its JSON and the tables that were recorded."""
+
+    json: str
+    def packets(self) -> ArrowTable | None: ...
+    def path_series(self) -> ArrowTable | None: ...
+    def connection_series(self) -> ArrowTable | None: ...
+    def decisions(self) -> ArrowTable | None: ...
+
+def run(
+    jobs: Sequence[Job], *, threads: int = 0, progress: Callable[[float], None] | None = None
+) -> list[Run]:
+    """Make the runs on `threads` threads (0: one per core); results in the order of the jobs, whatever the threads."""

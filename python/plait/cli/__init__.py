@@ -1,0 +1,46 @@
+"""The `plait` command."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import NoReturn
+
+import click
+
+from plait.cli.catalogue import list_schedulers
+from plait.cli.errors import NOT_YET, PlaitGroup, guarded
+from plait.cli.model import model
+from plait.cli.reproduce import reproduce
+from plait.cli.run import compare, run
+from plait.progress import Progress
+
+
+def _version() -> str:
+    try:
+        return version("plait")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@click.group(
+    cls=PlaitGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Not there yet: {', '.join(NOT_YET)}, --engine linux.",
+)
+@click.option("--quiet", is_flag=True, help="Show no progress bars.")
+@click.version_option(_version(), prog_name="plait")
+def cli(quiet: bool) -> None:
+    """Packet scheduling over several paths: run, compare and reproduce."""
+    Progress.quiet = quiet
+
+
+for command in (run, compare, reproduce, list_schedulers, model):
+    cli.add_command(command)
+
+
+def main() -> NoReturn:
+    """Run the command and leave the process with its exit status."""
+    guarded(lambda: cli.main(standalone_mode=False))
+
+
+__all__ = ["cli", "main"]

@@ -1,0 +1,35 @@
+"""`plait schedulers`."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from plait.cli.output import console, print_json
+from plait.cli.run import JSON
+from plait.scheduler import Parameter, schedulers
+
+
+@click.command("schedulers")
+@JSON
+def list_schedulers(as_json: bool) -> None:
+    """List the built-in schedulers with their parameters and sources."""
+    known = schedulers()
+    if as_json:
+        print_json(known)
+        return
+    table = Table(header_style="bold", show_lines=True)
+    for heading in ("name", "what it does", "parameters", "source"):
+        table.add_column(heading)
+    for one in known:
+        parameters = "\n".join(_parameter(parameter) for parameter in one["parameters"]) or "–"
+        needs = f"\nneeds: {', '.join(one['needs'])}" if one["needs"] else ""
+        table.add_row(one["name"], one["summary"] + needs, parameters, one["source"])
+    console().print(table)
+
+
+def _parameter(parameter: Parameter) -> str:
+    default = parameter["default"]
+    value = str(default).lower() if isinstance(default, bool) else default
+    choices = f" ({' | '.join(parameter['choices'])})" if parameter["choices"] else ""
+    return f"{parameter['name']} = {value}{choices}"

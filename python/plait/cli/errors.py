@@ -1,0 +1,84 @@
+"""One line on standard error and the right exit status, whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import click
+
+from plait._core import RunError, ScenarioError
+from plait.files import OutputError
+
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+NOT_YET = ("sweep", "linux")
+"""Commands that are planned."""
+
+
+class Interrupted(Exception):  # noqa: N818
+    """Ctrl-C, kept from click, which would print an empty line."""
+
+
+class PlaitGroup(click.Group):
+    """The group of commands; lets Ctrl-C through unchanged."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the chosen command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
+
+
+def guarded(command: Callable[[], Any]) -> NoReturn:
+    """Run the command and leave the process: 0 done, 1 a run failed, 2 bad input, 130 interrupted.
+
+    Every failure is one line on standard error, never a traceback; only `PLAIT_TRACEBACK=1` shows one.
+    """
+    if os.environ.get("PLAIT_TRACEBACK") == "1":
+        command()
+        sys.exit(0)
+    try:
+        command()
+        sys.stdout.flush()
+    except (Interrupted, KeyboardInterrupt, click.Abort):
+        fail("interrupted", INTERRUPTED)
+    except click.ClickException as error:
+        fail(_usage(error), BAD_INPUT)
+    except (ScenarioError, OutputError) as error:
+        fail(str(error), BAD_INPUT)
+    except RunError as error:
+        fail(str(error), FAILED)
+    except BrokenPipeError:
+        # The reader left (as `head` does); nothing is left to be said, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+    except Exception as error:
+        fail(f"{type(error).__name__}: {error} (PLAIT_TRACEBACK=1 shows where)", FAILED)
+    sys.exit(0)
+
+
+def _usage(error: click.ClickException) -> str:
+    """What was wrong with the command line; names the commands where one is missing or unknown."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        message = "Missing command."
+    if context is None or not isinstance(context.command, click.Group) or "ommand" not in message:
+        return message
+    later = ", ".join(NOT_YET) if context.parent is None else ""
+    known = ", ".join(context.command.commands)
+    return f"{message.rstrip('.')}; expected one of: {known}" + (
+        f" (not there yet: {later})" if later else ""
+    )
+
+
+def fail(message: str, status: int) -> NoReturn:
+    """Say one line and leave."""
+    line = " ".join(message.split())
+    sys.stderr.write(f"plait: {line}\n")
+    sys.exit(status)

@@ -1,0 +1,77 @@
+"""Writing a run's JSON, recorded tables and figures into a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from plait import plots
+from plait.files import make_folder, whole_file, write_text
+from plait.result import Result
+
+PACKETS_SHOWN = 40
+"""Packets in the space-time diagram of a run."""
+
+
+def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
+    """Write each run into its own folder below `folder`: result.json, Parquet tables, PNG figures.
+
+    Raises:
+        OutputError: the folder cannot be written to.
+    """
+    make_folder(folder)
+    files: list[Path] = []
+    taken: set[str] = set()
+    for result in results:
+        name = _free_name(f"{result.scenario}-{result.scheduler}", taken)
+        files += _write_result(result, folder / name)
+    return files
+
+
+def _free_name(text: str, taken: set[str]) -> str:
+    """A folder name made of the text; numbered if it was used before."""
+    base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "run"
+    name, count = base, 1
+    while name in taken:
+        count += 1
+        name = f"{base}-{count}"
+    taken.add(name)
+    return name
+
+
+def _write_result(result: Result, folder: Path) -> list[Path]:
+    make_folder(folder)
+    files = [folder / "result.json"]
+    write_text(files[0], result.to_json() + "\n")
+    for name, frame in result.recorded().items():
+        file = folder / f"{name}.parquet"
+        with whole_file(file) as temporary:
+            frame.write_parquet(temporary)
+        files.append(file)
+    for name, figure in _figures(result):
+        file = folder / f"{name}.png"
+        plots.save(figure, file)
+        files.append(file)
+    return files
+
+
+def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
+    recorded = result.recorded()
+    if "connection_series" in recorded:
+        yield "receive-buffer", plots.receive_buffer([[result]])
+        yield "throughput", plots.cumulative_throughput([result])
+    if "packets" in recorded and not recorded["packets"].is_empty():
+        yield "blocking-time", plots.blocking_time([[result]], [None])
+        yield "space-time", plots.space_time(result, _busy_window(recorded["packets"]))
+
+
+def _busy_window(packets: pl.DataFrame) -> tuple[float, float]:
+    """Seconds from the middle of the run until some packets later."""
+    sent = packets["sent_ns"].sort()
+    first = len(sent) // 2
+    last = min(first + PACKETS_SHOWN, len(sent) - 1)
+    return sent[first] / 1e9, (sent[last] + 1) / 1e9

@@ -1,0 +1,135 @@
+"""`plait reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from plait._core import ScenarioError
+from plait.cli.output import console, print_json, say
+from plait.cli.run import JSON, THREADS
+from plait.files import make_folder
+from plait.papers import Reproduction, load_paper, names
+from plait.papers import reproduce as reproduce_paper
+from plait.papers.page import pivot
+from plait.papers.wording import difference, said, tolerance, verdict, wording
+from plait.progress import Progress
+
+STYLES = {"agrees": "green", "differs": "bold red"}
+
+
+@click.command()
+@click.argument("paper", required=False)
+@click.option("--list", "as_list", is_flag=True, help="List the papers.")
+@JSON
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write figures and page below this folder; default: results, with --json nowhere.",
+)
+@click.option("--all-rows", is_flag=True, help="Print the measured values without a printed one too.")
+@THREADS
+def reproduce(
+    paper: str | None, as_list: bool, as_json: bool, out: Path | None, all_rows: bool, threads: int
+) -> None:
+    """Reproduce PAPER (or `all`): printed and measured values, figures, one page."""
+    if as_list:
+        _list(as_json)
+        return
+    if paper is None:
+        message = f"PAPER is missing; expected all or one of: {', '.join(names())}"
+        raise ScenarioError(message)
+    chosen = names() if paper == "all" else [load_paper(paper).id]
+    if out is None and not as_json:
+        out = Path("results")
+    if out is not None:
+        make_folder(out)
+    documents = []
+    for name in chosen:
+        with Progress(f"reproducing {name}") as progress:
+            done = reproduce_paper(
+                name, with_figures=out is not None, threads=threads, progress=progress.update
+            )
+        documents.append(done.document())
+        if not as_json:
+            _print(done, all_rows)
+        if out is not None:
+            written = done.write(out / name)
+            say(f"wrote {written[0]} and {len(written) - 1} figures beside it")
+    if as_json:
+        print_json(documents if paper == "all" else documents[0])
+
+
+def _list(as_json: bool) -> None:
+    papers = [load_paper(name) for name in names()]
+    if as_json:
+        print_json(
+            [
+                {"paper": one.id, "title": one.title, "authors": one.authors, "venue": one.venue}
+                for one in papers
+            ]
+        )
+        return
+    table = Table(header_style="bold")
+    for heading in ("paper", "title", "venue"):
+        table.add_column(heading)
+    for one in papers:
+        table.add_row(one.id, one.title, one.venue)
+    console().print(table)
+
+
+def _print(done: Reproduction, all_rows: bool) -> None:
+    paper = done.paper
+    table = Table(title=f"{paper.title} ({paper.venue})", title_justify="left", header_style="bold")
+    for heading in ("case", "scheduler", "metric"):
+        table.add_column(heading)
+    for heading in ("paper", "measured", "difference", "tolerance"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in done.rows:
+        if not row.compared:
+            continue
+        words = wording(row.metric)
+        word = verdict(row)
+        table.add_row(
+            paper.scenarios[row.scenario].title,
+            row.scheduler,
+            words.heading,
+            said(row),
+            words.number(row.measured),
+            difference(row),
+            tolerance(row),
+            Text(word, style=STYLES.get(word, "")),
+        )
+    console().print(table)
+    if all_rows:
+        for measure in paper.measures:
+            console().print(_pivot(pivot(paper, done.rows, measure)))
+    compared, agreeing = done.counts()
+    rest = (
+        "" if all_rows else f"; {len(done.rows) - compared} further measured values: --all-rows, or the page"
+    )
+    console().print(f"{agreeing} of {compared} printed values and claims agree{rest}", highlight=False)
+    for row in done.rows:
+        if row.agrees is False and row.note:
+            title = paper.scenarios[row.scenario].title
+            console().print(
+                f"  differs: {title}, {row.scheduler}, {wording(row.metric).label}: {row.note}",
+                highlight=False,
+                soft_wrap=True,
+            )
+
+
+def _pivot(content: dict[str, Any]) -> Table:
+    table = Table(header_style="bold")
+    table.add_column("case")
+    table.add_column("scheduler")
+    for heading in content["headings"]:
+        table.add_column(heading, justify="right")
+    for title, scheduler, numbers in content["lines"]:
+        table.add_row(title, scheduler, *numbers)
+    return table

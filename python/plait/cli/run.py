@@ -1,0 +1,158 @@
+"""`plait run` and `plait compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from plait._core import ScenarioError
+from plait.cli.output import console, documents, print_json, run_table, say
+from plait.cli.record import write_results
+from plait.files import make_folder
+from plait.progress import Progress
+from plait.result import Result
+from plait.run import Task, run_tasks
+from plait.scenario import load
+from plait.scheduler import Choice, parse_choice, schedulers
+from plait.units import duration_ns
+
+SEED = click.option("--seed", type=click.IntRange(min=0), help="Use this seed instead of the scenario's.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+OUT = click.option(
+    "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."
+)
+THREADS = click.option(
+    "--threads", type=click.IntRange(min=0), default=0, help="0 (the default): one per core."
+)
+SERIES = click.option(
+    "--series", default="10ms", show_default=True, help="Interval of the time series for --out."
+)
+DECISIONS = click.option(
+    "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."
+)
+ENGINE = click.option(
+    "--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What runs the scenario."
+)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--scheduler",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="NAME, NAME:parameter=value:…, or FILE.py:CLASS instead of the scenario's; may be repeated.",
+)
+@SEED
+@ENGINE
+@JSON
+@OUT
+@SERIES
+@DECISIONS
+@THREADS
+def run(
+    files: tuple[Path, ...],
+    names: tuple[str, ...],
+    seed: int | None,
+    engine: str,  # noqa: ARG001
+    as_json: bool,
+    out: Path | None,
+    series: str,
+    decisions: bool,
+    threads: int,
+) -> None:
+    """Run scenario files and print their metrics."""
+    choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
+    groups = _run(list(files), choices, seed, out, series, decisions, threads, "running")
+    results = [result for group in groups for result in group]
+    if as_json:
+        print_json(documents(results))
+        return
+    for group in groups:
+        console().print(run_table(group))
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--schedulers", "names", required=True, metavar="A,B,C|all", help="Schedulers to compare, or all."
+)
+@SEED
+@ENGINE
+@JSON
+@OUT
+@SERIES
+@DECISIONS
+@THREADS
+def compare(
+    file: Path,
+    names: str,
+    seed: int | None,
+    engine: str,  # noqa: ARG001
+    as_json: bool,
+    out: Path | None,
+    series: str,
+    decisions: bool,
+    threads: int,
+) -> None:
+    """Run one scenario with several schedulers: same seed, same losses on the same packets."""
+    (results,) = _run([file], choices_of(names), seed, out, series, decisions, threads, "comparing")
+    if as_json:
+        print_json([{**result.data, "scheduler": result.scheduler} for result in results])
+        return
+    console().print(run_table(results))
+
+
+def choices_of(text: str) -> list[Choice | None]:
+    """The schedulers that a comma-separated list names; `all` is every built-in one.
+
+    Raises:
+        ScenarioError: an entry is empty or is no scheduler.
+    """
+    if text.strip() == "all":
+        return [one["name"] for one in schedulers()]
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        known = ", ".join(one["name"] for one in schedulers())
+        message = f"--schedulers {text!r}: an entry is empty; expected all, or a list of: {known}"
+        raise ScenarioError(message)
+    return [parse_choice(name) for name in names]
+
+
+def _run(
+    files: list[Path],
+    choices: list[Choice | None],
+    seed: int | None,
+    out: Path | None,
+    series: str,
+    decisions: bool,
+    threads: int,
+    title: str,
+) -> list[list[Result]]:
+    """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""
+    interval = duration_ns(series)
+    if interval == 0:
+        message = f"--series {series!r}: expected more than 0 ms"
+        raise ScenarioError(message)
+    if out is not None:
+        make_folder(out)
+    tasks = [
+        Task(
+            scenario=scenario,
+            scheduler=choice,
+            seed=seed,
+            packets=out is not None,
+            series=series if out is not None else None,
+            decisions=decisions and out is not None,
+        )
+        for scenario in [load(file) for file in files]
+        for choice in choices
+    ]
+    with Progress(title) as progress:
+        results = run_tasks(tasks, threads=threads, progress=progress.update)
+    if out is not None:
+        written = write_results(results, out)
+        say(f"wrote {len(written)} files for {len(results)} run{'s' * (len(results) > 1)} below {out}")
+    return [results[start : start + len(choices)] for start in range(0, len(results), len(choices))]

@@ -1,0 +1,56 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class OutputError(ValueError):
+    """A place that cannot be written to; one line that names it and the reason."""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and its parents, and see that files can be written there.
+
+    Raises:
+        OutputError: it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        message = f"{folder}: cannot write there: {error.strerror or error}"
+        raise OutputError(message) from error
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[Path]:
+    """Yield a temporary name beside `file`; rename it to `file` at the end, or remove it if anything goes wrong.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.stem}-", suffix=file.suffix)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o644)
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        message = f"{file}: cannot be written: {error.strerror or error}"
+        raise OutputError(message) from error
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file whole or not at all; OutputError if it cannot be written."""
+    with whole_file(file) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,62 @@
+"""The HTML page of a reproduction: one file, figures embedded, readable on a phone, light or dark."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from plait.papers import wording
+from plait.papers.description import Measure, Paper
+from plait.papers.rows import Row
+
+
+def page(paper: Paper, rows: Sequence[Row], drawings: Sequence[tuple[str, bytes]]) -> str:
+    """The page's HTML; `drawings` are titles and PNG images."""
+    environment = Environment(
+        loader=PackageLoader("plait.papers", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    compared = [row for row in rows if row.compared]
+    return environment.get_template("page.html.j2").render(
+        paper=paper,
+        compared=[_line(paper, row) for row in compared],
+        agreeing=sum(row.agrees is True for row in compared),
+        tables=[pivot(paper, rows, measure) for measure in paper.measures],
+        figures=[(title, base64.b64encode(picture).decode()) for title, picture in drawings],
+        schedulers=list(paper.schedulers.values()),
+    )
+
+
+def _line(paper: Paper, row: Row) -> dict[str, Any]:
+    words = wording.wording(row.metric)
+    return {
+        "scenario": paper.scenarios[row.scenario].title,
+        "scheduler": row.scheduler,
+        "metric": words.heading,
+        "paper": wording.said(row),
+        "measured": words.number(row.measured),
+        "difference": wording.difference(row),
+        "tolerance": wording.tolerance(row),
+        "verdict": wording.verdict(row),
+        "note": row.note,
+    }
+
+
+def pivot(paper: Paper, rows: Sequence[Row], measure: Measure) -> dict[str, Any]:
+    """A measure's values as a table: headings, and one line per scenario and scheduler."""
+    values = {(row.scenario, row.scheduler, row.metric): row.measured for row in rows}
+    words = [wording.wording(name) for name in measure.metrics]
+    lines = []
+    for scenario in measure.scenarios:
+        for scheduler in measure.schedulers:
+            numbers = [
+                word.number(values[scenario, scheduler, name])
+                for word, name in zip(words, measure.metrics, strict=True)
+            ]
+            lines.append((paper.scenarios[scenario].title, scheduler, numbers))
+    return {"headings": [word.heading for word in words], "lines": lines}

@@ -1,0 +1,45 @@
+"""Bars per scenario and scheduler: slow-path usage, application delay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from plait.plots.style import grouped_bars, label, legend, new_figure
+from plait.result import Result, metric
+
+
+def metric_bars(
+    results: Sequence[Sequence[Result]], titles: Sequence[str], name: str, axis: str, *, scale: float = 1.0
+) -> Figure:
+    """One metric of every scenario (groups) and scheduler (bars).
+
+    Args:
+        results: one group per entry, one bar per result in it, the same schedulers in each.
+        titles: of the groups.
+        name: the metric's dotted name, see `plait.result.metric`.
+        axis: label of the vertical axis, with the unit after scaling.
+        scale: factor from the metric's unit to the axis's.
+    """
+    figure, (axes,) = new_figure(width=9.6, height=3.8)
+    series = [
+        (one.scheduler, [(metric(group[index], name) or 0.0) * scale for group in results])
+        for index, one in enumerate(results[0])
+    ]
+    grouped_bars(axes, titles, series)
+    label(axes, y=axis)
+    legend(figure, axes)
+    return figure
+
+
+def slow_path_usage(results: Sequence[Sequence[Result]], titles: Sequence[str], path: str = "slow") -> Figure:
+    """Mean payload throughput of the path called `path`, in kbit/s."""
+    return metric_bars(
+        results, titles, f"paths.{path}.throughput_bps", f"throughput of the {path} path (kbit/s)", scale=1e-3
+    )
+
+
+def application_delay(results: Sequence[Sequence[Result]], titles: Sequence[str]) -> Figure:
+    """Mean time from a packet's first transmission to its in-order delivery, in milliseconds."""
+    return metric_bars(results, titles, "app_delay_ms.mean", "mean application delay (ms)")

@@ -1,0 +1,157 @@
+"""Space-time diagram: every packet's way over its path, and how long the receiver held it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from plait.plots.style import LOSS, colour, label, new_figure
+from plait.result import Result
+
+LANE = 0.075
+"""Height of one lane of blocked intervals, where the way from sender to receiver is 1."""
+CHARACTER = 0.0078
+"""Width of one character of a packet number, as a share of the time shown."""
+NUMBER_HEIGHT = 0.13
+"""Where on its way a packet's number is written: 0 is the receiver's line, 1 the sender's."""
+BOX = {"boxstyle": "square,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+
+
+def space_time(result: Result, window: tuple[float, float], *, title: str | None = None) -> Figure:
+    """Draw the packets sent within a window: a slanted line from sender to receiver, then a bar while blocked.
+
+    One panel per path, time from left to right. Dashed lines are retransmissions, a cross is a loss or a duplicate,
+    numbers are places in the stream, counted from the first packet shown. About 10 to 60 packets are readable.
+
+    Args:
+        result: a run with ``packets=True``.
+        window: seconds from and to.
+        title: above the figure; scenario and scheduler without it.
+
+    Raises:
+        NotRecordedError: the run did not record packets.
+        ValueError: no packet was sent within the window.
+    """
+    start, end = (round(value * 1e9) for value in window)
+    packets = result.packets.filter(pl.col("sent_ns").is_between(start, end, closed="left")).sort(
+        "sent_ns", "sequence"
+    )
+    if packets.is_empty():
+        message = f"no packet was sent between {window[0]:g} s and {window[1]:g} s"
+        raise ValueError(message)
+    names = result.path_names
+    last = packets.select(pl.max_horizontal(pl.col("arrived_ns").max(), pl.col("delivered_ns").max())).item()
+    span = (0.0, (max(end, last if last is not None else end) - start) / 1e6)
+    shifted = [pl.col(name) - start for name in ("sent_ns", "arrived_ns", "delivered_ns")]
+    packets = packets.with_columns(shifted)
+    lanes = [_lanes(packets.filter(pl.col("path") == index)) for index in range(len(names))]
+    heights = [1.25 + LANE * (max(lane, default=-1) + 1) for lane in lanes]
+    figure, panels = new_figure(rows=len(names), width=9.6, height=1.1 + 1.9 * sum(heights))
+    first = int(packets["sequence"].to_numpy().min())
+    for index, axes in enumerate(panels):
+        _draw_path(axes, packets.filter(pl.col("path") == index), lanes[index], index)
+        _number(axes, packets.filter(pl.col("path") == index), first, span)
+        label(axes, title=f"path “{names[index]}”")
+        axes.set_xlim(span[0] - 0.01 * (span[1] - span[0]), span[1] + 0.02 * (span[1] - span[0]))
+    for axes in panels[:-1]:
+        axes.set_xticklabels([])
+    label(panels[-1], x=f"time after {window[0]:g} s (ms); packet 0 is number {first} of the stream")
+    figure.legend(handles=_legend(), loc="outside upper right", ncols=4, fontsize=8.5, frameon=False)
+    figure.suptitle(title or f"{result.scenario}: {result.scheduler}", fontsize=10.5, x=0.01, ha="left")
+    return figure
+
+
+def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: int) -> None:
+    bottom = -LANE * (max(lanes, default=-1) + 1.5)
+    axes.set_ylim(bottom - 0.05, 1.08)
+    axes.set_yticks([1, 0], ["sender", "receiver"])
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    for level in (0, 1):
+        axes.axhline(level, color="#555555", linewidth=1.0, zorder=1)
+    for row, lane in zip(packets.iter_rows(named=True), lanes, strict=True):
+        sent = row["sent_ns"] / 1e6
+        dashes = (0, (4, 1.5)) if row["retransmission"] else "-"
+        if row["arrived_ns"] is None:
+            reach = _typical_way(packets) * 0.55
+            axes.plot([sent, sent + reach], [1, 0.45], color=LOSS, linestyle=dashes, linewidth=1.0)
+            axes.plot([sent + reach], [0.45], marker="x", color=LOSS, markersize=6, markeredgewidth=1.6)
+            continue
+        arrived = row["arrived_ns"] / 1e6
+        axes.plot([sent, arrived], [1, 0], color=colour(index), linestyle=dashes, linewidth=1.1, zorder=2)
+        if row["delivered_ns"] is not None and row["delivered_ns"] > row["arrived_ns"]:
+            depth = -LANE * (lane + 1)
+            delivered = row["delivered_ns"] / 1e6
+            axes.plot([arrived, arrived], [0, depth], color=colour(index), linewidth=0.5, alpha=0.5, zorder=1)
+            axes.plot(
+                [arrived, delivered],
+                [depth, depth],
+                color=colour(index),
+                linewidth=3.2,
+                solid_capstyle="butt",
+                alpha=0.55,
+            )
+            axes.plot([delivered], [depth], marker="|", color=colour(index), markersize=5)
+        else:
+            axes.plot([arrived], [0], marker="o", color=colour(index), markersize=2.8, zorder=3)
+
+
+def _typical_way(packets: pl.DataFrame) -> float:
+    """Median milliseconds from sending to arrival; a little where nothing arrived."""
+    way = packets.select((pl.col("arrived_ns") - pl.col("sent_ns")).median()).item()
+    return 5.0 if way is None else float(way) / 1e6
+
+
+def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, float]) -> None:
+    """Write each packet's number where it arrives (or is lost), leaving out those that would overlap another."""
+    character = CHARACTER * (span[1] - span[0])
+    way = _typical_way(packets)
+    right_edge = -np.inf
+    arrivals = packets.with_columns(
+        (pl.col("arrived_ns").fill_null(pl.col("sent_ns") + round(way * 1e6))).alias("end")
+    )
+    for row in arrivals.sort("end").iter_rows(named=True):
+        number = str(row["sequence"] - first)
+        sent, end = row["sent_ns"] / 1e6, row["end"] / 1e6
+        at = end - NUMBER_HEIGHT * (end - sent) if row["arrived_ns"] is not None else sent + 0.55 * way
+        left = at - character * len(number) / 2
+        if left < right_edge:
+            continue
+        right_edge = left + character * (len(number) + 0.4)
+        height = NUMBER_HEIGHT if row["arrived_ns"] is not None else 0.36
+        axes.text(
+            at, height, number, fontsize=7.5, ha="center", va="center", color="#222222", zorder=4, bbox=BOX
+        )
+
+
+def _lanes(packets: pl.DataFrame) -> list[int]:
+    """For each packet the lane below the receiver's line where its blocked interval overlaps no other."""
+    ends: list[int] = []
+    lanes = []
+    for row in packets.iter_rows(named=True):
+        arrived, delivered = row["arrived_ns"], row["delivered_ns"]
+        if arrived is None or delivered is None or delivered <= arrived:
+            lanes.append(-1)
+            continue
+        free = next((lane for lane, end in enumerate(ends) if end <= arrived), len(ends))
+        if free == len(ends):
+            ends.append(delivered)
+        else:
+            ends[free] = delivered
+        lanes.append(free)
+    return lanes
+
+
+def _legend() -> list[Line2D]:
+    grey = "#555555"
+    return [
+        Line2D([], [], color=grey, linewidth=1.1, marker="o", markersize=2.8, label="packet"),
+        Line2D([], [], color=grey, linewidth=1.1, linestyle=(0, (4, 1.5)), label="retransmission"),
+        Line2D([], [], color=LOSS, linewidth=1.0, marker="x", label="lost or duplicate"),
+        Line2D([], [], color=grey, linewidth=3.2, alpha=0.55, label="blocked at the receiver"),
+    ]

@@ -1,0 +1,123 @@
+"""One look for all figures: colours that the colour-blind tell apart, quiet axes, units in every label.
+
+Figures are made without pyplot: no global state, safe in threads and notebooks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B6B6B", "#B8A900")
+"""Okabe and Ito's colours, the ones that show on white first."""
+LINES = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    (0, (4, 1, 1, 1)),
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    (0, (4, 1, 1, 1)),
+)
+"""A second way to tell curves apart, beside the colour."""
+LOSS = "#C1121F"
+MODEL = "#333333"
+GRID = "#E3E3E3"
+NANOSECONDS = 1e9
+
+
+def colour(index: int) -> str:
+    """The colour of the curve, bar or path with this index."""
+    return COLOURS[index % len(COLOURS)]
+
+
+def new_figure(
+    columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.6, share_y: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a grid of axes in the common style; `width` and `height` (inches) are of the whole figure."""
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y)
+    axes = [cast("Axes", one) for one in grid.flat]
+    for one in axes:
+        dress(one)
+    return figure, axes
+
+
+def dress(axes: Axes) -> None:
+    """Give axes the common style."""
+    axes.grid(visible=True, color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=9, length=3, color="#888888")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#888888")
+
+
+def label(axes: Axes, *, x: str | None = None, y: str | None = None, title: str | None = None) -> None:
+    """Name the axes, units included, in the common sizes."""
+    if x is not None:
+        axes.set_xlabel(x, fontsize=9.5)
+    if y is not None:
+        axes.set_ylabel(y, fontsize=9.5)
+    if title is not None:
+        axes.set_title(title, fontsize=10, loc="left")
+
+
+def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
+    """One legend for the whole figure, above it, where it covers no data."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(handles) > 1:
+        figure.legend(
+            handles,
+            labels,
+            loc="outside upper center",
+            ncols=min(columns, len(handles)),
+            fontsize=9,
+            frameon=False,
+        )
+
+
+def in_window(
+    frame: pl.DataFrame, window: tuple[float, float] | None, column: str = "time_ns"
+) -> pl.DataFrame:
+    """The rows whose `column` (nanoseconds) lies in the window (seconds); all of them without a window."""
+    if window is None:
+        return frame
+    return frame.filter(
+        pl.col(column).is_between(round(window[0] * NANOSECONDS), round(window[1] * NANOSECONDS))
+    )
+
+
+def seconds(frame: pl.DataFrame, column: str = "time_ns") -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """A column of nanoseconds as seconds."""
+    return cast("np.ndarray[tuple[int], np.dtype[np.float64]]", frame[column].to_numpy() / NANOSECONDS)
+
+
+def grouped_bars(
+    axes: Axes,
+    groups: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float]]],
+    *,
+    number: str = "{:.0f}",
+) -> None:
+    """Bars side by side: one group per entry of `groups`, one bar per series, its value written above it."""
+    positions = np.arange(len(groups))
+    width = 0.8 / max(1, len(series))
+    for index, (name, values) in enumerate(series):
+        offset = (index - (len(series) - 1) / 2) * width
+        bars = axes.bar(positions + offset, values, width * 0.92, label=name, color=colour(index), zorder=2)
+        axes.bar_label(
+            bars, [number.format(value) for value in values], fontsize=7.5, padding=2, color="#333333"
+        )
+    axes.set_xticks(positions, list(groups))
+    axes.grid(visible=False, axis="x")
+    axes.margins(y=0.14)

@@ -1,0 +1,65 @@
+"""Throughput over time, summed over the paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from plait.plots.style import LINES, NANOSECONDS, colour, in_window, label, legend, new_figure
+from plait.result import Result
+
+
+def cumulative_throughput(
+    results: Sequence[Result], *, window: tuple[float, float] | None = None, average: float = 1.0
+) -> Figure:
+    """First-arrival payload per second, summed over all paths (left) and of each path (right).
+
+    Args:
+        results: one curve each; each needs ``series``.
+        window: seconds from and to; everything without it.
+        average: length of the averaging interval in seconds.
+    """
+    figure, (left, right) = new_figure(2, height=3.5, width=9.6, share_y=True)
+    for index, result in enumerate(results):
+        rates = _rates(result, average, window)
+        total = rates.group_by("time", maintain_order=True).agg(pl.col("mbps").sum())
+        left.plot(
+            total["time"].to_numpy(),
+            total["mbps"].to_numpy(),
+            color=colour(index),
+            label=result.scheduler,
+            linewidth=1.6,
+        )
+        for number, name in enumerate(result.path_names):
+            one = rates.filter(pl.col("path") == number)
+            right.plot(
+                one["time"].to_numpy(),
+                one["mbps"].to_numpy(),
+                color=colour(index),
+                linestyle=LINES[number % len(LINES)],
+                label=f"{result.scheduler}, {name}",
+                linewidth=1.3,
+            )
+    left.set_ylim(bottom=0)
+    left.margins(y=0.15)
+    label(left, x="time (s)", y="payload arrived (Mbit/s)", title="All paths together")
+    label(right, x="time (s)", title="Each path")
+    left.margins(x=0)
+    right.margins(x=0)
+    legend(figure, right, columns=3)
+    return figure
+
+
+def _rates(result: Result, average: float, window: tuple[float, float] | None) -> pl.DataFrame:
+    """Mbit/s per path and averaging interval; time is the interval's end in seconds."""
+    step = round(average * NANOSECONDS)
+    frame = (
+        in_window(result.path_series, window).filter(pl.col("time_ns") % step == 0).sort("path", "time_ns")
+    )
+    bits = pl.col("arrived_bytes").cast(pl.Int64).diff().over("path") * 8
+    elapsed = pl.col("time_ns").diff().over("path")
+    return frame.select(
+        "path", (pl.col("time_ns") / NANOSECONDS).alias("time"), (bits / elapsed * 1e3).alias("mbps")
+    ).drop_nulls()

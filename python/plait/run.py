@@ -1,0 +1,114 @@
+"""Running scenarios: one, or one per scheduler with the same randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from plait import _core
+from plait.progress import Progress
+from plait.result import Comparison, Result
+from plait.scenario import AnyScenario, scenario_json
+from plait.scheduler import Choice, override
+from plait.units import Duration, duration_ns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One run to be made, and what to record of it."""
+
+    scenario: AnyScenario
+    scheduler: Choice | None = None
+    seed: int | None = None
+    packets: bool = False
+    series: Duration | None = None
+    decisions: bool = False
+
+
+def run_tasks(
+    tasks: Sequence[Task], *, threads: int = 0, progress: Callable[[float], None] | None = None
+) -> list[Result]:
+    """Make several runs on `threads` threads (0: one per core); results in the order of the tasks.
+
+    Raises:
+        ScenarioError: bad input. RunError: a run failed. KeyboardInterrupt: interrupted; nothing is left running.
+    """
+    jobs, labels = [], []
+    for task in tasks:
+        choice = override(task.scheduler)
+        labels.append(choice.label)
+        jobs.append(
+            _core.Job(
+                scenario_json(task.scenario),
+                scheduler=choice.built_in,
+                python_scheduler=choice.python,
+                seed=task.seed,
+                packets=task.packets,
+                series_ns=None if task.series is None else duration_ns(task.series),
+                decisions=task.decisions,
+            )
+        )
+    runs = _core.run(jobs, threads=threads, progress=progress)
+    return [Result(run, label) for run, label in zip(runs, labels, strict=True)]
+
+
+def run(
+    scenario: AnyScenario,
+    scheduler: Choice | None = None,
+    *,
+    seed: int | None = None,
+    packets: bool = False,
+    series: Duration | None = None,
+    decisions: bool = False,
+) -> Result:
+    """Run one scenario.
+
+    Args:
+        scenario: a scenario, or the name of a scenario file.
+        scheduler: used instead of the scenario's: a name, a table with parameters, or a subclass of `Scheduler`.
+        seed: used instead of the scenario's.
+        packets: record every transmission (`Result.packets`).
+        series: record time series with this interval, such as ``"10ms"`` (`Result.path_series`).
+        decisions: record every decision (`Result.decisions`).
+
+    Raises:
+        ScenarioError: bad input. RunError: the run failed.
+    """
+    task = Task(
+        scenario=scenario, scheduler=scheduler, seed=seed, packets=packets, series=series, decisions=decisions
+    )
+    with Progress("running") as progress:
+        return run_tasks([task], progress=progress.update)[0]
+
+
+def compare(
+    scenario: AnyScenario,
+    schedulers: Sequence[Choice],
+    *,
+    seed: int | None = None,
+    packets: bool = False,
+    series: Duration | None = None,
+    decisions: bool = False,
+    threads: int = 0,
+) -> Comparison:
+    """Run one scenario with each of the schedulers, with the same seed, so that all meet the same losses.
+
+    The arguments are those of `run`; `threads` 0 means one per core. Schedulers written in Python run one after the
+    other.
+
+    Raises:
+        ScenarioError: bad input. RunError: a run failed.
+    """
+    tasks = [
+        Task(
+            scenario=scenario,
+            scheduler=choice,
+            seed=seed,
+            packets=packets,
+            series=series,
+            decisions=decisions,
+        )
+        for choice in schedulers
+    ]
+    with Progress("comparing") as progress:
+        return Comparison(run_tasks(tasks, threads=threads, progress=progress.update))

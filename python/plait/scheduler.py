@@ -1,0 +1,140 @@
+"""Naming a scheduler: a built-in one by name, with parameters, or a class of one's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from plait import _core
+
+Choice = str | Mapping[str, Any] | type[_core.Scheduler] | _core.Scheduler
+"""``"daps"``, ``{"name": "round-robin", "segments": 10}``, a subclass of `Scheduler`, or an instance of one."""
+
+
+class Parameter(TypedDict):
+    """One parameter of a built-in scheduler."""
+
+    name: str
+    kind: str
+    default: Any
+    doc: str
+    choices: list[str] | None
+
+
+class BuiltIn(TypedDict):
+    """What there is to know about a built-in scheduler."""
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    needs: list[str]
+    parameters: list[Parameter]
+
+
+def schedulers() -> list[BuiltIn]:
+    """All built-in schedulers with their parameters and sources."""
+    return cast("list[BuiltIn]", json.loads(_core.schedulers()))
+
+
+def label(choice: Choice) -> str:
+    """A short name that tells choices apart: ``round-robin``, ``round-robin:segments=10``, ``MyScheduler``."""
+    if isinstance(choice, str):
+        return choice
+    if isinstance(choice, Mapping):
+        parameters = [f"{key}={_plain(value)}" for key, value in choice.items() if key != "name"]
+        return ":".join([str(choice.get("name", "?")), *parameters])
+    return (choice if isinstance(choice, type) else type(choice)).__name__
+
+
+def parse_choice(text: str) -> Choice:
+    """Read a choice as the command line writes it.
+
+    ``NAME``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS`` for a scheduler of one's own.
+
+    Raises:
+        ScenarioError: the text is none of these, or the class cannot be loaded. Names of built-in schedulers and
+            their parameters are checked later, by the core.
+    """
+    name, *rest = text.split(":")
+    if name.endswith(".py"):
+        return _load_class(Path(name), ":".join(rest), text)
+    if not rest:
+        return name
+    choice: dict[str, Any] = {"name": name}
+    for item in rest:
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            message = f"scheduler {text!r}: expected NAME:parameter=value, got {item!r}"
+            raise _core.ScenarioError(message)
+        choice[key] = _value(value)
+    return choice
+
+
+@dataclass(frozen=True)
+class Override:
+    """A choice in the form the core takes: built-in ones as JSON, one written in Python as an object."""
+
+    built_in: str | None = None
+    python: _core.Scheduler | None = None
+    label: str | None = None
+
+
+def override(choice: Choice | None) -> Override:
+    """Make the core's form of a choice; a class is instantiated, so that every run starts with fresh state.
+
+    Raises:
+        ScenarioError: the choice is not of a kind that `Choice` lists.
+    """
+    if choice is None:
+        return Override()
+    if isinstance(choice, str):
+        return Override(built_in=json.dumps(choice), label=choice)
+    if isinstance(choice, Mapping):
+        return Override(built_in=json.dumps(dict(choice)), label=label(choice))
+    instance: object = choice() if isinstance(choice, type) else choice
+    if not isinstance(instance, _core.Scheduler):
+        message = f"scheduler: expected a name, a table or a subclass of plait.Scheduler, got {choice!r}"
+        raise _core.ScenarioError(message)
+    return Override(python=instance, label=type(instance).__name__)
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _load_class(path: Path, name: str, text: str) -> type[_core.Scheduler]:
+    if not path.is_file():
+        message = f"scheduler {text!r}: no such file: {path}"
+        raise _core.ScenarioError(message)
+    spec = importlib.util.spec_from_file_location(f"plait_user_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        message = f"scheduler {text!r}: {path} is not a Python file"
+        raise _core.ScenarioError(message)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        message = f"scheduler {text!r}: {path} cannot be imported: {type(error).__name__}: {error}"
+        raise _core.ScenarioError(message) from error
+    classes = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, _core.Scheduler) and value is not _core.Scheduler
+    }
+    if name not in classes:
+        message = f"scheduler {text!r}: expected {path}:CLASS with one of: {', '.join(classes) or 'none defined there'}"
+        raise _core.ScenarioError(message)
+    return classes[name]

@@ -1,0 +1,198 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SCENARIO, Command
+
+EDITS = {
+    "unknown-key": ("[transport]", "[transport]\nspeed = 3", ["speed", "receive_buffer"]),
+    "unknown-table": ("[workload]", "[worklaod]", ["worklaod", "workload"]),
+    "unit": ('rate = "2Mbit"', 'rate = "2Mbps"', ["rate", "2Mbps"]),
+    "no-unit": ('rtt = "20ms"', "rtt = 20", ["rtt", "20"]),
+    "negative": ('rate = "2Mbit"', 'rate = "-2Mbit"', ["rate", "-2Mbit"]),
+    "absurd": ('receive_buffer = "60kB"', 'receive_buffer = "99999999999999999999GB"', ["receive_buffer"]),
+    "scheduler": ('scheduler = "round-robin"', 'scheduler = "fastest"', ["scheduler", "fastest", "daps"]),
+    "workload": ('kind = "bulk"', 'kind = "burst"', ["kind", "burst", "bulk"]),
+    "loss": ('loss = "0.5%"', 'loss = "150%"', ["loss", "150%"]),
+    "toml": ("[transport]", "[transport", ["two.toml"]),
+    "duration": ('duration = "3s"', 'duration = "0s"', ["duration"]),
+    "name-twice": ('name = "slow"', 'name = "fast"', ["name", "fast"]),
+    "trace": ('rate = "2Mbit"', 'rate = "2Mbit"\ntrace = "none.trace"', ["trace", "none.trace"]),
+}
+
+
+def one_line(done: "subprocess.CompletedProcess[str]", *words: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
+def test_a_bad_scenario_is_one_line(
+    edit: tuple[str, str, list[str]], command: Command, scenario_file: Path
+) -> None:
+    old, new, words = edit
+    assert old in SCENARIO
+    scenario_file.write_text(SCENARIO.replace(old, new, 1))
+    one_line(command("run", "two.toml"), "two.toml", *words)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\xff\xfe", b"path = []", b"path = 3", b"[[path]]", b"a" * 100_000]
+)
+def test_rubbish_is_one_line(content: bytes, command: Command, scenario_file: Path) -> None:
+    scenario_file.write_bytes(content)
+    one_line(command("run", "two.toml"), "two.toml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["run", "compare"]),
+        (["fly"], ["fly", "run"]),
+        (["run"], ["FILE"]),
+        (["run", "none.toml"], ["none.toml"]),
+        (["run", "."], []),
+        (["run", "two.toml", "--fast"], ["--fast"]),
+        (["run", "two.toml", "--seed", "x"], ["--seed", "x"]),
+        (["run", "two.toml", "--seed", "-1"], ["--seed", "-1"]),
+        (["run", "two.toml", "--engine", "ns2"], ["--engine", "ns2", "sim"]),
+        (["run", "two.toml", "--scheduler", "fastest"], ["fastest", "round-robin", "daps"]),
+        (["run", "two.toml", "--scheduler", "round-robin:parts=2"], ["parts", "segments"]),
+        (["run", "two.toml", "--scheduler", "round-robin:segments"], ["segments"]),
+        (["run", "two.toml", "--scheduler", "mine.py:Mine"], ["mine.py"]),
+        (["run", "two.toml", "--out", "/proc/none"], ["/proc/none"]),
+        (["run", "two.toml", "--out", "two.toml"], ["two.toml"]),
+        (["run", "two.toml", "--series", "0ms", "--out", "x"], ["--series"]),
+        (["compare", "two.toml"], ["--schedulers"]),
+        (["compare", "two.toml", "--schedulers", "daps,,"], ["--schedulers", "daps"]),
+        (["compare", "two.toml", "--schedulers", "daps,fastest"], ["fastest", "round-robin"]),
+        (["reproduce"], ["daps-icc14"]),
+        (["reproduce", "blest"], ["blest", "daps-icc14"]),
+        (["model"], ["blocking"]),
+        (["model", "blocking"], ["--path"]),
+        (["model", "blocking", "--path", "1Mbit/1ms"], ["2"]),
+        (["model", "blocking", "--path", "1Mbit/1ms", "--path", "1Mbps/1ms"], ["1Mbps"]),
+        (["model", "buffer", "--path", "fast"], ["fast", "RATE/RTT"]),
+    ],
+)
+@pytest.mark.usefixtures("scenario_file")
+def test_a_bad_command_line_is_one_line(arguments: list[str], words: list[str], command: Command) -> None:
+    one_line(command(*arguments), *words)
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_json_is_one_document_and_nothing_else(command: Command) -> None:
+    done = command("run", "two.toml", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["engine"] == "sim"
+    assert document["scheduler"] == "round-robin"
+    assert {"goodput_bps", "app_delay_ms", "blocking_ms", "aggregation_benefit"} <= document["metrics"].keys()
+    assert [path["name"] for path in document["paths"]] == ["fast", "slow"]
+    several = command(
+        "run", "two.toml", "two.toml", "--scheduler", "daps", "--scheduler", "lowest-rtt", "--json"
+    )
+    assert [run["scheduler"] for run in json.loads(several.stdout)] == ["daps", "lowest-rtt"] * 2
+    compared = command("compare", "two.toml", "--schedulers", "daps", "--json")
+    assert isinstance(json.loads(compared.stdout), list)
+    for arguments in (["schedulers"], ["reproduce", "--list"], ["model", "buffer", "--path", "1Mbit/1ms"]):
+        json.loads(command(*arguments, "--json").stdout)
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_tables_for_people(command: Command) -> None:
+    done = command("compare", "two.toml", "--schedulers", "all")
+    assert done.returncode == 0
+    for word in ("goodput", "round-robin", "lowest-rtt", "daps", "daps-rounds", "slow"):
+        assert word in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "42" not in command("--version").stderr
+    assert command("model", "buffer", "--path", "10Mbit/20ms", "--path", "1Mbit/200ms").stdout == "275 kB\n"
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_out_holds_json_tables_and_figures(command: Command, tmp_path: Path) -> None:
+    done = command("run", "two.toml", "--out", "results", "--decisions", "--scheduler", "daps")
+    assert done.returncode == 0, done.stderr
+    assert "results" in done.stderr
+    (folder,) = (tmp_path / "results").iterdir()
+    names = {file.name for file in folder.iterdir()}
+    tables = {"packets", "path_series", "connection_series", "decisions"}
+    assert {"result.json", "space-time.png", *(f"{table}.parquet" for table in tables)} <= names
+    assert not [name for name in names if name.startswith(".")]
+    json.loads((folder / "result.json").read_text())
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_a_scheduler_from_a_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import plait\n\n"
+        "class FirstOpen(plait.Scheduler):\n"
+        "    def decide(self, now, connection, paths):\n"
+        "        return next((plait.Assign(path.index) for path in paths if path.open), plait.Wait())\n"
+    )
+    done = command("compare", "two.toml", "--schedulers", "daps,mine.py:FirstOpen", "--json")
+    assert [run["scheduler"] for run in json.loads(done.stdout)] == ["daps", "FirstOpen"]
+    one_line(command("run", "two.toml", "--scheduler", "mine.py:Other"), "FirstOpen")
+    (tmp_path / "mine.py").write_text("import nothing_of_that_name\n")
+    one_line(command("run", "two.toml", "--scheduler", "mine.py:FirstOpen"), "nothing_of_that_name")
+
+
+def test_a_failed_run_is_status_one(command: Command, scenario_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import plait\n\n"
+        "class Mine(plait.Scheduler):\n"
+        "    def decide(self, now, connection, paths):\n"
+        "        return 3 / 0\n"
+    )
+    done = command("run", str(scenario_file), "--scheduler", "mine.py:Mine")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "division by zero" in done.stderr
+
+
+def test_interrupting_stops_at_once_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:
+    scenario_file.write_text(SCENARIO.replace('"3s"', '"100000s"').replace("Mbit", "00Mbit"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "plait", "run", str(scenario_file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    time.sleep(3.0)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - start < 3
+    assert (process.returncode, out, err) == (130, "", "plait: interrupted\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["two.toml"]
+
+
+def test_reproduce_by_json(command: Command, tmp_path: Path) -> None:
+    done = command("reproduce", "daps-slides", "--json", timeout=300)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["paper"] == "daps-slides"
+    keys = {"id", "scenario", "scheduler", "metric", "paper", "measured", "tolerance", "agrees", "note"}
+    assert all(keys <= row.keys() for row in document["rows"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reproduce_writes_one_self_contained_page(command: Command, tmp_path: Path) -> None:
+    done = command("reproduce", "daps-slides", timeout=300)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "results" / "daps-slides" / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == len(list(tmp_path.rglob("*.png")))
+    assert "http" not in page.replace('http-equiv="', "")

@@ -1,0 +1,88 @@
+import json
+
+import pytest
+
+import plait
+from plait.papers import load_paper, names
+from plait.papers.description import Claim, Expected
+from plait.papers.figures import kind
+from plait.papers.reproduce import tasks
+from plait.papers.rows import Row, agrees
+from plait.papers.wording import difference, said, wording
+
+
+@pytest.mark.parametrize("name", names())
+def test_descriptions_are_complete(name: str) -> None:
+    paper = load_paper(name)
+    assert paper.id == name
+    assert paper.baseline in paper.schedulers
+    made = tasks(paper)
+    for figure in paper.figures:
+        assert callable(kind(figure).draw)
+        assert {(scenario, label) for scenario in figure.scenarios for label in figure.schedulers} <= set(
+            made
+        )
+    for expected in paper.expected.values():
+        assert (expected.paper is None) != (expected.claim is None)
+        assert (expected.paper is None) == (expected.tolerance is None)
+
+
+@pytest.mark.parametrize("name", names())
+def test_scenario_files_say_what_the_models_are_given(name: str) -> None:
+    for case in load_paper(name).scenarios.values():
+        if case.file is None:
+            continue
+        paths = json.loads(plait.load(case.file).json)["path"]
+        assert len(paths) == len(case.paths)
+        for path, model in zip(paths, case.paths, strict=True):
+            rate = plait.PathModel(path["forward"]["rate"], path["forward"]["delay"])
+            back = plait.PathModel(path["backward"]["rate"], path["backward"]["delay"])
+            assert rate.bits_per_second == model.bits_per_second
+            assert rate.rtt_ns + back.rtt_ns == model.rtt_ns
+
+
+@pytest.mark.parametrize("name", names())
+def test_one_set_of_model_options_per_paper(name: str) -> None:
+    options = []
+    for case in load_paper(name).scenarios.values():
+        if case.file is not None:
+            transport = json.loads(plait.load(case.file).json)["transport"]
+            transport.pop("receive_buffer")  # a parameter of the cases
+            options.append(transport)
+    assert all(one == options[0] for one in options)
+
+
+def test_agreement() -> None:
+    value = Expected("s", "daps", "m", paper=100.0, tolerance=0.05)
+    assert agrees(value, 105.0)
+    assert agrees(value, 105.1) is False
+    assert agrees(value, None) is False
+    claim = Expected("s", "daps", "m", claim=Claim(at_least=-2.0, at_most=2.0))
+    assert agrees(claim, 2.0)
+    assert agrees(claim, -2.1) is False
+    assert agrees(Expected("s", "daps", "m"), 3.0) is None
+
+
+def test_rows_as_json_and_as_words() -> None:
+    row = Row("case", "daps", "change.app_delay_ms.mean", -63.0, -60.0, 0.1, None, True, "note")
+    assert row.document() == {
+        "id": "case/daps/change.app_delay_ms.mean",
+        "scenario": "case",
+        "scheduler": "daps",
+        "metric": "change.app_delay_ms.mean",
+        "paper": -63.0,
+        "measured": -60.0,
+        "tolerance": 0.1,
+        "claim": None,
+        "agrees": True,
+        "note": "note",
+    }
+    assert said(row) == "−63.0"
+    assert difference(row) == "−4.8 %"
+    assert wording("paths.slow.throughput_bps").number(968_400.0) == "968"
+    assert wording("app_delay_ms.mean").heading == "mean application delay (ms)"
+
+
+def test_an_unknown_paper_names_the_known_ones() -> None:
+    with pytest.raises(plait.ScenarioError, match="daps-icc14"):
+        load_paper("blest")

@@ -1,0 +1,91 @@
+from pathlib import Path
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import plait
+from plait import plots
+from plait.files import OutputError
+
+
+@pytest.fixture(scope="module")
+def comparison() -> plait.Comparison:
+    scenario = plait.Scenario(
+        duration="3s",
+        paths=[
+            plait.Path(name="fast", rate="2Mbit", rtt="20ms"),
+            plait.Path(name="slow", rate="1Mbit", rtt="80ms", loss="2%"),
+        ],
+    )
+    return plait.compare(scenario, ["round-robin", "daps"], packets=True, series="10ms")
+
+
+def figures(runs: plait.Comparison) -> dict[str, Figure]:
+    return {
+        "buffer": plots.receive_buffer([list(runs)], window=(1, 2)),
+        "blocking": plots.blocking_time([list(runs)] * 4, [30.0, 30.0, None, 30.0], ["a", "b", "c", "d"]),
+        "throughput": plots.cumulative_throughput(list(runs)),
+        "slow path": plots.slow_path_usage([list(runs)] * 2, ["one", "two"]),
+        "delay": plots.application_delay([list(runs)] * 2, ["one", "two"]),
+        "space-time": plots.space_time(runs[0], (1.0, 1.1)),
+    }
+
+
+def visible(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if axes.get_visible()]
+
+
+def texts(axes: Axes) -> list[Text]:
+    """Ticks within the limits, axis labels and title."""
+    low, high = axes.get_xlim()
+    ticks = [
+        tick
+        for place, tick in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        if low <= place <= high
+    ]
+    return [text for text in (*ticks, axes.xaxis.label, axes.yaxis.label, axes.title) if text.get_text()]
+
+
+def test_every_axis_is_named_with_its_unit(comparison: plait.Comparison) -> None:
+    for name, figure in figures(comparison).items():
+        labels = [axes.get_ylabel() for axes in visible(figure)] + [
+            axes.get_xlabel() for axes in visible(figure)
+        ]
+        assert any("(" in label or "packets" in label for label in labels), name
+
+
+def test_texts_do_not_overlap(comparison: plait.Comparison) -> None:
+    for name, figure in figures(comparison).items():
+        figure.canvas.draw()
+        boxes = [text.get_window_extent() for axes in visible(figure) for text in texts(axes)]
+        boxes += [legend.get_window_extent() for legend in figure.legends]
+        for index, box in enumerate(boxes):
+            for other in boxes[index + 1 :]:
+                shrunk = (box.x1 - 1, box.y1 - 1, box.x0 + 1, box.y0 + 1)
+                apart = (
+                    shrunk[0] <= other.x0
+                    or other.x1 <= shrunk[2]
+                    or shrunk[1] <= other.y0
+                    or other.y1 <= shrunk[3]
+                )
+                assert apart, name
+
+
+def test_the_same_run_gives_the_same_picture(comparison: plait.Comparison) -> None:
+    pictures = [plots.png(plots.space_time(comparison[0], (1.0, 1.1))) for _ in range(2)]
+    assert pictures[0] == pictures[1]
+
+
+def test_an_empty_window_says_so(comparison: plait.Comparison) -> None:
+    with pytest.raises(ValueError, match="no packet was sent"):
+        plots.space_time(comparison[0], (100, 101))
+
+
+def test_files_are_written_whole_or_not_at_all(comparison: plait.Comparison, tmp_path: Path) -> None:
+    figure = plots.receive_buffer([list(comparison)])
+    plots.save(figure, tmp_path / "buffer.svg")
+    assert [file.name for file in tmp_path.iterdir()] == ["buffer.svg"]
+    with pytest.raises(OutputError):
+        plots.save(figure, tmp_path / "nowhere" / "buffer.png")

@@ -1,0 +1,152 @@
+import hashlib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import plait
+from plait.result import metric
+from plait.run import Task, run_tasks
+
+
+class Alternating(plait.Scheduler):
+    """Round-robin by packet over whatever is open."""
+
+    def __init__(self) -> None:
+        self.last = -1
+
+    def decide(
+        self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]
+    ) -> plait.Assign | plait.Wait:
+        for step in range(1, len(paths) + 1):
+            index = (self.last + step) % len(paths)
+            if paths[index].open:
+                self.last = index
+                return plait.Assign(index)
+        return plait.Wait()
+
+
+class Broken(plait.Scheduler):
+    def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> plait.Wait:
+        message = "no idea"
+        raise ZeroDivisionError(message)
+
+
+class Stubborn(plait.Scheduler):
+    """Picks a path that does not exist."""
+
+    def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> plait.Assign:
+        return plait.Assign(99)
+
+
+def fingerprint(results: list[plait.Result]) -> str:
+    digest = hashlib.sha256()
+    for result in results:
+        digest.update(result.to_json().encode())
+        for name, frame in sorted(result.recorded().items()):
+            digest.update(name.encode())
+            digest.update(frame.write_csv().encode())
+    return digest.hexdigest()
+
+
+def test_metrics_and_tables(scenario: plait.Scenario) -> None:
+    result = plait.run(scenario, "lowest-rtt", packets=True, series="10ms", decisions=True)
+    assert 1e6 < result.metrics["goodput_bps"] < 3e6
+    assert result.scheduler == "lowest-rtt"
+    assert result.path_names == ["fast", "slow"]
+    packets = result.packets
+    assert packets.schema["sent_ns"] == pl.Int64
+    assert packets.schema["path"] == pl.UInt8
+    arrived = packets.filter(pl.col("delivered_ns").is_not_null())
+    assert (arrived["delivered_ns"] >= arrived["arrived_ns"]).all()
+    assert (arrived["delivered_ns"] - arrived["arrived_ns"] == arrived["blocked_ns"]).all()
+    assert arrived.sort("sequence")["delivered_ns"].is_sorted()
+    assert result.connection_series["time_ns"].is_sorted()
+    assert set(result.path_series["path"].unique()) == {0, 1}
+    assert set(result.decisions["decision"].unique()) <= {"assign", "reinject", "recall", "wait"}
+
+
+def test_what_was_not_recorded_says_how(scenario: plait.Scenario) -> None:
+    result = plait.run(scenario)
+    assert result.recorded() == {}
+    with pytest.raises(plait.NotRecordedError, match="packets=True"):
+        _ = result.packets
+
+
+def test_same_input_same_bytes_on_any_number_of_threads(scenario: plait.Scenario) -> None:
+    tasks = [
+        Task(scenario=scenario, scheduler=one["name"], packets=True, series="10ms", decisions=True)
+        for one in plait.schedulers()
+    ]
+    prints = {fingerprint(run_tasks(tasks, threads=threads)) for threads in (1, 4, 4)}
+    assert len(prints) == 1
+
+
+def test_the_seed_changes_the_losses(scenario: plait.Scenario) -> None:
+    one, same, other = (plait.run(scenario, seed=seed, packets=True) for seed in (1, 1, 2))
+    assert fingerprint([one]) == fingerprint([same])
+    assert fingerprint([one]) != fingerprint([other])
+
+
+def test_compare_is_paired_and_labelled(scenario: plait.Scenario) -> None:
+    few = {"name": "round-robin", "segments": 2, "cwnd_limited": False}
+    comparison = plait.compare(scenario, ["round-robin", few, "daps"])
+    assert [one.scheduler for one in comparison] == [
+        "round-robin",
+        "round-robin:segments=2:cwnd_limited=false",
+        "daps",
+    ]
+    assert {one.seed for one in comparison} == {1}
+    assert comparison.frame().height == 3
+    assert comparison["daps"] is comparison[2]
+    with pytest.raises(KeyError):
+        _ = comparison["fastest"]
+
+
+def test_a_scheduler_of_ones_own(scenario: plait.Scenario) -> None:
+    comparison = plait.compare(scenario, ["round-robin", Alternating], packets=True)
+    mine = comparison["Alternating"]
+    assert mine.metrics["goodput_bps"] > 1e6
+    assert set(mine.packets["path"].unique()) == {0, 1}
+    assert fingerprint([mine]) == fingerprint([plait.run(scenario, Alternating, packets=True)])
+    assert plait.check_scheduler(Alternating)
+
+
+def test_an_exception_in_a_scheduler_fails_the_run(scenario: plait.Scenario) -> None:
+    with pytest.raises(plait.RunError, match="no idea"):
+        plait.run(scenario, Broken)
+
+
+def test_a_decision_that_cannot_be_carried_out_fails_the_run(scenario: plait.Scenario) -> None:
+    with pytest.raises(plait.RunError):
+        plait.run(scenario, Stubborn)
+    with pytest.raises(plait.ConformanceError):
+        plait.check_scheduler(Stubborn)
+
+
+def test_dotted_metrics(scenario: plait.Scenario) -> None:
+    result = plait.run(scenario)
+    total = metric(result, "paths.sum.throughput_bps")
+    parts = [metric(result, f"paths.{name}.throughput_bps") for name in result.path_names]
+    assert total == pytest.approx(sum(part for part in parts if part is not None))
+    assert metric(result, "app_delay_ms.mean") == result.metrics["app_delay_ms"]["mean"]
+    for wrong in ("speed", "paths.middle.throughput_bps", "app_delay_ms.median"):
+        with pytest.raises(KeyError):
+            metric(result, wrong)
+
+
+def test_a_missing_file_is_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(plait.ScenarioError, match=r"nowhere\.toml"):
+        plait.run(tmp_path / "nowhere.toml")
+
+
+def test_a_wrong_kind_of_scheduler_is_bad_input(scenario: plait.Scenario) -> None:
+    with pytest.raises(plait.ScenarioError, match="subclass"):
+        plait.run(scenario, 42)  # type: ignore[arg-type]
+
+
+def test_progress_goes_up_to_one(scenario: plait.Scenario) -> None:
+    seen: list[float] = []
+    run_tasks([Task(scenario=scenario)] * 3, progress=seen.append)
+    assert seen == sorted(seen)
+    assert all(0 <= share <= 1 for share in seen)

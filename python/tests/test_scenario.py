@@ -1,0 +1,101 @@
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import plait
+
+
+def test_a_built_scenario_equals_its_file(scenario_file: Path) -> None:
+    built = plait.Scenario(
+        name="two paths",
+        seed=7,
+        duration=3,
+        warmup=0.5,
+        scheduler="round-robin",
+        transport=plait.Transport(receive_buffer=60_000),
+        workload=plait.Bulk(),
+        paths=[
+            plait.Path(name="fast", rate=2e6, rtt=0.02),
+            plait.Path(name="slow", rate="1Mbit", rtt="80ms", loss="0.5%"),
+        ],
+    )
+    assert built.json == plait.load(scenario_file).json
+
+
+def test_a_loaded_scenario_keeps_its_meaning(scenario_file: Path) -> None:
+    loaded = plait.load(scenario_file)
+    again = plait.Scenario(**{key.name: getattr(loaded, key.name) for key in fields(loaded)})
+    assert json.loads(loaded.json) == json.loads(again.json)
+    assert loaded.name == "two paths"
+    assert [path.name for path in loaded.paths] == ["fast", "slow"]
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [plait.Bulk(), plait.File(size="1MB"), plait.ConstantRate(rate="1Mbit", block="8kB", start=0.25)],
+)
+def test_workloads(workload: plait.Bulk | plait.File | plait.ConstantRate) -> None:
+    path = plait.Path(rate="2Mbit", rtt="20ms")
+    built = plait.Scenario(paths=[path], workload=workload)
+    assert json.loads(built.json)["workload"]["kind"] == workload.kind
+
+
+def test_directions_losses_and_outages() -> None:
+    bursts = {"model": "gilbert-elliott", "to_bad": "1%", "to_good": "30%"}
+    path = plait.Path(
+        rate="2Mbit",
+        forward=plait.Direction(delay=0.01, loss=bursts),
+        backward=plait.Direction(delay="30ms", queue="infinite"),
+        outages=[{"from": "1s", "to": "2s"}],
+    )
+    canonical = json.loads(plait.Scenario(paths=[path]).json)["path"][0]
+    assert canonical["forward"]["loss"]["model"] == "gilbert-elliott"
+    assert canonical["forward"]["delay"] != canonical["backward"]["delay"]
+
+
+def test_every_key_of_the_format_has_a_builder_field() -> None:
+    builders = {
+        "(top)": plait.Scenario,
+        "[transport]": plait.Transport,
+        "[[path]]": plait.Path,
+        "forward, backward": plait.Direction,
+        '[workload] kind = "bulk"': plait.Bulk,
+        '[workload] kind = "file"': plait.File,
+        '[workload] kind = "cbr"': plait.ConstantRate,
+    }
+    tables = {key["table"] for key in plait.scenario_keys()}
+    assert set(builders) <= tables
+    for key in plait.scenario_keys():
+        if key["table"] in builders:
+            names = {one.name for one in fields(builders[key["table"]])}
+            assert (key["key"] if key["key"] != "path" else "paths") in names, key
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"paths": []}, "path"),
+        ({"paths": [plait.Path(rate="2Mbit", rtt="20ms", queue="many")]}, "many"),
+        ({"paths": [plait.Path(rate="2Mb", rtt="20ms")]}, "2Mb"),
+        ({"paths": [plait.Path(rate=-1, rtt="20ms")]}, "-1"),
+        ({"paths": [plait.Path(rate="2Mbit", rtt=float("inf"))]}, "inf"),
+        ({"paths": [plait.Path(rate="2Mbit", rtt="20ms")], "scheduler": "fastest"}, "fastest"),
+    ],
+)
+def test_bad_values_are_refused_and_named(wrong: dict[str, object], named: str) -> None:
+    with pytest.raises(plait.ScenarioError, match=named) as caught:
+        plait.Scenario(**wrong)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_a_trace_is_found_beside_the_scenario_file(tmp_path: Path) -> None:
+    (tmp_path / "steady.trace").write_text("\n".join(str(millisecond) for millisecond in range(1, 101)))
+    file = tmp_path / "traced.toml"
+    file.write_text(
+        'duration = "1s"\n[[path]]\nrate = "12Mbit"\nrtt = "20ms"\ntrace = "steady.trace"\n',
+    )
+    loaded = plait.load(file)
+    assert plait.run(loaded).metrics["goodput_bps"] > 1e6
+    assert plait.run(file).metrics["goodput_bps"] > 1e6
