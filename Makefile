@@ -41,7 +41,7 @@ $(VENV)/.installed: requirements-dev.lock $(VENV)/.created
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
 	@touch $@
 
 demo: setup ## set up and reproduce the DAPS paper

@@ -44,7 +44,9 @@ fn canonical(scenario: &Scenario, base: &Path) -> String {
     let mut document = scenario.to_json();
     for path in document["path"].as_array_mut().into_iter().flatten() {
         for direction in ["forward", "backward"] {
-            let Some(trace) = path.get_mut(direction).and_then(|table| table.get_mut("trace")) else { continue };
+            let Some(trace) = path.get_mut(direction).and_then(|table| table.get_mut("trace")) else {
+                continue;
+            };
             let Some(name) = trace.as_str() else { continue };
             let file = base.join(name);
             *trace = absolute(&file).unwrap_or(file).to_string_lossy().into_owned().into();

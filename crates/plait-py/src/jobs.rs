@@ -111,6 +111,7 @@ type Outcome = Result<RunResult, simulation::RunError>;
 
 /// Makes the runs; results in the order of the jobs, whatever the threads.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
 #[pyo3(signature = (jobs, *, threads = 0, progress = None))]
 fn run(
     py: Python<'_>,
@@ -138,8 +139,7 @@ fn run(
     let mut runs = Vec::with_capacity(jobs.len());
     for (job, outcome) in jobs.iter().zip(outcomes) {
         let Some(outcome) = outcome else { continue };
-        let result = outcome
-            .map_err(|error| RunError::new_err(format!("{}: {error}", job.scenario.name)))?;
+        let result = outcome.map_err(|error| RunError::new_err(format!("{}: {error}", job.scenario.name)))?;
         let scheduler = match &job.python_scheduler {
             Some(object) => object.bind(py).get_type().name()?.to_string(),
             None => job.scenario.scheduler.name().to_owned(),

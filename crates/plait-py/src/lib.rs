@@ -13,9 +13,19 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-create_exception!(_core, ScenarioError, PyValueError, "Bad input: one line that names place, value and choices.");
+create_exception!(
+    _core,
+    ScenarioError,
+    PyValueError,
+    "Bad input: one line that names place, value and choices."
+);
 create_exception!(_core, RunError, PyRuntimeError, "A run failed.");
-create_exception!(_core, ConformanceError, PyAssertionError, "A scheduler broke a rule of the conformance suite.");
+create_exception!(
+    _core,
+    ConformanceError,
+    PyAssertionError,
+    "A scheduler broke a rule of the conformance suite."
+);
 
 /// `error` as the Python exception for bad input.
 fn bad_input(error: impl std::fmt::Display) -> PyErr {

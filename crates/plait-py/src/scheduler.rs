@@ -21,11 +21,14 @@ pub(crate) struct Scheduler;
 #[pymethods]
 impl Scheduler {
     #[classattr]
-    const assign_ahead: bool = false;
+    #[pyo3(name = "assign_ahead")]
+    const ASSIGN_AHEAD: bool = false;
     #[classattr]
-    const recall: bool = false;
+    #[pyo3(name = "recall")]
+    const RECALL: bool = false;
     #[classattr]
-    const reinject: bool = false;
+    #[pyo3(name = "reinject")]
+    const REINJECT: bool = false;
 
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
@@ -42,7 +45,8 @@ impl Scheduler {
         Err(PyNotImplementedError::new_err("a scheduler must define decide(self, now, connection, paths)"))
     }
 
-    fn on_event(&self, _event: &Bound<'_, PyAny>, _connection: &Bound<'_, PyAny>, _paths: &Bound<'_, PyAny>) {}
+    fn on_event(&self, _event: &Bound<'_, PyAny>, _connection: &Bound<'_, PyAny>, _paths: &Bound<'_, PyAny>) {
+    }
 }
 
 /// Where an exception raised in Python is kept until the run has stopped.
@@ -173,7 +177,8 @@ fn check_scheduler(factory: &Bound<'_, PyAny>) -> PyResult<String> {
     // Made once up front, so that a constructor that fails is reported as what it is.
     PythonScheduler::new(&factory.call0()?, names.clone(), raised.clone())?;
     let mut make = || -> Box<dyn sched::Scheduler> {
-        match factory.call0().and_then(|object| PythonScheduler::new(&object, names.clone(), raised.clone())) {
+        match factory.call0().and_then(|object| PythonScheduler::new(&object, names.clone(), raised.clone()))
+        {
             Ok(scheduler) => Box::new(scheduler),
             Err(error) => {
                 raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

@@ -140,8 +140,8 @@ pub struct Connection {
     pub unassigned: u64,
     /// The number of the next segment that an assignment would hand out.
     pub next_segment: u64,
-    /// Segments that the receiver's window still admits. What waits in path queues is not counted until it is sent;
-    /// an engine sends what it can before it asks for the next decision.
+    /// Segments that the receiver's window still admits, less what already waits in path queues: those segments come
+    /// first, and a later one must not take their place in the window.
     pub window_left: u64,
     /// Segments that the application could still write before the send buffer is full.
     pub send_buffer_left: u64,

@@ -1,7 +1,10 @@
 //! Runs a scenario file from Rust: `cargo run --release --example run -- FILE [SCHEDULER]`.
 
-use plait_sched::registry::Builtin;
-use plait_sim::{recorder::RecordOptions, scenario::Scenario, simulation};
+use plait_sim::{
+    recorder::RecordOptions,
+    scenario::{Scenario, SchedulerChoice},
+    simulation,
+};
 use std::error::Error;
 use std::path::Path;
 
@@ -9,11 +12,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("usage: run FILE [SCHEDULER]")?;
     let scenario = Scenario::from_file(Path::new(&file))?;
-    let name = arguments.next().unwrap_or_else(|| scenario.scheduler.name().to_owned());
-    let scheduler = Builtin::new(&name, &[])?;
+    let choice = match arguments.next() {
+        Some(name) => SchedulerChoice::new(&name, &[])?,
+        None => scenario.scheduler.clone(),
+    };
     let options = RecordOptions::default();
     let result =
-        simulation::run(&scenario, scheduler, &options, &mut |_share| simulation::Control::Continue)?;
-    println!("{}", result.to_json(&scenario, &name));
+        simulation::run(&scenario, choice.build(), &options, &mut |_share| simulation::Control::Continue)?;
+    println!("{}", result.to_json(&scenario, choice.name()));
     Ok(())
 }

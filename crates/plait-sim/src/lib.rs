@@ -13,6 +13,7 @@
 //!
 //! let text = r#"
 //!     duration = "2s"
+//!     warmup = "1s"
 //!     [[path]]
 //!     rate = "1Mbit"
 //!     rtt = "20ms"

@@ -98,7 +98,10 @@ impl Reassembly {
                 observer.delivered(now, segment, bytes);
             }
             self.waiting.advance(end);
-            debug_assert!(self.bytes.front().is_none_or(|&bytes| bytes == 0), "the next segment has not arrived");
+            debug_assert!(
+                self.bytes.front().is_none_or(|&bytes| bytes == 0),
+                "the next segment has not arrived"
+            );
             return Arrival::InOrder;
         }
         let counted = u64::from(data.bytes + self.counted_overhead);

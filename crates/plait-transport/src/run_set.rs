@@ -51,9 +51,7 @@ impl RunSet {
 
     /// True if `number` is in the set.
     pub fn contains(&self, number: u64) -> bool {
-        number >= self.base
-            && number - self.base <= self.mask
-            && self.other_end[self.slot(number)] != ABSENT
+        number >= self.base && number - self.base <= self.mask && self.other_end[self.slot(number)] != ABSENT
     }
 
     /// Adds `number`; the run that now contains it as `(first, last)`, or `None` if it was there or is below the base.

@@ -58,7 +58,8 @@ def reproduce(
         if not as_json:
             _print(done, all_rows)
         if out is not None:
-            written = done.write(out / name)
+            with Progress(f"drawing {name}") as progress:
+                written = done.write(out / name, progress.update)
             say(f"wrote {written[0]} and {len(written) - 1} figures beside it")
     if as_json:
         print_json(documents if paper == "all" else documents[0])

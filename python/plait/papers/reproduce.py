@@ -35,8 +35,10 @@ class Reproduction:
         compared = [row for row in self.rows if row.compared]
         return len(compared), sum(row.agrees is True for row in compared)
 
-    def write(self, folder: Path) -> list[Path]:
+    def write(self, folder: Path, progress: Callable[[float], None] | None = None) -> list[Path]:
         """Write the figures (PNG) and one self-contained page; returns the files, the page first.
+
+        `progress` is called with the share of the figures that are drawn.
 
         Raises:
             OutputError: the folder cannot be written to.
@@ -50,6 +52,8 @@ class Reproduction:
                 temporary.write_bytes(picture)
             files.append(file)
             drawings.append((drawing.title, picture))
+            if progress is not None:
+                progress(min(1.0, len(drawings) / len(self.paper.figures)))
         html = folder / "index.html"
         write_text(html, page(self.paper, self.rows, drawings))
         return [html, *files]

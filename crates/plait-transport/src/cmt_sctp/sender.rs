@@ -2,7 +2,7 @@
 
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
-use crate::core::{ANY_PATH, Core, Counters, PathConfig, SegmentState, Transmit, TransmissionState};
+use crate::core::{ANY_PATH, Core, Counters, PathConfig, SegmentState, TransmissionState, Transmit};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, Sack};
@@ -130,8 +130,7 @@ impl<S: Scheduler> Sender<S> {
     /// can only shrink: a larger one with the same cumulative acknowledgement is what the receiver had earlier.
     fn read_window(&mut self, sack: &Sack, advanced: bool) {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
-        self.core.advertised =
-            if gap_remains { self.core.advertised.min(sack.window) } else { sack.window };
+        self.core.advertised = if gap_remains { self.core.advertised.min(sack.window) } else { sack.window };
     }
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack) {
@@ -161,7 +160,8 @@ impl<S: Scheduler> Sender<S> {
                     continue;
                 }
                 let bracketed = paths_with_news > 1 || news.lowest < sent.segment;
-                let reports = if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
+                let reports =
+                    if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
                 sent.missing = sent.missing.saturating_add(reports);
                 let eligible =
                     self.core.stream.get(sent.segment).is_some_and(|segment| !segment.fast_retransmitted);
@@ -290,7 +290,11 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    pub fn poll_transmit(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Transmit>, Error> {
+    pub fn poll_transmit(
+        &mut self,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Result<Option<Transmit>, Error> {
         if let Some(heartbeat) = self.heartbeats.pop_front() {
             return Ok(Some(heartbeat));
         }

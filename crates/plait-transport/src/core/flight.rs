@@ -64,7 +64,6 @@ impl Flight {
         self.first + self.ring.len() as u64
     }
 
-
     /// The number of the oldest transmission in flight.
     pub(crate) fn first(&self) -> u64 {
         self.first

@@ -11,10 +11,10 @@ mod stream;
 mod transmit;
 
 pub(crate) use flight::TransmissionState;
-pub use transmit::Transmit;
 pub use path::PathConfig;
 pub(crate) use path::PathSender;
 pub(crate) use stream::SegmentState;
+pub use transmit::Transmit;
 
 use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl};
 use crate::error::Error;
@@ -186,7 +186,8 @@ impl<S: Scheduler> Core<S> {
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
         for (news, path) in self.news.iter_mut().zip(&self.paths) {
-            *news = PathNews { in_flight_before: path.flight.bytes(), lowest: u64::MAX, ..PathNews::default() };
+            *news =
+                PathNews { in_flight_before: path.flight.bytes(), lowest: u64::MAX, ..PathNews::default() };
         }
     }
 
@@ -203,7 +204,8 @@ impl<S: Scheduler> Core<S> {
         let mut at = Some((usize::from(path), transmission));
         while let Some((index, number)) = at.take() {
             let sender = &mut self.paths[index];
-            let Some((sent, was_oldest)) = sender.flight.leave(number, TransmissionState::Acknowledged) else {
+            let Some((sent, was_oldest)) = sender.flight.leave(number, TransmissionState::Acknowledged)
+            else {
                 continue;
             };
             let news = &mut self.news[index];
@@ -308,7 +310,13 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Sets a path's state. A path that stops being usable gives everything it has not sent back.
-    pub(crate) fn set_state(&mut self, now: Time, index: usize, state: PathState, observer: &mut impl Observer) {
+    pub(crate) fn set_state(
+        &mut self,
+        now: Time,
+        index: usize,
+        state: PathState,
+        observer: &mut impl Observer,
+    ) {
         let before = self.facts[index].state;
         if before == state {
             return;

@@ -191,9 +191,8 @@ mod tests {
         stream.write(2500);
         stream.write(10);
         assert_eq!(stream.uncut(), 4);
-        let sizes: Vec<u32> = (0..4)
-            .map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)).unwrap())
-            .collect();
+        let sizes: Vec<u32> =
+            (0..4).map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)).unwrap()).collect();
         assert_eq!(sizes, [1000, 1000, 500, 10]);
         assert_eq!(stream.assign(0), None);
     }
