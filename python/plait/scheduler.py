@@ -23,7 +23,7 @@ class Parameter(TypedDict):
     kind: str
     default: Any
     doc: str
-    choices: list[str] | None
+    choices: str
 
 
 class BuiltIn(TypedDict):

@@ -31,5 +31,4 @@ def list_schedulers(as_json: bool) -> None:
 def _parameter(parameter: Parameter) -> str:
     default = parameter["default"]
     value = str(default).lower() if isinstance(default, bool) else default
-    choices = f" ({' | '.join(parameter['choices'])})" if parameter["choices"] else ""
-    return f"{parameter['name']} = {value}{choices}"
+    return f"{parameter['name']} = {value} ({parameter['choices']})"

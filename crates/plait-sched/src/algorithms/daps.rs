@@ -48,6 +48,8 @@ pub enum FastLimit {
     Outstanding,
     /// The segments of one schedule: min(η, cwnd_f − unack_f).
     Literal,
+    /// The segments planned: min(η, cwnd_f), whatever is in flight; those without window wait on f.
+    Planned,
 }
 
 /// How long a schedule lasts.
@@ -87,7 +89,7 @@ impl Daps {
                 name: "fast_limit",
                 doc: "What r_s/r_f limits on the fast path: the segments outstanding, or those of one schedule.",
                 default: Value::Text("outstanding"),
-                domain: Domain::Choice(&["outstanding", "literal"]),
+                domain: Domain::Choice(&["outstanding", "literal", "planned"]),
             },
             ParameterInfo {
                 name: "schedule",
@@ -118,6 +120,7 @@ impl Daps {
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let fast_limit = match parameters.text("fast_limit") {
             "literal" => FastLimit::Literal,
+            "planned" => FastLimit::Planned,
             _ => FastLimit::Outstanding,
         };
         let lifetime = match parameters.text("schedule") {
@@ -145,6 +148,13 @@ impl Scheduler for Daps {
         if self.opportunity.begins(now) {
             self.begin(paths);
         }
+        if self.fast_limit == FastLimit::Planned
+            && self.may_plan
+            && !self.blind
+            && let Some(path) = paths.iter().find(|path| path.queued > 0)
+        {
+            return Decision::Recall { path: path.id };
+        }
         let sendable = connection.sendable();
         if sendable == 0 {
             return self.opportunity.end();
@@ -156,7 +166,7 @@ impl Scheduler for Daps {
             };
         }
         loop {
-            if let Some((path, segments)) = self.schedule.next(sendable, paths) {
+            if let Some((path, segments)) = self.schedule.next(sendable, connection.unassigned, paths) {
                 return Decision::Assign { path, segments };
             }
             if !self.may_plan {
@@ -166,6 +176,11 @@ impl Scheduler for Daps {
             // A new schedule consists of room that is there now, so it has a next element unless it is empty.
             self.may_plan = self.lifetime == Lifetime::ToEnd && self.schedule.len > 0;
         }
+    }
+
+    fn needs(&self) -> crate::Capabilities {
+        let ahead = self.fast_limit == FastLimit::Planned;
+        crate::Capabilities { assign_ahead: ahead, recall: ahead, reinject: false }
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
@@ -181,6 +196,7 @@ impl Scheduler for Daps {
 struct Leg {
     path: PathId,
     segments: u32,
+    ahead: bool,
 }
 
 /// S of the paper: which path takes the next segments, and the next after them. It names no segment numbers, as the
@@ -193,26 +209,30 @@ struct Schedule {
 }
 
 impl Schedule {
-    const EMPTY: Self = Self { legs: [Leg { path: PathId(0), segments: 0 }; 2 * MAX_PATHS], len: 0, at: 0 };
+    const EMPTY: Self = Self { legs: [Leg { path: PathId(0), segments: 0, ahead: false }; 2 * MAX_PATHS], len: 0, at: 0 };
 
     fn clear(&mut self) {
         (self.len, self.at) = (0, 0);
     }
 
     /// Appends elements, no more than there are `left` to schedule.
-    fn append(&mut self, path: PathId, segments: u32, left: &mut u64) {
+    fn append(&mut self, path: PathId, segments: u32, ahead: bool, left: &mut u64) {
         let segments = clip(segments, *left);
         *left -= u64::from(segments);
         if segments > 0 {
-            self.legs[usize::from(self.len)] = Leg { path, segments };
+            self.legs[usize::from(self.len)] = Leg { path, segments, ahead };
             self.len += 1;
         }
     }
 
     /// Algorithm 2: the next elements that can be transmitted now. `sendable` is not zero.
-    fn next(&mut self, sendable: u64, paths: &[Path]) -> Option<(PathId, u32)> {
+    fn next(&mut self, sendable: u64, unassigned: u64, paths: &[Path]) -> Option<(PathId, u32)> {
         while self.at < self.len {
             let leg = &mut self.legs[usize::from(self.at)];
+            if leg.ahead {
+                self.at += 1;
+                return Some((leg.path, clip(leg.segments, unassigned)));
+            }
             let room = paths.get(leg.path.index()).map_or(0, |path| room_now(path, paths));
             let segments = clip(leg.segments.min(room), sendable);
             leg.segments -= segments;
@@ -245,7 +265,7 @@ impl Schedule {
         let room_f = room(fast);
         let mut left = unassigned;
         if slow.is_empty() || unassigned <= u64::from(room_f) {
-            self.append(fast.id, room_f, &mut left);
+            self.append(fast.id, room_f, false, &mut left);
             return;
         }
         let mut on_fast = 0;
@@ -254,14 +274,15 @@ impl Schedule {
             let eta = slow.srtt.as_nanos().checked_div(fast.srtt.as_nanos()).unwrap_or(1);
             let most = match limit {
                 FastLimit::Literal => clip(room_f, eta),
+                FastLimit::Planned => clip(fast.cwnd, eta),
                 FastLimit::Outstanding => clip(fast.cwnd, eta)
                     .saturating_sub(fast.in_flight)
                     .saturating_sub(fast.queued)
                     .min(room_f),
             };
-            self.append(fast.id, most - on_fast, &mut left);
+            self.append(fast.id, most - on_fast, limit == FastLimit::Planned, &mut left);
             on_fast = most;
-            self.append(slow.id, room(slow), &mut left);
+            self.append(slow.id, room(slow), false, &mut left);
         }
     }
 }

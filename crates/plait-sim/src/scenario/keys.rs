@@ -199,6 +199,12 @@ pub const TRANSPORT: TableInfo = TableInfo {
             Integer(3),
             "After how many missing reports a packet is retransmitted.",
         ),
+        key(
+            "grow_in_recovery",
+            TRUTH,
+            Boolean(false),
+            "Whether a window grows while losses are repaired, as ns-2's does; RFC 9260 section 7.2.1 forbids it.",
+        ),
         key("max_burst", WHOLE, Integer(0), "How many packets one event may send on a path; 0 = no limit."),
         key(
             "rto_initial",

@@ -279,7 +279,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "protocol =",
             "protocl =",
-            "transport.protocl: unknown key (did you mean protocol? valid: protocol, receive_buffer, send_buffer, packet, congestion_control, ack_every, ack_delay, delayed_ack_for_cmt, receive_window_accounting, initial_window, initial_ssthresh, retransmission_policy, fast_retransmit_threshold, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, heartbeat_interval, potentially_failed)",
+            "transport.protocl: unknown key (did you mean protocol? valid: protocol, receive_buffer, send_buffer, packet, congestion_control, ack_every, ack_delay, delayed_ack_for_cmt, receive_window_accounting, initial_window, initial_ssthresh, retransmission_policy, fast_retransmit_threshold, grow_in_recovery, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, heartbeat_interval, potentially_failed)",
         ),
         ("\"cmt-sctp\"", "\"mptcp\"", "transport.protocol = \"mptcp\": not available yet (valid: cmt-sctp)"),
         (

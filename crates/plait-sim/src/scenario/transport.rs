@@ -53,6 +53,8 @@ pub struct TransportOptions {
     pub retransmission_policy: RetransmissionPolicy,
     /// After how many missing reports a packet is retransmitted.
     pub fast_retransmit_threshold: u32,
+    /// Whether a window grows while losses are repaired.
+    pub grow_in_recovery: bool,
     /// How many packets one event may send on a path; `None` is unlimited.
     pub max_burst: Option<u32>,
     /// The retransmission timeout before the first sample.
@@ -127,6 +129,7 @@ impl TransportOptions {
             initial_ssthresh: reader.need("initial_ssthresh")?.bytes_or_unlimited(&(1..=MAX_BYTES))?,
             retransmission_policy: reader.need("retransmission_policy")?.word()?,
             fast_retransmit_threshold: reader.need("fast_retransmit_threshold")?.integer(1..=MAX_EVERY)?,
+            grow_in_recovery: reader.need("grow_in_recovery")?.boolean()?,
             max_burst: Some(reader.need("max_burst")?.integer(0..=MAX_COUNT)?).filter(|&burst| burst > 0),
             rto_initial,
             rto_min: reader.need("rto_min")?.duration(TICK..=MAX_DURATION)?,

@@ -51,6 +51,7 @@ fn transport(options: &TransportOptions) -> Value {
         "initial_ssthresh": or_unlimited(options.initial_ssthresh),
         "retransmission_policy": options.retransmission_policy.word(),
         "fast_retransmit_threshold": options.fast_retransmit_threshold,
+        "grow_in_recovery": options.grow_in_recovery,
         "max_burst": options.max_burst.unwrap_or(0),
         "rto_initial": text::duration(options.rto_initial),
         "rto_min": text::duration(options.rto_min),

@@ -30,6 +30,7 @@ pub(super) fn transport(scenario: &Scenario) -> cmt_sctp::Config {
         association_max_retransmissions: options.association_max_retransmissions,
         heartbeat_interval: options.heartbeat_interval,
         potentially_failed: options.potentially_failed,
+        grow_in_recovery: options.grow_in_recovery,
         max_burst: options.max_burst.unwrap_or(0),
     };
     cmt_sctp::Config {

@@ -53,6 +53,8 @@ pub struct ConnectionConfig {
     pub heartbeat_interval: Duration,
     /// A path takes no new data from its first timeout until a probe comes back (RFC 7829).
     pub potentially_failed: bool,
+    /// A window may grow while losses of an earlier window are repaired, which RFC 9260 §7.2.1 forbids and ns-2 does.
+    pub grow_in_recovery: bool,
     /// Packets that one event may release on a path (RFC 9260 §6.1 D: Max.Burst); 0 for no limit.
     pub max_burst: u32,
 }
@@ -253,8 +255,8 @@ impl<S: Scheduler> Core<S> {
             let path = &mut self.paths[index];
             path.errors = 0;
             path.note_delivery(now, news.bytes);
-            // No growth while losses of an earlier window are being repaired (RFC 9260 §7.2.4).
-            if grow(&news) && path.flight.first() >= path.recovery_end {
+            let recovering = path.flight.first() < path.recovery_end;
+            if grow(&news) && (!recovering || self.config.grow_in_recovery) {
                 path.control.on_acknowledged(&Acknowledged {
                     now,
                     bytes: news.bytes,
