@@ -7,7 +7,7 @@ Run a scenario file, compare schedulers, write one of your own:
     class FirstOpen(plait.Scheduler):
         def decide(self, now, connection, paths):
             for path in paths:
-                if path.open:
+                if path.open and connection.window_left:
                     return plait.Assign(path.index)
             return plait.Wait()
 
@@ -19,6 +19,7 @@ from plait._core import (
     ConformanceError,
     Connection,
     Event,
+    Limit,
     Recall,
     Reinject,
     RunError,
@@ -54,6 +55,7 @@ __all__ = [
     "Direction",
     "Event",
     "File",
+    "Limit",
     "NotRecordedError",
     "Path",
     "PathFacts",

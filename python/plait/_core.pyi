@@ -1,7 +1,35 @@
 """The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, final
+from typing import Literal, Self, TypeAlias, final
+
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "ArrowTable",
+    "Assign",
+    "ConformanceError",
+    "Connection",
+    "Event",
+    "Job",
+    "Path",
+    "Recall",
+    "Reinject",
+    "Run",
+    "RunError",
+    "ScenarioError",
+    "Scheduler",
+    "Wait",
+    "check_scheduler",
+    "load_scenario",
+    "parse_bytes",
+    "parse_duration",
+    "parse_rate",
+    "parse_scenario",
+    "run",
+    "scenario_keys",
+    "schedulers",
+]
 
 class ScenarioError(ValueError):
     """Bad input: an unknown key, unit or name, a value out of range; one line that names the place and the choices."""
@@ -109,6 +137,7 @@ class Event:
     kind: str
     path: int
 
+@disjoint_base
 class Scheduler:
     """Base of a scheduler written in Python: override `decide`, optionally `on_event`.
 
@@ -118,6 +147,7 @@ class Scheduler:
     assign_ahead: bool
     recall: bool
     reinject: bool
+    def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide what to do next at the time `now` (seconds); called until it answers Wait."""
 
@@ -140,6 +170,7 @@ class Job:
         decisions: bool = False,
     ) -> Job: ...
 
+@final
 class ArrowTable:
     """A table that any Arrow library reads without copying."""
 
@@ -158,4 +189,7 @@ class Run:
 def run(
     jobs: Sequence[Job], *, threads: int = 0, progress: Callable[[float], None] | None = None
 ) -> list[Run]:
-    """Make the runs on `threads` threads (0: one per core); results in the order of the jobs, whatever the threads."""
+    """Make the runs on `threads` threads (0: one per core); results in the order of the jobs.
+
+    An exception that a scheduler written in Python raises passes through.
+    """

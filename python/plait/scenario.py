@@ -106,6 +106,7 @@ class Transport:
     association_max_retransmissions: int | None = None
     heartbeat_interval: Duration | None = None
     potentially_failed: bool | None = None
+    grow_in_recovery: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

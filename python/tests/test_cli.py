@@ -138,7 +138,8 @@ def test_a_scheduler_from_a_file(command: Command, tmp_path: Path) -> None:
         "import plait\n\n"
         "class FirstOpen(plait.Scheduler):\n"
         "    def decide(self, now, connection, paths):\n"
-        "        return next((plait.Assign(path.index) for path in paths if path.open), plait.Wait())\n"
+        "        ready = [path.index for path in paths if path.open and connection.window_left]\n"
+        "        return plait.Assign(ready[0]) if ready else plait.Wait()\n"
     )
     done = command("compare", "two.toml", "--schedulers", "daps,mine.py:FirstOpen", "--json")
     assert [run["scheduler"] for run in json.loads(done.stdout)] == ["daps", "FirstOpen"]

@@ -48,6 +48,9 @@ def test_one_set_of_model_options_per_paper(name: str) -> None:
         if case.file is not None:
             transport = json.loads(plait.load(case.file).json)["transport"]
             transport.pop("receive_buffer")  # a parameter of the cases
+            if case.id.endswith("-charged"):  # Table I by the other reading, beside the first
+                assert transport.pop("receive_window_accounting") == "buffer"
+                transport["receive_window_accounting"] = "outstanding"
             options.append(transport)
     assert all(one == options[0] for one in options)
 

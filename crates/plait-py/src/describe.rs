@@ -71,6 +71,7 @@ fn schedulers() -> String {
             ("assign-ahead", info.needs.assign_ahead),
             ("recall", info.needs.recall),
             ("reinject", info.needs.reinject),
+            ("limit", info.needs.limit),
         ];
         let needs: Vec<_> = needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
         let parameters = info.parameters.iter().map(|parameter| {

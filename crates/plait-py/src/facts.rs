@@ -11,6 +11,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Assign>()?;
     module.add_class::<Reinject>()?;
     module.add_class::<Recall>()?;
+    module.add_class::<Limit>()?;
     module.add_class::<Wait>()
 }
 
@@ -33,6 +34,7 @@ pub(crate) struct Path {
     ssthresh: Option<u32>,
     in_flight: u32,
     queued: u32,
+    limit: Option<u32>,
     loss_rate: f64,
     cost: u32,
 }
@@ -63,6 +65,7 @@ impl Path {
             ssthresh: (path.ssthresh != u32::MAX).then_some(path.ssthresh),
             in_flight: path.in_flight,
             queued: path.queued,
+            limit: (path.limit != u32::MAX).then_some(path.limit),
             loss_rate: f64::from(path.loss_ppm) / 1e6,
             cost: path.cost,
         }
@@ -196,6 +199,26 @@ impl Recall {
 
     fn __repr__(&self) -> String {
         format!("Recall(path={})", self.path)
+    }
+}
+
+/// Hold a path back below its congestion window.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Limit {
+    pub(crate) path: u8,
+    pub(crate) in_flight: Option<u32>,
+}
+
+#[pymethods]
+impl Limit {
+    #[new]
+    fn new(path: u8, in_flight: Option<u32>) -> Self {
+        Self { path, in_flight }
+    }
+
+    fn __repr__(&self) -> String {
+        let in_flight = self.in_flight.map_or("None".to_owned(), |segments| segments.to_string());
+        format!("Limit(path={}, in_flight={in_flight})", self.path)
     }
 }
 

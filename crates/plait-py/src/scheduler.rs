@@ -1,7 +1,7 @@
 //! A scheduler written in Python, seen from Rust; and the conformance suite, seen from Python.
 
 use crate::ConformanceError;
-use crate::facts::{Assign, Connection, Event, Path, Recall, Reinject, Wait};
+use crate::facts::{Assign, Connection, Event, Limit, Path, Recall, Reinject, Wait};
 use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
@@ -29,6 +29,9 @@ impl Scheduler {
     #[classattr]
     #[pyo3(name = "reinject")]
     const REINJECT: bool = false;
+    #[classattr]
+    #[pyo3(name = "limit")]
+    const LIMIT: bool = false;
 
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords))]
@@ -80,6 +83,7 @@ impl PythonScheduler {
             assign_ahead: flag("assign_ahead")?,
             recall: flag("recall")?,
             reinject: flag("reinject")?,
+            limit: flag("limit")?,
         };
         let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })
@@ -135,9 +139,14 @@ fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if let Ok(recall) = answer.cast::<Recall>() {
         return Ok(Decision::Recall { path: PathId(recall.get().path) });
     }
+    if let Ok(limit) = answer.cast::<Limit>() {
+        let Limit { path, in_flight } = *limit.get();
+        let in_flight = in_flight.unwrap_or(u32::MAX);
+        return Ok(Decision::Limit { path: PathId(path), in_flight });
+    }
     let got = answer.repr()?;
     Err(PyTypeError::new_err(format!(
-        "decide returned {got}: expected plait.Assign, plait.Wait, plait.Reinject or plait.Recall"
+        "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall or Limit"
     )))
 }
 

@@ -71,6 +71,7 @@ impl<S: Scheduler> Engine<S> {
                     self.connection.next_segment -= u64::from(self.paths[path.index()].queued);
                     self.paths[path.index()].queued = 0;
                 }
+                Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
                 Decision::Reinject { .. } => {}
                 Decision::Wait { .. } => return decisions,
             }

@@ -26,6 +26,14 @@ pub enum Decision {
         /// The path whose queue is emptied.
         path: PathId,
     },
+    /// From now on, let new data leave on `path` only while fewer than `in_flight` segments are in flight there, whatever
+    /// its congestion window says. Needs [`Capabilities::limit`].
+    Limit {
+        /// The path that is held back.
+        path: PathId,
+        /// How many, at least 1; `u32::MAX` lifts the limit.
+        in_flight: u32,
+    },
     /// Nothing more now. The scheduler is asked again after the next event, and no later than `until` if that is given.
     Wait {
         /// Ask again at this time even if nothing happens.
@@ -93,13 +101,15 @@ pub struct Capabilities {
     pub recall: bool,
     /// Copies of segments in flight can be sent on other paths.
     pub reinject: bool,
+    /// What is in flight on a path can be limited below its congestion window.
+    pub limit: bool,
 }
 
 impl Capabilities {
     /// Everything.
-    pub const ALL: Self = Self { assign_ahead: true, recall: true, reinject: true };
+    pub const ALL: Self = Self { assign_ahead: true, recall: true, reinject: true, limit: true };
     /// Assign within the window only.
-    pub const NONE: Self = Self { assign_ahead: false, recall: false, reinject: false };
+    pub const NONE: Self = Self { assign_ahead: false, recall: false, reinject: false, limit: false };
 
     /// The name of the first thing that `self` needs and `offered` lacks.
     pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
@@ -109,6 +119,8 @@ impl Capabilities {
             Some("recall")
         } else if self.reinject && !offered.reinject {
             Some("reinject")
+        } else if self.limit && !offered.limit {
+            Some("limit")
         } else {
             None
         }

@@ -66,6 +66,9 @@ pub struct Path {
     pub in_flight: u32,
     /// Segments assigned to this path and not sent yet.
     pub queued: u32,
+    /// New data leaves only while fewer segments than this are in flight, as a scheduler decided
+    /// ([`crate::Decision::Limit`]); `u32::MAX` while nobody did.
+    pub limit: u32,
     /// Lost share of the segments sent on the path, in parts per million.
     pub loss_ppm: u32,
     /// Recent delivery rate in bits per second of payload; zero until measured.
@@ -92,6 +95,7 @@ impl Path {
             ssthresh: u32::MAX,
             in_flight: 0,
             queued: 0,
+            limit: u32::MAX,
             loss_ppm: 0,
             delivery_rate: 0,
             cost: 0,

@@ -76,7 +76,7 @@ fn every_builtin_conforms_with_every_combination_of_parameters() {
 
 #[test]
 fn the_longest_list_of_paths_is_no_problem() {
-    let paths: Vec<Path> = (0..MAX_PATHS as u8)
+    let mut paths: Vec<Path> = (0..MAX_PATHS as u8)
         .map(|id| Path {
             cwnd: 4,
             srtt: plait_sched::Duration::from_millis(10 + 7 * u64::from(id)),
@@ -86,7 +86,12 @@ fn the_longest_list_of_paths_is_no_problem() {
     let connection = Connection { unassigned: 1 << 40, window_left: 1 << 40, ..Connection::default() };
     for info in SCHEDULERS {
         let mut scheduler = Builtin::new(info.name, &[]).expect("defaults");
-        assert!(matches!(scheduler.decide(Time::ZERO, &connection, &paths), Decision::Assign { .. }));
+        let mut decision = scheduler.decide(Time::ZERO, &connection, &paths);
+        if let Decision::Limit { path, in_flight } = decision {
+            paths[path.index()].limit = in_flight;
+            decision = scheduler.decide(Time::ZERO, &connection, &paths);
+        }
+        assert!(matches!(decision, Decision::Assign { .. }), "{}: {decision:?}", info.name);
         assert_eq!(scheduler.decide(Time::ZERO, &Connection::default(), &[]), Decision::WAIT);
     }
 }
@@ -220,6 +225,25 @@ fn an_undeclared_recall_is_caught() {
             (None, None) => Decision::WAIT,
         }
     });
+}
+
+/// Limits the first path once, then assigns to it.
+fn limiting(in_flight: u32) -> impl FnMut(Time, &Connection, &[Path]) -> Decision {
+    move |_, connection, paths| match usable(paths).find(|path| path.is_open()) {
+        _ if paths[0].limit != in_flight => Decision::Limit { path: PathId(0), in_flight },
+        Some(path) if connection.sendable() > 0 => Decision::Assign { path: path.id, segments: 1 },
+        _ => Decision::WAIT,
+    }
+}
+
+#[test]
+fn an_undeclared_limit_is_caught() {
+    assert_breaks(Rule::Declared, Capabilities { limit: false, ..Capabilities::ALL }, || limiting(1));
+}
+
+#[test]
+fn a_limit_of_nothing_is_caught() {
+    assert_breaks(Rule::OpenLimit, Capabilities::ALL, || limiting(0));
 }
 
 #[test]

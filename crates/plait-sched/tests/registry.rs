@@ -41,7 +41,7 @@ fn errors_name_the_value_and_the_choices() {
     );
     assert_eq!(
         message("daps", &[("fast_limit", Value::Text("literally"))]),
-        "parameter fast_limit of scheduler daps is \"literally\": it must be \"outstanding\" or \"literal\""
+        "parameter fast_limit of scheduler daps is \"literally\": it must be \"reserved\" or \"outstanding\" or \"literal\""
     );
     assert_eq!(
         message("daps", &[("guard", Value::Boolean(true)), ("guard", Value::Boolean(true))]),

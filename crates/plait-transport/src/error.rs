@@ -47,6 +47,8 @@ pub enum SchedulerFault {
     NotInFlight(u64),
     /// Used a capability that it had not declared in `needs`.
     Undeclared(&'static str),
+    /// Limited a path to zero segments in flight.
+    ClosedLimit(PathId),
     /// Decided too often without waiting.
     NeverWaits,
 }
@@ -72,6 +74,9 @@ impl fmt::Display for SchedulerFault {
             }
             Self::Undeclared(capability) => {
                 write!(f, "used {capability} without declaring it in its needs")
+            }
+            Self::ClosedLimit(path) => {
+                write!(f, "limited path {} to 0 segments in flight; 1 is the least", path.0)
             }
             Self::NeverWaits => write!(
                 f,

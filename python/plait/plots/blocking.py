@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
 
 from plait.plots.style import MODEL, colour, in_window, label, legend, new_figure, seconds
 from plait.result import Result
+
+DOTS: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 2.5, "markeredgewidth": 0}
+"""Several curves in a panel would hide each other: packets that wait alternate with packets that do not."""
 
 
 def blocking_time(
@@ -38,7 +42,7 @@ def blocking_time(
                 frame["blocked_ns"].to_numpy() / 1e6,
                 label=result.scheduler,
                 color=colour(index),
-                linewidth=0.9,
+                **({"linewidth": 0.9} if len(group) == 1 else DOTS),
             )
         if model is not None:
             axes.axhline(model, color=MODEL, linestyle=(0, (5, 2)), linewidth=1.3, label="model, eq. (2)")

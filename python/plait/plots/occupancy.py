@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from plait.plots.style import LINES, colour, in_window, label, legend, new_figure, seconds
 from plait.result import Result
@@ -38,6 +39,7 @@ def receive_buffer(
             )
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         title = titles[number] if titles else group[0].scenario
         label(axes, y="packets waiting", title=title)
     label(panels[-1], x="time (s)")

@@ -122,7 +122,7 @@ def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, fl
         left = at - character * len(number) / 2
         if left < right_edge:
             continue
-        right_edge = left + character * (len(number) + 0.4)
+        right_edge = left + character * (len(number) + 0.9)
         height = NUMBER_HEIGHT if row["arrived_ns"] is not None else 0.36
         axes.text(
             at, height, number, fontsize=7.5, ha="center", va="center", color="#222222", zorder=4, bbox=BOX

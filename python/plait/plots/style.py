@@ -76,7 +76,7 @@ def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """One legend for the whole figure, above it, where it covers no data."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1:
-        figure.legend(
+        drawn = figure.legend(
             handles,
             labels,
             loc="outside upper center",
@@ -84,6 +84,8 @@ def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
             fontsize=9,
             frameon=False,
         )
+        for line in drawn.get_lines():
+            line.set_markersize(max(8.0, line.get_markersize()))
 
 
 def in_window(

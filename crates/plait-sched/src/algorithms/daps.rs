@@ -13,10 +13,13 @@
 //! Which data is a retransmission, and where it goes, is the engine's business.
 //!
 //! # Readings
-//! The paper leaves two questions open; both answers are here.
+//! The paper leaves two questions open; the answers are all here.
 //! * `fast_limit`: "literal" is the formula as printed, which limits what *one schedule* puts on f; made anew at every
-//!   acknowledgement it fills cwnd_f all the same. "outstanding" is max_f = min(η, cwnd_f) − unack_f: η limits what
-//!   is *in flight* on f, the number of segments that "path p_f transmits during the longest forward delay".
+//!   acknowledgement it fills cwnd_f all the same, and a queue grows on f. "outstanding" is
+//!   max_f = min(η, cwnd_f) − unack_f: η limits what is *in flight* on f, the number of segments that "path p_f
+//!   transmits during the longest forward delay"; but then nothing is left to be sent on f before what leaves on s now.
+//!   "reserved", the default, takes both sentences at their word: a schedule puts min(η, cwnd_f − unack_f) segments on
+//!   f, of which at most η are in flight and the others keep their numbers and wait, so that s carries later ones.
 //! * `schedule`: "anew" makes one schedule per opportunity (the decisions at one moment, until the answer is to
 //!   wait) and drops what the window did not admit. "to-end" keeps that until the window admits it, and then makes
 //!   the next schedule at once.
@@ -36,7 +39,7 @@ use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
 use super::{clip, room, room_now};
-use crate::decision::{Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
@@ -48,8 +51,8 @@ pub enum FastLimit {
     Outstanding,
     /// The segments of one schedule: min(η, cwnd_f − unack_f).
     Literal,
-    /// The segments planned: min(η, cwnd_f), whatever is in flight; those without window wait on f.
-    Planned,
+    /// The segments of one schedule, as [`FastLimit::Literal`], and apart from that those in flight: η.
+    Reserved,
 }
 
 /// How long a schedule lasts.
@@ -83,13 +86,14 @@ impl Daps {
         title: "DAPS",
         summary: "The next ⌊r_s/r_f⌋ segments on the fast path, those after them on the slow one.",
         source: "Kuhn et al., DAPS, IEEE ICC 2014: Algorithms 2 and 3",
-        needs: crate::Capabilities::NONE,
+        needs: Capabilities { limit: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "fast_limit",
-                doc: "What r_s/r_f limits on the fast path: the segments outstanding, or those of one schedule.",
-                default: Value::Text("outstanding"),
-                domain: Domain::Choice(&["outstanding", "literal", "planned"]),
+                doc: "What r_s/r_f limits on the fast path: the segments outstanding, those of one schedule, or both \
+                      while the others keep their place (reserved).",
+                default: Value::Text("reserved"),
+                domain: Domain::Choice(&["reserved", "outstanding", "literal"]),
             },
             ParameterInfo {
                 name: "schedule",
@@ -120,14 +124,32 @@ impl Daps {
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let fast_limit = match parameters.text("fast_limit") {
             "literal" => FastLimit::Literal,
-            "planned" => FastLimit::Planned,
-            _ => FastLimit::Outstanding,
+            "outstanding" => FastLimit::Outstanding,
+            _ => FastLimit::Reserved,
         };
         let lifetime = match parameters.text("schedule") {
             "to-end" => Lifetime::ToEnd,
             _ => Lifetime::Anew,
         };
         Self::new(fast_limit, lifetime, Guard::from_parameters(parameters))
+    }
+
+    /// For [`FastLimit::Reserved`]: the limit that is not yet what η says, if any.
+    fn hold_back(&self, paths: &[Path]) -> Option<Decision> {
+        if self.fast_limit != FastLimit::Reserved {
+            return None;
+        }
+        let (mut fast, mut eta) = (None, u64::MAX);
+        if !self.blind && usable(paths).nth(1).is_some() {
+            fast = usable(paths).min_by_key(|path| path.srtt).map(|path| (path.id, path.srtt.as_nanos()));
+            let slowest = usable(paths).map(|path| path.srtt.as_nanos()).max();
+            eta = fast.zip(slowest).and_then(|((_, r_f), r_s)| r_s.checked_div(r_f)).unwrap_or(1);
+        }
+        paths.iter().find_map(|path| {
+            let is_fast = fast.is_some_and(|(id, _)| id == path.id);
+            let in_flight = if is_fast { clip(u32::MAX, eta) } else { u32::MAX };
+            (path.limit != in_flight).then_some(Decision::Limit { path: path.id, in_flight })
+        })
     }
 
     fn begin(&mut self, paths: &[Path]) {
@@ -148,12 +170,8 @@ impl Scheduler for Daps {
         if self.opportunity.begins(now) {
             self.begin(paths);
         }
-        if self.fast_limit == FastLimit::Planned
-            && self.may_plan
-            && !self.blind
-            && let Some(path) = paths.iter().find(|path| path.queued > 0)
-        {
-            return Decision::Recall { path: path.id };
+        if let Some(decision) = self.hold_back(paths) {
+            return decision;
         }
         let sendable = connection.sendable();
         if sendable == 0 {
@@ -166,7 +184,7 @@ impl Scheduler for Daps {
             };
         }
         loop {
-            if let Some((path, segments)) = self.schedule.next(sendable, connection.unassigned, paths) {
+            if let Some((path, segments)) = self.schedule.next(sendable, paths) {
                 return Decision::Assign { path, segments };
             }
             if !self.may_plan {
@@ -178,9 +196,8 @@ impl Scheduler for Daps {
         }
     }
 
-    fn needs(&self) -> crate::Capabilities {
-        let ahead = self.fast_limit == FastLimit::Planned;
-        crate::Capabilities { assign_ahead: ahead, recall: ahead, reinject: false }
+    fn needs(&self) -> Capabilities {
+        Capabilities { limit: self.fast_limit == FastLimit::Reserved, ..Capabilities::NONE }
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
@@ -196,7 +213,6 @@ impl Scheduler for Daps {
 struct Leg {
     path: PathId,
     segments: u32,
-    ahead: bool,
 }
 
 /// S of the paper: which path takes the next segments, and the next after them. It names no segment numbers, as the
@@ -209,30 +225,26 @@ struct Schedule {
 }
 
 impl Schedule {
-    const EMPTY: Self = Self { legs: [Leg { path: PathId(0), segments: 0, ahead: false }; 2 * MAX_PATHS], len: 0, at: 0 };
+    const EMPTY: Self = Self { legs: [Leg { path: PathId(0), segments: 0 }; 2 * MAX_PATHS], len: 0, at: 0 };
 
     fn clear(&mut self) {
         (self.len, self.at) = (0, 0);
     }
 
     /// Appends elements, no more than there are `left` to schedule.
-    fn append(&mut self, path: PathId, segments: u32, ahead: bool, left: &mut u64) {
+    fn append(&mut self, path: PathId, segments: u32, left: &mut u64) {
         let segments = clip(segments, *left);
         *left -= u64::from(segments);
         if segments > 0 {
-            self.legs[usize::from(self.len)] = Leg { path, segments, ahead };
+            self.legs[usize::from(self.len)] = Leg { path, segments };
             self.len += 1;
         }
     }
 
     /// Algorithm 2: the next elements that can be transmitted now. `sendable` is not zero.
-    fn next(&mut self, sendable: u64, unassigned: u64, paths: &[Path]) -> Option<(PathId, u32)> {
+    fn next(&mut self, sendable: u64, paths: &[Path]) -> Option<(PathId, u32)> {
         while self.at < self.len {
             let leg = &mut self.legs[usize::from(self.at)];
-            if leg.ahead {
-                self.at += 1;
-                return Some((leg.path, clip(leg.segments, unassigned)));
-            }
             let room = paths.get(leg.path.index()).map_or(0, |path| room_now(path, paths));
             let segments = clip(leg.segments.min(room), sendable);
             leg.segments -= segments;
@@ -265,7 +277,7 @@ impl Schedule {
         let room_f = room(fast);
         let mut left = unassigned;
         if slow.is_empty() || unassigned <= u64::from(room_f) {
-            self.append(fast.id, room_f, false, &mut left);
+            self.append(fast.id, room_f, &mut left);
             return;
         }
         let mut on_fast = 0;
@@ -273,16 +285,15 @@ impl Schedule {
             let slow = &paths[usize::from(slow)];
             let eta = slow.srtt.as_nanos().checked_div(fast.srtt.as_nanos()).unwrap_or(1);
             let most = match limit {
-                FastLimit::Literal => clip(room_f, eta),
-                FastLimit::Planned => clip(fast.cwnd, eta),
+                FastLimit::Literal | FastLimit::Reserved => clip(room_f, eta),
                 FastLimit::Outstanding => clip(fast.cwnd, eta)
                     .saturating_sub(fast.in_flight)
                     .saturating_sub(fast.queued)
                     .min(room_f),
             };
-            self.append(fast.id, most - on_fast, limit == FastLimit::Planned, &mut left);
+            self.append(fast.id, most - on_fast, &mut left);
             on_fast = most;
-            self.append(slow.id, room(slow), false, &mut left);
+            self.append(slow.id, room(slow), &mut left);
         }
     }
 }

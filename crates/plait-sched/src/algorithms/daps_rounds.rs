@@ -65,7 +65,7 @@ impl DapsRounds {
         title: "DAPS in rounds",
         summary: "Each path is assigned a window of segments per forward delay, ahead and in stream order.",
         source: "Sarwar et al., IEEE WAINA 2013 (Ferlin's port to n paths)",
-        needs: Capabilities { assign_ahead: true, recall: true, reinject: false },
+        needs: Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "replan",

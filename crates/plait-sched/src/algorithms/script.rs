@@ -64,6 +64,7 @@ impl<S: Scheduler> Script<S> {
                     let recalled = core::mem::take(&mut self.paths[path.index()].queued);
                     self.connection.unassigned += u64::from(recalled);
                 }
+                Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
                 Decision::Wait { .. } => return steps,
                 Decision::Reinject { .. } => panic!("no script has reinjections"),
             }
@@ -72,7 +73,8 @@ impl<S: Scheduler> Script<S> {
 
     fn transmit(&mut self) {
         for path in &mut self.paths {
-            let segments = path.queued.min(path.cwnd.saturating_sub(path.in_flight));
+            let window = path.cwnd.min(path.limit);
+            let segments = path.queued.min(window.saturating_sub(path.in_flight));
             let segments = super::clip(segments, self.connection.window_left);
             path.queued -= segments;
             path.in_flight += segments;

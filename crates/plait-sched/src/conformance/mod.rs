@@ -40,6 +40,8 @@ pub enum Rule {
     Declared,
     /// Recall only queues that hold something.
     FullQueue,
+    /// Limit a path to one segment at least.
+    OpenLimit,
     /// Reinject only the oldest unacknowledged segment, on an open path that does not carry it.
     UsefulCopy,
     /// Answer `Wait` after a bounded number of decisions.
@@ -73,6 +75,7 @@ impl Rule {
             }
             Self::Declared => "it must declare what it uses (needs)",
             Self::FullQueue => "it must not recall an empty queue",
+            Self::OpenLimit => "it must not limit a path to less than one segment",
             Self::UsefulCopy => {
                 "it must reinject only the oldest unacknowledged segment, on an open path that does not carry it"
             }

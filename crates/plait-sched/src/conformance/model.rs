@@ -141,6 +141,11 @@ impl Model {
         self.update();
     }
 
+    pub(super) fn limit(&mut self, path: PathId, in_flight: u32) {
+        self.paths[path.index()].limit = in_flight;
+        self.transmit();
+    }
+
     pub(super) fn reinject(&mut self, path: PathId, segment: u64) {
         self.send(path.index(), segment);
         self.update();
@@ -292,6 +297,7 @@ impl Model {
                 if let Some(segment) = self.lost.pop_first() {
                     self.send(i, segment);
                 } else if self.window_left() > 0
+                    && self.lanes[i].flight.len() < self.paths[i].limit as usize
                     && let Some(segment) = self.lanes[i].queue.pop_front()
                 {
                     self.send(i, segment);

@@ -93,7 +93,7 @@ pub struct DecisionFrame {
     pub decision: Vec<u8>,
     /// The path, if the decision names one.
     pub path: Vec<Option<u8>>,
-    /// Segments assigned.
+    /// Segments assigned, or the limit of those in flight.
     pub segments: Vec<Option<u32>>,
     /// For assignments the first segment, for reinjections the segment.
     pub segment: Vec<Option<u64>>,
@@ -104,7 +104,7 @@ pub struct DecisionFrame {
 }
 
 /// The names of the decisions in [`DecisionFrame::decision`].
-pub const DECISION_NAMES: [&str; 4] = ["assign", "reinject", "recall", "wait"];
+pub const DECISION_NAMES: [&str; 5] = ["assign", "reinject", "recall", "wait", "limit"];
 
 impl DecisionFrame {
     pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &plait_sched::Connection) {
@@ -115,6 +115,7 @@ impl DecisionFrame {
             Decision::Reinject { path, segment } => (1, Some(path.0), None, Some(segment)),
             Decision::Recall { path } => (2, Some(path.0), None, None),
             Decision::Wait { .. } => (3, None, None, None),
+            Decision::Limit { path, in_flight } => (4, Some(path.0), Some(in_flight), None),
         };
         self.time.push(nanos(now));
         self.decision.push(kind);

@@ -99,6 +99,17 @@ impl<S: Scheduler> Core<S> {
                 }
                 self.reinject(path, segment)
             }
+            Decision::Limit { path, in_flight } => {
+                let facts = self.facts.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
+                if !self.needs.limit {
+                    return Err(SchedulerFault::Undeclared("limit"));
+                }
+                if in_flight == 0 {
+                    return Err(SchedulerFault::ClosedLimit(path));
+                }
+                facts.limit = in_flight;
+                Ok(())
+            }
             Decision::Wait { .. } => Ok(()),
         }
     }

@@ -85,7 +85,8 @@ impl<S: Scheduler> Core<S> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
-            if path.has_window() && best.is_none_or(|(_, lowest)| segment < lowest) {
+            let limited = self.facts[index].in_flight >= self.facts[index].limit;
+            if path.has_window() && !limited && best.is_none_or(|(_, lowest)| segment < lowest) {
                 best = Some((index, segment));
             }
         }

@@ -3,15 +3,21 @@ extern crate std;
 use std::vec::Vec;
 
 use super::super::script::{Script, Step};
-use super::FastLimit::{Literal, Outstanding};
+use super::FastLimit::{Literal, Outstanding, Reserved};
 use super::Lifetime::{Anew, ToEnd};
 use super::*;
 use crate::time::Duration;
 
 type Steps = &'static [Step];
 
-const READINGS: [(FastLimit, Lifetime); 4] =
-    [(Outstanding, Anew), (Outstanding, ToEnd), (Literal, Anew), (Literal, ToEnd)];
+const READINGS: [(FastLimit, Lifetime); 6] = [
+    (Outstanding, Anew),
+    (Outstanding, ToEnd),
+    (Literal, Anew),
+    (Literal, ToEnd),
+    (Reserved, Anew),
+    (Reserved, ToEnd),
+];
 
 fn script(limit: FastLimit, lifetime: Lifetime, paths: &[(u64, u32)]) -> Script<Daps> {
     Script::new(Daps::new(limit, lifetime, None), paths)
@@ -183,4 +189,31 @@ fn an_idle_sender_never_waits() {
             }
         }
     }
+}
+
+/// η = 5 in flight on the fast path; the others of its schedule keep their numbers and wait there, so that the slow
+/// path carries later ones.
+#[test]
+fn reserved_holds_the_fast_path_back_and_keeps_its_numbers() {
+    let mut script = script(Reserved, Anew, &[(20, 12), (100, 3)]).in_flight(0, 4);
+    assert_eq!(script.opportunity(), [(0, 5), (1, 3)]);
+    assert_eq!(script.paths[0].limit, 5);
+    assert_eq!(script.paths[1].limit, u32::MAX);
+    script.acked(0, 1);
+    assert_eq!(script.opportunity()[0].0, 0, "what fits cwnd_f is planned on f although 5 are in flight");
+}
+
+/// When the slow path turns out to be the fast one, the limit moves with the role; alone, a path is not held back.
+#[test]
+fn the_limit_follows_the_role() {
+    let mut script = script(Reserved, Anew, &[(20, 12), (100, 3)]);
+    script.opportunity();
+    script.paths[0].srtt = Duration::from_millis(300);
+    script.acked(1, 1);
+    script.opportunity();
+    assert_eq!((script.paths[0].limit, script.paths[1].limit), (u32::MAX, 3));
+    script.paths[0].state = crate::PathState::Failed;
+    script.tell(&Event::PathDown { path: PathId(0) });
+    script.opportunity();
+    assert_eq!(script.paths[1].limit, u32::MAX);
 }
