@@ -12,6 +12,7 @@ __all__ = [
     "Connection",
     "Event",
     "Job",
+    "Limit",
     "Path",
     "Recall",
     "Reinject",
@@ -88,13 +89,24 @@ class Recall:
     def __new__(cls, path: int) -> Recall: ...
 
 @final
+class Limit:
+    """Let new data leave on the path with index `path` only while fewer than `in_flight` segments are in flight there.
+
+    None lifts the limit.
+    """
+
+    path: int
+    in_flight: int | None
+    def __new__(cls, path: int, in_flight: int | None) -> Limit: ...
+
+@final
 class Wait:
     """Assign nothing now; ask again at the next event, or at the time `until` (seconds) at the latest."""
 
     until: float | None
     def __new__(cls, until: float | None = None) -> Wait: ...
 
-_Decision: TypeAlias = Assign | Reinject | Recall | Wait
+_Decision: TypeAlias = Assign | Reinject | Recall | Limit | Wait
 
 @final
 class Path:
@@ -116,6 +128,7 @@ class Path:
     ssthresh: int | None
     in_flight: int
     queued: int
+    limit: int | None
     loss_rate: float
     cost: int
 
@@ -147,6 +160,7 @@ class Scheduler:
     assign_ahead: bool
     recall: bool
     reinject: bool
+    limit: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide what to do next at the time `now` (seconds); called until it answers Wait."""
