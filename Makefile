@@ -76,7 +76,7 @@ lint-python: setup ## ruff, mypy --strict, stubtest
 	$(call say,mypy)
 	$(BIN)/mypy
 	$(call say,stubtest)
-	MYPYPATH=python $(BIN)/stubtest --allowlist python/stubtest-allowlist.txt --ignore-unused-allowlist plait._core
+	MYPYPATH=python $(BIN)/stubtest plait._core
 
 format: setup ## rewrite Rust and Python in the project's format
 	cargo fmt --all

@@ -117,7 +117,9 @@ class Path:
     state: str
     usable: bool
     open: bool
+    """True if a segment assigned now would leave at once: the path is usable and both windows have room."""
     room: int
+    """How many segments would leave at once; 0 unless `open`."""
     srtt: float | None
     rttvar: float | None
     latest_rtt: float | None

@@ -40,8 +40,10 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// `usable`: whether new data may use the path now, the backup rule included.
-    pub(crate) fn new(path: &sched::Path, name: &str, usable: bool) -> Self {
+    /// `usable`: whether new data may use the path now, the backup rule included. `sendable`: how much the data queue
+    /// and the receiver's window hold: in Python, `open` and `room` speak of what would leave at once.
+    pub(crate) fn new(path: &sched::Path, name: &str, usable: bool, sendable: u64) -> Self {
+        let open = usable && path.is_open() && sendable > 0;
         let measured = |span: sched::Duration| path.has_rtt().then(|| span.as_secs_f64());
         Self {
             index: path.id.0,
@@ -53,8 +55,8 @@ impl Path {
                 sched::PathState::Failed => "failed",
             },
             usable,
-            open: usable && path.is_open(),
-            room: path.room(),
+            open,
+            room: if open { u64::from(path.room()).min(sendable) as u32 } else { 0 },
             srtt: measured(path.srtt),
             rttvar: measured(path.rttvar),
             latest_rtt: measured(path.latest_rtt),

@@ -19,7 +19,7 @@ create_exception!(
     PyValueError,
     "Bad input: one line that names place, value and choices."
 );
-create_exception!(_core, RunError, PyRuntimeError, "A run failed.");
+create_exception!(plait._core, RunError, PyRuntimeError, "A run failed.");
 create_exception!(
     _core,
     ConformanceError,

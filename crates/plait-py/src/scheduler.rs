@@ -34,11 +34,12 @@ impl Scheduler {
     const LIMIT: bool = false;
 
     #[new]
-    #[pyo3(signature = (*_arguments, **_keywords))]
+    #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
     fn new(_arguments: &Bound<'_, PyAny>, _keywords: Option<&Bound<'_, PyAny>>) -> Self {
         Self
     }
 
+    #[pyo3(text_signature = "($self, now, connection, paths)")]
     fn decide(
         &self,
         _now: f64,
@@ -48,6 +49,7 @@ impl Scheduler {
         Err(PyNotImplementedError::new_err("a scheduler must define decide(self, now, connection, paths)"))
     }
 
+    #[pyo3(text_signature = "($self, event, connection, paths)")]
     fn on_event(&self, _event: &Bound<'_, PyAny>, _connection: &Bound<'_, PyAny>, _paths: &Bound<'_, PyAny>) {
     }
 }
@@ -89,7 +91,7 @@ impl PythonScheduler {
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })
     }
 
-    fn views(&self, paths: &[sched::Path]) -> Vec<Path> {
+    fn views(&self, connection: &sched::Connection, paths: &[sched::Path]) -> Vec<Path> {
         let any_active = paths.iter().any(|path| path.state == sched::PathState::Active);
         let usable = |path: &sched::Path| match path.state {
             sched::PathState::Active => true,
@@ -97,7 +99,8 @@ impl PythonScheduler {
             sched::PathState::PotentiallyFailed | sched::PathState::Failed => false,
         };
         let name = |path: &sched::Path| self.names.get(path.id.index()).map_or("", String::as_str);
-        paths.iter().map(|path| Path::new(path, name(path), usable(path))).collect()
+        let sendable = connection.sendable();
+        paths.iter().map(|path| Path::new(path, name(path), usable(path), sendable)).collect()
     }
 
     fn call(
@@ -107,7 +110,7 @@ impl PythonScheduler {
         connection: &sched::Connection,
         paths: &[sched::Path],
     ) -> PyResult<Decision> {
-        let arguments = (now.as_secs_f64(), Connection::from(connection), self.views(paths));
+        let arguments = (now.as_secs_f64(), Connection::from(connection), self.views(connection, paths));
         let answer = self.object.bind(py).call_method1("decide", arguments)?;
         decision(&answer)
     }
@@ -165,7 +168,7 @@ impl sched::Scheduler for PythonScheduler {
         if !self.listens || self.has_raised() {
             return;
         }
-        let arguments = (Event::from(event), Connection::from(connection), self.views(paths));
+        let arguments = (Event::from(event), Connection::from(connection), self.views(connection, paths));
         let told = Python::attach(|py| self.object.bind(py).call_method1("on_event", arguments).map(|_| ()));
         if let Err(error) = told {
             self.keep(error);

@@ -13,7 +13,10 @@ from plait.scheduler import Parameter, schedulers
 @click.command("schedulers")
 @JSON
 def list_schedulers(as_json: bool) -> None:
-    """List the built-in schedulers with their parameters and sources."""
+    """List the built-in schedulers.
+
+    With their parameters and sources.
+    """
     known = schedulers()
     if as_json:
         print_json(known)

@@ -36,7 +36,10 @@ STYLES = {"agrees": "green", "differs": "bold red"}
 def reproduce(
     paper: str | None, as_list: bool, as_json: bool, out: Path | None, all_rows: bool, threads: int
 ) -> None:
-    """Reproduce PAPER (or `all`): printed and measured values, figures, one page."""
+    """Reproduce a paper, or all.
+
+    Prints what PAPER says beside what was measured; writes the figures and one page.
+    """
     if as_list:
         _list(as_json)
         return

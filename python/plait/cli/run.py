@@ -97,7 +97,10 @@ def compare(
     decisions: bool,
     threads: int,
 ) -> None:
-    """Run one scenario with several schedulers: same seed, same losses on the same packets."""
+    """Compare schedulers on one scenario.
+
+    All meet the same losses on the same packets.
+    """
     (results,) = _run([file], choices_of(names), seed, out, series, decisions, threads, "comparing")
     if as_json:
         print_json([{**result.data, "scheduler": result.scheduler} for result in results])

@@ -1,0 +1,49 @@
+//! RFC 9260's numbers, and windows in segments.
+
+use plait_sched::Duration;
+use plait_transport::ConnectionConfig;
+use plait_transport::cmt_sctp::{Config, RetransmissionPolicy, WindowAccounting};
+use plait_transport::congestion::{Algorithm, CongestionConfig};
+use plait_transport::rtt::RtoConfig;
+
+/// Payload bytes of a full segment: 1500 − 48.
+pub const PAYLOAD: u64 = 1452;
+
+/// What a full segment counts in windows: its DATA chunk.
+pub const COUNTED: u64 = 1468;
+
+/// So many full segments, in counted bytes.
+pub const fn segments(count: u64) -> u64 {
+    count * COUNTED
+}
+
+/// An initial window of three segments, a large receive buffer, each packet acknowledged.
+pub fn config() -> Config {
+    Config {
+        connection: ConnectionConfig {
+            segment_bytes: PAYLOAD as u32,
+            counted_overhead: (COUNTED - PAYLOAD) as u32,
+            receive_window: segments(10_000),
+            send_buffer: u64::MAX,
+            congestion: CongestionConfig {
+                algorithm: Algorithm::NewReno,
+                initial_window: segments(3),
+                initial_threshold: u64::MAX,
+                segment: COUNTED,
+            },
+            rto: RtoConfig::default(),
+            path_max_retransmissions: 5,
+            association_max_retransmissions: 10,
+            heartbeat_interval: Duration::from_secs(30),
+            potentially_failed: false,
+            grow_in_recovery: false,
+            max_burst: 0,
+        },
+        accounting: WindowAccounting::Buffer,
+        retransmission_policy: RetransmissionPolicy::Cwnd,
+        fast_retransmit_threshold: 3,
+        ack_every: 1,
+        ack_delay: Duration::from_millis(200),
+        delayed_ack_for_cmt: true,
+    }
+}

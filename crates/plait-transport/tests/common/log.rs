@@ -1,0 +1,68 @@
+//! What happened, in order.
+
+use plait_sched::{PathId, PathState, Time};
+use plait_transport::{Observer, SendReason, Sent};
+
+/// Everything that an observer is told.
+#[derive(Default)]
+pub struct Log {
+    pub sent: Vec<(Time, Sent)>,
+    pub arrived: Vec<(Time, PathId, u64)>,
+    pub delivered: Vec<(Time, u64)>,
+    pub delivered_bytes: u64,
+    pub duplicates: Vec<(Time, u64)>,
+    pub refused: Vec<(Time, u64)>,
+    pub states: Vec<(Time, PathId, PathState)>,
+    /// The most that the receiver's buffer held, in counted bytes.
+    pub most_buffered: u64,
+}
+
+impl Log {
+    /// When and on which path `segment` was sent, each time.
+    pub fn sent_times(&self, segment: u64) -> Vec<(Time, u8)> {
+        self.of(segment).map(|(time, sent)| (*time, sent.path.0)).collect()
+    }
+
+    /// The segments sent again because they were considered lost, in order.
+    pub fn retransmitted(&self) -> Vec<u64> {
+        let again = |(_, sent): &&(Time, Sent)| sent.reason == SendReason::Retransmission;
+        self.sent.iter().filter(again).map(|(_, sent)| sent.segment).collect()
+    }
+
+    /// How many data packets left on `path` at or after `from`.
+    pub fn sent_on(&self, path: u8, from: Time) -> usize {
+        self.sent.iter().filter(|(time, sent)| *time >= from && sent.path.0 == path).count()
+    }
+
+    fn of(&self, segment: u64) -> impl Iterator<Item = &(Time, Sent)> {
+        self.sent.iter().filter(move |(_, sent)| sent.segment == segment)
+    }
+}
+
+impl Observer for Log {
+    fn sent(&mut self, now: Time, sent: &Sent) {
+        self.sent.push((now, *sent));
+    }
+
+    fn path_state(&mut self, now: Time, path: PathId, state: PathState) {
+        self.states.push((now, path, state));
+    }
+
+    fn arrived(&mut self, now: Time, path: PathId, segment: u64, _bytes: u32) {
+        self.arrived.push((now, path, segment));
+    }
+
+    fn duplicate(&mut self, now: Time, _path: PathId, segment: u64) {
+        self.duplicates.push((now, segment));
+    }
+
+    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
+        assert_eq!(segment, self.delivered.len() as u64, "delivered in order, once");
+        self.delivered.push((now, segment));
+        self.delivered_bytes += u64::from(bytes);
+    }
+
+    fn refused(&mut self, now: Time, _path: PathId, segment: u64) {
+        self.refused.push((now, segment));
+    }
+}

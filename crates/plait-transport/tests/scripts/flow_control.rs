@@ -1,0 +1,133 @@
+//! The receiver's window: tiny buffers, closed windows, both accountings.
+
+use crate::common::{By, COUNTED, Fate, Pair, at, config, in_turns, ms, segments};
+use plait_sched::{Connection, Decision, Path, PathId, Time};
+use plait_transport::cmt_sctp::{Config, WindowAccounting};
+
+fn with_buffer(bytes: u64, accounting: WindowAccounting) -> Config {
+    let mut config = config();
+    config.connection.receive_window = bytes;
+    config.accounting = accounting;
+    config
+}
+
+/// A file over two unequal paths through a small buffer, with a loss now and then.
+fn through(bytes: u64, accounting: WindowAccounting) -> Pair<impl plait_sched::Scheduler> {
+    let mut pair = Pair::new(with_buffer(bytes, accounting), &[20, 150], in_turns()).spaced(ms(1));
+    pair.send_file(400 * 1452);
+    let mut packets = 0;
+    pair.script(move |_| {
+        packets += 1;
+        if packets % 23 == 0 { Fate::Drop } else { Fate::Pass }
+    });
+    pair.run_until(at(1_000_000));
+    assert!(pair.error().is_none(), "{:?}", pair.error());
+    assert_eq!(pair.log.delivered.len(), 400, "through a buffer of {bytes} B");
+    assert!(pair.log.states.is_empty(), "a closed window is no failure of a path");
+    pair
+}
+
+#[test]
+fn tiny_buffers_are_enough_to_get_through_in_both_accountings() {
+    for accounting in [WindowAccounting::Buffer, WindowAccounting::Outstanding] {
+        for bytes in [COUNTED, COUNTED + 1, segments(2) - 1, segments(2), segments(3), segments(10)] {
+            through(bytes, accounting);
+        }
+    }
+}
+
+#[test]
+fn the_buffer_never_holds_more_than_its_size() {
+    for buffer in [2, 3, 10, 30] {
+        let pair = through(segments(buffer), WindowAccounting::Buffer);
+        assert!(pair.log.most_buffered <= segments(buffer));
+        assert!(pair.log.refused.is_empty(), "the sender never overruns the window: {:?}", pair.log.refused);
+    }
+}
+
+#[test]
+fn without_charging_it_buffered_data_exceeds_the_window_but_what_is_outstanding_does_not() {
+    let config = with_buffer(segments(10), WindowAccounting::Outstanding);
+    let mut pair = Pair::new(config, &[10, 400], in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    let mut most = 0;
+    for millis in 0..5_000 {
+        pair.run_until(at(millis));
+        most = most.max(pair.sender.paths().iter().map(|path| path.in_flight).sum());
+    }
+    assert_eq!(most, 10);
+    assert!(pair.log.most_buffered > segments(10), "{}", pair.log.most_buffered);
+}
+
+#[test]
+fn a_full_buffer_stops_the_fast_path_until_the_gap_is_filled() {
+    let mut pair = Pair::new(with_buffer(segments(10), WindowAccounting::Buffer), &[20, 400], in_turns());
+    pair.sender.write_endlessly();
+    // Path 1 has 1, 3 and 5 in flight. Path 0 can have 0, 2, 4 and 6 to 12: seven wait, the three are outstanding.
+    pair.run_until(at(190));
+    assert_eq!(pair.receiver.reassembly().next_expected(), 1);
+    assert_eq!(pair.sender.connection().window_left, 0);
+    assert_eq!(pair.receiver.reassembly().free(), segments(3));
+    let stopped = pair.log.sent.len();
+    pair.run_until(at(199));
+    assert_eq!(pair.log.sent.len(), stopped);
+    pair.run_until(at(420));
+    assert!(pair.log.sent.len() > stopped);
+}
+
+#[test]
+fn a_closed_window_is_probed_with_one_segment() {
+    // The receiver claims that it has no room at all.
+    let mut pair = Pair::new(config(), &[20], in_turns());
+    pair.sender.handle_packet(
+        Time::ZERO,
+        PathId(0),
+        &plait_transport::packet::Packet::Sack(plait_transport::packet::Sack::new(0, 0, 1)),
+        &mut (),
+    );
+    pair.sender.write(5 * 1452);
+    pair.run_until(at(5));
+    assert_eq!(pair.log.sent.len(), 1);
+    pair.run_until(at(100));
+    assert_eq!(pair.log.delivered.len(), 5, "the answer to the probe opened the window");
+}
+
+#[test]
+fn a_window_update_that_was_overtaken_does_not_open_the_window() {
+    // An acknowledgement from before the buffer filled comes late: same cumulative number, larger window.
+    let mut pair = Pair::new(with_buffer(segments(6), WindowAccounting::Buffer), &[20, 400], in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    let mut sacks = 0;
+    pair.script(move |judged| {
+        sacks += u32::from(judged.is_sack());
+        if judged.is_sack() && sacks == 2 { Fate::Late(ms(100)) } else { Fate::Pass }
+    });
+    pair.run_until(at(5_000));
+    assert!(pair.log.refused.is_empty());
+    assert!(pair.log.most_buffered <= segments(6));
+}
+
+/// Segment `low` was recalled while a later one waits ahead on the other path and the window is closed: the next segment
+/// that the receiver needs must still get through.
+#[test]
+fn a_recalled_segment_that_the_receiver_waits_for_passes_a_closed_window() {
+    let mut turn = 0;
+    let scheduler = By(move |_, connection: &Connection, paths: &[Path]| {
+        turn += 1;
+        match turn {
+            // 0–2 leave on path 0 and 3 waits there; 4–6 leave on path 1, more wait behind them.
+            1 => Decision::Assign { path: PathId(0), segments: 4 },
+            2 => Decision::Assign { path: PathId(1), segments: 8 },
+            _ if paths[0].queued > 0 && connection.window_left == 0 => Decision::Recall { path: PathId(0) },
+            _ if paths[1].is_open() && connection.sendable() > 0 => {
+                Decision::Assign { path: PathId(1), segments: 1 }
+            }
+            _ => Decision::WAIT,
+        }
+    });
+    let mut pair = Pair::new(with_buffer(segments(6), WindowAccounting::Buffer), &[500, 20], scheduler);
+    pair.send_file(20 * 1452);
+    pair.run_until(at(60_000));
+    assert!(pair.error().is_none(), "{:?}", pair.error());
+    assert_eq!(pair.log.delivered.len(), 20);
+}

@@ -1,0 +1,18 @@
+//! CMT-SCTP as short scripts in virtual time: each test says what happens to which packet, and what both ends do about it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod acknowledgements;
+mod fast_retransmit;
+mod flow_control;
+mod growth;
+mod hostile;
+mod lost_acknowledgements;
+mod path_failure;
+mod policies;
+mod recall;
+mod reinjection;
+mod scheduler_faults;
+mod stream;
+mod timeouts;

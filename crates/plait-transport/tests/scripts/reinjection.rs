@@ -1,0 +1,133 @@
+//! Copies of what is in flight: whichever arrives first counts, and no account is left open.
+
+use crate::common::{By, Fate, Pair, at, config, ms, segments};
+use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
+use std::collections::BTreeSet;
+
+/// New data goes to path 0; as soon as it is the oldest in flight, every other open path gets a copy, once each.
+fn redundant() -> impl Scheduler {
+    let mut copied = BTreeSet::new();
+    By(move |_: Time, connection: &Connection, paths: &[Path]| {
+        if let Some(oldest) = connection.oldest_unacked {
+            for path in paths.iter().filter(|path| path.id != oldest.path && path.is_open()) {
+                if copied.insert((oldest.segment, path.id)) {
+                    return Decision::Reinject { path: path.id, segment: oldest.segment };
+                }
+            }
+        }
+        if connection.sendable() > 0 && paths[0].is_open() {
+            return Decision::Assign { path: PathId(0), segments: 1 };
+        }
+        Decision::WAIT
+    })
+}
+
+#[test]
+fn a_copy_that_comes_second_is_a_duplicate_and_changes_no_window() {
+    let mut pair = Pair::new(config(), &[20, 60], redundant());
+    pair.send_file(1452);
+    pair.run_until(at(5_000));
+    let counters = pair.sender.counters();
+    assert_eq!((counters.reinjections, counters.retransmissions, counters.timeouts), (1, 0, 0));
+    assert_eq!(pair.log.duplicates, [(at(30), 0)]);
+    assert_eq!(pair.sender.spurious_retransmissions(), 1);
+    assert!(pair.sender.is_drained());
+    assert_eq!((pair.window(0), pair.window(1)), (3, 3));
+    assert_eq!(pair.path(1).loss_ppm, 0);
+}
+
+#[test]
+fn a_copy_saves_what_the_first_path_lost() {
+    let mut pair = Pair::new(config(), &[20, 60], redundant());
+    pair.send_file(1452);
+    pair.script(|judged| if judged.path == 0 { Fate::Drop } else { Fate::Pass });
+    pair.run_until(at(5_000));
+    assert_eq!(pair.log.delivered, [(at(30), 0)]);
+    assert_eq!(pair.sender.counters().timeouts, 0);
+    assert!(pair.sender.is_drained());
+}
+
+#[test]
+fn when_both_copies_are_lost_the_segment_is_sent_again() {
+    let mut pair = Pair::new(config(), &[20, 60], redundant());
+    pair.send_file(1452);
+    pair.script(|judged| if judged.now < at(500) { Fate::Drop } else { Fate::Pass });
+    pair.run_until(at(10_000));
+    assert_eq!(pair.log.delivered.len(), 1);
+    assert!(pair.sender.is_drained());
+}
+
+#[test]
+fn an_answer_to_a_copy_is_no_round_trip_of_the_original() {
+    // The original is lost; its copy leaves 40 ms later over a path with a round trip of 20 ms.
+    let late_copy = {
+        let mut copied = false;
+        By(move |now: Time, connection: &Connection, _: &[Path]| match connection.oldest_unacked {
+            None if connection.sendable() > 0 => Decision::Assign { path: PathId(0), segments: 1 },
+            Some(oldest) if !copied && now >= at(40) => {
+                copied = true;
+                Decision::Reinject { path: PathId(1), segment: oldest.segment }
+            }
+            _ => Decision::Wait { until: (now < at(40)).then(|| at(40)) },
+        })
+    };
+    let mut pair = Pair::new(config(), &[500, 20], late_copy);
+    pair.send_file(1452);
+    pair.run_until(at(2_000));
+    assert!(pair.sender.is_drained());
+    assert!(!pair.path(0).has_rtt(), "Karn: which copy was answered? srtt {}", pair.path(0).srtt);
+}
+
+#[test]
+fn three_copies_leave_nothing_open_when_the_middle_one_is_lost() {
+    // The copies on path 1 are all lost and found lost by fast retransmit; those on paths 0 and 2 arrive.
+    let mut config = config();
+    config.connection.congestion.initial_window = segments(20);
+    let mut pair = Pair::new(config, &[3_000, 20, 2_000], three_ways());
+    pair.send_file(8 * 1452);
+    pair.script(|judged| match judged.segment() {
+        Some(0) if judged.path == 1 => Fate::Drop,
+        _ => Fate::Pass,
+    });
+    pair.run_until(at(2_999));
+    assert_eq!(pair.log.delivered.len(), 8, "segment 0 came over path 2");
+    assert!(pair.sender.is_drained());
+    for path in pair.sender.paths() {
+        assert_eq!(path.in_flight, 0, "{path:?}");
+    }
+}
+
+/// Segment 0 on path 0, with copies on path 1 and then on path 2; everything else on path 1.
+fn three_ways() -> impl Scheduler {
+    let mut copies = vec![PathId(2), PathId(1)];
+    By(move |_: Time, connection: &Connection, paths: &[Path]| {
+        if connection.next_segment == 0 && connection.unassigned > 0 {
+            return Decision::Assign { path: PathId(0), segments: 1 };
+        }
+        if let (Some(oldest), Some(path)) = (connection.oldest_unacked, copies.last().copied()) {
+            copies.pop();
+            return Decision::Reinject { path, segment: oldest.segment };
+        }
+        if connection.sendable() > 0 && copies.is_empty() && paths[1].is_open() {
+            return Decision::Assign { path: PathId(1), segments: 1 };
+        }
+        Decision::WAIT
+    })
+}
+
+#[test]
+fn redundancy_under_losses_delivers_everything_and_balances_all_accounts() {
+    let mut pair = Pair::new(config(), &[20, 60, 33], redundant()).spaced(ms(1));
+    pair.send_file(500 * 1452);
+    let mut packets = 0;
+    pair.script(move |_| {
+        packets += 1;
+        if packets % 11 == 0 || packets % 13 == 0 { Fate::Drop } else { Fate::Pass }
+    });
+    pair.run_until(at(120_000));
+    assert_eq!(pair.log.delivered.len(), 500);
+    assert!(pair.sender.is_drained());
+    for path in pair.sender.paths() {
+        assert_eq!(path.in_flight, 0, "{path:?}");
+    }
+}

@@ -1,0 +1,161 @@
+//! A scheduler that breaks its contract is stopped, with a reason.
+
+use crate::common::{By, Pair, at, config, in_turns};
+use plait_sched::{Capabilities, Connection, Decision, Path, PathId, PathState, Scheduler, Time};
+use plait_transport::cmt_sctp::Sender;
+use plait_transport::{Error, MAX_QUEUED, PathConfig, SchedulerFault};
+
+/// What becomes of a scheduler that always gives the same answer, at time zero.
+fn fault_of(decision: Decision) -> Option<SchedulerFault> {
+    fault_of_scheduler(By(move |_, _: &Connection, _: &[Path]| decision), &[PathConfig::default(); 2])
+}
+
+fn fault_of_scheduler(scheduler: impl Scheduler, paths: &[PathConfig]) -> Option<SchedulerFault> {
+    let round_trips = vec![20; paths.len()];
+    let mut pair = Pair::with_paths(config(), &round_trips, paths, scheduler);
+    pair.send_file(100 * 1452);
+    pair.run_until(at(0));
+    match pair.error() {
+        Some(Error::Scheduler { at: when, fault }) => {
+            assert_eq!(*when, Time::ZERO);
+            Some(*fault)
+        }
+        None => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+const fn assign(path: u8, segments: u32) -> Decision {
+    Decision::Assign { path: PathId(path), segments }
+}
+
+#[test]
+fn a_path_that_does_not_exist() {
+    let expected = Some(SchedulerFault::UnknownPath(PathId(2)));
+    assert_eq!(fault_of(assign(2, 1)), expected);
+    assert_eq!(fault_of(Decision::Recall { path: PathId(2) }), expected);
+    assert_eq!(fault_of(Decision::Reinject { path: PathId(2), segment: 0 }), expected);
+}
+
+#[test]
+fn a_path_that_has_failed() {
+    let mut config = config();
+    config.connection.path_max_retransmissions = 0;
+    let stubborn = By(|_, connection: &Connection, _: &[Path]| match connection.sendable() {
+        0 => Decision::WAIT,
+        _ => assign(0, 1),
+    });
+    let mut pair = Pair::new(config, &[20, 20], stubborn);
+    pair.send_file(100 * 1452);
+    pair.cut(0, at(0), at(10_000));
+    pair.run_until(at(2_000));
+    let fault = SchedulerFault::UnusablePath(PathId(0), PathState::Failed);
+    assert_eq!(pair.error(), Some(&Error::Scheduler { at: at(1_000), fault }));
+}
+
+#[test]
+fn nothing_assigned() {
+    assert_eq!(fault_of(assign(1, 0)), Some(SchedulerFault::NothingAssigned(PathId(1))));
+}
+
+#[test]
+fn more_than_there_is() {
+    let fault = SchedulerFault::OverAssigned { wanted: 101, unassigned: 100 };
+    assert_eq!(fault_of(assign(0, 101)), Some(fault));
+}
+
+#[test]
+fn an_absurdly_long_queue() {
+    let greedy = By(|_, _: &Connection, _: &[Path]| assign(1, MAX_QUEUED as u32 / 2));
+    let mut pair = Pair::new(config(), &[20, 20], greedy);
+    pair.sender.write_endlessly();
+    pair.run_until(at(0));
+    let fault = SchedulerFault::QueueTooLong(PathId(1));
+    assert_eq!(pair.error(), Some(&Error::Scheduler { at: Time::ZERO, fault }));
+}
+
+#[test]
+fn a_copy_of_what_is_not_in_flight() {
+    for segment in [0, 7, u64::MAX] {
+        let fault = SchedulerFault::NotInFlight(segment);
+        assert_eq!(fault_of(Decision::Reinject { path: PathId(0), segment }), Some(fault));
+    }
+}
+
+#[test]
+fn deciding_for_ever() {
+    assert_eq!(fault_of(Decision::Recall { path: PathId(0) }), Some(SchedulerFault::NeverWaits));
+}
+
+#[test]
+fn waiting_until_now_is_not_waiting() {
+    let at_once = By(|now, _: &Connection, _: &[Path]| Decision::Wait { until: Some(now) });
+    assert_eq!(fault_of_scheduler(at_once, &[PathConfig::default()]), Some(SchedulerFault::NeverWaits));
+}
+
+/// Needs nothing, whatever it does.
+struct Modest(Decision);
+
+impl Scheduler for Modest {
+    fn decide(&mut self, _: Time, _: &Connection, _: &[Path]) -> Decision {
+        self.0
+    }
+}
+
+#[test]
+fn what_was_not_declared() {
+    let fault = |decision| fault_of_scheduler(Modest(decision), &[PathConfig::default()]);
+    assert_eq!(fault(assign(0, 4)), Some(SchedulerFault::Undeclared("assign-ahead")), "the window is 3");
+    assert_eq!(fault(Decision::Recall { path: PathId(0) }), Some(SchedulerFault::Undeclared("recall")));
+    let reinject = Decision::Reinject { path: PathId(0), segment: 0 };
+    assert_eq!(fault(reinject), Some(SchedulerFault::Undeclared("reinject")));
+}
+
+#[test]
+fn a_faultless_scheduler_has_no_fault() {
+    assert_eq!(fault_of_scheduler(in_turns(), &[PathConfig::default(); 3]), None);
+}
+
+#[test]
+fn waiting_is_asked_again_at_the_wished_moment() {
+    let patient = By(|now: Time, _: &Connection, _: &[Path]| match now {
+        now if now < at(70) => Decision::Wait { until: Some(at(70)) },
+        _ => assign(0, 100),
+    });
+    let mut pair = Pair::new(config(), &[20], patient);
+    pair.send_file(100 * 1452);
+    pair.run_until(at(100));
+    assert_eq!(pair.log.sent[0].0, at(70));
+}
+
+#[test]
+fn needs_are_compared_with_what_the_transport_offers() {
+    struct Needy;
+    impl Scheduler for Needy {
+        fn decide(&mut self, _: Time, _: &Connection, _: &[Path]) -> Decision {
+            Decision::WAIT
+        }
+        fn needs(&self) -> Capabilities {
+            Capabilities::ALL
+        }
+    }
+    assert!(Sender::new(config(), &[PathConfig::default()], Needy).is_ok(), "CMT-SCTP offers everything");
+}
+
+#[test]
+fn every_fault_says_what_was_wrong() {
+    let faults = [
+        (SchedulerFault::UnknownPath(PathId(7)), "7"),
+        (SchedulerFault::UnusablePath(PathId(3), PathState::Failed), "Failed"),
+        (SchedulerFault::NothingAssigned(PathId(1)), "0 segments"),
+        (SchedulerFault::OverAssigned { wanted: 9, unassigned: 4 }, "9"),
+        (SchedulerFault::QueueTooLong(PathId(1)), "1048576"),
+        (SchedulerFault::NotInFlight(77), "77"),
+        (SchedulerFault::Undeclared("recall"), "recall"),
+        (SchedulerFault::NeverWaits, "65536"),
+    ];
+    for (fault, word) in faults {
+        let text = Error::Scheduler { at: at(1_500), fault }.to_string();
+        assert!(text.contains(word) && text.starts_with("at 1.500000000 s the scheduler"), "{text}");
+    }
+}
