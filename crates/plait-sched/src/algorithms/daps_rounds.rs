@@ -7,6 +7,13 @@
 //! of the stream. They are assigned *ahead*: those of a fast path wait in its queue while a slow path already sends
 //! segments from behind them.
 //!
+//! # Readings
+//! A window of segments takes a path a whole round trip, 2·D_i, not one forward delay; and what is in flight has left
+//! already. As printed, twice as many numbers are kept for a fast path as can arrive before the slow one's: it fills
+//! the receiver's window with segments from far ahead and starves the fast path of it. `spacing` has both: "round-trip"
+//! (the default) gives the room that is there now at t = D_i and cwnd_i every 2·D_i after that, which is the order of
+//! arrival; "one-way" is as printed.
+//!
 //! # The walk
 //! It is walked only as far as it is needed: until no usable path has congestion-window room that its queue does not
 //! cover. After the least common multiple a new period begins, with the windows and delays of that moment.
@@ -42,10 +49,20 @@ pub enum Replan {
     Exhausted,
 }
 
+/// How far apart the rounds of a path are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spacing {
+    /// One forward delay, as printed.
+    OneWay,
+    /// One round trip, which is how long a window takes; the first round gets the room that is there now.
+    RoundTrip,
+}
+
 /// The state of DAPS in rounds.
 #[derive(Clone, Debug)]
 pub struct DapsRounds {
     replan: Replan,
+    spacing: Spacing,
     max_period: u32,
     guard: Option<Guard>,
     rotation: RoundRobin,
@@ -63,15 +80,21 @@ impl DapsRounds {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "daps-rounds",
         title: "DAPS in rounds",
-        summary: "Each path is assigned a window of segments per forward delay, ahead and in stream order.",
+        summary: "Each path is assigned a window of segments per round trip, ahead of its window and in stream order.",
         source: "Sarwar et al., IEEE WAINA 2013 (Ferlin's port to n paths)",
         needs: Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "replan",
                 doc: "Recall and plan again at every opportunity, or only when the period is exhausted (cheaper).",
-                default: Value::Text("always"),
-                domain: Domain::Choice(&["always", "exhausted"]),
+                default: Value::Text("exhausted"),
+                domain: Domain::Choice(&["exhausted", "always"]),
+            },
+            ParameterInfo {
+                name: "spacing",
+                doc: "A window of segments per forward delay (one-way), as printed, or per round trip.",
+                default: Value::Text("round-trip"),
+                domain: Domain::Choice(&["round-trip", "one-way"]),
             },
             ParameterInfo {
                 name: "max_period",
@@ -85,9 +108,10 @@ impl DapsRounds {
     };
 
     /// With the given limit of a period (0 counts as 1), with or without the guard of DAPS.
-    pub const fn new(replan: Replan, max_period: u32, guard: Option<Guard>) -> Self {
+    pub const fn new(replan: Replan, spacing: Spacing, max_period: u32, guard: Option<Guard>) -> Self {
         Self {
             replan,
+            spacing,
             max_period: if max_period == 0 { 1 } else { max_period },
             guard,
             rotation: RoundRobin::new(None),
@@ -101,10 +125,19 @@ impl DapsRounds {
     /// From checked parameters.
     pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
         let replan = match parameters.text("replan") {
-            "exhausted" => Replan::Exhausted,
-            _ => Replan::Always,
+            "always" => Replan::Always,
+            _ => Replan::Exhausted,
         };
-        Self::new(replan, parameters.integer("max_period") as u32, Guard::from_parameters(parameters))
+        let spacing = match parameters.text("spacing") {
+            "one-way" => Spacing::OneWay,
+            _ => Spacing::RoundTrip,
+        };
+        Self::new(
+            replan,
+            spacing,
+            parameters.integer("max_period") as u32,
+            Guard::from_parameters(parameters),
+        )
     }
 
     fn begin(&mut self, paths: &[Path]) {
@@ -146,7 +179,7 @@ impl Scheduler for DapsRounds {
             }
             // Once a period is under way, what it assigned stays, however many periods this opportunity takes.
             self.recalls = 0;
-            self.walk.start(self.max_period, paths);
+            self.walk.start(self.spacing, self.max_period, paths);
         }
         loop {
             if let Some((path, segments)) = self.walk.next(paths) {
@@ -158,7 +191,7 @@ impl Scheduler for DapsRounds {
             }
             self.recalls = 0;
             // Some path is open, so it takes part and has a first round: the walk has a next step.
-            self.walk.start(self.max_period, paths);
+            self.walk.start(self.spacing, self.max_period, paths);
         }
     }
 
@@ -184,6 +217,10 @@ struct Round {
     due: u32,
     /// D_i, in multiples of D_min.
     every: u32,
+    /// How long after a round the next one is.
+    step: u32,
+    /// What the first round gets.
+    first: u32,
     /// cwnd_i when the period began.
     segments: u32,
     path: PathId,
@@ -200,7 +237,7 @@ struct Walk {
 
 impl Walk {
     const NONE: Self = Self {
-        rounds: [Round { due: 0, every: 1, segments: 0, path: PathId(0) }; MAX_PATHS],
+        rounds: [Round { due: 0, every: 1, step: 1, first: 0, segments: 0, path: PathId(0) }; MAX_PATHS],
         len: 0,
         end: 0,
     };
@@ -214,16 +251,23 @@ impl Walk {
     }
 
     /// Begins a period with the delays and windows of this moment; all usable paths are measured.
-    fn start(&mut self, max_period: u32, paths: &[Path]) {
+    fn start(&mut self, spacing: Spacing, max_period: u32, paths: &[Path]) {
         self.stop();
         self.end = 1;
         let Some(fastest) = usable(paths).map(|path| path.srtt.as_nanos()).min() else { return };
         for path in usable(paths).take(MAX_PATHS).filter(|path| path.cwnd > 0 && !path.in_recovery) {
             let every = quantize(path.srtt.as_nanos(), fastest, max_period);
             self.end = capped_lcm(self.end, every, max_period);
-            let round = Round { due: every, every, segments: path.cwnd, path: path.id };
+            let (step, first) = match spacing {
+                Spacing::OneWay => (every, path.cwnd),
+                Spacing::RoundTrip => (2 * every, path.room()),
+            };
+            let round = Round { due: every, every, step, first, segments: path.cwnd, path: path.id };
             self.rounds[usize::from(self.len)] = round;
             self.len += 1;
+        }
+        if spacing == Spacing::RoundTrip {
+            self.end *= 2;
         }
     }
 
@@ -237,9 +281,10 @@ impl Walk {
                 self.stop();
                 return None;
             }
-            round.due += round.every;
-            if paths.get(round.path.index()).is_some_and(|path| takes_part(path, paths)) {
-                return Some((round.path, round.segments));
+            let segments = if round.due == round.every { round.first } else { round.segments };
+            round.due += round.step;
+            if segments > 0 && paths.get(round.path.index()).is_some_and(|path| takes_part(path, paths)) {
+                return Some((round.path, segments));
             }
         }
     }

@@ -110,11 +110,7 @@ impl<S: Scheduler> Pair<S> {
     }
 
     pub fn with_paths(config: Config, round_trips: &[u64], paths: &[PathConfig], scheduler: S) -> Self {
-        let pipe = |rtt: &u64| Pipe {
-            delay: ms(*rtt) / 2,
-            spacing: Duration::ZERO,
-            free: [Time::ZERO; 2],
-        };
+        let pipe = |rtt: &u64| Pipe { delay: ms(*rtt) / 2, spacing: Duration::ZERO, free: [Time::ZERO; 2] };
         Self {
             now: Time::ZERO,
             sender: Sender::new(config, paths, scheduler).expect("CMT-SCTP offers everything"),

@@ -61,7 +61,9 @@ fn a_loss_on_one_path_is_not_reported_by_another() {
     // Path 1 carries segments 1 and 3; 1 is lost, and 3 is the only later one of its path.
     let mut pair = Pair::new(config(), &[20, 20], in_turns()).spaced(ms(1));
     pair.send_file(6 * 1452);
-    pair.script(|judged| if judged.segment() == Some(1) && judged.sent_before == 0 { Fate::Drop } else { Fate::Pass });
+    pair.script(
+        |judged| if judged.segment() == Some(1) && judged.sent_before == 0 { Fate::Drop } else { Fate::Pass },
+    );
     pair.run_until(at(900));
     assert!(pair.log.retransmitted().is_empty());
 }

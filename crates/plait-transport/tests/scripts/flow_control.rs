@@ -95,7 +95,8 @@ fn a_closed_window_is_probed_with_one_segment() {
 #[test]
 fn a_window_update_that_was_overtaken_does_not_open_the_window() {
     // An acknowledgement from before the buffer filled comes late: same cumulative number, larger window.
-    let mut pair = Pair::new(with_buffer(segments(6), WindowAccounting::Buffer), &[20, 400], in_turns()).spaced(ms(1));
+    let mut pair =
+        Pair::new(with_buffer(segments(6), WindowAccounting::Buffer), &[20, 400], in_turns()).spaced(ms(1));
     pair.sender.write_endlessly();
     let mut sacks = 0;
     pair.script(move |judged| {

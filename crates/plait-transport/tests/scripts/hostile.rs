@@ -36,12 +36,13 @@ fn an_acknowledgement_of_what_was_never_sent_is_ignored() {
 
 #[test]
 fn an_acknowledgement_of_what_only_waits_in_a_queue_is_ignored() {
-    let ahead = crate::common::By(|_, connection: &plait_sched::Connection, _: &[plait_sched::Path]| {
-        match connection.unassigned {
-            0 => plait_sched::Decision::WAIT,
-            all => plait_sched::Decision::Assign { path: PathId(0), segments: all as u32 },
-        }
-    });
+    let ahead =
+        crate::common::By(
+            |_, connection: &plait_sched::Connection, _: &[plait_sched::Path]| match connection.unassigned {
+                0 => plait_sched::Decision::WAIT,
+                all => plait_sched::Decision::Assign { path: PathId(0), segments: all as u32 },
+            },
+        );
     let mut pair = Pair::new(config(), &[20], ahead);
     pair.send_file(100 * 1452);
     pair.run_until(at(1));
@@ -55,7 +56,9 @@ fn an_acknowledgement_of_what_only_waits_in_a_queue_is_ignored() {
 
 #[test]
 fn absurd_gap_blocks_are_cut_to_what_was_sent() {
-    for (first, last) in [(0, 0), (1, u64::from(u32::MAX)), (500, 400), (90, 99), (u64::from(u32::MAX), u64::MAX)] {
+    for (first, last) in
+        [(0, 0), (1, u64::from(u32::MAX)), (500, 400), (90, 99), (u64::from(u32::MAX), u64::MAX)]
+    {
         let mut pair = busy();
         let mut sack = Sack::new(0, segments(10), 255);
         assert!(sack.push_block(first, last));
@@ -102,7 +105,10 @@ fn data_far_ahead_is_refused_without_taking_memory() {
         for segment in [1 << 40, u64::MAX - 1, u64::MAX] {
             let packet = Packet::Data(Data { segment, bytes: 1452 });
             receiver.handle_packet(at(0), PathId(0), &packet, &mut ());
-            assert!(matches!(receiver.poll_transmit().unwrap().packet, Packet::Sack(_)), "refusals are answered");
+            assert!(
+                matches!(receiver.poll_transmit().unwrap().packet, Packet::Sack(_)),
+                "refusals are answered"
+            );
         }
         assert_eq!((receiver.reassembly().buffered(), receiver.reassembly().end()), (0, 0));
     }
@@ -125,7 +131,8 @@ fn data_of_absurd_sizes_is_taken_or_refused() {
 
 fn any_packet() -> impl Strategy<Value = Packet> {
     let number = prop_oneof![0_u64..40, any::<u64>(), Just(u64::MAX)];
-    let sack = (number.clone(), any::<u64>(), any::<u8>(), prop::collection::vec((0_u64..60, 0_u64..60), 0..10));
+    let sack =
+        (number.clone(), any::<u64>(), any::<u8>(), prop::collection::vec((0_u64..60, 0_u64..60), 0..10));
     prop_oneof![
         (number.clone(), prop_oneof![Just(1452_u32), any::<u32>()])
             .prop_map(|(segment, bytes)| Packet::Data(Data { segment, bytes })),

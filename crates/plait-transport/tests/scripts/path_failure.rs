@@ -58,7 +58,8 @@ fn what_waits_on_a_failing_path_is_taken_back() {
 
 #[test]
 fn an_idle_path_is_probed_and_found_dead() {
-    let mut pair = Pair::new(impatient(), &[20, 30], by_key(|path| path.srtt.as_nanos() + u64::from(path.id.0)));
+    let mut pair =
+        Pair::new(impatient(), &[20, 30], by_key(|path| path.srtt.as_nanos() + u64::from(path.id.0)));
     let heartbeats = std::rc::Rc::new(std::cell::Cell::new(0));
     let count = std::rc::Rc::clone(&heartbeats);
     pair.script(move |judged| {

@@ -1,6 +1,6 @@
 //! Where a lost segment is sent again: each policy from the loss to the arrival.
 
-use crate::common::{By, Judged, Fate, Pair, at, config, in_turns, ms, segments};
+use crate::common::{By, Fate, Judged, Pair, at, config, in_turns, ms, segments};
 use plait_sched::{Connection, Decision, Path, PathId};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy};
 
@@ -9,7 +9,9 @@ fn with_policy(policy: RetransmissionPolicy) -> Config {
 }
 
 fn lose(segment: u64) -> impl FnMut(&Judged<'_>) -> Fate {
-    move |judged| if judged.segment() == Some(segment) && judged.sent_before == 0 { Fate::Drop } else { Fate::Pass }
+    move |judged| {
+        if judged.segment() == Some(segment) && judged.sent_before == 0 { Fate::Drop } else { Fate::Pass }
+    }
 }
 
 /// Loses the first segment that leaves on `path` after `from`; the path that carries it the second time.
@@ -84,7 +86,8 @@ fn asap_takes_the_open_path_with_the_shortest_round_trip() {
             Decision::WAIT
         }
     });
-    let mut pair = Pair::new(with_policy(RetransmissionPolicy::Asap), &[20, 100], only_the_second).spaced(ms(1) / 2);
+    let mut pair =
+        Pair::new(with_policy(RetransmissionPolicy::Asap), &[20, 100], only_the_second).spaced(ms(1) / 2);
     pair.sender.write_endlessly();
     assert_eq!(second_path(&mut pair, 1, 400), 0);
 }
@@ -92,7 +95,8 @@ fn asap_takes_the_open_path_with_the_shortest_round_trip() {
 #[test]
 fn asap_does_not_wait_for_a_path_that_is_full() {
     // Path 0 is full with data that takes 400 ms; path 1 reports the loss and has room.
-    let mut pair = Pair::new(with_policy(RetransmissionPolicy::Asap), &[800, 20], in_turns()).spaced(ms(1) / 2);
+    let mut pair =
+        Pair::new(with_policy(RetransmissionPolicy::Asap), &[800, 20], in_turns()).spaced(ms(1) / 2);
     pair.sender.write_endlessly();
     assert_eq!(second_path(&mut pair, 1, 50), 1);
 }
