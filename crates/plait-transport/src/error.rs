@@ -49,6 +49,8 @@ pub enum SchedulerFault {
     Undeclared(&'static str),
     /// Limited a path to zero segments in flight.
     ClosedLimit(PathId),
+    /// Waited until a moment that is not in the future.
+    PastWait(Time),
     /// Decided too often without waiting.
     NeverWaits,
 }
@@ -78,6 +80,7 @@ impl fmt::Display for SchedulerFault {
             Self::ClosedLimit(path) => {
                 write!(f, "limited path {} to 0 segments in flight; 1 is the least", path.0)
             }
+            Self::PastWait(until) => write!(f, "waited until {until}, which is not in the future"),
             Self::NeverWaits => write!(
                 f,
                 "decided {} times at one moment without waiting",

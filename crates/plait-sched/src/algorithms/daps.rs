@@ -84,7 +84,8 @@ impl Daps {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "daps",
         title: "DAPS",
-        summary: "The next ⌊r_s/r_f⌋ segments on the fast path, those after them on the slow one.",
+        summary: "The next ⌊r_s/r_f⌋ segments on the fast path, those after them on the slow one; meant for windows of \
+                  few segments, a faster path it leaves idle.",
         source: "Kuhn et al., DAPS, IEEE ICC 2014: Algorithms 2 and 3",
         needs: Capabilities { limit: true, ..Capabilities::NONE },
         parameters: &[

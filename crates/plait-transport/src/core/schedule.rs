@@ -55,6 +55,10 @@ impl<S: Scheduler> Core<S> {
             let decision = self.scheduler.decide(now, &connection, &self.facts);
             observer.decided(now, &decision, &connection);
             if let Decision::Wait { until } = decision {
+                // Asked again at this very moment, it would wait for ever without time passing.
+                if let Some(past) = until.filter(|&until| until <= now) {
+                    return Err(Error::Scheduler { at: now, fault: SchedulerFault::PastWait(past) });
+                }
                 self.counters.waits += 1;
                 self.wake = until;
                 return Ok(());
