@@ -20,6 +20,7 @@ macro_rules! builtins {
 
         /// A built-in scheduler. Calls are dispatched by a `match`, which the compiler can see through.
         #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "state lives inline: nothing is allocated, not even a box")]
         pub enum Builtin {
             $(#[doc = concat!("See [`crate::algorithms::", stringify!($module), "`].")]
             $scheduler($module::$scheduler),)*
