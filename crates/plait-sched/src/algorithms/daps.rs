@@ -171,7 +171,9 @@ impl Scheduler for Daps {
         if self.opportunity.begins(now) {
             self.begin(paths);
         }
-        if let Some(decision) = self.hold_back(paths) {
+        if self.may_plan
+            && let Some(decision) = self.hold_back(paths)
+        {
             return decision;
         }
         let sendable = connection.sendable();
