@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, shortened};
 
 /// The largest scenario file. A sweep's generated scenario has a few kilobytes; nobody waits for gigabytes of a wrong
 /// file to be read.
@@ -33,8 +33,18 @@ pub(super) fn from_toml(text: &str, origin: &str) -> Result<toml::Table, Scenari
     text.parse::<toml::Table>().map_err(|error| ScenarioError::Syntax {
         file: origin.to_owned(),
         position: error.span().map(|span| position(text, span.start)),
-        reason: one_line(error.message()),
+        reason: syntax_reason(text, &error),
     })
+}
+
+/// What the parser says, and the piece of text that it says it of, if that is a piece of a line.
+fn syntax_reason(text: &str, error: &toml::de::Error) -> String {
+    let reason = one_line(error.message());
+    let piece = error.span().and_then(|span| text.get(span)).map(str::trim);
+    match piece.filter(|piece| !piece.is_empty() && !piece.contains('\n')) {
+        Some(piece) => format!("{reason}: {}", shortened(piece)),
+        None => reason,
+    }
 }
 
 /// The table that a JSON text describes. JSON's numbers, strings, arrays and objects are TOML's; it has no dates, and
