@@ -1,14 +1,20 @@
+import importlib.util
 import json
+from dataclasses import replace
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 import plait
-from plait.papers import load_paper, names
+from plait.papers import load_paper, names, reproduce
 from plait.papers.description import Claim, Expected
 from plait.papers.figures import kind
 from plait.papers.reproduce import tasks
 from plait.papers.rows import Row, agrees
 from plait.papers.wording import difference, said, wording
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", names())
@@ -80,10 +86,56 @@ def test_rows_as_json_and_as_words() -> None:
         "agrees": True,
         "note": "note",
     }
+    missed = replace(row, agrees=False, reason="of the weather")
+    assert missed.document()["note"] == "note; differs because of the weather"
     assert said(row) == "−63.0"
     assert difference(row) == "−4.8 %"
     assert wording("paths.slow.throughput_bps").number(968_400.0) == "968"
     assert wording("app_delay_ms.mean").heading == "mean application delay (ms)"
+
+
+def test_what_differs_says_why_and_what_agrees_does_not() -> None:
+    for name in names():
+        for row in reproduce(name, with_figures=False).rows:
+            assert bool(row.reason) == (row.agrees is False), row.id
+            assert (row.reason in row.document()["note"]) or row.agrees
+
+
+@pytest.mark.parametrize("name", names())
+def test_tables_in_the_readmes_are_those_of_a_fresh_run(name: str) -> None:
+    spec = importlib.util.spec_from_file_location("measured", ROOT / "docs" / "measured.py")
+    assert spec is not None
+    assert spec.loader is not None
+    measured = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(measured)
+    text = (ROOT / "papers" / name / "README.md").read_text(encoding="utf-8")
+    assert measured.fill(text, measured.tables(name)) == text, "run docs/measured.py"
+
+
+def test_the_reasons_given_for_differences_hold() -> None:
+    """What papers/daps-icc14/README.md says of the three values that are not reproduced."""
+    folder = ROOT / "papers" / "daps-icc14" / "scenarios"
+    run = plait.run(folder / "table2-2-100-35kB.toml", "daps", series="10ms")
+    steady = run.path_series.filter(pl.col("time_ns") >= 10_000_000_000)
+    fast, slow = (steady.filter(pl.col("path") == index) for index in (0, 1))
+    assert (
+        2 <= slow.select(pl.col("srtt_ns").mean()).item() / fast.select(pl.col("srtt_ns").mean()).item() < 3
+    )
+    assert fast["in_flight_packets"].cast(float).to_numpy().max() <= 2
+    assert slow["link_queue_packets"].cast(float).to_numpy().mean() > 2
+    for queue in (17, 50, 200):
+        scenario = plait.Scenario(
+            duration="100s",
+            warmup="10s",
+            transport=plait.Transport(receive_buffer="500kB", receive_window_accounting="outstanding"),
+            paths=[
+                plait.Path(name=name, rate="1Mbit", rtt=rtt, queue=f"{queue}p")
+                for name, rtt in (("fast", "20ms"), ("slow", "200ms"))
+            ],
+        )
+        blind, daps = plait.compare(scenario, ["round-robin", "daps"])
+        unblocked = daps.metrics["app_delay_ms"]["mean"] - daps.metrics["blocking_ms"]["mean"]
+        assert unblocked > 0.5 * blind.metrics["app_delay_ms"]["mean"]
 
 
 def test_an_unknown_paper_names_the_known_ones() -> None:

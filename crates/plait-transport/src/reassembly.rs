@@ -80,6 +80,10 @@ impl Reassembly {
         self.capacity
     }
 
+    fn counted(&self, bytes: u32) -> u64 {
+        u64::from(bytes) + u64::from(self.counted_overhead)
+    }
+
     /// Takes a segment, and delivers what is in order.
     pub fn accept(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) -> Arrival {
         let next = self.waiting.base();
@@ -94,7 +98,7 @@ impl Reassembly {
             let end = self.waiting.first_absent(next + 1);
             for segment in next + 1..end {
                 let bytes = self.bytes.pop_front().unwrap_or(0);
-                self.buffered -= u64::from(bytes + self.counted_overhead);
+                self.buffered -= self.counted(bytes);
                 observer.delivered(now, segment, bytes);
             }
             self.waiting.advance(end);
@@ -104,7 +108,7 @@ impl Reassembly {
             );
             return Arrival::InOrder;
         }
-        let counted = u64::from(data.bytes + self.counted_overhead);
+        let counted = self.counted(data.bytes);
         // A segment absurdly far ahead can only come from a broken peer; it must not make the buffer huge.
         let too_far = data.segment - next > crate::MAX_QUEUED as u64 * 4;
         if too_far || (self.enforce_capacity && counted > self.free()) {

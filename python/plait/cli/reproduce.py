@@ -15,7 +15,9 @@ from plait.cli.run import JSON, THREADS
 from plait.files import make_folder
 from plait.papers import Reproduction, load_paper, names
 from plait.papers import reproduce as reproduce_paper
+from plait.papers.headline import HeadlineTable
 from plait.papers.page import pivot
+from plait.papers.rows import differing
 from plait.papers.wording import difference, said, tolerance, verdict, wording
 from plait.progress import Progress
 
@@ -97,7 +99,7 @@ def _print(done: Reproduction, all_rows: bool) -> None:
     for row in done.rows:
         if not row.compared:
             continue
-        words = wording(row.metric)
+        words = wording(row.metric, paper.baseline)
         word = verdict(row)
         table.add_row(
             paper.scenarios[row.scenario].title,
@@ -110,6 +112,7 @@ def _print(done: Reproduction, all_rows: bool) -> None:
             Text(word, style=STYLES.get(word, "")),
         )
     console().print(table)
+    console().print(_headline(done.headline()))
     if all_rows:
         for measure in paper.measures:
             console().print(_pivot(pivot(paper, done.rows, measure)))
@@ -118,14 +121,26 @@ def _print(done: Reproduction, all_rows: bool) -> None:
         "" if all_rows else f"; {len(done.rows) - compared} further measured values: --all-rows, or the page"
     )
     console().print(f"{agreeing} of {compared} printed values and claims agree{rest}", highlight=False)
-    for row in done.rows:
-        if row.agrees is False and row.note:
-            title = paper.scenarios[row.scenario].title
+    for reason, rows in differing(done.rows).items():
+        console().print(f"\nDiffers: {reason or 'no reason known'}", highlight=False, soft_wrap=True)
+        for row in rows:
+            title, words = paper.scenarios[row.scenario].title, wording(row.metric, paper.baseline)
+            numbers = f"{'claim' if row.paper is None else 'paper'} {said(row)}, measured {words.number(row.measured)}"
             console().print(
-                f"  differs: {title}, {row.scheduler}, {wording(row.metric).label}: {row.note}",
-                highlight=False,
-                soft_wrap=True,
+                f"  {title}, {row.scheduler}, {words.heading}: {numbers}", highlight=False, soft_wrap=True
             )
+
+
+def _headline(content: HeadlineTable) -> Table:
+    table = Table(title="What it is known for, by every reading", title_justify="left", header_style="bold")
+    table.add_column("")
+    for case, metric in content.headings:
+        table.add_column(f"{case}: {metric}", justify="right")
+    for index, (label, cells) in enumerate(content.printed):
+        table.add_row(label, *cells, style="italic", end_section=index == len(content.printed) - 1)
+    for label, cells in content.measured:
+        table.add_row(label, *cells)
+    return table
 
 
 def _pivot(content: dict[str, Any]) -> Table:

@@ -57,6 +57,14 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Headline:
+    """What the paper is known for: a table with one line per scheduler, one column per (scenario, metric)."""
+
+    schedulers: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class Claim:
     """Bounds of a value for which the paper prints words, not a number."""
 
@@ -72,7 +80,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the paper says of one metric: a value with a tolerance (a share of the value), or a claim."""
+    """What the paper says of one metric: a value with a tolerance (a share of the value), or a claim.
+
+    `note` says where it is printed, or how the words are read; `reason` why the measured value differs, where it does.
+    """
 
     scenario: str
     scheduler: str
@@ -81,6 +92,7 @@ class Expected:
     tolerance: float | None = None
     claim: Claim | None = None
     note: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,6 +110,7 @@ class Paper:
     figures: tuple[PaperFigure, ...]
     measures: tuple[Measure, ...]
     expected: Mapping[tuple[str, str, str], Expected]
+    headline: Headline
 
 
 def names() -> list[str]:
@@ -121,6 +134,7 @@ def load_paper(name: str) -> Paper:
     scenarios = [_scenario(table, folder) for table in head.pop("scenario", [])]
     figures = [_make(PaperFigure, table, folder) for table in head.pop("figure", [])]
     expected = [_expected(table, folder) for table in values.pop("expected", [])]
+    headline = _headline(head.pop("headline"), folder)
     paper = Paper(
         **head,
         schedulers={one.label: one for one in schedulers},
@@ -128,6 +142,7 @@ def load_paper(name: str) -> Paper:
         figures=tuple(figures),
         measures=tuple(_make(Measure, table, folder) for table in values.pop("measure", [])),
         expected={(one.scenario, one.scheduler, one.metric): one for one in expected},
+        headline=headline,
     )
     _check(paper)
     return paper
@@ -156,6 +171,11 @@ def _scenario(table: Mapping[str, Any], folder: Path) -> PaperScenario:
     return _make(PaperScenario, {**table, "paths": paths, "file": file}, folder)
 
 
+def _headline(table: Mapping[str, Any], folder: Path) -> Headline:
+    columns = [(column["scenario"], column["metric"]) for column in table["columns"]]
+    return _make(Headline, {**table, "columns": columns}, folder)
+
+
 def _expected(table: Mapping[str, Any], folder: Path) -> Expected:
     claim = _make(Claim, table["claim"], folder) if "claim" in table else None
     return _make(Expected, {**table, "claim": claim}, folder)
@@ -167,6 +187,9 @@ def _check(paper: Paper) -> None:
     parts: list[PaperFigure | Measure] = [*paper.figures, *paper.measures]
     for part in parts:
         used += [(scenario, scheduler) for scenario in part.scenarios for scheduler in part.schedulers]
+    used += [
+        (scenario, label) for scenario, _ in paper.headline.columns for label in paper.headline.schedulers
+    ]
     for scenario, scheduler in used:
         if scenario not in paper.scenarios:
             message = f"{paper.id}: scenario {scenario!r} is not defined"

@@ -10,10 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from plait.papers import wording
 from plait.papers.description import Measure, Paper
-from plait.papers.rows import Row
+from plait.papers.headline import HeadlineTable
+from plait.papers.rows import Row, differing
 
 
-def page(paper: Paper, rows: Sequence[Row], drawings: Sequence[tuple[str, bytes]]) -> str:
+def page(
+    paper: Paper, rows: Sequence[Row], table: HeadlineTable, drawings: Sequence[tuple[str, bytes]]
+) -> str:
     """The page's HTML; `drawings` are titles and PNG images."""
     environment = Environment(
         loader=PackageLoader("plait.papers", "."),
@@ -25,6 +28,8 @@ def page(paper: Paper, rows: Sequence[Row], drawings: Sequence[tuple[str, bytes]
     return environment.get_template("page.html.j2").render(
         paper=paper,
         compared=[_line(paper, row) for row in compared],
+        headline=table,
+        differing={reason: [_line(paper, row) for row in group] for reason, group in differing(rows).items()},
         agreeing=sum(row.agrees is True for row in compared),
         tables=[pivot(paper, rows, measure) for measure in paper.measures],
         figures=[(title, base64.b64encode(picture).decode()) for title, picture in drawings],
@@ -33,12 +38,13 @@ def page(paper: Paper, rows: Sequence[Row], drawings: Sequence[tuple[str, bytes]
 
 
 def _line(paper: Paper, row: Row) -> dict[str, Any]:
-    words = wording.wording(row.metric)
+    words = wording.wording(row.metric, paper.baseline)
     return {
         "scenario": paper.scenarios[row.scenario].title,
         "scheduler": row.scheduler,
         "metric": words.heading,
         "paper": wording.said(row),
+        "claim": row.paper is None,
         "measured": words.number(row.measured),
         "difference": wording.difference(row),
         "tolerance": wording.tolerance(row),
@@ -50,7 +56,7 @@ def _line(paper: Paper, row: Row) -> dict[str, Any]:
 def pivot(paper: Paper, rows: Sequence[Row], measure: Measure) -> dict[str, Any]:
     """A measure's values as a table: headings, and one line per scenario and scheduler."""
     values = {(row.scenario, row.scheduler, row.metric): row.measured for row in rows}
-    words = [wording.wording(name) for name in measure.metrics]
+    words = [wording.wording(name, paper.baseline) for name in measure.metrics]
     lines = []
     for scenario in measure.scenarios:
         for scheduler in measure.schedulers:

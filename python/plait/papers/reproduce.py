@@ -11,6 +11,7 @@ from plait import plots
 from plait.files import make_folder, whole_file, write_text
 from plait.papers import figures
 from plait.papers.description import Paper, load_paper
+from plait.papers.headline import HeadlineTable, headline
 from plait.papers.page import page
 from plait.papers.rows import Results, Row, evaluate
 from plait.result import Result
@@ -29,6 +30,10 @@ class Reproduction:
     def document(self) -> dict[str, Any]:
         """The reproduction as JSON has it."""
         return {"paper": self.paper.id, "rows": [row.document() for row in self.rows]}
+
+    def headline(self) -> HeadlineTable:
+        """What the paper is known for, printed and measured, one line per scheduler."""
+        return headline(self.paper, self.results)
 
     def counts(self) -> tuple[int, int]:
         """How many rows the paper says something of, and how many of them agree."""
@@ -55,7 +60,7 @@ class Reproduction:
             if progress is not None:
                 progress(min(1.0, len(drawings) / len(self.paper.figures)))
         html = folder / "index.html"
-        write_text(html, page(self.paper, self.rows, drawings))
+        write_text(html, page(self.paper, self.rows, self.headline(), drawings))
         return [html, *files]
 
 

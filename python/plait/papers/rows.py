@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,16 @@ class Row:
     claim: Claim | None
     agrees: bool | None
     note: str
+    reason: str = ""
+
+    @property
+    def remark(self) -> str:
+        """The note, and on a row that differs the reason, if it is known."""
+        if self.agrees is not False:
+            return self.note
+        return "; ".join(
+            part for part in (self.note, f"differs because {self.reason}" if self.reason else "") if part
+        )
 
     @property
     def id(self) -> str:
@@ -64,7 +74,7 @@ class Row:
             "tolerance": self.tolerance,
             "claim": claim,
             "agrees": self.agrees,
-            "note": self.note,
+            "note": self.remark,
         }
 
 
@@ -91,7 +101,17 @@ def _row(paper: Paper, results: Results, scenario: str, scheduler: str, name: st
         claim=expected.claim,
         agrees=agrees(expected, measured),
         note=expected.note,
+        reason=expected.reason,
     )
+
+
+def differing(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows that differ by their reason, in order; the empty reason is an unknown one."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.agrees is False:
+            groups.setdefault(row.reason, []).append(row)
+    return groups
 
 
 def agrees(expected: Expected, measured: float | None) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plait.papers.description import Expected
 from plait.papers.rows import Row
 
 LABELS = {
@@ -40,12 +41,12 @@ class Wording:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-def wording(name: str) -> Wording:
-    """How to write a metric, from its dotted name."""
+def wording(name: str, baseline: str = "the baseline") -> Wording:
+    """How to write a metric, from its dotted name; `baseline` is what ``change.`` compares with."""
     kind, _, rest = name.partition(".")
     if kind in ("change", "excess"):
         inner = wording(rest)
-        against = "against the baseline" if kind == "change" else "against the model"
+        against = f"against {baseline if kind == 'change' else 'the model'}"
         return Wording(f"{inner.label}, {against}", "%", 1.0, 1, signed=True)
     parts = name.split(".")
     if parts[0] == "model":
@@ -70,19 +71,17 @@ def _unit(key: str, *, model: bool = False) -> tuple[str, float, int]:
     return "", 1.0, 2
 
 
-def said(row: Row) -> str:
+def said(row: Row | Expected) -> str:
     """What the paper says: the printed value, or the bounds of a claim."""
     words = wording(row.metric)
     if row.paper is not None:
         return words.number(row.paper) if not row.metric.startswith("model.") else f"{row.paper:g}"
     if row.claim is None:
         return "–"
-    bounds = []
-    if row.claim.at_least is not None:
-        bounds.append(f"≥ {words.number(row.claim.at_least)}")
-    if row.claim.at_most is not None:
-        bounds.append(f"≤ {words.number(row.claim.at_most)}")
-    return ", ".join(bounds)
+    low, high = row.claim.at_least, row.claim.at_most
+    if low is not None and high is not None:
+        return f"{words.number(low)} … {words.number(high)}"
+    return f"≥ {words.number(low)}" if low is not None else f"≤ {words.number(high)}"
 
 
 def difference(row: Row) -> str:

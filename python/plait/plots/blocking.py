@@ -12,7 +12,7 @@ from plait.plots.style import MODEL, colour, in_window, label, legend, new_figur
 from plait.result import Result
 
 DOTS: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 2.5, "markeredgewidth": 0}
-"""Several curves in a panel would hide each other: packets that wait alternate with packets that do not."""
+"""A line would show what is not there: packets that wait alternate with packets that do not."""
 
 
 def blocking_time(
@@ -42,12 +42,15 @@ def blocking_time(
                 frame["blocked_ns"].to_numpy() / 1e6,
                 label=result.scheduler,
                 color=colour(index),
-                **({"linewidth": 0.9} if len(group) == 1 else DOTS),
+                zorder=3,
+                **DOTS,
             )
         if model is not None:
             axes.axhline(model, color=MODEL, linestyle=(0, (5, 2)), linewidth=1.3, label="model, eq. (2)")
         axes.set_ylim(bottom=0)
         axes.margins(x=0, y=0.12)
+        if window is not None:
+            axes.set_xlim(window)
         label(
             axes,
             x="time (s)" if number >= len(results) - columns else None,

@@ -39,6 +39,8 @@ def receive_buffer(
             )
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
+        if window is not None:
+            axes.set_xlim(window)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         title = titles[number] if titles else group[0].scenario
         label(axes, y="packets waiting", title=title)

@@ -61,7 +61,7 @@ def space_time(result: Result, window: tuple[float, float], *, title: str | None
     for axes in panels[:-1]:
         axes.set_xticklabels([])
     label(panels[-1], x=f"time after {window[0]:g} s (ms); packet 0 is number {first} of the stream")
-    figure.legend(handles=_legend(), loc="outside upper right", ncols=4, fontsize=8.5, frameon=False)
+    figure.legend(handles=_legend(packets), loc="outside upper right", ncols=4, fontsize=8.5, frameon=False)
     figure.suptitle(title or f"{result.scenario}: {result.scheduler}", fontsize=10.5, x=0.01, ha="left")
     return figure
 
@@ -147,11 +147,15 @@ def _lanes(packets: pl.DataFrame) -> list[int]:
     return lanes
 
 
-def _legend() -> list[Line2D]:
+def _legend(packets: pl.DataFrame) -> list[Line2D]:
+    """What the diagram contains: retransmissions and losses only where there are some."""
     grey = "#555555"
-    return [
-        Line2D([], [], color=grey, linewidth=1.1, marker="o", markersize=2.8, label="packet"),
-        Line2D([], [], color=grey, linewidth=1.1, linestyle=(0, (4, 1.5)), label="retransmission"),
-        Line2D([], [], color=LOSS, linewidth=1.0, marker="x", label="lost or duplicate"),
-        Line2D([], [], color=grey, linewidth=3.2, alpha=0.55, label="blocked at the receiver"),
-    ]
+    lines = [Line2D([], [], color=grey, linewidth=1.1, marker="o", markersize=2.8, label="packet")]
+    if packets["retransmission"].any():
+        lines.append(
+            Line2D([], [], color=grey, linewidth=1.1, linestyle=(0, (4, 1.5)), label="retransmission")
+        )
+    if packets["arrived_ns"].null_count():
+        lines.append(Line2D([], [], color=LOSS, linewidth=1.0, marker="x", label="lost or duplicate"))
+    lines.append(Line2D([], [], color=grey, linewidth=3.2, alpha=0.55, label="blocked at the receiver"))
+    return lines

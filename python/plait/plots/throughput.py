@@ -23,6 +23,7 @@ def cumulative_throughput(
     """
     figure, (left, right) = new_figure(2, height=3.5, width=9.6, share_y=True)
     for index, result in enumerate(results):
+        width = max(1.2, 3.2 - 1.0 * index)  # equal curves remain visible below each other
         rates = _rates(result, average, window)
         total = rates.group_by("time", maintain_order=True).agg(pl.col("mbps").sum())
         left.plot(
@@ -30,17 +31,16 @@ def cumulative_throughput(
             total["mbps"].to_numpy(),
             color=colour(index),
             label=result.scheduler,
-            linewidth=1.6,
+            linewidth=width,
         )
-        for number, name in enumerate(result.path_names):
+        for number in range(len(result.path_names)):
             one = rates.filter(pl.col("path") == number)
             right.plot(
                 one["time"].to_numpy(),
                 one["mbps"].to_numpy(),
                 color=colour(index),
                 linestyle=LINES[number % len(LINES)],
-                label=f"{result.scheduler}, {name}",
-                linewidth=1.3,
+                linewidth=width,
             )
     left.set_ylim(bottom=0)
     left.margins(y=0.15)
@@ -48,7 +48,17 @@ def cumulative_throughput(
     label(right, x="time (s)", title="Each path")
     left.margins(x=0)
     right.margins(x=0)
-    legend(figure, right, columns=3)
+    for number, name in enumerate(results[0].path_names):
+        right.plot(
+            [],
+            [],
+            color="#555555",
+            linewidth=1.2,
+            linestyle=LINES[number % len(LINES)],
+            label=f"path “{name}”",
+        )
+    right.legend(fontsize=9, frameon=False, loc="upper right", ncols=4, bbox_to_anchor=(1.0, 1.12))
+    legend(figure, left)
     return figure
 
 

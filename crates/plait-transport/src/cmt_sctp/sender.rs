@@ -109,15 +109,16 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn handle_sack(&mut self, now: Time, sack: &Sack) {
-        // SACKs overtake each other between paths; an older one brings nothing (RFC 9260 §6.2.1 i).
-        if sack.cumulative < self.core.stream.first() {
+        // SACKs overtake each other between paths; an older one brings nothing (RFC 9260 §6.2.1 i). One that acknowledges
+        // what was never sent is not believed in anything.
+        if sack.cumulative < self.core.stream.first() || sack.cumulative > self.core.sent_end {
             return;
         }
         let advanced = sack.cumulative > self.core.stream.first();
         self.spurious_retransmissions += sack.duplicates().len() as u64;
         self.core.begin_acknowledgement();
-        self.core.advance(now, sack.cumulative);
-        self.acknowledged.advance(sack.cumulative);
+        let cumulative = self.core.advance(now, sack.cumulative);
+        self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack);
         self.find_missing(sack);
         self.read_window(sack, advanced);
@@ -134,13 +135,14 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack) {
-        let end = self.core.stream.frontier();
+        let end = self.core.sent_end;
         for block in sack.blocks() {
             let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
             let mut segment = self.acknowledged.first_absent(sack.cumulative + u64::from(block.first));
             while segment <= last {
-                self.acknowledged.insert(segment);
-                self.core.acknowledge(now, segment);
+                if self.core.acknowledge(now, segment) {
+                    self.acknowledged.insert(segment);
+                }
                 segment = self.acknowledged.first_absent(segment + 1);
             }
         }
@@ -191,6 +193,7 @@ impl<S: Scheduler> Sender<S> {
             if let Some(target) = target {
                 self.core.paths[target.index()].exempt_retransmissions = 1;
             }
+            let oldest = self.core.paths[index].flight.first();
             let mut segments = 0;
             for at in 0..self.lost.len() {
                 let (path, number) = self.lost[at];
@@ -199,6 +202,12 @@ impl<S: Scheduler> Sender<S> {
                     self.core.lose(index, number, target);
                     segments += 1;
                 }
+            }
+            // §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now.
+            let path = &mut self.core.paths[index];
+            if path.flight.first() != oldest {
+                let timer = now.saturating_add(path.rtt.rto());
+                path.retransmission_timer = (path.flight.segments() > 0).then_some(timer);
             }
             self.core.refresh(index);
             self.core.notify(&Event::Lost { path: origin, segments });

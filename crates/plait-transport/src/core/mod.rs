@@ -10,6 +10,7 @@ mod schedule;
 mod stream;
 mod transmit;
 
+use flight::Copy;
 pub(crate) use flight::TransmissionState;
 pub use path::PathConfig;
 pub(crate) use path::PathSender;
@@ -112,9 +113,13 @@ pub(crate) struct Core<S> {
     needs: Capabilities,
     /// Ask the scheduler before the next transmission.
     opportunity: bool,
+    /// Something was sent, of which the scheduler may want copies.
+    copies_possible: bool,
     wake: Option<Time>,
     /// The window that the receiver advertised last.
     pub(crate) advertised: u64,
+    /// The first segment beyond all that were ever sent.
+    pub(crate) sent_end: u64,
     /// Counted bytes that were sent and not acknowledged.
     pub(crate) outstanding: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
@@ -151,8 +156,10 @@ impl<S: Scheduler> Core<S> {
             scheduler,
             needs,
             opportunity: true,
+            copies_possible: false,
             wake: None,
             advertised: config.receive_window,
+            sent_end: 0,
             outstanding: 0,
             held: 0,
             queued_segments: 0,
@@ -193,17 +200,19 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// The receiver has `segment`: it leaves the flight of its path, and its round trip may be a sample.
-    pub(crate) fn acknowledge(&mut self, now: Time, segment: u64) {
-        let Some(entry) = self.stream.get_mut(segment) else { return };
+    /// The receiver has `segment`: it leaves the flight of its path, and its round trip may be a sample. False if it was
+    /// never sent, so that the receiver cannot have it.
+    pub(crate) fn acknowledge(&mut self, now: Time, segment: u64) -> bool {
+        let Some(entry) = self.stream.get_mut(segment) else { return false };
         let (state, path, transmission, bytes) = (entry.state, entry.path, entry.transmission, entry.bytes);
         if !entry.ever_sent || state == SegmentState::Acknowledged {
-            return;
+            return entry.ever_sent;
         }
         entry.state = SegmentState::Acknowledged;
         let counted = self.counted(bytes);
         self.outstanding -= counted;
-        let mut at = Some((usize::from(path), transmission));
+        let newest = (usize::from(path), transmission);
+        let mut at = Some(newest);
         while let Some((index, number)) = at.take() {
             let sender = &mut self.paths[index];
             let Some((sent, was_oldest)) = sender.flight.leave(number, TransmissionState::Acknowledged)
@@ -220,7 +229,7 @@ impl<S: Scheduler> Core<S> {
             if sender.timed == Some(number) {
                 sender.timed = None;
                 // Karn: only a segment that was never sent again tells a round trip.
-                if sent.first_time && sent.earlier.is_none() {
+                if sent.first_time && (index, number) == newest {
                     let rtt = now.since(sent.sent_at);
                     sender.rtt.sample(rtt);
                     news.rtt = Some(rtt);
@@ -228,18 +237,19 @@ impl<S: Scheduler> Core<S> {
             }
             at = sent.earlier.map(|copy| (usize::from(copy.path), copy.transmission));
         }
+        true
     }
 
-    /// Forgets what lies below the cumulative acknowledgement, acknowledging what had not been before.
-    pub(crate) fn advance(&mut self, now: Time, cumulative: u64) {
-        // An acknowledgement of what was never sent is nonsense from the peer: it is cut to what exists.
-        let cumulative = cumulative.min(self.stream.frontier());
-        for segment in self.stream.first()..cumulative {
-            self.acknowledge(now, segment);
-        }
+    /// Forgets what lies below the cumulative acknowledgement, acknowledging what had not been before. Returns how far
+    /// that is: an acknowledgement of what was never sent is nonsense from the peer and cut to what was.
+    pub(crate) fn advance(&mut self, now: Time, cumulative: u64) -> u64 {
+        let first = self.stream.first();
+        let cumulative =
+            (first..cumulative).find(|&segment| !self.acknowledge(now, segment)).unwrap_or(cumulative);
         while let Some(segment) = self.stream.pop_below(cumulative) {
             self.held -= u64::from(segment.bytes);
         }
+        cumulative
     }
 
     /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its
@@ -290,18 +300,20 @@ impl<S: Scheduler> Core<S> {
             self.paths[index].timed = None;
         }
         let Some(entry) = self.stream.get_mut(sent.segment) else { return };
-        let newest = entry.path == index as u8 && entry.transmission == number;
-        if !newest || entry.state != SegmentState::InFlight {
+        if entry.state != SegmentState::InFlight {
+            return;
+        }
+        let newest = Copy { path: entry.path, transmission: entry.transmission };
+        let this = Copy { path: index as u8, transmission: number };
+        if newest != this {
+            self.unlink_copy(newest, this, sent.earlier);
             return;
         }
         // A copy that is still in flight elsewhere takes over.
         if let Some(copy) = sent.earlier {
-            let other = self.paths[usize::from(copy.path)].flight.get(copy.transmission);
-            if other.is_some_and(|t| t.state == TransmissionState::InFlight) {
-                entry.path = copy.path;
-                entry.transmission = copy.transmission;
-                return;
-            }
+            entry.path = copy.path;
+            entry.transmission = copy.transmission;
+            return;
         }
         entry.state = SegmentState::Lost;
         let queue = match target {
@@ -309,6 +321,19 @@ impl<S: Scheduler> Core<S> {
             None => &mut self.shared_retransmissions,
         };
         insert_ascending(queue, sent.segment);
+    }
+
+    /// Takes `lost` out of the chain of copies in flight that begins with `newest`.
+    fn unlink_copy(&mut self, newest: Copy, lost: Copy, earlier: Option<Copy>) {
+        let mut at = Some(newest);
+        while let Some(copy) = at {
+            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else { return };
+            if sent.earlier == Some(lost) {
+                sent.earlier = earlier;
+                return;
+            }
+            at = sent.earlier;
+        }
     }
 
     /// Sets a path's state. A path that stops being usable gives everything it has not sent back.

@@ -1,6 +1,8 @@
 //! Asking the scheduler and carrying out what it decides.
 
-use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, TransmissionState};
+use super::{
+    Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, TransmissionState, insert_ascending,
+};
 use crate::congestion::CongestionControl;
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
@@ -16,8 +18,10 @@ impl<S: Scheduler> Core<S> {
         let window_segments =
             self.advertised.saturating_sub(self.outstanding) / self.config.counted_segment();
         let mut window_left = window_segments.saturating_sub(self.queued_segments);
-        // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A).
-        if self.outstanding == 0 && self.queued_segments == 0 {
+        // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
+        // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
+        let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
+        if all_wait_for_next || (self.outstanding == 0 && self.queued_segments == 0) {
             window_left = window_left.max(1);
         }
         Connection {
@@ -40,13 +44,16 @@ impl<S: Scheduler> Core<S> {
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last.
     pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        if !self.opportunity {
+        if !self.opportunity && !self.copies_possible {
             return Ok(());
         }
+        if self.opportunity {
+            self.note_idleness(now);
+            self.limit_bursts();
+        }
         self.opportunity = false;
+        self.copies_possible = false;
         self.wake = None;
-        self.note_idleness(now);
-        self.limit_bursts();
         for _ in 0..MAX_DECISIONS_PER_OPPORTUNITY {
             let connection = self.connection_facts();
             if connection.unassigned == 0 && !self.needs.reinject {
@@ -134,7 +141,9 @@ impl<S: Scheduler> Core<S> {
             if segment == frontier {
                 self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes));
             }
-            self.paths[index].queue.push_back(segment);
+            // Behind everything, unless it was taken back from elsewhere: a queue is ascending, so that a later segment
+            // that the receiver has no room for never blocks the one that would make room.
+            insert_ascending(&mut self.paths[index].queue, segment);
             self.queued_segments += 1;
         }
         self.facts[index].queued = self.paths[index].queue.len() as u32;

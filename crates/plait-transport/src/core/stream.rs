@@ -138,6 +138,8 @@ impl Stream {
         let bytes = (*left).min(u64::from(self.segment_bytes)) as u32;
         if self.uncut_segments != ENDLESS {
             self.uncut_segments -= 1;
+        }
+        if *left != ENDLESS {
             *left -= u64::from(bytes);
             if *left == 0 {
                 self.writes.pop_front();

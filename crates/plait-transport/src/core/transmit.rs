@@ -93,8 +93,9 @@ impl<S: Scheduler> Core<S> {
         let (index, segment) = best?;
         let bytes = self.stream.get(segment).map_or(0, |s| s.bytes);
         let fits = self.outstanding + self.counted(bytes) <= self.advertised;
-        // A window probe: one segment may be on its way whatever the window (RFC 9260 §6.1 A).
-        if !fits && self.outstanding > 0 {
+        // A window probe: one segment may be on its way whatever the window (RFC 9260 §6.1 A). The one that the receiver
+        // waits for takes no room there; if later ones that were refused are on their way, only it opens the window.
+        if !fits && self.outstanding > 0 && segment != self.stream.first() {
             return None;
         }
         self.paths[index].queue.pop_front();
@@ -128,6 +129,7 @@ impl<S: Scheduler> Core<S> {
         let counted = bytes + overhead;
         if first_time {
             self.outstanding += u64::from(counted);
+            self.sent_end = self.sent_end.max(segment + 1);
         }
         let sender = &mut self.paths[index];
         sender.flight.push(Transmission {
@@ -150,7 +152,7 @@ impl<S: Scheduler> Core<S> {
         sender.heartbeat.due =
             now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
         match reason {
-            SendReason::New => {}
+            SendReason::New => self.copies_possible = self.needs.reinject,
             SendReason::Retransmission => self.counters.retransmissions += 1,
             SendReason::Reinjection => self.counters.reinjections += 1,
         }

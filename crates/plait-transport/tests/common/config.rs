@@ -7,18 +7,18 @@ use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::rtt::RtoConfig;
 
 /// Payload bytes of a full segment: 1500 − 48.
-pub const PAYLOAD: u64 = 1452;
+const PAYLOAD: u64 = 1452;
 
 /// What a full segment counts in windows: its DATA chunk.
-pub const COUNTED: u64 = 1468;
+pub(crate) const COUNTED: u64 = 1468;
 
 /// So many full segments, in counted bytes.
-pub const fn segments(count: u64) -> u64 {
+pub(crate) const fn segments(count: u64) -> u64 {
     count * COUNTED
 }
 
 /// An initial window of three segments, a large receive buffer, each packet acknowledged.
-pub fn config() -> Config {
+pub(crate) fn config() -> Config {
     Config {
         connection: ConnectionConfig {
             segment_bytes: PAYLOAD as u32,

@@ -5,32 +5,32 @@ use plait_transport::{Observer, SendReason, Sent};
 
 /// Everything that an observer is told.
 #[derive(Default)]
-pub struct Log {
-    pub sent: Vec<(Time, Sent)>,
-    pub arrived: Vec<(Time, PathId, u64)>,
-    pub delivered: Vec<(Time, u64)>,
-    pub delivered_bytes: u64,
-    pub duplicates: Vec<(Time, u64)>,
-    pub refused: Vec<(Time, u64)>,
-    pub states: Vec<(Time, PathId, PathState)>,
+pub(crate) struct Log {
+    pub(crate) sent: Vec<(Time, Sent)>,
+    pub(crate) arrived: Vec<(Time, PathId, u64)>,
+    pub(crate) delivered: Vec<(Time, u64)>,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) duplicates: Vec<(Time, u64)>,
+    pub(crate) refused: Vec<(Time, u64)>,
+    pub(crate) states: Vec<(Time, PathId, PathState)>,
     /// The most that the receiver's buffer held, in counted bytes.
-    pub most_buffered: u64,
+    pub(crate) most_buffered: u64,
 }
 
 impl Log {
     /// When and on which path `segment` was sent, each time.
-    pub fn sent_times(&self, segment: u64) -> Vec<(Time, u8)> {
+    pub(crate) fn sent_times(&self, segment: u64) -> Vec<(Time, u8)> {
         self.of(segment).map(|(time, sent)| (*time, sent.path.0)).collect()
     }
 
     /// The segments sent again because they were considered lost, in order.
-    pub fn retransmitted(&self) -> Vec<u64> {
+    pub(crate) fn retransmitted(&self) -> Vec<u64> {
         let again = |(_, sent): &&(Time, Sent)| sent.reason == SendReason::Retransmission;
         self.sent.iter().filter(again).map(|(_, sent)| sent.segment).collect()
     }
 
     /// How many data packets left on `path` at or after `from`.
-    pub fn sent_on(&self, path: u8, from: Time) -> usize {
+    pub(crate) fn sent_on(&self, path: u8, from: Time) -> usize {
         self.sent.iter().filter(|(time, sent)| *time >= from && sent.path.0 == path).count()
     }
 

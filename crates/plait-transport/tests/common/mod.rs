@@ -6,8 +6,8 @@
 mod config;
 mod log;
 
-pub use config::{COUNTED, PAYLOAD, config, segments};
-pub use log::Log;
+pub(crate) use config::{COUNTED, config, segments};
+pub(crate) use log::Log;
 
 use plait_sched::{Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
 use plait_transport::cmt_sctp::{Config, Receiver, Sender};
@@ -16,18 +16,18 @@ use plait_transport::{Error, PathConfig};
 use std::collections::BTreeMap;
 
 /// `millis` milliseconds after the start.
-pub fn at(millis: u64) -> Time {
+pub(crate) fn at(millis: u64) -> Time {
     Time::ZERO + ms(millis)
 }
 
 /// `millis` milliseconds.
-pub fn ms(millis: u64) -> Duration {
+pub(crate) fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub(crate) enum Way {
     /// To the receiver.
     Forward,
     /// To the sender.
@@ -36,7 +36,7 @@ pub enum Way {
 
 /// What a script does to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// It takes the pipe's delay.
     Pass,
     /// It is lost.
@@ -47,22 +47,20 @@ pub enum Fate {
 
 /// A packet that a script judges.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged<'a> {
+pub(crate) struct Judged<'a> {
     /// When it is sent.
-    pub now: Time,
-    /// Where to.
-    pub way: Way,
+    pub(crate) now: Time,
     /// On which path.
-    pub path: usize,
+    pub(crate) path: usize,
     /// What it is.
-    pub packet: &'a Packet,
+    pub(crate) packet: &'a Packet,
     /// For data: how often its segment was sent before.
-    pub sent_before: u32,
+    pub(crate) sent_before: u32,
 }
 
 impl Judged<'_> {
     /// The segment, if it is data.
-    pub fn segment(&self) -> Option<u64> {
+    pub(crate) fn segment(&self) -> Option<u64> {
         match self.packet {
             Packet::Data(data) => Some(data.segment),
             _ => None,
@@ -70,7 +68,7 @@ impl Judged<'_> {
     }
 
     /// True if it is an acknowledgement.
-    pub fn is_sack(&self) -> bool {
+    pub(crate) fn is_sack(&self) -> bool {
         matches!(self.packet, Packet::Sack(_))
     }
 }
@@ -86,11 +84,11 @@ struct Pipe {
 }
 
 /// Both ends and what is between them.
-pub struct Pair<S> {
-    pub now: Time,
-    pub sender: Sender<S>,
-    pub receiver: Receiver,
-    pub log: Log,
+pub(crate) struct Pair<S> {
+    pub(crate) now: Time,
+    pub(crate) sender: Sender<S>,
+    pub(crate) receiver: Receiver,
+    pub(crate) log: Log,
     pipes: Vec<Pipe>,
     /// By arrival and first-in-first-out number.
     under_way: BTreeMap<(Time, u64), (Way, PathId, Packet)>,
@@ -99,17 +97,17 @@ pub struct Pair<S> {
     script: Script,
     error: Option<Error>,
     /// Somebody handed in packets that no pipe carried: the ends need not agree any more.
-    pub tampered: bool,
+    pub(crate) tampered: bool,
 }
 
 impl<S: Scheduler> Pair<S> {
     /// Over paths with these round-trip times in milliseconds.
-    pub fn new(config: Config, round_trips: &[u64], scheduler: S) -> Self {
+    pub(crate) fn new(config: Config, round_trips: &[u64], scheduler: S) -> Self {
         let paths = vec![PathConfig::default(); round_trips.len()];
         Self::with_paths(config, round_trips, &paths, scheduler)
     }
 
-    pub fn with_paths(config: Config, round_trips: &[u64], paths: &[PathConfig], scheduler: S) -> Self {
+    pub(crate) fn with_paths(config: Config, round_trips: &[u64], paths: &[PathConfig], scheduler: S) -> Self {
         let pipe = |rtt: &u64| Pipe { delay: ms(*rtt) / 2, spacing: Duration::ZERO, free: [Time::ZERO; 2] };
         Self {
             now: Time::ZERO,
@@ -127,18 +125,18 @@ impl<S: Scheduler> Pair<S> {
     }
 
     /// Packets leave every pipe at least this far apart, each direction by itself.
-    pub fn spaced(mut self, spacing: Duration) -> Self {
+    pub(crate) fn spaced(mut self, spacing: Duration) -> Self {
         self.pipes.iter_mut().for_each(|pipe| pipe.spacing = spacing);
         self
     }
 
     /// From now on `script` judges every packet.
-    pub fn script(&mut self, script: impl FnMut(&Judged<'_>) -> Fate + 'static) {
+    pub(crate) fn script(&mut self, script: impl FnMut(&Judged<'_>) -> Fate + 'static) {
         self.script = Box::new(script);
     }
 
     /// Loses the first transmission of each of these segments.
-    pub fn lose_once(&mut self, segments: &'static [u64]) {
+    pub(crate) fn lose_once(&mut self, segments: &'static [u64]) {
         self.script(|judged| match judged.segment() {
             Some(segment) if judged.sent_before == 0 && segments.contains(&segment) => Fate::Drop,
             _ => Fate::Pass,
@@ -146,14 +144,14 @@ impl<S: Scheduler> Pair<S> {
     }
 
     /// Loses everything on `path`, both ways, from `from` up to `to`.
-    pub fn cut(&mut self, path: usize, from: Time, to: Time) {
+    pub(crate) fn cut(&mut self, path: usize, from: Time, to: Time) {
         self.script(move |judged| {
             if judged.path == path && (from..to).contains(&judged.now) { Fate::Drop } else { Fate::Pass }
         });
     }
 
     /// Everything that happens up to and including `until`.
-    pub fn run_until(&mut self, until: Time) {
+    pub(crate) fn run_until(&mut self, until: Time) {
         self.drain();
         while self.error.is_none() {
             let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
@@ -169,28 +167,28 @@ impl<S: Scheduler> Pair<S> {
     }
 
     /// As [`Pair::run_until`], in milliseconds from now.
-    pub fn run_for(&mut self, millis: u64) {
+    pub(crate) fn run_for(&mut self, millis: u64) {
         self.run_until(self.now + ms(millis));
     }
 
     /// What broke the connection.
-    pub fn error(&self) -> Option<&Error> {
+    pub(crate) fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
     /// Writes and ends the stream.
-    pub fn send_file(&mut self, bytes: u64) {
+    pub(crate) fn send_file(&mut self, bytes: u64) {
         self.sender.write(bytes);
         self.sender.finish();
     }
 
     /// A path's window in segments, rounded down.
-    pub fn window(&self, path: u8) -> u64 {
+    pub(crate) fn window(&self, path: u8) -> u64 {
         self.sender.window(PathId(path)).0 / COUNTED
     }
 
     /// The facts of a path.
-    pub fn path(&self, path: usize) -> &Path {
+    pub(crate) fn path(&self, path: usize) -> &Path {
         &self.sender.paths()[path]
     }
 
@@ -238,7 +236,7 @@ impl<S: Scheduler> Pair<S> {
             sent_before = *count;
             *count += 1;
         }
-        let judged = Judged { now: self.now, way, path: path.index(), packet: &packet, sent_before };
+        let judged = Judged { now: self.now, path: path.index(), packet: &packet, sent_before };
         let late = match (self.script)(&judged) {
             Fate::Drop => return,
             Fate::Pass => Duration::ZERO,
@@ -271,7 +269,7 @@ impl<S: Scheduler> Pair<S> {
 }
 
 /// A scheduler made of a closure, with everything a transport can offer.
-pub struct By<F>(pub F);
+pub(crate) struct By<F>(pub F);
 
 impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for By<F> {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
@@ -284,7 +282,7 @@ impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for By<F> {
 }
 
 /// One segment at a time on the open path that `key` makes smallest.
-pub fn by_key(key: impl Fn(&Path) -> u64) -> impl Scheduler {
+pub(crate) fn by_key(key: impl Fn(&Path) -> u64) -> impl Scheduler {
     By(move |_, connection: &Connection, paths: &[Path]| {
         let open = plait_sched::usable(paths).filter(|path| path.is_open());
         match open.min_by_key(|path| key(path)) {
@@ -295,7 +293,7 @@ pub fn by_key(key: impl Fn(&Path) -> u64) -> impl Scheduler {
 }
 
 /// The paths take turns, one segment each, as long as they are open.
-pub fn in_turns() -> plait_sched::Builtin {
+pub(crate) fn in_turns() -> plait_sched::Builtin {
     let given = [("cwnd_limited", plait_sched::Value::Boolean(false))];
     plait_sched::Builtin::new("round-robin", &given).expect("a built-in scheduler")
 }

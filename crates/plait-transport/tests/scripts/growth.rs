@@ -81,7 +81,7 @@ fn losses_in_two_windows_halve_twice() {
     pair.sender.write_endlessly();
     pair.lose_once(&[10]);
     pair.run_until(at(60));
-    assert_eq!(pair.window(0), 32);
+    assert!((32..=33).contains(&pair.window(0)), "{}", pair.window(0));
     pair.lose_once(&[200]);
     pair.run_until(at(200));
     assert!((17..24).contains(&pair.window(0)), "{}", pair.window(0));
@@ -93,16 +93,16 @@ fn idleness_halves_the_window_once_per_timeout_down_to_four_segments() {
         let mut pair = Pair::new(config(), &[20], in_turns());
         pair.sender.write(1452 * (3 + 6 + 12 + 24));
         pair.run_until(at(80));
-        assert_eq!((pair.window(0), pair.path(0).in_flight), (48, 0));
+        assert_eq!((pair.window(0), pair.path(0).in_flight), (25, 0), "the last round was not full");
         pair.run_until(at(60 + pause));
         pair.sender.write(1);
         pair.run_until(at(60 + pause));
         pair.window(0)
     };
     // Data was sent last at 60 ms, and the timeout is RTO.min, 1 s.
-    assert_eq!(after_a_pause(999), 48);
-    assert_eq!(after_a_pause(1_000), 24);
-    assert_eq!(after_a_pause(2_500), 12);
+    assert_eq!(after_a_pause(999), 25);
+    assert_eq!(after_a_pause(1_000), 12);
+    assert_eq!(after_a_pause(2_500), 6);
     assert_eq!(after_a_pause(29_000), 4);
 }
 

@@ -32,7 +32,7 @@ fn recalled_segments_are_the_next_to_be_assigned() {
     pair.send_file(20 * 1452);
     pair.run_until(at(1));
     let sent: Vec<_> = pair.log.sent.iter().map(|(_, sent)| (sent.segment, sent.path.0)).collect();
-    assert_eq!(sent, [(0, 0), (1, 0), (2, 0)], "lowest first, whenever it was assigned");
+    assert_eq!(sent[..3], [(0, 0), (1, 0), (2, 0)], "lowest first, whenever it was assigned");
     pair.run_until(at(1_000));
     assert_eq!(pair.log.delivered.len(), 20);
 }
@@ -45,7 +45,7 @@ fn a_queue_that_was_filled_out_of_order_is_recalled_in_order() {
         recall(0),
         assign(1, 10), // 10–19 were there first
         recall(1),
-        Decision::WAIT,
+        Decision::Wait { until: Some(at(5)) },
     ];
     let mut pair = Pair::new(config(), &[20, 20], planned(plan));
     pair.send_file(25 * 1452);

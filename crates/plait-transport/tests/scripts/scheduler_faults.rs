@@ -90,7 +90,14 @@ fn deciding_for_ever() {
 #[test]
 fn waiting_until_now_is_not_waiting() {
     let at_once = By(|now, _: &Connection, _: &[Path]| Decision::Wait { until: Some(now) });
-    assert_eq!(fault_of_scheduler(at_once, &[PathConfig::default()]), Some(SchedulerFault::NeverWaits));
+    assert_eq!(fault_of_scheduler(at_once, &[PathConfig::default()]), Some(SchedulerFault::PastWait(Time::ZERO)));
+}
+
+#[test]
+fn a_limit_of_nothing() {
+    let limit = |path, in_flight| fault_of(Decision::Limit { path: PathId(path), in_flight });
+    assert_eq!(limit(0, 0), Some(SchedulerFault::ClosedLimit(PathId(0))));
+    assert_eq!(limit(2, 1), Some(SchedulerFault::UnknownPath(PathId(2))));
 }
 
 /// Needs nothing, whatever it does.
@@ -109,6 +116,8 @@ fn what_was_not_declared() {
     assert_eq!(fault(Decision::Recall { path: PathId(0) }), Some(SchedulerFault::Undeclared("recall")));
     let reinject = Decision::Reinject { path: PathId(0), segment: 0 };
     assert_eq!(fault(reinject), Some(SchedulerFault::Undeclared("reinject")));
+    let limit = Decision::Limit { path: PathId(0), in_flight: 1 };
+    assert_eq!(fault(limit), Some(SchedulerFault::Undeclared("limit")));
 }
 
 #[test]
@@ -118,8 +127,9 @@ fn a_faultless_scheduler_has_no_fault() {
 
 #[test]
 fn waiting_is_asked_again_at_the_wished_moment() {
-    let patient = By(|now: Time, _: &Connection, _: &[Path]| match now {
-        now if now < at(70) => Decision::Wait { until: Some(at(70)) },
+    let patient = By(|now: Time, connection: &Connection, _: &[Path]| match connection.unassigned {
+        0 => Decision::WAIT,
+        _ if now < at(70) => Decision::Wait { until: Some(at(70)) },
         _ => assign(0, 100),
     });
     let mut pair = Pair::new(config(), &[20], patient);
@@ -153,6 +163,8 @@ fn every_fault_says_what_was_wrong() {
         (SchedulerFault::NotInFlight(77), "77"),
         (SchedulerFault::Undeclared("recall"), "recall"),
         (SchedulerFault::NeverWaits, "65536"),
+        (SchedulerFault::ClosedLimit(PathId(5)), "5"),
+        (SchedulerFault::PastWait(at(1_250)), "1.250"),
     ];
     for (fault, word) in faults {
         let text = Error::Scheduler { at: at(1_500), fault }.to_string();

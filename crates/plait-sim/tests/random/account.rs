@@ -1,0 +1,162 @@
+//! What must hold after any run.
+
+use crate::common::{PACKETS, scenario};
+use plait_sched::{Duration, Time};
+use plait_sim::link::{LinkConfig, Loss, Outages, QueueLimit};
+use plait_sim::recorder::frames::{NEVER, PacketFrame};
+use plait_sim::result::RunResult;
+use plait_sim::scenario::{Scenario, Workload};
+use plait_sim::simulation::{self, Control, RunError};
+use plait_transport::Error;
+
+/// Far more events than any of these scenarios has: what needs more runs for ever.
+const MOST_EVENTS: u64 = 30_000_000;
+
+/// By then the outages that end have ended.
+const HEALTHY_FROM: Time = Time::from_nanos(60_000_000_000);
+
+/// The longest that data may stand still on healthy paths: many times the longest timeout and heartbeat interval.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Runs the scenario and says what is wrong with the run, if anything.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    let scenario = scenario(text);
+    let mut checks = 0;
+    let mut control = |_share: f64| {
+        checks += 1;
+        if checks * (1 << 14) > MOST_EVENTS { Control::Interrupt } else { Control::Continue }
+    };
+    match simulation::run(&scenario, scenario.scheduler.build(), &PACKETS, &mut control) {
+        Ok(result) => check_result(&scenario, &result),
+        Err(RunError::Connection(Error::PeerUnreachable { at })) => check_given_up(&scenario, at),
+        Err(RunError::Interrupted) => Err("it runs for ever".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn ensure(holds: bool, rule: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(rule()) }
+}
+
+fn check_result(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+    let packets = result.packets.as_ref().ok_or("no packets were recorded")?;
+    check_packets(scenario, result, packets)?;
+    check_bytes(scenario, result)?;
+    check_spurious(scenario, result)?;
+    check_progress(scenario, result, packets)
+}
+
+/// Each transmission has one fate, each segment is delivered once, in order, after it arrived.
+fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame) -> Result<(), String> {
+    let mut delivered: Vec<(u64, i64)> = Vec::new();
+    let mut sent = vec![0; scenario.paths.len()];
+    let mut arrived = vec![0; scenario.paths.len()];
+    for row in 0..packets.len() {
+        let path = usize::from(packets.path[row]);
+        sent[path] += 1;
+        let (start, arrival, delivery) = (packets.sent[row], packets.arrived[row], packets.delivered[row]);
+        if arrival != NEVER {
+            arrived[path] += 1;
+            let delay = scenario.paths[path].forward.delay.as_nanos() as i64;
+            ensure(arrival >= start + delay, || format!("row {row} arrived before its delay was over"))?;
+        }
+        if delivery != NEVER {
+            ensure(arrival != NEVER && delivery >= arrival, || format!("row {row} was delivered before it arrived"))?;
+            delivered.push((packets.sequence[row], delivery));
+        }
+    }
+    delivered.sort_unstable();
+    for (index, (sequence, _)) in delivered.iter().enumerate() {
+        ensure(*sequence == index as u64, || format!("segment {sequence} was delivered as number {index}"))?;
+    }
+    ensure(delivered.is_sorted_by_key(|(_, time)| *time), || "delivered out of order".to_owned())?;
+    ensure(result.metrics.packets_delivered == delivered.len() as u64, || {
+        format!("{} packets delivered, {} in the frame", result.metrics.packets_delivered, delivered.len())
+    })?;
+    for (index, path) in result.paths.iter().enumerate() {
+        let (sent, arrived) = (sent[index], arrived[index]);
+        let gone = path.packets_lost + path.packets_dropped;
+        ensure(path.packets_sent == sent, || format!("path {index}: {sent} rows, {} sent", path.packets_sent))?;
+        // Heartbeats get lost too, so the link may have lost more than data packets.
+        let lossless = path.packets_lost == 0 && path.packets_dropped == 0;
+        ensure(arrived <= sent, || format!("path {index}: {arrived} of {sent} arrived"))?;
+        ensure(!lossless || gone == 0, || format!("path {index}: {gone} gone"))?;
+    }
+    Ok(())
+}
+
+/// Every byte written is delivered or accounted for as not delivered.
+fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+    let metrics = &result.metrics;
+    let written = match scenario.workload {
+        Workload::Bulk => None,
+        Workload::File { size } => Some(size),
+        Workload::ConstantRate { rate, block, start } => {
+            let span = scenario.duration.as_nanos().saturating_sub(start.as_nanos());
+            // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the end.
+            let before = |k: u128| k * u128::from(block) * 8_000_000_000 / u128::from(rate) < u128::from(span);
+            let guess = u128::from(span) * u128::from(rate) / (u128::from(block) * 8_000_000_000);
+            let blocks = (guess.saturating_sub(2)..guess + 3).filter(|k| before(*k)).max().map_or(0, |k| k + 1);
+            Some(blocks as u64 * block)
+        }
+    };
+    let accounted = metrics.undelivered_bytes.map(|left| left + metrics.delivered_bytes);
+    ensure(accounted == written, || format!("{written:?} written, {accounted:?} accounted for"))?;
+    let arrived: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
+    ensure(arrived >= metrics.goodput_bps * (1.0 - 1e-9), || {
+        format!("{arrived} bit/s arrived, {} were delivered", metrics.goodput_bps)
+    })
+}
+
+fn links(scenario: &Scenario) -> impl Iterator<Item = &LinkConfig> {
+    scenario.paths.iter().flat_map(|path| [&path.forward, &path.backward])
+}
+
+/// Where nothing gets lost and paths keep their order, nothing is found lost from later arrivals.
+fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+    let orderly = |link: &LinkConfig| {
+        link.loss == Loss::None
+            && link.queue == QueueLimit::Infinite
+            && link.outages == Outages::Windows(Vec::new())
+            && !link.jitter.is_some_and(|jitter| jitter.reorder)
+    };
+    let metrics = &result.metrics;
+    ensure(!links(scenario).all(orderly) || metrics.timeouts > 0 || metrics.retransmissions == 0, || {
+        format!("{} retransmissions although nothing was lost", metrics.retransmissions)
+    })
+}
+
+/// Data flows as long as there is some, at the latest from the end of the last outage on.
+fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame) -> Result<(), String> {
+    let end = Time::ZERO + scenario.duration;
+    if !recovers(scenario) || end.since(HEALTHY_FROM) < LONGEST_PAUSE * 3 / 2 {
+        return Ok(());
+    }
+    let late = Time::ZERO + (end.since(Time::ZERO) - LONGEST_PAUSE);
+    let waiting_since = match scenario.workload {
+        Workload::Bulk => Some(Time::ZERO),
+        Workload::File { size } => (result.metrics.delivered_bytes < size).then_some(Time::ZERO),
+        Workload::ConstantRate { rate, block, start } => {
+            let blocks = u128::from(result.metrics.delivered_bytes / block);
+            let offset = blocks * u128::from(block) * 8_000_000_000 / u128::from(rate);
+            Some(Time::ZERO + start + Duration::from_nanos(offset as u64)).filter(|written| *written < end)
+        }
+    };
+    let last = packets.delivered.iter().copied().max().unwrap_or(NEVER);
+    let stands_still = last < late.as_nanos() as i64 && waiting_since.is_some_and(|since| since < late);
+    ensure(!stands_still, || format!("no progress since {last} ns, although the paths work"))
+}
+
+/// Whether every path works from [`HEALTHY_FROM`] on.
+fn recovers(scenario: &Scenario) -> bool {
+    links(scenario).all(|link| match &link.outages {
+        Outages::Windows(windows) => windows.iter().all(|window| window.to <= HEALTHY_FROM),
+        Outages::Periodic { .. } => false,
+    })
+}
+
+/// The peer is given up only if something may keep it from answering, and early.
+fn check_given_up(scenario: &Scenario, at: Time) -> Result<(), String> {
+    let patient = scenario.transport.association_max_retransmissions >= 100_000;
+    ensure(!(patient && recovers(scenario)), || format!("the peer was given up at {at}"))
+}

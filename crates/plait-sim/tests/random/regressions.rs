@@ -1,0 +1,1 @@
+//! What random scenarios found, made small.

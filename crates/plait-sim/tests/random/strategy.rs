@@ -1,0 +1,189 @@
+//! Random scenarios, as the TOML that a failure can be copied from.
+
+use plait_sched::{Domain, ParameterInfo, SCHEDULERS, SchedulerInfo};
+use proptest::prelude::*;
+
+/// Numbers over several orders of magnitude, evenly in their logarithm.
+fn log(low: u64, high: u64) -> impl Strategy<Value = u64> + Clone {
+    ((low as f64).ln()..=(high as f64).ln()).prop_map(move |x| (x.exp() as u64).clamp(low, high))
+}
+
+/// Something now and then.
+fn sometimes(text: impl Strategy<Value = String> + Clone) -> impl Strategy<Value = String> + Clone {
+    prop_oneof![2 => Just(String::new()), 1 => text]
+}
+
+/// A whole scenario.
+pub(crate) fn scenario() -> impl Strategy<Value = String> {
+    let paths = prop::collection::vec(path(), 1..=8);
+    (any::<u32>(), scheduler(), transport(), workload(), paths).prop_map(
+        |(seed, scheduler, transport, (workload, bulk), paths)| {
+            let duration = if bulk {
+                // Bulk traffic is as long as its rate allows: some ten thousand packets.
+                let rate: u64 = paths.iter().map(|(rate, _)| rate).sum();
+                (60_000 * 12_000_u64 / rate).clamp(1, 150)
+            } else {
+                150
+            };
+            let paths: Vec<String> = paths.into_iter().map(|(_, text)| text).collect();
+            format!(
+                "seed = {seed}\nduration = \"{duration}s\"\nscheduler = {scheduler}\n\n[transport]\n{transport}\n\
+                 [workload]\n{workload}\n\n{}",
+                paths.join("\n")
+            )
+        },
+    )
+}
+
+/// Any scheduler with any parameters that it may take.
+fn scheduler() -> impl Strategy<Value = String> {
+    prop::sample::select(SCHEDULERS).prop_flat_map(|info: SchedulerInfo| {
+        let parameters: Vec<_> = info.parameters.iter().map(parameter).collect();
+        parameters.prop_map(move |parameters| format!("{{ name = \"{}\"{} }}", info.name, parameters.concat()))
+    })
+}
+
+/// A parameter, or nothing where the default is to hold.
+fn parameter(info: &ParameterInfo) -> BoxedStrategy<String> {
+    let name = info.name;
+    let value = match info.domain {
+        Domain::Boolean => any::<bool>().prop_map(|truth| truth.to_string()).boxed(),
+        Domain::Integer { min, max } => {
+            prop_oneof![min..=max.min(min.saturating_add(8)), min..=max].prop_map(|n| n.to_string()).boxed()
+        }
+        Domain::Number { min, max } => {
+            prop_oneof![min..=max.min(min + 4.0), min..=max].prop_map(|n| format!("{n:?}")).boxed()
+        }
+        Domain::Choice(words) => prop::sample::select(words).prop_map(|word| format!("\"{word}\"")).boxed(),
+    };
+    prop_oneof![Just(String::new()), value.prop_map(move |value| format!(", {name} = {value}"))].boxed()
+}
+
+fn transport() -> impl Strategy<Value = String> {
+    let packet = prop_oneof![3 => Just(1500_u64), 1 => 60_u64..9_000];
+    let buffers = (
+        packet.clone(),
+        prop_oneof![1_u64..4, log(1, 1_000)],
+        sometimes(log(1, 500).prop_map(|packets| packets.to_string())),
+    );
+    let windows = (
+        any::<bool>(),
+        prop_oneof![Just(4_380_u64), log(1, 100_000)],
+        sometimes(log(1, 100_000).prop_map(|bytes| format!("initial_ssthresh = \"{bytes}B\"\n"))),
+        prop_oneof![4 => Just(0_u64), 1 => 1_u64..8],
+        any::<bool>(),
+    );
+    let acknowledgements = (prop_oneof![Just(1_u32), Just(2), 1_u32..20], log(1, 500), any::<bool>());
+    let policy = prop::sample::select(vec!["same", "ssthresh", "cwnd", "loss-rate", "asap"]);
+    let losses = (policy, prop_oneof![3 => Just(3_u32), 1 => 1_u32..6]);
+    let timers = (log(1, 1_000), log(1, 8), log(1, 4));
+    let failures = (0_u32..6, prop_oneof![Just(10_u32), 0_u32..20, Just(100_000)], any::<bool>());
+    let heartbeats = log(100, 5_000);
+    (buffers, windows, acknowledgements, losses, timers, failures, heartbeats).prop_map(
+        |(
+            (packet, receive, send),
+            (outstanding, initial_window, ssthresh, max_burst, grow),
+            (ack_every, ack_delay, cmt),
+            (policy, threshold),
+            (rto_min, initial_factor, max_factor),
+            (path_max, association_max, suspect),
+            heartbeat,
+        )| {
+            let receive = packet * receive;
+            let send = match send.parse::<u64>() {
+                Ok(packets) => format!("send_buffer = \"{}B\"\n", packet * packets),
+                Err(_) => String::new(),
+            };
+            let accounting = if outstanding { "outstanding" } else { "buffer" };
+            let initial = rto_min * initial_factor;
+            // Never more than 4 s, so that the time after the last outage is many timeouts long.
+            let max = (initial * max_factor).min(4_000).max(rto_min);
+            let initial = initial.min(max);
+            format!(
+                "packet = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
+                 receive_window_accounting = \"{accounting}\"\ninitial_window = \"{initial_window}B\"\n{ssthresh}\
+                 max_burst = {max_burst}\ngrow_in_recovery = {grow}\nack_every = {ack_every}\n\
+                 ack_delay = \"{ack_delay}ms\"\ndelayed_ack_for_cmt = {cmt}\nretransmission_policy = \"{policy}\"\n\
+                 fast_retransmit_threshold = {threshold}\nrto_min = \"{rto_min}ms\"\nrto_initial = \"{initial}ms\"\n\
+                 rto_max = \"{max}ms\"\npath_max_retransmissions = {path_max}\n\
+                 association_max_retransmissions = {association_max}\npotentially_failed = {suspect}\n\
+                 heartbeat_interval = \"{heartbeat}ms\"\n"
+            )
+        },
+    )
+}
+
+/// The text, and whether it never ends.
+fn workload() -> impl Strategy<Value = (String, bool)> {
+    let file = log(1, 1_000_000).prop_map(|size| (format!("kind = \"file\"\nsize = \"{size}B\""), false));
+    let constant = (log(10, 3_000), log(20, 100_000), 0_u64..10_000).prop_map(|(rate, block, start)| {
+        let text = format!("kind = \"cbr\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\nstart = \"{start}ms\"");
+        (text, false)
+    });
+    prop_oneof![3 => file, 1 => constant, 1 => Just(("kind = \"bulk\"".to_owned(), true))]
+}
+
+/// The path's rate in bits per second, and the text.
+fn path() -> impl Strategy<Value = (u64, String)> {
+    let rates = (log(10_000, 100_000_000), prop_oneof![2 => Just(1_u64), 1 => log(1, 20)]);
+    let ways = (way(), way());
+    (rates, ways, outages(), prop::bool::weighted(0.1), 0_u32..5).prop_map(
+        |((rate, slower), (forward, backward), outages, backup, cost)| {
+            let back = (rate / slower).max(10_000);
+            let text = format!(
+                "[[path]]\nbackup = {backup}\ncost = {cost}\n{outages}\
+                 forward = {{ rate = \"{rate}bit\", {forward} }}\nbackward = {{ rate = \"{back}bit\", {backward} }}\n"
+            );
+            (rate, text)
+        },
+    )
+}
+
+/// One direction: delay, queue, loss, jitter.
+fn way() -> impl Strategy<Value = String> {
+    let queue = prop_oneof![
+        Just("infinite".to_owned()),
+        Just("bdp".to_owned()),
+        log(1, 200).prop_map(|packets| format!("{packets}p")),
+        log(9_000, 500_000).prop_map(|bytes| format!("{bytes}B")),
+        log(1, 2_000).prop_map(|millis| format!("{millis}ms")),
+    ];
+    // In hundredths of a percent, up to 20 %.
+    let bernoulli = log(1, 2_000).prop_map(|share| format!(", loss = \"{:.2}%\"", share as f64 / 100.0));
+    // Bursts of two packets on average at most, or the last seconds of a run say nothing.
+    let bursts = (log(1, 1_500), 50_u32..=100, 0_u32..=5, 20_u32..=100).prop_map(|(p, r, good, bad)| {
+        let p = p as f64 / 100.0;
+        format!(
+            ", loss = {{ model = \"gilbert-elliott\", to_bad = \"{p:.2}%\", to_good = \"{r}%\", good_loss = \"{good}%\", \
+             bad_loss = \"{bad}%\" }}"
+        )
+    });
+    let loss = prop_oneof![3 => Just(String::new()), 1 => bernoulli, 1 => bursts];
+    let jitter = (log(1, 50_000), any::<bool>())
+        .prop_map(|(micros, reorder)| format!(", jitter = {{ amount = \"{micros}us\", reorder = {reorder} }}"));
+    (log(1, 300_000), queue, loss, sometimes(jitter))
+        .prop_map(|(delay, queue, loss, jitter)| format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}"))
+}
+
+/// Outages that end by the 60th second, or never, or come back all the time.
+fn outages() -> impl Strategy<Value = String> {
+    let windows = prop::collection::vec(log(1, 15_000), 2..=6).prop_map(|lengths| {
+        let mut now = 0;
+        let windows: Vec<String> = lengths
+            .chunks_exact(2)
+            .map(|pair| {
+                let (from, to) = (now + pair[0], now + pair[0] + pair[1]);
+                now = to;
+                format!("{{ from = \"{from}ms\", to = \"{to}ms\" }}")
+            })
+            .collect();
+        format!("outages = [{}]\n", windows.join(", "))
+    });
+    let for_ever =
+        (0_u64..60_000).prop_map(|from| format!("outages = [{{ from = \"{from}ms\", to = \"1000000s\" }}]\n"));
+    let periodic = (log(2, 10_000), 1_u64..100).prop_map(|(every, share)| {
+        let length = (every * share / 100).clamp(1, every - 1);
+        format!("outages = {{ every = \"{every}ms\", length = \"{length}ms\" }}\n")
+    });
+    prop_oneof![5 => Just(String::new()), 2 => windows, 1 => for_ever, 1 => periodic]
+}

@@ -1,0 +1,98 @@
+"""Write the measured tables into the papers' READMEs: every number there comes from a run.
+
+A table stands between `<!-- measured: NAME -->` and `<!-- end -->`; a test holds it against a fresh run.
+Run from anywhere: `.venv/bin/python docs/measured.py`, or `make figures`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+import plait
+from plait.papers import reproduce
+from plait.run import Task, run_tasks
+
+PAPERS = Path(__file__).resolve().parents[1] / "papers"
+QUEUES = (17, 50, 200)
+
+
+def tables(paper: str) -> dict[str, str]:
+    """The measured tables of a paper's README, by name, as Markdown."""
+    made = {"headline": reproduce(paper, with_figures=False).headline().markdown()}
+    if paper == "daps-icc14":
+        made["queues"] = queues()
+    return made
+
+
+def queues() -> str:
+    """Table II, 1/200, 500 kB with other queues: what is left of the delay even if no packet were blocked."""
+    scenario = plait.load(PAPERS / "daps-icc14" / "scenarios" / "table2-1-200-500kB.toml")
+    headings = (
+        "queue (packets)",
+        "scheduler",
+        "throughput (kbit/s)",
+        "queue of the slow path, mean (packets)",
+        "application delay (ms)",
+        "of it blocked (ms)",
+        "against round-robin (%)",
+        "if nothing were blocked (%)",
+    )
+    lines = [
+        list(headings),
+        ["--:", "---", *["--:"] * 6],
+    ]
+    for queue in QUEUES:
+        paths = [
+            replace(path, forward=replace(path.forward, queue=f"{queue}p") if path.forward else None)
+            for path in scenario.paths
+        ]
+        tasks = [
+            Task(scenario=replace(scenario, paths=paths), scheduler=name, series="10ms")
+            for name in ("round-robin", "daps")
+        ]
+        lines += _lines(queue, run_tasks(tasks))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _lines(queue: int, results: Sequence[plait.Result]) -> list[list[str]]:
+    base = results[0].metrics["app_delay_ms"]["mean"]
+    lines = []
+    for result in results:
+        slow = result.path_series.filter((pl.col("path") == 1) & (pl.col("time_ns") >= 10_000_000_000))
+        delay, blocked = result.metrics["app_delay_ms"]["mean"], result.metrics["blocking_ms"]["mean"]
+        numbers = [
+            " + ".join(f"{path['throughput_bps'] / 1e3:.0f}" for path in result.paths),
+            f"{slow.select(pl.col('link_queue_packets').mean()).item():.0f}",
+            f"{delay:.0f}",
+            f"{blocked:.0f}",
+            "–" if result is results[0] else f"{(delay / base - 1) * 100:+.0f}",
+            f"{((delay - blocked) / base - 1) * 100:+.0f}",
+        ]
+        lines.append([f"{queue}", result.scheduler, *numbers])
+    return [[cell.replace("-", "−") if cell[0] in "+-" else cell for cell in line] for line in lines]
+
+
+def fill(text: str, made: dict[str, str]) -> str:
+    """The README with its tables replaced by those just made."""
+    for name, table in made.items():
+        place = re.compile(rf"(<!-- measured: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        text, count = place.subn(lambda found, table=table: f"{found[1]}{table}\n{found[2]}", text)
+        if count != 1:
+            message = f"expected one place for the table {name!r}, found {count}"
+            raise ValueError(message)
+    return text
+
+
+def main() -> None:
+    """Fill in all papers' READMEs."""
+    for file in sorted(PAPERS.glob("*/README.md")):
+        file.write_text(fill(file.read_text(encoding="utf-8"), tables(file.parent.name)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
