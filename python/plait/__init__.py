@@ -7,12 +7,21 @@ Run a scenario file, compare schedulers, write one of your own:
     class FirstOpen(plait.Scheduler):
         def decide(self, now, connection, paths):
             for path in paths:
-                if path.open and connection.window_left:
+                if path.open:
                     return plait.Assign(path.index)
             return plait.Wait()
 
     print(plait.compare("scenario.toml", ["round-robin", "daps", FirstOpen]).frame())
+
+Draw what a scheduler does with the packets:
+
+    result = plait.run("scenario.toml", "daps", packets=True)
+    plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
 """
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from plait._core import (
     Assign,
@@ -45,6 +54,18 @@ from plait.scenario import (
 )
 from plait.scheduler import schedulers
 
+if TYPE_CHECKING:
+    from plait import plots
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import `plait.plots` when it is first used: matplotlib takes longer to load than everything else."""
+    if name == "plots":
+        return importlib.import_module("plait.plots")
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
 __all__ = [
     "Assign",
     "Bulk",
@@ -75,6 +96,7 @@ __all__ = [
     "load",
     "max_blocking_ms",
     "min_receive_buffer_bytes",
+    "plots",
     "run",
     "scenario_keys",
     "schedulers",

@@ -31,7 +31,20 @@ class Occupancy(TypedDict):
 
 
 class Metrics(TypedDict, total=False):
-    """The metrics of a run, after the warm-up; see the documentation for the definitions."""
+    """The metrics of a run, from the end of the warm-up on. A name ends in its unit; what has none is a count.
+
+    goodput_bps: payload delivered in order to the application, bit/s.
+    app_delay_ms: of a packet, from its first transmission to its in-order delivery.
+    blocking_ms: of a packet, from its arrival to its in-order delivery.
+    receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is time-weighted.
+    block_delay_ms: of a block of constant-rate traffic, from writing it to the delivery of its last byte.
+    delay_variance_ms: difference of consecutive block delays.
+    spurious_retransmissions: retransmissions of what had arrived.
+    completion_time_s: when the last byte of a file was delivered; None if the run ended before.
+    delivered_bytes, undelivered_bytes: payload since the start of the run, warm-up included; None for endless traffic.
+    measured_s: seconds that the metrics cover.
+    aggregation_benefit: 0 is the best single path, 1 the sum of all, −1 nothing at all.
+    """
 
     goodput_bps: float
     app_delay_ms: Spread
@@ -43,22 +56,37 @@ class Metrics(TypedDict, total=False):
     retransmissions: int
     spurious_retransmissions: int
     reinjections: int
+    timeouts: int
     decisions: int
     waits: int
     completion_time_s: float | None
     aggregation_benefit: float
     packets_delivered: int
+    delivered_bytes: int
+    undelivered_bytes: int | None
+    measured_s: float
+    events: int
 
 
 class PathMetrics(TypedDict, total=False):
-    """The metrics of one path."""
+    """The metrics of one path, from the end of the warm-up on.
+
+    throughput_bps: payload that arrived for the first time, bit/s. srtt_ms: the smoothed round-trip time at the end.
+    packets_lost: lost on the way; packets_dropped: found the queue full. cwnd_packets: the window at the end.
+    """
 
     name: str
     throughput_bps: float
     packets_sent: int
+    retransmissions: int
     packets_lost: int
     packets_dropped: int
     srtt_ms: float | None
+    cwnd_packets: float
+
+
+TABLES = ("packets", "path_series", "connection_series", "decisions")
+"""The tables that a run can record."""
 
 
 class NotRecordedError(LookupError):
@@ -66,7 +94,17 @@ class NotRecordedError(LookupError):
 
 
 class Result:
-    """One run: metrics, and the tables that were asked for."""
+    """One run: metrics, and the tables that were asked for.
+
+    `metrics` and `paths` are always there. The tables are Polars frames and have to be recorded: `packets` with
+    ``run(…, packets=True)``, `path_series` and `connection_series` with ``series="10ms"``, `decisions` with
+    ``decisions=True``. Figures are drawn from them by `plait.plots`, for example the space-time diagram of a schedule:
+
+        result = plait.run("my-links.toml", "daps", packets=True)
+        plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
+
+    In a notebook the figure need not be saved: it is shown if it is the last line of a cell.
+    """
 
     def __init__(self, run: _core.Run, label: str | None = None) -> None:
         self.run = run
@@ -75,8 +113,13 @@ class Result:
         self._label = label
 
     def __repr__(self) -> str:
+        tables = ", ".join(name for name in TABLES if getattr(self.run, name)() is not None) or "none"
+        return f"<Result {self.scenario!r}, {self.scheduler}: {self._summary()}; tables: {tables}>"
+
+    def _summary(self) -> str:
         goodput = self.metrics.get("goodput_bps", 0.0) / 1e6
-        return f"<Result {self.scenario!r} {self.scheduler} {goodput:.3f} Mbit/s>"
+        delay = self.metrics.get("app_delay_ms")
+        return f"{goodput:.3f} Mbit/s" + ("" if delay is None else f", mean delay {delay['mean']:.1f} ms")
 
     @property
     def scenario(self) -> str:
@@ -136,7 +179,7 @@ class Result:
     def recorded(self) -> dict[str, pl.DataFrame]:
         """The tables that the run recorded, by name."""
         frames = {}
-        for name in ("packets", "path_series", "connection_series", "decisions"):
+        for name in TABLES:
             try:
                 frames[name] = getattr(self, name)
             except NotRecordedError:
@@ -180,7 +223,11 @@ def metric(result: Result, name: str) -> float | None:
 
 
 class Comparison(Sequence[Result]):
-    """Runs of one scenario, one per scheduler, with the same seed: the same losses on the same packets."""
+    """Runs of one scenario, one per scheduler, with the same seed: the same losses on the same packets.
+
+    A sequence of `Result`, also by the scheduler's label: ``comparison["daps"]``. `frame` is the table of metrics.
+    Figures take it as it is, for example ``plait.plots.space_time(comparison, (10.0, 10.1))``.
+    """
 
     def __init__(self, results: Sequence[Result]) -> None:
         self.results = list(results)
@@ -197,11 +244,29 @@ class Comparison(Sequence[Result]):
     def __len__(self) -> int:
         return len(self.results)
 
+    def __repr__(self) -> str:
+        if not self.results:
+            return "<Comparison of no runs>"
+        first = self.results[0]
+        return f"<Comparison of {len(self)} runs of {first.scenario!r}, seed {first.seed}>\n{self.frame()}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.frame()._repr_html_()
+
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
     def frame(self, metrics: Sequence[str] = ()) -> pl.DataFrame:
-        """One row per scheduler, one column per metric (dotted names, see `metric`)."""
+        """One row per scheduler, one column per metric.
+
+        Args:
+            metrics: dotted names such as ``app_delay_ms.p95`` or ``paths.slow.throughput_bps``; they end in their unit.
+                `Metrics` and `PathMetrics` list them.
+
+        Raises:
+            KeyError: there is no metric of that name.
+        """
         names = metrics or (
             "goodput_bps",
             "app_delay_ms.mean",

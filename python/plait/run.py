@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,9 @@ from plait.result import Comparison, Result
 from plait.scenario import AnyScenario, scenario_json
 from plait.scheduler import Choice, override
 from plait.units import Duration, duration_ns
+
+MOST_SAMPLES = 1_000_000
+"""Samples of a time series per run; each takes some hundred bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +41,11 @@ def run_tasks(
     for task in tasks:
         choice = override(task.scheduler)
         labels.append(choice.label)
+        scenario = scenario_json(task.scenario)
+        _check(task, scenario)
         jobs.append(
             _core.Job(
-                scenario_json(task.scenario),
+                scenario,
                 scheduler=choice.built_in,
                 python_scheduler=choice.python,
                 seed=task.seed,
@@ -50,6 +56,22 @@ def run_tasks(
         )
     runs = _core.run(jobs, threads=threads, progress=progress)
     return [Result(run, label) for run, label in zip(runs, labels, strict=True)]
+
+
+def _check(task: Task, scenario: str) -> None:
+    """A seed that fits, and no more samples than memory holds; ScenarioError otherwise."""
+    if task.seed is not None and not 0 <= task.seed < 2**63:
+        message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {task.seed}"
+        raise _core.ScenarioError(message)
+    if task.series is None:
+        return
+    interval, duration = duration_ns(task.series), duration_ns(json.loads(scenario)["duration"])
+    if interval == 0 or duration / interval > MOST_SAMPLES:
+        least = duration_ns("1ns") if duration < MOST_SAMPLES else -(-duration // MOST_SAMPLES)
+        message = (
+            f"series: expected at least {least} ns for a run of {duration / 1e9:g} s, got {task.series!r}"
+        )
+        raise _core.ScenarioError(message)
 
 
 def run(

@@ -97,11 +97,19 @@ def override(choice: Choice | None) -> Override:
         return Override(built_in=json.dumps(choice), label=choice)
     if isinstance(choice, Mapping):
         return Override(built_in=json.dumps(dict(choice)), label=label(choice))
-    instance: object = choice() if isinstance(choice, type) else choice
+    instance: object = _instance(choice) if isinstance(choice, type) else choice
     if not isinstance(instance, _core.Scheduler):
         message = f"scheduler: expected a name, a table or a subclass of plait.Scheduler, got {choice!r}"
         raise _core.ScenarioError(message)
     return Override(python=instance, label=type(instance).__name__)
+
+
+def _instance(kind: type) -> object:
+    try:
+        return kind()
+    except (Exception, SystemExit) as error:
+        message = f"scheduler {kind.__name__}: cannot be made: {type(error).__name__}: {error}"
+        raise _core.ScenarioError(message) from error
 
 
 def _value(text: str) -> Any:
@@ -126,7 +134,7 @@ def _load_class(path: Path, name: str, text: str) -> type[_core.Scheduler]:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = f"scheduler {text!r}: {path} cannot be imported: {type(error).__name__}: {error}"
         raise _core.ScenarioError(message) from error
     classes = {

@@ -64,6 +64,13 @@ def test_rubbish_is_one_line(content: bytes, command: Command, scenario_file: Pa
         (["run", "two.toml", "--fast"], ["--fast"]),
         (["run", "two.toml", "--seed", "x"], ["--seed", "x"]),
         (["run", "two.toml", "--seed", "-1"], ["--seed", "-1"]),
+        (["run", "two.toml", "--seed", "9" * 30], ["--seed", "9" * 30]),
+        (["run", "two.toml", "--series", "soon", "--out", "x"], ["--series", "soon"]),
+        (["run", "two.toml", "--series", "1ns", "--out", "x"], ["series", "3000 ns", "1ns"]),
+        (
+            ["model", "blocking", "--path", "1Mbit/1ms", "--path", "2Mbit/1ms", "--packet", "big"],
+            ["--packet"],
+        ),
         (["run", "two.toml", "--engine", "ns2"], ["--engine", "ns2", "sim"]),
         (["run", "two.toml", "--scheduler", "fastest"], ["fastest", "round-robin", "daps"]),
         (["run", "two.toml", "--scheduler", "round-robin:parts=2"], ["parts", "segments"]),
@@ -138,7 +145,7 @@ def test_a_scheduler_from_a_file(command: Command, tmp_path: Path) -> None:
         "import plait\n\n"
         "class FirstOpen(plait.Scheduler):\n"
         "    def decide(self, now, connection, paths):\n"
-        "        ready = [path.index for path in paths if path.open and connection.window_left]\n"
+        "        ready = [path.index for path in paths if path.open]\n"
         "        return plait.Assign(ready[0]) if ready else plait.Wait()\n"
     )
     done = command("compare", "two.toml", "--schedulers", "daps,mine.py:FirstOpen", "--json")
@@ -148,17 +155,48 @@ def test_a_scheduler_from_a_file(command: Command, tmp_path: Path) -> None:
     one_line(command("run", "two.toml", "--scheduler", "mine.py:FirstOpen"), "nothing_of_that_name")
 
 
-def test_a_failed_run_is_status_one(command: Command, scenario_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("return 3 / 0", ["division by zero", "mine.py, line 5"]),
+        ("return None", ["None", "plait.Assign"]),
+        ("raise ValueError('two\\nlines')", ["two lines"]),
+        ("return plait.Assign(9)", ["path 9"]),
+        ("return plait.Assign(-1)", []),
+        ("return plait.Recall(0)", ["recall"]),
+        ("raise SystemExit(0)", ["SystemExit"]),
+    ],
+)
+def test_a_failed_run_is_status_one(
+    body: str, words: list[str], command: Command, scenario_file: Path, tmp_path: Path
+) -> None:
     (tmp_path / "mine.py").write_text(
         "import plait\n\n"
         "class Mine(plait.Scheduler):\n"
         "    def decide(self, now, connection, paths):\n"
-        "        return 3 / 0\n"
+        f"        {body}\n"
     )
     done = command("run", str(scenario_file), "--scheduler", "mine.py:Mine")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "division by zero" in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import plait\nclass Mine(plait.Scheduler:\n",
+        "class Mine: pass\n",
+        "raise SystemExit(0)\n",
+        "import plait\nclass Mine(plait.Scheduler):\n    def __init__(self, much):\n        pass\n",
+    ],
+)
+def test_a_scheduler_that_cannot_be_made_is_bad_input(
+    text: str, command: Command, scenario_file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    one_line(command("run", str(scenario_file), "--scheduler", "mine.py:Mine"), "Mine")
 
 
 def test_interrupting_stops_at_once_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 import plait
-from plait.result import metric
+from plait.plots.style import NotebookFigure
+from plait.result import Metrics, PathMetrics, metric
 from plait.run import Task, run_tasks
 
 
@@ -20,7 +21,7 @@ class Alternating(plait.Scheduler):
     ) -> plait.Assign | plait.Wait:
         for step in range(1, len(paths) + 1):
             index = (self.last + step) % len(paths)
-            if paths[index].open and connection.window_left > 0:
+            if paths[index].open:
                 self.last = index
                 return plait.Assign(index)
         return plait.Wait()
@@ -64,6 +65,26 @@ def test_metrics_and_tables(scenario: plait.Scenario) -> None:
     assert result.connection_series["time_ns"].is_sorted()
     assert set(result.path_series["path"].unique()) == {0, 1}
     assert set(result.decisions["decision"].unique()) <= {"assign", "reinject", "recall", "wait"}
+
+
+def test_the_types_name_every_metric(scenario: plait.Scenario) -> None:
+    result = plait.run(scenario)
+    assert set(result.metrics) == set(Metrics.__annotations__)
+    assert set(result.paths[0]) == set(PathMetrics.__annotations__)
+
+
+def test_what_a_notebook_shows(scenario: plait.Scenario) -> None:
+    comparison = plait.compare(scenario, ["round-robin", "daps"], packets=True)
+    assert "round-robin" in repr(comparison)
+    assert "seed 1" in repr(comparison)
+    assert "<table" in comparison._repr_html_()
+    assert "Mbit/s" in repr(comparison[1])
+    assert "tables: packets" in repr(comparison[1])
+    figure = plait.plots.space_time(comparison, (1.0, 1.1))
+    assert isinstance(figure, NotebookFigure)
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(AttributeError, match="speed"):
+        _ = plait.speed
 
 
 def test_what_was_not_recorded_says_how(scenario: plait.Scenario) -> None:

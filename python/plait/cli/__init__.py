@@ -30,7 +30,13 @@ def _version() -> str:
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
 @click.version_option(_version(), prog_name="plait")
 def cli(quiet: bool) -> None:
-    """Packet scheduling over several paths: run, compare and reproduce."""
+    r"""Packet scheduling over several paths: run, compare and reproduce.
+
+    \b
+    plait reproduce daps-icc14                        a paper, with figures
+    plait compare links.toml --schedulers all         schedulers on your links
+    plait run links.toml --scheduler daps --out out   one run, with figures
+    """
     Progress.quiet = quiet
 
 

@@ -13,9 +13,9 @@ from plait.scheduler import Parameter, schedulers
 @click.command("schedulers")
 @JSON
 def list_schedulers(as_json: bool) -> None:
-    """List the built-in schedulers.
+    """List the built-in schedulers with parameters and sources.
 
-    With their parameters and sources.
+    A parameter is given after the name: plait run FILE --scheduler daps:schedule=to-end
     """
     known = schedulers()
     if as_json:
@@ -34,4 +34,4 @@ def list_schedulers(as_json: bool) -> None:
 def _parameter(parameter: Parameter) -> str:
     default = parameter["default"]
     value = str(default).lower() if isinstance(default, bool) else default
-    return f"{parameter['name']} = {value} ({parameter['choices']})"
+    return f"{parameter['name']} = {value} ({parameter['choices']})\n{parameter['doc']}"

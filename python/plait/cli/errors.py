@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -57,9 +59,15 @@ def guarded(command: Callable[[], Any]) -> NoReturn:
         # The reader left (as `head` does); nothing is left to be said, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILED)
-    except Exception as error:
-        fail(f"{type(error).__name__}: {error} (PLAIT_TRACEBACK=1 shows where)", FAILED)
+    except (Exception, SystemExit) as error:
+        fail(f"{type(error).__name__}: {error} ({_place(error)}PLAIT_TRACEBACK=1 shows more)", FAILED)
     sys.exit(0)
+
+
+def _place(error: BaseException) -> str:
+    """File and line where an exception was raised, most often in a scheduler written in Python."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}; " if frames else ""
 
 
 def _usage(error: click.ClickException) -> str:

@@ -25,13 +25,19 @@ def model() -> None:
     """Closed formulas: blocking, buffer, asymmetry."""
 
 
-@model.command()
+@model.command(short_help="Longest time a packet waits for in-order delivery.")
 @PATHS
 @click.option("--packet", default="1500B", show_default=True, help="Packet size on the wire.")
 @JSON
 def blocking(texts: tuple[str, ...], packet: str, as_json: bool) -> None:
     """Longest time a packet waits for in-order delivery: r_s/2 + 8L/c_s − r_f/2 − 8L/c_f."""
-    value = max_blocking_ms(_paths(texts), packet)
+    paths = _paths(texts)
+    try:
+        size_bytes(packet)
+    except ScenarioError as error:
+        message = f"--packet: {error}"
+        raise ScenarioError(message) from error
+    value = max_blocking_ms(paths, packet)
     document = {
         "model": "blocking",
         "paths": list(texts),
@@ -41,7 +47,7 @@ def blocking(texts: tuple[str, ...], packet: str, as_json: bool) -> None:
     _print(document, f"{value:.3f} ms", as_json)
 
 
-@model.command()
+@model.command(short_help="Receive buffer that never limits the sender.")
 @PATHS
 @JSON
 def buffer(texts: tuple[str, ...], as_json: bool) -> None:
@@ -51,7 +57,7 @@ def buffer(texts: tuple[str, ...], as_json: bool) -> None:
     _print(document, f"{value / 1e3:g} kB", as_json)
 
 
-@model.command("asymmetry")
+@model.command("asymmetry", short_help="Ratio of two paths' bandwidth-delay products.")
 @PATHS
 @JSON
 def asymmetry_command(texts: tuple[str, ...], as_json: bool) -> None:

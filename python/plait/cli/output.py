@@ -76,6 +76,22 @@ def number(result: Result, name: str) -> str:
     return wording(name).number(value)
 
 
+MEANING = """
+application delay: first transmission to in-order delivery
+blocking time: arrival to in-order delivery
+receive buffer: packets that wait there for an earlier one
+aggregation benefit: 0 = the best path alone, 1 = all paths full
+throughput of a path: payload of first arrivals
+""".strip()
+
+
+def print_tables(groups: Sequence[Sequence[Result]]) -> None:
+    """A table per group of runs, and once what the metrics mean."""
+    for group in groups:
+        console().print(run_table(group))
+    console().print(MEANING, style="dim", highlight=False)
+
+
 def run_table(results: Sequence[Result]) -> Table:
     """Metrics downwards, runs sideways; metrics that no run has are left out."""
     table = Table(title=results[0].scenario, title_justify="left", header_style="bold")
@@ -91,10 +107,11 @@ def run_table(results: Sequence[Result]) -> Table:
             ("throughput_bps", "throughput (kbit/s)"),
             ("srtt_ms", "srtt (ms)"),
             ("packets_sent", "packets sent"),
-            ("packets_lost", "packets lost"),
+            ("packets_lost", "packets lost on the way"),
+            ("packets_dropped", "packets dropped by a full queue"),
         ):
             cells = [_path_number(result.paths[index].get(key), key) for result in results]
-            table.add_row(f"{path['name']}: {title}", *cells, end_section=key == "packets_lost")
+            table.add_row(f"{path['name']}: {title}", *cells, end_section=key == "packets_dropped")
     return table
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from plait import plots
-from plait.files import make_folder, whole_file, write_text
+from plait.files import OutputError, make_folder, whole_file, write_text
 from plait.result import Result
 
 PACKETS_SHOWN = 40
@@ -49,14 +49,22 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
     write_text(files[0], result.to_json() + "\n")
     for name, frame in result.recorded().items():
         file = folder / f"{name}.parquet"
-        with whole_file(file) as temporary:
-            frame.write_parquet(temporary)
+        _write_parquet(frame, file)
         files.append(file)
     for name, figure in _figures(result):
         file = folder / f"{name}.png"
         plots.save(figure, file)
         files.append(file)
     return files
+
+
+def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
+    try:
+        with whole_file(file) as temporary:
+            frame.write_parquet(temporary)
+    except pl.exceptions.PolarsError as error:  # a full disk is one of them
+        message = f"{file}: cannot be written: {error}"
+        raise OutputError(message) from error
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from plait._core import ScenarioError
-from plait.cli.output import console, documents, print_json, run_table, say
+from plait.cli.output import documents, print_json, print_tables, say
 from plait.cli.record import write_results
 from plait.files import make_folder
 from plait.progress import Progress
@@ -17,7 +17,9 @@ from plait.scenario import load
 from plait.scheduler import Choice, parse_choice, schedulers
 from plait.units import duration_ns
 
-SEED = click.option("--seed", type=click.IntRange(min=0), help="Use this seed instead of the scenario's.")
+SEED = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Use this seed instead of the scenario's."
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 OUT = click.option(
     "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."
@@ -70,14 +72,17 @@ def run(
     if as_json:
         print_json(documents(results))
         return
-    for group in groups:
-        console().print(run_table(group))
+    print_tables(groups)
 
 
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
-    "--schedulers", "names", required=True, metavar="A,B,C|all", help="Schedulers to compare, or all."
+    "--schedulers",
+    "names",
+    required=True,
+    metavar="A,B,C|all",
+    help="What to compare: names, NAME:parameter=value:…, FILE.py:CLASS; or all built-in ones.",
 )
 @SEED
 @ENGINE
@@ -105,7 +110,7 @@ def compare(
     if as_json:
         print_json([{**result.data, "scheduler": result.scheduler} for result in results])
         return
-    console().print(run_table(results))
+    print_tables([results])
 
 
 def choices_of(text: str) -> list[Choice | None]:
@@ -135,7 +140,11 @@ def _run(
     title: str,
 ) -> list[list[Result]]:
     """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""
-    interval = duration_ns(series)
+    try:
+        interval = duration_ns(series)
+    except ScenarioError as error:
+        message = f"--series: {error}"
+        raise ScenarioError(message) from error
     if interval == 0:
         message = f"--series {series!r}: expected more than 0 ms"
         raise ScenarioError(message)

@@ -85,9 +85,9 @@ def _space_time(
     paper: Paper, figure: PaperFigure, groups: list[list[Result]]
 ) -> Iterator[tuple[str, Figure]]:
     for scenario, group in zip(figure.scenarios, groups, strict=True):
-        for result in group:
-            title = f"{paper.scenarios[scenario].title}: {result.scheduler}"
-            yield result.scheduler, plots.space_time(result, figure.window or (0.0, 0.1), title=title)
+        title = paper.scenarios[scenario].title
+        suffix = title if len(groups) > 1 else ""
+        yield suffix, plots.space_time(group, figure.window or (0.0, 0.1), title=title)
 
 
 KINDS = {

@@ -43,7 +43,7 @@ def blocking_time(
                 label=result.scheduler,
                 color=colour(index),
                 zorder=3,
-                **DOTS,
+                **{**DOTS, "markersize": 4.0 if len(group) == 1 else 2.5},
             )
         if model is not None:
             axes.axhline(model, color=MODEL, linestyle=(0, (5, 2)), linewidth=1.3, label="model, eq. (2)")

@@ -16,64 +16,91 @@ from plait.result import Result
 LANE = 0.075
 """Height of one lane of blocked intervals, where the way from sender to receiver is 1."""
 CHARACTER = 0.0078
-"""Width of one character of a packet number, as a share of the time shown."""
+"""Width of one character of a packet number, as a share of the time shown in a figure of one column."""
 NUMBER_HEIGHT = 0.13
 """Where on its way a packet's number is written: 0 is the receiver's line, 1 the sender's."""
 BOX = {"boxstyle": "square,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 
 
-def space_time(result: Result, window: tuple[float, float], *, title: str | None = None) -> Figure:
+def space_time(
+    results: Result | Sequence[Result], window: tuple[float, float], *, title: str | None = None
+) -> Figure:
     """Draw the packets sent within a window: a slanted line from sender to receiver, then a bar while blocked.
 
-    One panel per path, time from left to right. Dashed lines are retransmissions, a cross is a loss or a duplicate,
-    numbers are places in the stream, counted from the first packet shown. About 10 to 60 packets are readable.
+    One row per path and one column per result, time from left to right. Dashed lines are retransmissions, a cross is
+    a loss or a duplicate, numbers are places in the stream, counted from the first packet shown in the column. About 10
+    to 60 packets are readable:
+
+        result = plait.run("my-links.toml", "daps", packets=True)
+        plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
 
     Args:
-        result: a run with ``packets=True``.
+        results: a run with ``packets=True``, or several of one scenario, such as a `plait.Comparison`.
         window: seconds from and to.
-        title: above the figure; scenario and scheduler without it.
+        title: above the figure; the scenario (and the scheduler of a single result) without it.
 
     Raises:
-        NotRecordedError: the run did not record packets.
+        NotRecordedError: a run did not record packets.
         ValueError: no packet was sent within the window.
     """
-    start, end = (round(value * 1e9) for value in window)
-    packets = result.packets.filter(pl.col("sent_ns").is_between(start, end, closed="left")).sort(
-        "sent_ns", "sequence"
+    runs = [results] if isinstance(results, Result) else list(results)
+    shown = [_sent_within(one, window) for one in runs]
+    names = runs[0].path_names
+    end = max(
+        one.select(pl.max_horizontal(pl.col("arrived_ns").max(), pl.col("delivered_ns").max())).item() or 0
+        for one in shown
     )
-    if packets.is_empty():
-        message = f"no packet was sent between {window[0]:g} s and {window[1]:g} s"
-        raise ValueError(message)
-    names = result.path_names
-    last = packets.select(pl.max_horizontal(pl.col("arrived_ns").max(), pl.col("delivered_ns").max())).item()
-    span = (0.0, (max(end, last if last is not None else end) - start) / 1e6)
-    shifted = [pl.col(name) - start for name in ("sent_ns", "arrived_ns", "delivered_ns")]
-    packets = packets.with_columns(shifted)
-    lanes = [_lanes(packets.filter(pl.col("path") == index)) for index in range(len(names))]
-    heights = [1.25 + LANE * (max(lane, default=-1) + 1) for lane in lanes]
-    figure, panels = new_figure(rows=len(names), width=9.6, height=1.1 + 1.9 * sum(heights))
-    first = int(packets["sequence"].to_numpy().min())
-    for index, axes in enumerate(panels):
-        _draw_path(axes, packets.filter(pl.col("path") == index), lanes[index], index)
-        _number(axes, packets.filter(pl.col("path") == index), first, span)
-        label(axes, title=f"path “{names[index]}”")
+    span = (0.0, max(window[1] - window[0], end / 1e9) * 1e3)
+    cells = [[one.filter(pl.col("path") == index) for one in shown] for index in range(len(names))]
+    lanes = [[_lanes(packets) for packets in row] for row in cells]
+    depths = [max((lane for column in row for lane in column), default=-1) + 1 for row in lanes]
+    heights = [1.25 + LANE * depth for depth in depths]
+    figure, panels = new_figure(
+        columns=len(runs),
+        rows=len(names),
+        width=9.6,
+        height=1.1 + (1.9 if len(runs) == 1 else 1.5) * sum(heights),
+        heights=heights,
+    )
+    for number, axes in enumerate(panels):
+        index, column = divmod(number, len(runs))
+        packets = cells[index][column]
+        _draw_path(axes, packets, lanes[index][column], index, depths[index])
+        _number(axes, packets, int(shown[column]["sequence"].to_numpy().min()), span, len(runs))
+        named = f"path “{names[index]}”"
+        label(axes, title=named if len(runs) == 1 else f"{runs[column].scheduler}: {named}")
         axes.set_xlim(span[0] - 0.01 * (span[1] - span[0]), span[1] + 0.02 * (span[1] - span[0]))
-    for axes in panels[:-1]:
-        axes.set_xticklabels([])
-    label(panels[-1], x=f"time after {window[0]:g} s (ms); packet 0 is number {first} of the stream")
-    figure.legend(handles=_legend(packets), loc="outside upper right", ncols=4, fontsize=8.5, frameon=False)
-    figure.suptitle(title or f"{result.scenario}: {result.scheduler}", fontsize=10.5, x=0.01, ha="left")
+        if column > 0:
+            axes.set_yticklabels([])
+        if index < len(names) - 1:
+            axes.set_xticklabels([])
+        else:
+            label(axes, x=f"time after {window[0]:g} s (ms)")
+    figure.legend(handles=_legend(shown), loc="outside upper right", ncols=4, fontsize=8.5, frameon=False)
+    single = f"{runs[0].scenario}: {runs[0].scheduler}" if len(runs) == 1 else runs[0].scenario
+    figure.suptitle(title or single, fontsize=10.5, x=0.01, ha="left")
     return figure
 
 
-def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: int) -> None:
-    bottom = -LANE * (max(lanes, default=-1) + 1.5)
+def _sent_within(result: Result, window: tuple[float, float]) -> pl.DataFrame:
+    """The packets sent within the window, times in nanoseconds after its start."""
+    start, end = (round(value * 1e9) for value in window)
+    packets = result.packets.filter(pl.col("sent_ns").is_between(start, end, closed="left"))
+    if packets.is_empty():
+        message = f"no packet was sent between {window[0]:g} s and {window[1]:g} s"
+        raise ValueError(message)
+    shifted = [pl.col(name) - start for name in ("sent_ns", "arrived_ns", "delivered_ns")]
+    return packets.sort("sent_ns", "sequence").with_columns(shifted)
+
+
+def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: int, depth: int) -> None:
+    bottom = -LANE * (depth + 0.5)
     axes.set_ylim(bottom - 0.05, 1.08)
     axes.set_yticks([1, 0], ["sender", "receiver"])
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
-    for level in (0, 1):
-        axes.axhline(level, color="#555555", linewidth=1.0, zorder=1)
+    for line in (0, 1):
+        axes.axhline(line, color="#555555", linewidth=1.0, zorder=1)
     for row, lane in zip(packets.iter_rows(named=True), lanes, strict=True):
         sent = row["sent_ns"] / 1e6
         dashes = (0, (4, 1.5)) if row["retransmission"] else "-"
@@ -85,18 +112,18 @@ def _draw_path(axes: Axes, packets: pl.DataFrame, lanes: Sequence[int], index: i
         arrived = row["arrived_ns"] / 1e6
         axes.plot([sent, arrived], [1, 0], color=colour(index), linestyle=dashes, linewidth=1.1, zorder=2)
         if row["delivered_ns"] is not None and row["delivered_ns"] > row["arrived_ns"]:
-            depth = -LANE * (lane + 1)
+            level = -LANE * (lane + 1)
             delivered = row["delivered_ns"] / 1e6
-            axes.plot([arrived, arrived], [0, depth], color=colour(index), linewidth=0.5, alpha=0.5, zorder=1)
+            axes.plot([arrived, arrived], [0, level], color=colour(index), linewidth=0.5, alpha=0.5, zorder=1)
             axes.plot(
                 [arrived, delivered],
-                [depth, depth],
+                [level, level],
                 color=colour(index),
                 linewidth=3.2,
                 solid_capstyle="butt",
                 alpha=0.55,
             )
-            axes.plot([delivered], [depth], marker="|", color=colour(index), markersize=5)
+            axes.plot([delivered], [level], marker="|", color=colour(index), markersize=5)
         else:
             axes.plot([arrived], [0], marker="o", color=colour(index), markersize=2.8, zorder=3)
 
@@ -107,9 +134,9 @@ def _typical_way(packets: pl.DataFrame) -> float:
     return 5.0 if way is None else float(way) / 1e6
 
 
-def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, float]) -> None:
+def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, float], columns: int) -> None:
     """Write each packet's number where it arrives (or is lost), leaving out those that would overlap another."""
-    character = CHARACTER * (span[1] - span[0])
+    character = CHARACTER * columns * (span[1] - span[0])
     way = _typical_way(packets)
     right_edge = -np.inf
     arrivals = packets.with_columns(
@@ -147,15 +174,15 @@ def _lanes(packets: pl.DataFrame) -> list[int]:
     return lanes
 
 
-def _legend(packets: pl.DataFrame) -> list[Line2D]:
+def _legend(shown: Sequence[pl.DataFrame]) -> list[Line2D]:
     """What the diagram contains: retransmissions and losses only where there are some."""
     grey = "#555555"
     lines = [Line2D([], [], color=grey, linewidth=1.1, marker="o", markersize=2.8, label="packet")]
-    if packets["retransmission"].any():
+    if any(one["retransmission"].any() for one in shown):
         lines.append(
             Line2D([], [], color=grey, linewidth=1.1, linestyle=(0, (4, 1.5)), label="retransmission")
         )
-    if packets["arrived_ns"].null_count():
+    if any(one["arrived_ns"].null_count() for one in shown):
         lines.append(Line2D([], [], color=LOSS, linewidth=1.0, marker="x", label="lost or duplicate"))
     lines.append(Line2D([], [], color=grey, linewidth=3.2, alpha=0.55, label="blocked at the receiver"))
     return lines

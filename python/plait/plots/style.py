@@ -5,6 +5,7 @@ Figures are made without pyplot: no global state, safe in threads and notebooks 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import cast
 
@@ -33,18 +34,36 @@ GRID = "#E3E3E3"
 NANOSECONDS = 1e9
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
 def colour(index: int) -> str:
     """The colour of the curve, bar or path with this index."""
     return COLOURS[index % len(COLOURS)]
 
 
 def new_figure(
-    columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.6, share_y: bool = False
-) -> tuple[Figure, list[Axes]]:
-    """A figure with a grid of axes in the common style; `width` and `height` (inches) are of the whole figure."""
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    width: float = 7.2,
+    height: float = 3.6,
+    share_y: bool = False,
+    heights: Sequence[float] | None = None,
+) -> tuple[NotebookFigure, list[Axes]]:
+    """A figure with a grid of axes in the common style, row by row.
+
+    `width` and `height` (inches) are of the whole figure, `heights` the proportions of its rows.
+    """
+    figure = NotebookFigure(figsize=(width, height), layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y)
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=share_y, height_ratios=heights)
     axes = [cast("Axes", one) for one in grid.flat]
     for one in axes:
         dress(one)

@@ -23,7 +23,7 @@ def cumulative_throughput(
     """
     figure, (left, right) = new_figure(2, height=3.5, width=9.6, share_y=True)
     for index, result in enumerate(results):
-        width = max(1.2, 3.2 - 1.0 * index)  # equal curves remain visible below each other
+        width = max(1.2, 2.6 - 0.7 * index)  # equal curves remain visible below each other
         rates = _rates(result, average, window)
         total = rates.group_by("time", maintain_order=True).agg(pl.col("mbps").sum())
         left.plot(

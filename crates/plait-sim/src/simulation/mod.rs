@@ -88,6 +88,13 @@ pub fn run<S: Scheduler>(
 ) -> Result<RunResult, RunError> {
     let mut simulation = Simulation::new(scenario, scheduler, options)?;
     simulation.run(control)?;
+    debug_assert!(
+        simulation.links.iter().all(|link| {
+            let counters = link.counters();
+            counters.accepted == counters.delivered + counters.lost + link.inside() as u64
+        }),
+        "each packet that a link accepted was delivered, lost, or is inside"
+    );
     Ok(result::summarize(simulation))
 }
 

@@ -39,7 +39,8 @@ pub(crate) fn scenario() -> impl Strategy<Value = String> {
 fn scheduler() -> impl Strategy<Value = String> {
     prop::sample::select(SCHEDULERS).prop_flat_map(|info: SchedulerInfo| {
         let parameters: Vec<_> = info.parameters.iter().map(parameter).collect();
-        parameters.prop_map(move |parameters| format!("{{ name = \"{}\"{} }}", info.name, parameters.concat()))
+        parameters
+            .prop_map(move |parameters| format!("{{ name = \"{}\"{} }}", info.name, parameters.concat()))
     })
 }
 
@@ -117,7 +118,8 @@ fn transport() -> impl Strategy<Value = String> {
 fn workload() -> impl Strategy<Value = (String, bool)> {
     let file = log(1, 1_000_000).prop_map(|size| (format!("kind = \"file\"\nsize = \"{size}B\""), false));
     let constant = (log(10, 3_000), log(20, 100_000), 0_u64..10_000).prop_map(|(rate, block, start)| {
-        let text = format!("kind = \"cbr\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\nstart = \"{start}ms\"");
+        let text =
+            format!("kind = \"cbr\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\nstart = \"{start}ms\"");
         (text, false)
     });
     prop_oneof![3 => file, 1 => constant, 1 => Just(("kind = \"bulk\"".to_owned(), true))]
@@ -159,10 +161,12 @@ fn way() -> impl Strategy<Value = String> {
         )
     });
     let loss = prop_oneof![3 => Just(String::new()), 1 => bernoulli, 1 => bursts];
-    let jitter = (log(1, 50_000), any::<bool>())
-        .prop_map(|(micros, reorder)| format!(", jitter = {{ amount = \"{micros}us\", reorder = {reorder} }}"));
-    (log(1, 300_000), queue, loss, sometimes(jitter))
-        .prop_map(|(delay, queue, loss, jitter)| format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}"))
+    let jitter = (log(1, 50_000), any::<bool>()).prop_map(|(micros, reorder)| {
+        format!(", jitter = {{ amount = \"{micros}us\", reorder = {reorder} }}")
+    });
+    (log(1, 300_000), queue, loss, sometimes(jitter)).prop_map(|(delay, queue, loss, jitter)| {
+        format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}")
+    })
 }
 
 /// Outages that end by the 60th second, or never, or come back all the time.
@@ -179,8 +183,8 @@ fn outages() -> impl Strategy<Value = String> {
             .collect();
         format!("outages = [{}]\n", windows.join(", "))
     });
-    let for_ever =
-        (0_u64..60_000).prop_map(|from| format!("outages = [{{ from = \"{from}ms\", to = \"1000000s\" }}]\n"));
+    let for_ever = (0_u64..60_000)
+        .prop_map(|from| format!("outages = [{{ from = \"{from}ms\", to = \"1000000s\" }}]\n"));
     let periodic = (log(2, 10_000), 1_u64..100).prop_map(|(every, share)| {
         let length = (every * share / 100).clamp(1, every - 1);
         format!("outages = {{ every = \"{every}ms\", length = \"{length}ms\" }}\n")

@@ -290,7 +290,11 @@ impl<S: Scheduler> Sender<S> {
             .filter(|&index| self.core.facts[index].state == PathState::PotentiallyFailed)
             .min_by_key(|&index| self.core.paths[index].errors);
         if let Some(index) = best {
-            let state = self.core.paths[index].working_state();
+            let path = &mut self.core.paths[index];
+            // The data that is sent on it probes the path; a heartbeat at the same time may take its place in the queue.
+            path.heartbeat.due =
+                now.saturating_add(path.rtt.rto()).saturating_add(self.config.connection.heartbeat_interval);
+            let state = path.working_state();
             self.core.set_state(now, index, state, observer);
         }
     }

@@ -327,7 +327,9 @@ impl<S: Scheduler> Core<S> {
     fn unlink_copy(&mut self, newest: Copy, lost: Copy, earlier: Option<Copy>) {
         let mut at = Some(newest);
         while let Some(copy) = at {
-            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else { return };
+            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else {
+                return;
+            };
             if sent.earlier == Some(lost) {
                 sent.earlier = earlier;
                 return;

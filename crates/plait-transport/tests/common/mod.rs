@@ -107,7 +107,12 @@ impl<S: Scheduler> Pair<S> {
         Self::with_paths(config, round_trips, &paths, scheduler)
     }
 
-    pub(crate) fn with_paths(config: Config, round_trips: &[u64], paths: &[PathConfig], scheduler: S) -> Self {
+    pub(crate) fn with_paths(
+        config: Config,
+        round_trips: &[u64],
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Self {
         let pipe = |rtt: &u64| Pipe { delay: ms(*rtt) / 2, spacing: Duration::ZERO, free: [Time::ZERO; 2] };
         Self {
             now: Time::ZERO,

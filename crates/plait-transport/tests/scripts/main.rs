@@ -8,6 +8,7 @@ mod fast_retransmit;
 mod flow_control;
 mod growth;
 mod hostile;
+mod limits;
 mod lost_acknowledgements;
 mod path_failure;
 mod policies;

@@ -90,7 +90,10 @@ fn deciding_for_ever() {
 #[test]
 fn waiting_until_now_is_not_waiting() {
     let at_once = By(|now, _: &Connection, _: &[Path]| Decision::Wait { until: Some(now) });
-    assert_eq!(fault_of_scheduler(at_once, &[PathConfig::default()]), Some(SchedulerFault::PastWait(Time::ZERO)));
+    assert_eq!(
+        fault_of_scheduler(at_once, &[PathConfig::default()]),
+        Some(SchedulerFault::PastWait(Time::ZERO))
+    );
 }
 
 #[test]

@@ -1,0 +1,88 @@
+"""The same case in Plait.
+
+What ns-2 starts with and RFC 9260 does not say otherwise is set alike: a threshold of 64 KiB, a first
+retransmission timeout of 3 s.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from metrics import Delays, Level, Metrics, PathMetrics, Speed
+
+import plait
+
+if TYPE_CHECKING:
+    from cases import Case
+
+SHORT_SECONDS = 0.2
+
+
+def scenario(case: Case, **transport: Any) -> plait.Scenario:
+    """``case`` as a scenario; ``transport`` sets further keys of its ``[transport]``."""
+    options: dict[str, Any] = {
+        "receive_buffer": case.receive_buffer_bytes,
+        "receive_window_accounting": case.accounting,
+        "ack_every": case.ack_every,
+        "packet": case.packet_bytes,
+        "initial_ssthresh": 65_536,
+        "rto_initial": "3s",
+        **transport,
+    }
+    return plait.Scenario(
+        name=case.name,
+        seed=case.seed,
+        duration=f"{case.duration_s}s",
+        warmup=f"{case.warmup_s}s",
+        scheduler=case.scheduler,
+        transport=plait.Transport(**options),
+        paths=[
+            plait.Path(
+                rate=path.rate_bps,
+                rtt=f"{path.rtt_ms}ms",
+                queue=f"{path.queue_packets}p",
+                loss=str(path.loss) if path.loss else None,
+            )
+            for path in case.paths
+        ],
+    )
+
+
+def measure(case: Case, **transport: Any) -> Metrics:
+    """Run ``case``."""
+    result = plait.run(scenario(case, **transport))
+    metrics = result.metrics
+    buffer = metrics["receive_buffer_packets"]
+    paths = tuple(
+        PathMetrics(
+            path["throughput_bps"], path["packets_sent"], path["packets_dropped"], path["packets_lost"]
+        )
+        for path in result.paths
+    )
+    return Metrics(
+        goodput_bps=metrics["goodput_bps"],
+        app_delay_ms=Delays(**metrics["app_delay_ms"]),
+        blocking_ms=Delays(**metrics["blocking_ms"]),
+        receive_buffer_packets=Level(buffer["mean"], int(buffer["max"])),
+        retransmissions=metrics["retransmissions"],
+        paths=paths,
+    )
+
+
+def speed(case: Case) -> Speed:
+    """Run ``case`` for its speed; the best of three if it is short. Building the scenario is not counted."""
+    ready = scenario(replace(case, warmup_s=0))  # what is sent during warm-up is not counted otherwise
+    best = None
+    for _round in range(3):
+        start = time.perf_counter()
+        result = plait.run(ready)
+        seconds = time.perf_counter() - start
+        packets = sum(path["packets_sent"] for path in result.paths)
+        if best is None or seconds < best.wall_seconds:
+            best = Speed(packets, seconds)
+        if seconds > SHORT_SECONDS:
+            break
+    assert best is not None
+    return best

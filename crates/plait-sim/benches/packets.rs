@@ -1,0 +1,102 @@
+//! Simulated data packets per second, with nothing recorded but the metrics.
+//!
+//! First the memory that a run takes; then two networks as in the comparison with ns-2; last a minute of the larger one
+//! with windows of 1 to 64 MB, where a packet must not cost more because more of them are on their way.
+//!
+//! `cargo bench -p plait-sim --bench packets`, with `-- 10/20` for the benchmarks whose name contains that.
+
+use std::path::Path;
+use std::time::{Duration as Wall, Instant as WallClock};
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
+use plait_sched::Builtin;
+use plait_sim::recorder::RecordOptions;
+use plait_sim::result::RunResult;
+use plait_sim::scenario::Scenario;
+use plait_sim::simulation::{Control, run};
+
+const SCHEDULERS: [&str; 2] = ["round-robin", "lowest-rtt"];
+const WINDOWS_MB: [u64; 4] = [1, 4, 16, 64];
+
+/// Two paths of `rate` Mbit/s, with round trips of 20 and 100 ms.
+fn scenario(rate: u32, seconds: u32, window_mb: u64, queue: &str) -> Scenario {
+    let text = format!(
+        "duration = \"{seconds}s\"\n\
+         [transport]\n\
+         receive_buffer = \"{window_mb}MB\"\n\
+         receive_window_accounting = \"outstanding\"\n\
+         [[path]]\nrate = \"{rate}Mbit\"\nrtt = \"20ms\"\nqueue = \"{queue}\"\n\
+         [[path]]\nrate = \"{rate}Mbit\"\nrtt = \"100ms\"\nqueue = \"{queue}\"\n"
+    );
+    Scenario::from_toml(&text, "bench.toml", Path::new(".")).expect("a valid scenario")
+}
+
+fn simulate(scenario: &Scenario, scheduler: &str) -> RunResult {
+    let scheduler = Builtin::new(scheduler, &[]).expect("a built-in scheduler");
+    run(scenario, scheduler, &RecordOptions::default(), &mut |_share| Control::Continue).expect("it runs")
+}
+
+fn data_packets(result: &RunResult) -> u64 {
+    result.paths.iter().map(|path| path.packets_sent).sum()
+}
+
+fn networks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("packets");
+    group.warm_up_time(Wall::from_millis(500)).measurement_time(Wall::from_secs(3)).sample_size(10);
+    for (name, rate) in [("10/20+10/100", 10), ("100/20+100/100", 100)] {
+        let scenario = scenario(rate, 20, 4, "1000p");
+        for scheduler in SCHEDULERS {
+            group.throughput(Throughput::Elements(data_packets(&simulate(&scenario, scheduler))));
+            group.bench_function(BenchmarkId::new(name, scheduler), |bencher| {
+                bencher.iter(|| simulate(&scenario, scheduler));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, networks);
+
+/// Millions of data packets per second for each window, the best of three runs of a simulated minute. The queues never
+/// drop, so that the window is what limits the flight.
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn windows() {
+    println!("\nMillions of data packets per second, 100/20+100/100, a simulated minute:");
+    println!("{:12}{}", "window", WINDOWS_MB.map(|window| format!("{window:>7} MB")).concat());
+    for scheduler in SCHEDULERS {
+        let speeds = WINDOWS_MB.map(|window| {
+            let scenario = scenario(100, 60, window, "infinite");
+            let rounds = (0..3).map(|_round| {
+                let start = WallClock::now();
+                let packets = data_packets(&simulate(&scenario, scheduler));
+                packets as f64 / start.elapsed().as_secs_f64()
+            });
+            format!("{:>10.2}", rounds.fold(0.0, f64::max) / 1e6)
+        });
+        println!("{scheduler:12}{}", speeds.concat());
+    }
+}
+
+/// The most memory that this process has used, in kilobytes (Linux).
+fn peak_kilobytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+fn main() {
+    // First, while the process has done nothing else.
+    let packets = data_packets(&simulate(&scenario(100, 100, 4, "1000p"), "round-robin"));
+    if let Some(kilobytes) = peak_kilobytes() {
+        let megabytes = kilobytes as f64 * 1024.0 / 1e6;
+        println!(
+            "100 s of 100/20+100/100, 4 MB, {packets} data packets: {megabytes:.1} MB of memory at most"
+        );
+    }
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+    // `cargo bench -- NAME` and `cargo test --benches` want something else.
+    if std::env::args().skip(1).all(|argument| argument == "--bench") {
+        windows();
+    }
+}

@@ -1,0 +1,78 @@
+//! In the steady state no packet costs a heap allocation.
+#![expect(
+    unsafe_code,
+    reason = "an allocator that counts implements an unsafe trait by passing everything on"
+)]
+
+mod common;
+
+use common::scenario;
+use plait_sim::recorder::RecordOptions;
+use plait_sim::simulation::{self, Control};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// SAFETY: every call is the system allocator's, with the same arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations in the second half of a run, and the packets delivered in all of it.
+fn second_half(text: &str) -> (u64, u64) {
+    let scenario = scenario(text);
+    let (mut at_half, mut at_end) = (None, 0);
+    let mut control = |share: f64| {
+        let now = ALLOCATIONS.load(Ordering::Relaxed);
+        if share >= 0.5 {
+            at_half.get_or_insert(now);
+        }
+        at_end = now;
+        Control::Continue
+    };
+    let scheduler = scenario.scheduler.build();
+    let result = simulation::run(&scenario, scheduler, &RecordOptions::default(), &mut control).unwrap();
+    (at_end - at_half.expect("the run is long enough to be asked"), result.metrics.packets_delivered)
+}
+
+/// One test for all: the count is of the whole process.
+#[test]
+fn packets_allocate_nothing_in_the_steady_state() {
+    for scheduler in ["round-robin", "lowest-rtt", "daps", "daps-rounds"] {
+        for loss in ["0%", "0.01%"] {
+            let (allocations, packets) = second_half(&format!(
+                "duration = \"20s\"\nscheduler = \"{scheduler}\"\ntransport = {{ receive_buffer = \"4MB\" }}\n\
+                 [[path]]\nrate = \"100Mbit\"\nrtt = \"20ms\"\nqueue = \"bdp\"\nloss = \"{loss}\"\n\
+                 [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"bdp\"\nloss = \"{loss}\""
+            ));
+            println!("{scheduler}, loss {loss}: {allocations} allocations, {packets} packets");
+            assert!(packets > 20_000, "{scheduler}, loss {loss}: {packets} packets");
+            // Buffers double when a record is broken, which is rare by then; one per packet would be tens of thousands.
+            assert!(
+                allocations <= 8,
+                "{scheduler}, loss {loss}: {allocations} allocations for {packets} packets"
+            );
+        }
+    }
+}

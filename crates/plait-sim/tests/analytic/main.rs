@@ -1,0 +1,9 @@
+//! Runs whose result a formula gives.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod blocking;
+mod capacity;
+mod delay;
+mod response;

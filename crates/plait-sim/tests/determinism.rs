@@ -1,0 +1,142 @@
+//! The same scenario gives the same run: again, on any number of threads, and with the same luck for every scheduler.
+
+mod common;
+
+use common::{ALL, PACKETS, run_with, scenario, try_run};
+use plait_sim::recorder::frames::NEVER;
+use plait_sim::result::RunResult;
+
+const SCHEDULERS: [&str; 4] = ["round-robin", "lowest-rtt", "daps", "daps-rounds"];
+
+/// Something of everything that draws random numbers.
+fn eventful(scheduler: &str, seed: u64) -> String {
+    format!(
+        r#"
+        seed = {seed}
+        duration = "20s"
+        warmup = "1s"
+        scheduler = "{scheduler}"
+        transport = {{ receive_buffer = "200kB", ack_every = 2 }}
+        [[path]]
+        rate = "5Mbit"
+        rtt = "20ms"
+        loss = "1%"
+        jitter = {{ amount = "3ms", reorder = true }}
+        [[path]]
+        rate = "3Mbit"
+        rtt = "90ms"
+        loss = {{ model = "gilbert-elliott", to_bad = "1%", to_good = "30%", bad_loss = "50%" }}
+        outages = [{{ from = "7s", to = "9s" }}]
+        [[path]]
+        rate = "1Mbit"
+        rtt = "50ms"
+        jitter = "10ms"
+        backward = {{ loss = "2%" }}
+        "#
+    )
+}
+
+fn run(text: &str) -> RunResult {
+    try_run(&scenario(text), &ALL).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    for scheduler in SCHEDULERS {
+        let text = eventful(scheduler, 7);
+        let (first, second) = (run(&text), run(&text));
+        assert!(first.metrics.retransmissions > 0 && first.packets.as_ref().is_some_and(|p| p.len() > 5_000));
+        assert!(first == second, "{scheduler}: metrics, frames, series and decisions are equal");
+        assert_eq!(first.to_json(&scenario(&text), scheduler), second.to_json(&scenario(&text), scheduler));
+    }
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    assert!(run(&eventful("round-robin", 1)) != run(&eventful("round-robin", 2)));
+}
+
+#[test]
+fn recording_changes_nothing() {
+    let text = eventful("daps-rounds", 3);
+    let (plain, recorded) = (common::run(&text), run(&text));
+    let mut metrics = recorded.metrics.clone();
+    // Taking samples is an event too.
+    metrics.events = plain.metrics.events;
+    assert_eq!((plain.metrics, plain.paths), (metrics, recorded.paths));
+}
+
+#[test]
+fn threads_do_not_disturb_each_other() {
+    let texts: Vec<String> = (0..8).map(|number| eventful(SCHEDULERS[number % 4], number as u64)).collect();
+    let alone: Vec<RunResult> = texts.iter().map(|text| run(text)).collect();
+    let together = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|thread| {
+                let texts = &texts;
+                scope.spawn(move || {
+                    (0..8).filter(|n| n % 4 == thread).map(|n| (n, run(&texts[n]))).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    assert_eq!(together.len(), 8);
+    for (number, result) in together {
+        assert!(result == alone[number], "run {number}");
+    }
+}
+
+/// Which packets of each path's forward link got lost, in the order in which they entered it; `None` where the recording
+/// does not say, because the segment had arrived before.
+fn losses(scheduler: &str, backward: &str) -> Vec<Vec<Option<bool>>> {
+    let text = format!(
+        r#"
+        seed = 5
+        duration = "30s"
+        scheduler = "{scheduler}"
+        transport = {{ receive_buffer = "400kB", retransmission_policy = "same" }}
+        [[path]]
+        rate = "4Mbit"
+        rtt = "20ms"
+        queue = "infinite"
+        loss = "1%"
+        backward = {{ {backward} }}
+        [[path]]
+        rate = "2Mbit"
+        rtt = "60ms"
+        queue = "infinite"
+        loss = {{ model = "gilbert-elliott", to_bad = "1%", to_good = "50%" }}
+        "#
+    );
+    let result = run_with(&text, &PACKETS);
+    let packets = result.packets.unwrap();
+    let settled = 25_000_000_000;
+    let mut arrived = std::collections::BTreeSet::new();
+    let mut losses = vec![Vec::new(); 2];
+    for row in (0..packets.len()).filter(|&row| packets.sent[row] < settled) {
+        let again = arrived.contains(&packets.sequence[row]);
+        let lost = packets.arrived[row] == NEVER;
+        losses[usize::from(packets.path[row])].push((!again).then_some(lost));
+        if !lost {
+            arrived.insert(packets.sequence[row]);
+        }
+    }
+    losses
+}
+
+#[test]
+fn every_scheduler_meets_the_same_losses_on_the_same_packets() {
+    let reference = losses(SCHEDULERS[0], "");
+    for (scheduler, backward) in
+        [("lowest-rtt", ""), ("daps", ""), ("daps-rounds", ""), ("round-robin", "jitter = \"1ms\"")]
+    {
+        for (path, (expected, found)) in reference.iter().zip(losses(scheduler, backward)).enumerate() {
+            let known: Vec<(bool, bool)> =
+                expected.iter().zip(&found).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
+            assert!(known.len() > 1_000 && known.iter().filter(|(lost, _)| *lost).count() > 5);
+            let different = known.iter().position(|(expected, found)| expected != found);
+            assert_eq!(different, None, "{scheduler}, path {path}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A few runs whose every metric is written down, each beside what a formula says about it: the bound says that the
+//! numbers are right, the numbers that nothing changed.
+//!
+//! After a change that is *meant* to change them, look at the difference and renew them:
+//! `PLAIT_RENEW_GOLDEN=1 cargo test -p plait-sim --test golden`, then `git diff crates/plait-sim/tests/golden.json`.
+
+mod common;
+
+use common::{run, scenario};
+use plait_sim::result::RunResult;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// A run and what must hold of it whatever the details.
+struct Golden {
+    name: &'static str,
+    scenario: &'static str,
+    bound: fn(&RunResult),
+}
+
+const GOLDENS: [Golden; 4] = [
+    Golden {
+        name: "round-robin, equation (1), 2 Mbit/s / 100 ms / 35 kB",
+        scenario: r#"
+            duration = "100s"
+            warmup = "10s"
+            scheduler = "round-robin"
+            transport = { receive_buffer = "35kB", receive_window_accounting = "outstanding" }
+            [[path]]
+            rate = "1Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "100ms"
+            queue = "50p"
+        "#,
+        bound: |result| {
+            // Packet by packet in turns, the slow path carries as much as the fast one: 968 kbit/s of payload each.
+            for path in &result.paths {
+                assert!((path.throughput_bps / 968_000.0 - 1.0).abs() < 0.01, "{path:?}");
+            }
+            // No packet is faster than the fast path allows: 12 ms + 10 ms.
+            assert!(result.metrics.app_delay_ms.unwrap().p50 > 22.0);
+        },
+    },
+    Golden {
+        name: "lowest-rtt, three lossy paths, file",
+        scenario: r#"
+            duration = "100s"
+            scheduler = "lowest-rtt"
+            transport = { receive_buffer = "100kB", retransmission_policy = "ssthresh", ack_every = 2 }
+            workload = { kind = "file", size = "5MB" }
+            [[path]]
+            rate = "4Mbit"
+            rtt = "30ms"
+            loss = "0.5%"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "60ms"
+            loss = { model = "gilbert-elliott", to_bad = "0.5%", to_good = "40%" }
+            [[path]]
+            rate = "1Mbit"
+            rtt = "200ms"
+            jitter = { amount = "20ms", reorder = true }
+        "#,
+        bound: |result| {
+            // 5 MB at 7 Mbit/s · 1452/1500 take 5.9 s.
+            let time = result.metrics.completion_time_s.unwrap();
+            assert!((5.9..100.0).contains(&time), "{time}");
+            assert_eq!(result.metrics.delivered_bytes, 5_000_000);
+        },
+    },
+    Golden {
+        name: "daps-rounds, constant rate, an outage",
+        scenario: r#"
+            duration = "60s"
+            scheduler = "daps-rounds"
+            workload = { kind = "cbr", rate = "1Mbit", block = "8KiB" }
+            [[path]]
+            rate = "2Mbit"
+            rtt = "20ms"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "80ms"
+            outages = [{ from = "20s", to = "30s" }]
+        "#,
+        bound: |result| {
+            // All that is written is delivered but for the last blocks: 60 s of 1 Mbit/s.
+            let (delivered, left) =
+                (result.metrics.delivered_bytes, result.metrics.undelivered_bytes.unwrap());
+            assert_eq!((delivered + left) / 8_192, 60 * 125_000 / 8_192 + 1);
+            assert!(left <= 2 * 8_192, "{left}");
+            // A block is six packets; 36 ms over one path, 10 ms away; less over two, which save at most half of the 36.
+            assert!(result.metrics.block_delay_ms.unwrap().p50 > 28.0);
+        },
+    },
+    Golden {
+        name: "daps, equation (1), 2 Mbit/s / 200 ms / 45 kB",
+        scenario: r#"
+            duration = "100s"
+            warmup = "10s"
+            scheduler = "daps"
+            transport = { receive_buffer = "45kB", receive_window_accounting = "outstanding" }
+            [[path]]
+            rate = "1Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "200ms"
+            queue = "50p"
+        "#,
+        bound: |result| {
+            // Little's law: what is in flight is the window at most, 30 chunks, and a packet is in flight for 20 ms at least, or
+            // for 100 ms and the return over the fast path.
+            let [fast, slow] = [0, 1].map(|path: usize| result.paths[path].throughput_bps);
+            assert!(fast * 0.020 + slow * 0.110 <= 30.0 * 1452.0 * 8.0, "{fast} + {slow}");
+            assert!(fast <= 968_000.0 * 1.001 && slow <= 1_936_000.0 * 1.001, "{fast} + {slow}");
+            // The paper's effect: fewer than the 9 packets that wait with round-robin.
+            assert!(result.metrics.receive_buffer_packets.mean < 9.0);
+        },
+    },
+];
+
+fn file() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden.json")
+}
+
+/// All metrics, but for the number of events, which says how and not what.
+fn metrics(golden: &Golden, result: &RunResult) -> Value {
+    let text = result.to_json(&scenario(golden.scenario), golden.name);
+    let mut run: Value = serde_json::from_str(&text).expect("our own JSON");
+    let metrics = run["metrics"].as_object_mut().expect("a table");
+    metrics.remove("events");
+    serde_json::json!({ "metrics": run["metrics"], "paths": run["paths"] })
+}
+
+#[test]
+fn nothing_changed_and_all_bounds_hold() {
+    let mut runs = Map::new();
+    for golden in &GOLDENS {
+        let result = run(golden.scenario);
+        (golden.bound)(&result);
+        runs.insert(golden.name.to_owned(), metrics(golden, &result));
+    }
+    let runs = Value::Object(runs);
+    if std::env::var_os("PLAIT_RENEW_GOLDEN").is_some() {
+        std::fs::write(file(), format!("{runs:#}\n")).expect("the file can be written");
+        return;
+    }
+    let text = std::fs::read_to_string(file()).expect("tests/golden.json can be read");
+    let expected: Value = serde_json::from_str(&text).expect("tests/golden.json is JSON");
+    let mut changes = Vec::new();
+    compare("", &expected, &runs, &mut changes);
+    assert!(changes.is_empty(), "if that is meant, see the top of tests/golden.rs:\n{}", changes.join("\n"));
+}
+
+/// Says where two documents differ.
+fn compare(place: &str, expected: &Value, found: &Value, changes: &mut Vec<String>) {
+    match (expected, found) {
+        (Value::Object(old), Value::Object(new)) => {
+            for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
+                let (old, new) = (old.get(key).unwrap_or(&Value::Null), new.get(key).unwrap_or(&Value::Null));
+                compare(&format!("{place}/{key}"), old, new, changes);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                compare(&format!("{place}/{index}"), old, new, changes);
+            }
+        }
+        (old, new) if old != new => changes.push(format!("{place}: {old} became {new}")),
+        _ => {}
+    }
+}
