@@ -78,7 +78,7 @@ class CaseReport:
         if self.as_they_come:
             return "agrees now: `differs` can go" if self.case.differs else ""
         if self.verdict == AGREES:
-            return f"agrees with: {self.last.step.title}"
+            return f"agrees with {self.last.step.title}"
         return self.case.differs or self.case.sensitive or "not explained"
 
     def document(self) -> dict[str, Any]:
@@ -120,10 +120,10 @@ def table(reports: Sequence[CaseReport]) -> Table:
     paths = max(len(report.case.paths) for report in reports)
     drawn = Table(title="Round-robin in ns-2 and in Plait", title_justify="left", pad_edge=False)
     drawn.add_column("case", no_wrap=True)
-    drawn.add_column("")
+    drawn.add_column("", no_wrap=True)
     for index in range(paths):
         drawn.add_column(f"path {index + 1}\nkbit/s", justify="right")
-    for name in ("app delay\nms", "occupancy\npackets", "blocking\nms", "longest\nms", "speed\nkpackets/s"):
+    for name in ("app delay\nms", "buffer\npackets", "blocking\nms", "longest\nms", "speed\nkpkt/s"):
         drawn.add_column(name, justify="right")
     drawn.add_column("verdict")
     for report in reports:
@@ -137,7 +137,7 @@ def _add_step(drawn: Table, report: CaseReport, attempt: Attempt, paths: int, *,
     case, rows = report.case, attempt.rows
     gap = [""] * (paths - len(case.paths))
     runs = f"mean of {case.runs} runs" if case.runs > 1 else ""
-    change = "" if first else f"[dim]{', '.join(filter(None, _changes(attempt.step)))}[/dim]"
+    change = f"[dim]{attempt.step.title}[/dim]"
     speeds = ["", "", ""]
     if first and report.theirs and report.ours:
         speeds = [
@@ -169,13 +169,6 @@ def _add_step(drawn: Table, report: CaseReport, attempt: Attempt, paths: int, *,
         speeds[2],
         f"[{color}]{attempt.verdict}[/{color}]",
     )
-
-
-def _changes(step: Step) -> list[str]:
-    return [
-        "ns-2 without its habits" if step.agent else "",
-        "windows grow in recovery" if step.transport else "",
-    ]
 
 
 def _digits(row: Compared) -> int:

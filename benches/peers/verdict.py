@@ -41,8 +41,8 @@ HABITS_OFF: dict[str, float] = {
 }
 STEPS = (
     Step("as they come"),
-    Step("ns-2 without its habits", HABITS_OFF),
-    Step("ns-2 without its habits, windows that grow in recovery", HABITS_OFF, {"grow_in_recovery": True}),
+    Step("ns-2's habits off", HABITS_OFF),
+    Step("ns-2's habits off, growth in recovery", HABITS_OFF, {"grow_in_recovery": True}),
 )
 """Taken in this order until the two agree: what has to be taken away is why they did not before."""
 
@@ -72,13 +72,16 @@ class Compared:
         return AGREES if self.error <= self.tolerance else OPEN
 
 
-def compare(theirs: Sequence[Metrics], ours: Sequence[Metrics]) -> list[Compared]:
-    """Every quantity of a case, from the runs that each simulator made."""
+def compare(theirs: Sequence[Metrics], ours: Sequence[Metrics], *, paired: bool) -> list[Compared]:
+    """Every quantity of a case, from the runs that each simulator made; ``paired`` if they made the same ones."""
     few = fmean(one.receive_buffer_packets.mean for one in theirs) < FEW_PACKETS
 
     def row(name: str, value: Callable[[Metrics], float], relative: float, absolute: float = 0.0) -> Compared:
-        return _compared(
-            name, [value(one) for one in theirs], [value(one) for one in ours], relative, absolute
+        values = [value(one) for one in theirs], [value(one) for one in ours]
+        mean = fmean(values[0])
+        error = 2 * sqrt(_squared_error(*values, paired=paired))
+        return Compared(
+            name, mean, fmean(values[1]), error, max(relative * mean if mean else relative, absolute)
         )
 
     return [
@@ -107,16 +110,12 @@ def _throughput(index: int) -> Callable[[Metrics], float]:
     return lambda one: one.paths[index].throughput_bps / 1e3
 
 
-def _compared(
-    name: str, theirs: Sequence[float], ours: Sequence[float], relative: float, absolute: float = 0.0
-) -> Compared:
-    mean = fmean(theirs)
-    error = 2 * sqrt(_squared_error(theirs) + _squared_error(ours))
-    return Compared(name, mean, fmean(ours), error, max(relative * mean if mean else relative, absolute))
-
-
-def _squared_error(values: Sequence[float]) -> float:
-    return variance(values) / len(values) if len(values) > 1 else 0.0
+def _squared_error(theirs: Sequence[float], ours: Sequence[float], *, paired: bool) -> float:
+    if len(theirs) == 1:
+        return 0.0
+    if paired:
+        return variance([one - other for one, other in zip(ours, theirs, strict=True)]) / len(theirs)
+    return variance(theirs) / len(theirs) + variance(ours) / len(ours)
 
 
 def overall(rows: Sequence[Compared]) -> str:

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -8,6 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import SCENARIO, Command
+from rich.console import Console
+
+import plait.papers
+from plait.cli.reproduce import _comparison, _print_headline
 
 EDITS = {
     "unknown-key": ("[transport]", "[transport]\nspeed = 3", ["speed", "receive_buffer"]),
@@ -227,6 +232,21 @@ def test_reproduce_by_json(command: Command, tmp_path: Path) -> None:
     keys = {"id", "scenario", "scheduler", "metric", "paper", "measured", "tolerance", "agrees", "note"}
     assert all(keys <= row.keys() for row in document["rows"])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_tables_of_a_paper_fit_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.StringIO()
+    terminal = Console(width=width, file=printed)
+    # The package's attribute of that name is the command, not the module.
+    monkeypatch.setattr(sys.modules["plait.cli.reproduce"], "console", lambda: terminal)
+    done = plait.papers.reproduce("daps-slides", with_figures=False)
+    terminal.print(_comparison(done))
+    _print_headline(done.headline())
+    assert max(len(line) for line in printed.getvalue().splitlines()) <= width
+    assert "daps-rounds as printed" in printed.getvalue()
+    assert "application delay" in " ".join(printed.getvalue().split())
+    assert "applic…" not in printed.getvalue()
 
 
 def test_reproduce_writes_one_self_contained_page(command: Command, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from plait.papers.rows import differing
 from plait.papers.wording import difference, said, tolerance, verdict, wording
 from plait.progress import Progress
 
+NARROW = 130
+"""Columns of a terminal below which tables are made narrower."""
 STYLES = {"agrees": "green", "differs": "bold red"}
 
 
@@ -90,29 +93,8 @@ def _list(as_json: bool) -> None:
 
 def _print(done: Reproduction, all_rows: bool) -> None:
     paper = done.paper
-    table = Table(title=f"{paper.title} ({paper.venue})", title_justify="left", header_style="bold")
-    for heading in ("case", "scheduler", "metric"):
-        table.add_column(heading)
-    for heading in ("paper", "measured", "difference", "tolerance"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for row in done.rows:
-        if not row.compared:
-            continue
-        words = wording(row.metric, paper.baseline)
-        word = verdict(row)
-        table.add_row(
-            paper.scenarios[row.scenario].title,
-            row.scheduler,
-            words.heading,
-            said(row),
-            words.number(row.measured),
-            difference(row),
-            tolerance(row),
-            Text(word, style=STYLES.get(word, "")),
-        )
-    console().print(table)
-    console().print(_headline(done.headline()))
+    console().print(_comparison(done))
+    _print_headline(done.headline())
     if all_rows:
         for measure in paper.measures:
             console().print(_pivot(pivot(paper, done.rows, measure)))
@@ -122,7 +104,11 @@ def _print(done: Reproduction, all_rows: bool) -> None:
     )
     console().print(f"{agreeing} of {compared} printed values and claims agree{rest}", highlight=False)
     for reason, rows in differing(done.rows).items():
-        console().print(f"\nDiffers: {reason or 'no reason known'}", highlight=False, soft_wrap=True)
+        console().print(
+            f"\nDiffers because {reason}" if reason else "\nDiffers, no reason known",
+            highlight=False,
+            soft_wrap=True,
+        )
         for row in rows:
             title, words = paper.scenarios[row.scenario].title, wording(row.metric, paper.baseline)
             numbers = f"{'claim' if row.paper is None else 'paper'} {said(row)}, measured {words.number(row.measured)}"
@@ -131,16 +117,46 @@ def _print(done: Reproduction, all_rows: bool) -> None:
             )
 
 
-def _headline(content: HeadlineTable) -> Table:
+def _comparison(done: Reproduction) -> Table:
+    """What the paper says beside what was measured; with fewer columns where the terminal is narrow."""
+    paper, narrow = done.paper, console().width < NARROW
+    table = Table(title=f"{paper.title} ({paper.venue})", title_justify="left", header_style="bold")
+    for heading in ("case, scheduler, metric",) if narrow else ("case", "scheduler", "metric"):
+        table.add_column(heading)
+    for heading in ("paper", "measured") if narrow else ("paper", "measured", "difference", "tolerance"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in done.rows:
+        if not row.compared:
+            continue
+        words, word = wording(row.metric, paper.baseline), verdict(row)
+        what = (paper.scenarios[row.scenario].title, row.scheduler, words.heading)
+        numbers = (said(row), words.number(row.measured))
+        table.add_row(
+            *([", ".join(what)] if narrow else what),
+            *(numbers if narrow else (*numbers, difference(row), tolerance(row))),
+            Text(word, style=STYLES.get(word, "")),
+        )
+    return table
+
+
+def _print_headline(content: HeadlineTable) -> None:
+    """The headline table; in a narrow terminal its columns have letters, explained below it."""
+    narrow = console().width < NARROW
     table = Table(title="What it is known for, by every reading", title_justify="left", header_style="bold")
-    table.add_column("")
-    for case, metric in content.headings:
-        table.add_column(f"{case}: {metric}", justify="right")
+    table.add_column("", no_wrap=True)
+    headings = [f"{case}: {metric}" for case, metric in content.headings]
+    letters = string.ascii_uppercase[: len(headings)]
+    for letter, heading in zip(letters, headings, strict=True):
+        table.add_column(letter if narrow else heading, justify="right")
     for index, (label, cells) in enumerate(content.printed):
         table.add_row(label, *cells, style="italic", end_section=index == len(content.printed) - 1)
     for label, cells in content.measured:
         table.add_row(label, *cells)
-    return table
+    console().print(table)
+    if narrow:
+        for letter, heading in zip(letters, headings, strict=True):
+            console().print(f"  {letter}  {heading}", highlight=False)
 
 
 def _pivot(content: dict[str, Any]) -> Table:
