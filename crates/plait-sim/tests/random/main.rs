@@ -12,6 +12,7 @@ mod strategy;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
+use strategy::Network;
 
 /// How many cases, always the same ones, unless the environment asks for more; those are new ones each time.
 const CASES: u32 = 2_000;
@@ -27,13 +28,22 @@ fn config() -> Config {
     }
 }
 
+fn check(text: &str) -> Result<(), TestCaseError> {
+    account::check(text).map_err(|reason| TestCaseError::fail(format!("{reason}\n{text}")))
+}
+
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_valid_scenario_ends_well(text in strategy::scenario()) {
-        if let Err(reason) = account::check(&text) {
-            return Err(TestCaseError::fail(format!("{reason}\n{text}")));
-        }
+    fn any_valid_scenario_ends_well(text in strategy::scenario(Network::Any)) {
+        check(&text)?;
+    }
+
+    /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out.
+    #[test]
+    #[ignore = "a SACK that overtakes many others brings eight gap blocks and not all: see `Sack::blocks`"]
+    fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
+        check(&text)?;
     }
 }

@@ -13,9 +13,18 @@ fn sometimes(text: impl Strategy<Value = String> + Clone) -> impl Strategy<Value
     prop_oneof![2 => Just(String::new()), 1 => text]
 }
 
+/// What happens to packets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// Everything.
+    Any,
+    /// Each arrives, in the order of its path.
+    Orderly,
+}
+
 /// A whole scenario.
-pub(crate) fn scenario() -> impl Strategy<Value = String> {
-    let paths = prop::collection::vec(path(), 1..=8);
+pub(crate) fn scenario(network: Network) -> impl Strategy<Value = String> {
+    let paths = prop::collection::vec(path(network), 1..=8);
     (any::<u32>(), scheduler(), transport(), workload(), paths).prop_map(
         |(seed, scheduler, transport, (workload, bulk), paths)| {
             let duration = if bulk {
@@ -126,10 +135,11 @@ fn workload() -> impl Strategy<Value = (String, bool)> {
 }
 
 /// The path's rate in bits per second, and the text.
-fn path() -> impl Strategy<Value = (u64, String)> {
+fn path(network: Network) -> impl Strategy<Value = (u64, String)> {
     let rates = (log(10_000, 100_000_000), prop_oneof![2 => Just(1_u64), 1 => log(1, 20)]);
-    let ways = (way(), way());
-    (rates, ways, outages(), prop::bool::weighted(0.1), 0_u32..5).prop_map(
+    let ways = (way(network), way(network));
+    let outages = if network == Network::Any { outages().boxed() } else { Just(String::new()).boxed() };
+    (rates, ways, outages, prop::bool::weighted(0.1), 0_u32..5).prop_map(
         |((rate, slower), (forward, backward), outages, backup, cost)| {
             let back = (rate / slower).max(10_000);
             let text = format!(
@@ -142,7 +152,14 @@ fn path() -> impl Strategy<Value = (u64, String)> {
 }
 
 /// One direction: delay, queue, loss, jitter.
-fn way() -> impl Strategy<Value = String> {
+fn way(network: Network) -> BoxedStrategy<String> {
+    if network == Network::Orderly {
+        let jitter = sometimes(log(1, 50_000).prop_map(|micros| format!(", jitter = \"{micros}us\"")));
+        let delay = log(1, 300_000);
+        return (delay, jitter)
+            .prop_map(|(delay, jitter)| format!("delay = \"{delay}us\", queue = \"infinite\"{jitter}"))
+            .boxed();
+    }
     let queue = prop_oneof![
         Just("infinite".to_owned()),
         Just("bdp".to_owned()),
@@ -164,9 +181,11 @@ fn way() -> impl Strategy<Value = String> {
     let jitter = (log(1, 50_000), any::<bool>()).prop_map(|(micros, reorder)| {
         format!(", jitter = {{ amount = \"{micros}us\", reorder = {reorder} }}")
     });
-    (log(1, 300_000), queue, loss, sometimes(jitter)).prop_map(|(delay, queue, loss, jitter)| {
-        format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}")
-    })
+    (log(1, 300_000), queue, loss, sometimes(jitter))
+        .prop_map(|(delay, queue, loss, jitter)| {
+            format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}")
+        })
+        .boxed()
 }
 
 /// Outages that end by the 60th second, or never, or come back all the time.

@@ -132,3 +132,67 @@ fn a_recalled_segment_that_the_receiver_waits_for_passes_a_closed_window() {
     assert!(pair.error().is_none(), "{:?}", pair.error());
     assert_eq!(pair.log.delivered.len(), 20);
 }
+
+/// As above, but the later segment leaves as a window probe before the recalled one is assigned: it is refused and sent
+/// again and again, and stays outstanding all the time.
+#[test]
+fn a_refused_segment_does_not_keep_the_awaited_one_back() {
+    let mut turn = 0;
+    let scheduler = By(move |now: Time, connection: &Connection, paths: &[Path]| {
+        turn += 1;
+        match turn {
+            1 => Decision::Assign { path: PathId(0), segments: 4 },
+            2 => Decision::Assign { path: PathId(1), segments: 8 },
+            3 => Decision::Recall { path: PathId(0) },
+            _ if now < at(2_500) => Decision::Wait { until: Some(at(2_500)) },
+            _ if paths[1].is_usable() && connection.sendable() > 0 => {
+                Decision::Assign { path: PathId(1), segments: 1 }
+            }
+            _ => Decision::WAIT,
+        }
+    });
+    let mut pair = Pair::new(with_buffer(segments(6), WindowAccounting::Buffer), &[500, 20], scheduler);
+    pair.send_file(20 * 1452);
+    pair.run_until(at(2_400));
+    assert!(!pair.log.refused.is_empty(), "the probe found no room");
+    pair.run_until(at(60_000));
+    assert!(pair.error().is_none(), "{:?}", pair.error());
+    assert_eq!(pair.log.delivered.len(), 20);
+}
+
+#[test]
+fn what_is_assigned_ahead_leaves_only_as_the_window_admits() {
+    let ahead = By(|_, connection: &Connection, paths: &[Path]| match connection.unassigned.min(50) {
+        some if some > 0 && paths[0].queued == 0 => {
+            Decision::Assign { path: PathId(0), segments: some as u32 }
+        }
+        _ => Decision::WAIT,
+    });
+    let mut config = with_buffer(segments(5), WindowAccounting::Outstanding);
+    config.connection.congestion.initial_window = segments(100);
+    let mut pair = Pair::new(config, &[20], ahead);
+    pair.send_file(200 * 1452);
+    for millis in 0..900 {
+        pair.run_until(at(millis));
+        assert!(pair.path(0).in_flight <= 5);
+    }
+    assert_eq!(pair.log.delivered.len(), 200, "five per round trip");
+}
+
+#[test]
+fn the_window_opens_with_each_advance_although_gaps_remain() {
+    // Segment 0 and each fifth one take 400 ms longer: there is always a gap, and it moves on.
+    let mut config = with_buffer(segments(400), WindowAccounting::Buffer);
+    config.fast_retransmit_threshold = 255;
+    config.connection.congestion.initial_window = segments(40);
+    let mut pair = Pair::new(config, &[20], in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    pair.script(|judged| match judged.segment() {
+        Some(segment) if segment % 5 == 0 => Fate::Late(ms(200)),
+        _ => Fate::Pass,
+    });
+    pair.run_until(at(10_000));
+    // One packet per millisecond is what the pipe carries.
+    let delivered = pair.log.delivered.len();
+    assert!(delivered > 9_000, "{delivered}");
+}

@@ -2,7 +2,7 @@
 
 use crate::common::{By, Fate, Pair, at, by_key, config, in_turns, ms};
 use plait_sched::{Connection, Decision, Path, PathId, PathState, Time};
-use plait_transport::cmt_sctp::Config;
+use plait_transport::cmt_sctp::{Config, RetransmissionPolicy};
 use plait_transport::{Error, PathConfig};
 
 /// Fails at the third timeout in a row, probes each second.
@@ -101,6 +101,8 @@ fn the_only_path_is_used_although_it_is_suspected() {
     let mut pair = Pair::new(config, &[20], in_turns());
     pair.send_file(50 * 1452);
     pair.cut(0, at(10), at(2_000));
+    pair.run_until(at(1_500));
+    assert!(pair.log.sent_on(0, at(1_000)) > 0, "the timeout sends again, although the path is suspected");
     pair.run_until(at(5_000));
     assert_eq!(pair.log.delivered.len(), 50);
     assert!(pair.log.delivered.last().is_some_and(|(time, _)| *time < at(3_500)));
@@ -162,4 +164,19 @@ fn a_backup_path_carries_data_only_after_the_others_failed() {
     assert_eq!(news(0, Time::ZERO, failed), 0);
     assert!(news(0, failed, returned) > 100);
     assert_eq!(news(0, returned, Time::MAX), 0);
+}
+
+#[test]
+fn retransmissions_that_wait_for_a_path_leave_it_when_it_fails() {
+    let mut config = impatient();
+    config.retransmission_policy = RetransmissionPolicy::Same;
+    config.connection.congestion.initial_window = crate::common::segments(10);
+    let mut pair = Pair::new(config, &[20, 30], in_turns());
+    pair.send_file(20 * 1452);
+    pair.cut(1, at(0), Time::MAX);
+    pair.run_until(at(6_000));
+    assert_eq!(pair.path(1).in_flight, 1, "the window is one segment since the timeout; nine wait");
+    pair.run_until(at(8_000));
+    assert_eq!(pair.path(1).state, PathState::Failed);
+    assert_eq!(pair.log.delivered.len(), 20);
 }

@@ -66,7 +66,10 @@ fn ssthresh_takes_the_largest_threshold() {
     assert_eq!(second_path(&mut pair, 1, 400), 0);
     let mut pair = fast_and_slow(RetransmissionPolicy::Ssthresh);
     pair.run_until(at(250));
-    assert!(pair.window(0) / 2 > pair.window(1), "although its window is still the larger one after the loss");
+    assert!(
+        pair.window(0) / 2 > pair.window(1),
+        "although its window is still the larger one after the loss"
+    );
     assert_eq!(second_path(&mut pair, 0, 250), 1);
 }
 

@@ -37,6 +37,24 @@ fn a_copy_that_comes_second_is_a_duplicate_and_changes_no_window() {
 }
 
 #[test]
+fn a_path_that_carries_the_segment_gets_no_copy() {
+    let mut asked = 0;
+    let same_path = By(move |_: Time, connection: &Connection, _: &[Path]| match connection.oldest_unacked {
+        None if connection.sendable() > 0 => Decision::Assign { path: PathId(0), segments: 1 },
+        Some(oldest) if asked < 3 => {
+            asked += 1;
+            Decision::Reinject { path: oldest.path, segment: oldest.segment }
+        }
+        _ => Decision::WAIT,
+    });
+    let mut pair = Pair::new(config(), &[20, 60], same_path);
+    pair.send_file(1452);
+    pair.run_until(at(5_000));
+    assert_eq!((pair.sender.counters().reinjections, pair.log.sent.len()), (0, 1));
+    assert!(pair.sender.is_drained());
+}
+
+#[test]
 fn a_copy_saves_what_the_first_path_lost() {
     let mut pair = Pair::new(config(), &[20, 60], redundant());
     pair.send_file(1452);
