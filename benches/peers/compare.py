@@ -92,7 +92,7 @@ def main(only: tuple[str, ...], *, quick: bool, json_file: Path | None, jobs: in
     except (PeerError, plait.ScenarioError) as error:
         click.echo(f"compare: {error}", err=True)
         sys.exit(2)
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     console.print(table(reports))
     summarize(console, reports)
     console.print(f"Took {time.monotonic() - start:.0f} s.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from metrics import Delays, Level, Metrics, PathMetrics, Speed
 
 import plait
+from plait.run import Task, run_tasks
 
 if TYPE_CHECKING:
     from cases import Case
@@ -52,7 +53,7 @@ def scenario(case: Case, **transport: Any) -> plait.Scenario:
 
 def measure(case: Case, **transport: Any) -> Metrics:
     """Run ``case``."""
-    result = plait.run(scenario(case, **transport))
+    result = _run(scenario(case, **transport))
     metrics = result.metrics
     buffer = metrics["receive_buffer_packets"]
     paths = tuple(
@@ -71,13 +72,18 @@ def measure(case: Case, **transport: Any) -> Metrics:
     )
 
 
+def _run(one: plait.Scenario) -> plait.Result:
+    # Not plait.run, whose progress bar would be a second one.
+    return run_tasks([Task(scenario=one)], threads=1)[0]
+
+
 def speed(case: Case) -> Speed:
     """Run ``case`` for its speed; the best of three if it is short. Building the scenario is not counted."""
     ready = scenario(replace(case, warmup_s=0))  # what is sent during warm-up is not counted otherwise
     best = None
     for _round in range(3):
         start = time.perf_counter()
-        result = plait.run(ready)
+        result = _run(ready)
         seconds = time.perf_counter() - start
         packets = sum(path["packets_sent"] for path in result.paths)
         if best is None or seconds < best.wall_seconds:

@@ -22,10 +22,13 @@ fn model((c_f, c_s, r_s): (u32, u32, u32)) -> f64 {
     f64::from(r_s - 20) / 2.0 + 12.0 / f64::from(c_s) - 12.0 / f64::from(c_f)
 }
 
+/// With a sender as the paper's simulator has it, ns-2's: windows grow in recovery too. With RFC 9260's, (10;50/100) ends in
+/// another steady state, in which bursts of eight packets queue on the slow path: 5 % above the model.
 fn simulated((c_f, c_s, r_s): (u32, u32, u32), accounting: &str) -> f64 {
     let result = run(&format!(
         "duration = \"100s\"\nwarmup = \"10s\"\nscheduler = \"round-robin\"\n\
-         transport = {{ receive_buffer = \"65kB\", receive_window_accounting = \"{accounting}\" }}\n\
+         [transport]\nreceive_buffer = \"65kB\"\nreceive_window_accounting = \"{accounting}\"\n\
+         initial_ssthresh = \"65536B\"\ngrow_in_recovery = true\n\
          [[path]]\nrate = \"{c_f}Mbit\"\nrtt = \"20ms\"\nqueue = \"bdp\"\n\
          [[path]]\nrate = \"{c_s}Mbit\"\nrtt = \"{r_s}ms\"\nqueue = \"bdp\""
     ));

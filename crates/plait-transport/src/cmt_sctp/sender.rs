@@ -190,8 +190,10 @@ impl<S: Scheduler> Sender<S> {
             self.core.refresh(index);
             let origin = PathId(index as u8);
             let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
-            if let Some(target) = target {
-                self.core.paths[target.index()].exempt_retransmissions = 1;
+            // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
+            // overshoot it there drops the very packet that is urgent.
+            if target == Some(origin) {
+                self.core.paths[index].exempt_retransmissions = 1;
             }
             let oldest = self.core.paths[index].flight.first();
             let mut segments = 0;

@@ -1,8 +1,9 @@
 //! The receiver's window: tiny buffers, closed windows, both accountings.
 
-use crate::common::{By, COUNTED, Fate, Pair, at, config, in_turns, ms, segments};
+use crate::common::{By, COUNTED, Fate, Log, Pair, at, config, in_turns, ms, segments};
 use plait_sched::{Connection, Decision, Path, PathId, Time};
-use plait_transport::cmt_sctp::{Config, WindowAccounting};
+use plait_transport::cmt_sctp::{Config, Receiver, WindowAccounting};
+use plait_transport::packet::{Data, Packet, Sack};
 
 fn with_buffer(bytes: u64, accounting: WindowAccounting) -> Config {
     let mut config = config();
@@ -79,17 +80,39 @@ fn a_full_buffer_stops_the_fast_path_until_the_gap_is_filled() {
 fn a_closed_window_is_probed_with_one_segment() {
     // The receiver claims that it has no room at all.
     let mut pair = Pair::new(config(), &[20], in_turns());
-    pair.sender.handle_packet(
-        Time::ZERO,
-        PathId(0),
-        &plait_transport::packet::Packet::Sack(plait_transport::packet::Sack::new(0, 0, 1)),
-        &mut (),
-    );
+    pair.sender.handle_packet(Time::ZERO, PathId(0), &Packet::Sack(Sack::new(0, 0, 1)), &mut ());
     pair.sender.write(5 * 1452);
     pair.run_until(at(5));
     assert_eq!(pair.log.sent.len(), 1);
     pair.run_until(at(100));
     assert_eq!(pair.log.delivered.len(), 5, "the answer to the probe opened the window");
+}
+
+#[test]
+fn a_segment_without_room_is_refused_unless_it_is_the_awaited_one() {
+    let data = |segment| Packet::Data(Data { segment, bytes: 1452 });
+    let arrivals = |accounting| {
+        let mut receiver = Receiver::new(&with_buffer(segments(2), accounting));
+        let mut log = Log::default();
+        for segment in [1, 3, 4, 0] {
+            receiver.handle_packet(at(0), PathId(0), &data(segment), &mut log);
+        }
+        let refused: Vec<u64> = log.refused.iter().map(|(_, segment)| *segment).collect();
+        (refused, log.delivered.len(), receiver.reassembly().waiting().len())
+    };
+    assert_eq!(arrivals(WindowAccounting::Buffer), (vec![4], 2, 1));
+    assert_eq!(arrivals(WindowAccounting::Outstanding), (vec![], 2, 2), "its window does not promise room");
+}
+
+#[test]
+fn an_older_acknowledgement_does_not_close_the_window() {
+    let mut pair = Pair::new(config(), &[20], in_turns());
+    pair.send_file(100 * 1452);
+    pair.run_until(at(30));
+    let before = pair.sender.connection().window_left;
+    assert!(before > 1_000);
+    pair.sender.handle_packet(at(30), PathId(0), &Packet::Sack(Sack::new(0, 0, 1)), &mut ());
+    assert_eq!(pair.sender.connection().window_left, before);
 }
 
 #[test]
@@ -181,14 +204,15 @@ fn what_is_assigned_ahead_leaves_only_as_the_window_admits() {
 
 #[test]
 fn the_window_opens_with_each_advance_although_gaps_remain() {
-    // Segment 0 and each fifth one take 400 ms longer: there is always a gap, and it moves on.
+    // Segment 100 nearly fills the buffer behind it. After that each fifth one is late: there is always a gap, and it moves.
     let mut config = with_buffer(segments(400), WindowAccounting::Buffer);
     config.fast_retransmit_threshold = 255;
     config.connection.congestion.initial_window = segments(40);
     let mut pair = Pair::new(config, &[20], in_turns()).spaced(ms(1));
     pair.sender.write_endlessly();
     pair.script(|judged| match judged.segment() {
-        Some(segment) if segment % 5 == 0 => Fate::Late(ms(200)),
+        Some(100) => Fate::Late(ms(370)),
+        Some(segment) if segment % 5 == 0 => Fate::Late(ms(30)),
         _ => Fate::Pass,
     });
     pair.run_until(at(10_000));

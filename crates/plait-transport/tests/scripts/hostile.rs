@@ -28,7 +28,11 @@ fn hand_in(pair: &mut Pair<plait_sched::Builtin>, sack: Sack) {
 #[test]
 fn an_acknowledgement_of_what_was_never_sent_is_ignored() {
     for cumulative in [7, 50, 101, u64::MAX - 1, u64::MAX] {
-        let mut pair = busy();
+        // What it claims has arrived is lost: whoever believes it waits for ever.
+        let mut pair = Pair::new(config(), &[20, 30], in_turns());
+        pair.send_file(100 * 1452);
+        pair.lose_once(&[0, 1, 2, 3, 4, 5]);
+        pair.run_until(at(1));
         hand_in(&mut pair, Sack::new(cumulative, segments(10), 1));
         finishes(pair);
     }
@@ -74,6 +78,10 @@ fn a_gap_block_about_unsent_data_does_not_acknowledge_it_later() {
     let mut sack = Sack::new(0, segments(100), 1);
     sack.push_block(50, 99);
     hand_in(&mut pair, sack);
+    // The loss of 50 is found from those after it, which therefore must count as new when they really arrive.
+    pair.lose_once(&[50]);
+    pair.run_until(at(900));
+    assert_eq!((pair.log.retransmitted(), pair.sender.counters().timeouts), (vec![50], 0));
     finishes(pair);
 }
 
