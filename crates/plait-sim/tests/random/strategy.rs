@@ -83,10 +83,11 @@ fn transport() -> impl Strategy<Value = String> {
         prop_oneof![4 => Just(0_u64), 1 => 1_u64..8],
         any::<bool>(),
     );
-    let acknowledgements = (prop_oneof![Just(1_u32), Just(2), 1_u32..20], log(1, 500), any::<bool>());
+    let acknowledgements =
+        (prop_oneof![3 => Just(1_u32), 3 => Just(2), 1 => 1_u32..20], log(1, 500), any::<bool>());
     let policy = prop::sample::select(vec!["same", "ssthresh", "cwnd", "loss-rate", "asap"]);
     let losses = (policy, prop_oneof![3 => Just(3_u32), 1 => 1_u32..6]);
-    let timers = (log(1, 1_000), log(1, 8), log(1, 4));
+    let timers = (log(1, 1_000), log(1, 8), prop_oneof![log(1, 8_000), log(2_000, 8_000)]);
     let failures = (0_u32..6, prop_oneof![Just(10_u32), 0_u32..20, Just(100_000)], any::<bool>());
     let heartbeats = log(100, 5_000);
     (buffers, windows, acknowledgements, losses, timers, failures, heartbeats).prop_map(
@@ -95,7 +96,7 @@ fn transport() -> impl Strategy<Value = String> {
             (outstanding, initial_window, ssthresh, max_burst, grow),
             (ack_every, ack_delay, cmt),
             (policy, threshold),
-            (rto_min, initial_factor, max_factor),
+            (rto_min, initial_factor, rto_max),
             (path_max, association_max, suspect),
             heartbeat,
         )| {
@@ -106,8 +107,8 @@ fn transport() -> impl Strategy<Value = String> {
             };
             let accounting = if outstanding { "outstanding" } else { "buffer" };
             let initial = rto_min * initial_factor;
-            // Never more than 4 s, so that the time after the last outage is many timeouts long.
-            let max = (initial * max_factor).min(4_000).max(rto_min);
+            // Never more than 8 s, so that the time after the last outage is many timeouts long.
+            let max = rto_max.max(rto_min);
             let initial = initial.min(max);
             format!(
                 "packet = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
@@ -208,5 +209,5 @@ fn outages() -> impl Strategy<Value = String> {
         let length = (every * share / 100).clamp(1, every - 1);
         format!("outages = {{ every = \"{every}ms\", length = \"{length}ms\" }}\n")
     });
-    prop_oneof![5 => Just(String::new()), 2 => windows, 1 => for_ever, 1 => periodic]
+    prop_oneof![12 => Just(String::new()), 4 => windows, 1 => for_ever, 1 => periodic]
 }

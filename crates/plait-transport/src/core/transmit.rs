@@ -39,7 +39,7 @@ impl<S: Scheduler> Core<S> {
             skip_settled(&mut self.paths[index].retransmissions, &self.stream);
             let path = &self.paths[index];
             let Some(&segment) = path.retransmissions.front() else { continue };
-            let allowed = path.has_window() || path.exempt_retransmissions > 0;
+            let allowed = (path.has_window() && !self.has_awaited(index)) || path.exempt_retransmissions > 0;
             if allowed && best.is_none_or(|(_, lowest)| segment < lowest) {
                 best = Some((index, segment));
             }
@@ -61,8 +61,15 @@ impl<S: Scheduler> Core<S> {
     fn soonest_open_path(&self) -> Option<usize> {
         plait_sched::usable(&self.facts)
             .map(|facts| facts.id.index())
-            .filter(|&index| self.paths[index].has_window())
+            .filter(|&index| self.paths[index].has_window() && !self.has_awaited(index))
             .min_by_key(|&index| self.facts[index].srtt)
+    }
+
+    /// True if the segment that everything waits for is the next new one on a path. It goes before retransmissions: a path
+    /// that repairs what the others lose might never come to it, and nothing would be delivered any more.
+    fn has_awaited(&self, index: usize) -> bool {
+        let facts = &self.facts[index];
+        self.paths[index].queue.front() == Some(&self.stream.first()) && facts.in_flight < facts.limit
     }
 
     fn next_reinjection(&mut self) -> Option<(usize, u64)> {
