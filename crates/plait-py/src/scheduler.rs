@@ -92,12 +92,7 @@ impl PythonScheduler {
     }
 
     fn views(&self, connection: &sched::Connection, paths: &[sched::Path]) -> Vec<Path> {
-        let any_active = paths.iter().any(|path| path.state == sched::PathState::Active);
-        let usable = |path: &sched::Path| match path.state {
-            sched::PathState::Active => true,
-            sched::PathState::Backup => !any_active,
-            sched::PathState::PotentiallyFailed | sched::PathState::Failed => false,
-        };
+        let usable = |path: &sched::Path| sched::usable(paths).any(|usable| usable.id == path.id);
         let name = |path: &sched::Path| self.names.get(path.id.index()).map_or("", String::as_str);
         let sendable = connection.sendable();
         paths.iter().map(|path| Path::new(path, name(path), usable(path), sendable)).collect()
