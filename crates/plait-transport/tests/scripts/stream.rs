@@ -72,7 +72,7 @@ fn the_send_buffer_bounds_what_is_not_acknowledged() {
 #[test]
 fn retransmissions_for_other_paths_do_not_hold_back_the_awaited_segment() {
     let mut config = config();
-    config.retransmission_policy = RetransmissionPolicy::Cwnd;
+    config.retransmission_policy = RetransmissionPolicy::LossRate;
     config.connection.congestion.initial_window = segments(1);
     let mut turn = 0;
     let scheduler = By(move |_, connection: &Connection, paths: &[Path]| {
