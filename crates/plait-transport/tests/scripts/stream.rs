@@ -1,8 +1,6 @@
 //! What the application writes, and how it comes out.
 
-use crate::common::{By, Fate, Pair, at, config, in_turns, segments};
-use plait_sched::{Connection, Decision, Path, PathId};
-use plait_transport::cmt_sctp::RetransmissionPolicy;
+use crate::common::{Pair, at, config, in_turns};
 
 #[test]
 fn a_file_ends_with_a_partial_segment() {
@@ -65,34 +63,4 @@ fn the_send_buffer_bounds_what_is_not_acknowledged() {
     assert_eq!(most, 10);
     pair.run_until(at(100_000));
     assert_eq!(pair.log.delivered_bytes, 1_000_000);
-}
-
-/// Path 0 loses every third packet, and path 1 makes the retransmissions, more than it can. Segment 1 was assigned to it and
-/// waits behind them.
-#[test]
-fn retransmissions_for_other_paths_do_not_hold_back_the_awaited_segment() {
-    let mut config = config();
-    config.retransmission_policy = RetransmissionPolicy::LossRate;
-    config.connection.congestion.initial_window = segments(1);
-    let mut turn = 0;
-    let scheduler = By(move |_, connection: &Connection, paths: &[Path]| {
-        turn += 1;
-        match turn {
-            1 => Decision::Assign { path: PathId(1), segments: 3 },
-            _ if connection.sendable() > 0 && paths[0].is_open() => {
-                Decision::Assign { path: PathId(0), segments: 1 }
-            }
-            _ => Decision::WAIT,
-        }
-    });
-    let mut pair = Pair::new(config, &[20, 400], scheduler);
-    pair.sender.write_endlessly();
-    pair.script(|judged| match judged.segment() {
-        Some(segment) if judged.path == 0 && segment % 3 == 0 => Fate::Drop,
-        _ => Fate::Pass,
-    });
-    pair.run_until(at(10_000));
-    let first_on_path_1 = pair.log.sent.iter().filter(|(_, sent)| sent.path.0 == 1).take(3);
-    let segments: Vec<u64> = first_on_path_1.map(|(_, sent)| sent.segment).collect();
-    assert_eq!(segments, [0, 1, 2], "before retransmissions of later ones");
 }
