@@ -6,7 +6,7 @@ use crate::view::PathId;
 /// One decision of a scheduler. The engine carries it out and asks again, until the answer is [`Decision::Wait`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Move the next `segments` segments of the data queue, in order, to the end of the queue of `path`. They leave
+    /// Move the next `segments` segments of the data queue, in order, to the queue of `path`, which stays ascending. They leave
     /// when the path's congestion window and the receiver's window allow; the amount may exceed both ("assign ahead").
     Assign {
         /// The path that takes them; must be usable.

@@ -3,7 +3,7 @@
 use plait_sched::Time;
 
 /// Gap blocks that a [`Sack`] carries in memory; see [`Sack::blocks`].
-pub const MAX_GAP_BLOCKS: usize = 8;
+pub const MAX_GAP_BLOCKS: usize = 32;
 
 /// Duplicate numbers that a [`Sack`] lists.
 pub const MAX_DUPLICATES: usize = 2;
@@ -56,6 +56,9 @@ pub struct Sack {
     pub gap_blocks: u16,
     /// Data packets that arrived since the last acknowledgement (delayed acknowledgement for CMT).
     pub packets: u8,
+    /// The blocks in memory hold everything that arrived since the last acknowledgement on the same path. Otherwise what
+    /// they do not report is not to be taken as missing.
+    pub complete: bool,
     blocks: [GapBlock; MAX_GAP_BLOCKS],
     block_count: u8,
     duplicates: [u64; MAX_DUPLICATES],
@@ -70,6 +73,7 @@ impl Sack {
             window,
             gap_blocks: 0,
             packets,
+            complete: true,
             blocks: [GapBlock::default(); MAX_GAP_BLOCKS],
             block_count: 0,
             duplicates: [0; MAX_DUPLICATES],
@@ -78,8 +82,9 @@ impl Sack {
     }
 
     /// The gap blocks that can be news to the sender. On the wire a SACK reports all of them; in memory it carries those
-    /// that changed last, newest first, and one older block in turn, so that handling one costs the same in every
-    /// window. Each change is repeated in the following acknowledgements, as RFC 2018 does for TCP.
+    /// that changed since the last acknowledgements on its path, newest first, and one older block in turn, so that
+    /// handling one costs the same in every window. Each change is repeated in the following acknowledgements, as
+    /// RFC 2018 does for TCP.
     pub fn blocks(&self) -> &[GapBlock] {
         &self.blocks[..usize::from(self.block_count)]
     }

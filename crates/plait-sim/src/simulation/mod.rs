@@ -1,12 +1,15 @@
 //! One run: a sender, a receiver and the links between them, in virtual time.
 
 mod error;
+mod flying;
 mod setup;
 
 pub use error::RunError;
 
+use flying::{Flying, Sacks};
+
 use crate::agenda::{Agenda, Key};
-use crate::link::{Exit, Link, LinkConfig};
+use crate::link::{Exit, Link, LinkConfig, Sent};
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::{self, RunResult};
@@ -26,13 +29,6 @@ pub enum Control {
     Continue,
     /// Stop at once.
     Interrupt,
-}
-
-/// A packet inside a link.
-#[derive(Clone, Copy, Debug)]
-struct Flying {
-    packet: Packet,
-    transmission: u64,
 }
 
 /// Who can have something to do at a moment: the agenda's sources, after the links.
@@ -62,6 +58,7 @@ pub(crate) struct Simulation<'a, S> {
     agenda: Agenda,
     /// Forward links, then backward links, in the order of the paths.
     links: Vec<Link<Flying>>,
+    sacks: Sacks,
     pub(crate) sender: Sender<S>,
     receiver: Receiver,
     pub(crate) recorder: Recorder,
@@ -112,6 +109,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             overhead: Overhead::SCTP,
             agenda: Agenda::new(2 * paths + TIMERS),
             links: forward.chain(backward).collect(),
+            sacks: Sacks::default(),
             sender: Sender::new(config, &setup::paths(scenario), scheduler)?,
             receiver: Receiver::new(&config),
             recorder: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
@@ -176,14 +174,15 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         if source < 2 * paths {
             let exit = self.links[source].pop();
             self.reschedule_link(source);
-            let Exit::Delivered(flying) = exit else { return Ok(()) };
-            return if source < paths {
-                self.arrive_at_receiver(source, &flying);
-                Ok(())
-            } else {
-                let path = PathId((source - paths) as u8);
-                self.sender.handle_packet(self.now, path, &flying.packet, &mut self.recorder);
-                self.drain_sender()
+            return match exit {
+                Exit::Lost(flying) => {
+                    self.sacks.forget(flying);
+                    Ok(())
+                }
+                Exit::Delivered(flying) => {
+                    let (packet, transmission) = self.sacks.land(flying);
+                    self.arrive(source, &packet, transmission)
+                }
             };
         }
         self.agenda.cancel(source);
@@ -217,9 +216,20 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         }
     }
 
-    fn arrive_at_receiver(&mut self, path: usize, flying: &Flying) {
-        self.recorder.arriving = flying.transmission;
-        self.receiver.handle_packet(self.now, PathId(path as u8), &flying.packet, &mut self.recorder);
+    fn arrive(&mut self, link: usize, packet: &Packet, transmission: u64) -> Result<(), RunError> {
+        let paths = self.scenario.paths.len();
+        if link < paths {
+            self.arrive_at_receiver(link, packet, transmission);
+            return Ok(());
+        }
+        let path = PathId((link - paths) as u8);
+        self.sender.handle_packet(self.now, path, packet, &mut self.recorder);
+        self.drain_sender()
+    }
+
+    fn arrive_at_receiver(&mut self, path: usize, packet: &Packet, transmission: u64) {
+        self.recorder.arriving = transmission;
+        self.receiver.handle_packet(self.now, PathId(path as u8), packet, &mut self.recorder);
         self.recorder.settle(self.now);
         self.drain_receiver();
     }
@@ -245,9 +255,11 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
     fn put_on_link(&mut self, link: usize, transmit: &Transmit) {
         let order = self.agenda.next_order();
         let bytes = self.overhead.wire_bytes(&transmit.packet);
-        let flying = Flying { packet: transmit.packet, transmission: transmit.transmission };
+        let flying = self.sacks.launch(&transmit.packet, transmit.transmission);
         // A full queue drops silently, as real ones do: the sender finds out by itself.
-        let _ = self.links[link].send(self.now, bytes, order, flying);
+        if self.links[link].send(self.now, bytes, order, flying) == Sent::DroppedFull {
+            self.sacks.forget(flying);
+        }
         self.reschedule_link(link);
     }
 

@@ -42,7 +42,6 @@ proptest! {
 
     /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out.
     #[test]
-    #[ignore = "a SACK that overtakes many others brings eight gap blocks and not all: see `Sack::blocks`"]
     fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
         check(&text)?;
     }

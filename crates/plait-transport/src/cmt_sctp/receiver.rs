@@ -5,10 +5,13 @@ use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Data, MAX_GAP_BLOCKS, Packet, Sack};
 use crate::reassembly::{Arrival, Reassembly};
-use plait_sched::{PathId, Time};
+use plait_sched::{MAX_PATHS, PathId, Time};
 
-/// Runs that changed last, newest first, which the next acknowledgements report.
-const RECENT_RUNS: usize = MAX_GAP_BLOCKS - 1;
+/// Changes of runs that are remembered for the next acknowledgements; one block is kept for an older run.
+const REMEMBERED: u64 = MAX_GAP_BLOCKS as u64 - 1;
+
+/// Every change is reported at least this often, and in three acknowledgements of every path: some get lost.
+const REPEATED: u64 = 6;
 
 /// Gap blocks that fit a packet of 1500 bytes: (1500 − 48) / 4.
 const MAX_WIRE_BLOCKS: usize = 363;
@@ -32,8 +35,12 @@ pub struct Receiver {
     path: PathId,
     acknowledge: bool,
     duplicates: [Option<u64>; crate::packet::MAX_DUPLICATES],
-    recent: [(u64, u64); RECENT_RUNS],
-    recent_count: usize,
+    /// The newest changes of runs; the change with number n is at `n % MAX_GAP_BLOCKS`.
+    changed: [(u64, u64); MAX_GAP_BLOCKS],
+    /// How many changes of runs there were.
+    changes: u64,
+    /// How many there had been when the last three acknowledgements left on each path, newest first.
+    reported: [[u64; 3]; MAX_PATHS],
     /// Where the search for an older run to repeat goes on.
     repeat_from: u64,
     reply: Option<Transmit>,
@@ -55,8 +62,9 @@ impl Receiver {
             path: PathId(0),
             acknowledge: false,
             duplicates: [None; crate::packet::MAX_DUPLICATES],
-            recent: [(0, 0); RECENT_RUNS],
-            recent_count: 0,
+            changed: [(0, 0); MAX_GAP_BLOCKS],
+            changes: 0,
+            reported: [[0; 3]; MAX_PATHS],
             repeat_from: 0,
             reply: None,
         }
@@ -132,20 +140,9 @@ impl Receiver {
         self.deadline
     }
 
-    /// Remembers a run that grew as the newest one; older entries that it contains are stale.
     fn note_run(&mut self, first: u64, last: u64) {
-        let mut updated = [(first, last); RECENT_RUNS];
-        let mut count = 1;
-        let next = self.reassembly.next_expected();
-        for &old in &self.recent[..self.recent_count] {
-            let contained = old.0 >= first && old.1 <= last;
-            if count < RECENT_RUNS && !contained && old.0 >= next {
-                updated[count] = old;
-                count += 1;
-            }
-        }
-        self.recent = updated;
-        self.recent_count = count;
+        self.changed[self.changes as usize % MAX_GAP_BLOCKS] = (first, last);
+        self.changes += 1;
     }
 
     fn sack(&mut self) -> Sack {
@@ -157,9 +154,15 @@ impl Receiver {
         let waiting = self.reassembly.waiting();
         let mut sack = Sack::new(next, window, self.unacknowledged);
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
-        for &(first, last) in &self.recent[..self.recent_count] {
-            // Runs below the cumulative acknowledgement have been delivered.
-            if first >= next {
+        let reported = &mut self.reported[self.path.index()];
+        sack.complete = self.changes - reported[0] <= REMEMBERED;
+        let news = (self.changes - reported[2]).max(REPEATED).min(REMEMBERED).min(self.changes);
+        *reported = [self.changes, reported[0], reported[1]];
+        for change in (self.changes - news..self.changes).rev() {
+            let (first, last) = self.changed[change as usize % MAX_GAP_BLOCKS];
+            // A run that was delivered or has grown since is no run any more; the newer change reports it.
+            let whole = first > next && !waiting.contains(first - 1) && !waiting.contains(last + 1);
+            if whole {
                 sack.push_block(first, last);
             }
         }

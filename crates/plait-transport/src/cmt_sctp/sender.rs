@@ -152,6 +152,9 @@ impl<S: Scheduler> Sender<S> {
     /// path newly acknowledged. With CMT's delayed acknowledgements one SACK may count for several.
     fn find_missing(&mut self, sack: &Sack) {
         self.lost.clear();
+        if !sack.complete {
+            return;
+        }
         let paths_with_news = self.core.news.iter().filter(|news| news.segments > 0).count();
         for index in 0..self.core.paths.len() {
             let news = self.core.news[index];
