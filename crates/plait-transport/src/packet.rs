@@ -10,6 +10,10 @@ pub const MAX_DUPLICATES: usize = 2;
 
 /// A packet, as handed to and taken from the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a packet is handed on at once; engines that keep many store them as they like"
+)]
 pub enum Packet {
     /// One segment of the stream.
     Data(Data),

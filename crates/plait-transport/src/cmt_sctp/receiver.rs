@@ -156,7 +156,7 @@ impl Receiver {
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
         let reported = &mut self.reported[self.path.index()];
         sack.complete = self.changes - reported[0] <= REMEMBERED;
-        let news = (self.changes - reported[2]).max(REPEATED).min(REMEMBERED).min(self.changes);
+        let news = (self.changes - reported[2]).clamp(REPEATED, REMEMBERED).min(self.changes);
         *reported = [self.changes, reported[0], reported[1]];
         for change in (self.changes - news..self.changes).rev() {
             let (first, last) = self.changed[change as usize % MAX_GAP_BLOCKS];
