@@ -14,6 +14,7 @@ __all__ = [
     "Job",
     "Limit",
     "Path",
+    "Penalize",
     "Recall",
     "Reinject",
     "Run",
@@ -100,13 +101,20 @@ class Limit:
     def __new__(cls, path: int, in_flight: int | None) -> Limit: ...
 
 @final
+class Penalize:
+    """Halve the congestion window of the path with index `path`, because it holds up the others."""
+
+    path: int
+    def __new__(cls, path: int) -> Penalize: ...
+
+@final
 class Wait:
     """Assign nothing now; ask again at the next event, or at the time `until` (seconds) at the latest."""
 
     until: float | None
     def __new__(cls, until: float | None = None) -> Wait: ...
 
-_Decision: TypeAlias = Assign | Reinject | Recall | Limit | Wait
+_Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Wait
 
 @final
 class Path:
@@ -131,6 +139,10 @@ class Path:
     in_flight: int
     queued: int
     limit: int | None
+    forward_delay: float | None
+    """Estimated one-way delay towards the receiver, with one clock offset common to all paths; None if not measured."""
+    in_recovery: bool
+    delivery_rate: int
     loss_rate: float
     cost: int
 
@@ -163,6 +175,7 @@ class Scheduler:
     recall: bool
     reinject: bool
     limit: bool
+    penalize: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide what to do next at the time `now` (seconds); called until it answers Wait."""

@@ -12,6 +12,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Reinject>()?;
     module.add_class::<Recall>()?;
     module.add_class::<Limit>()?;
+    module.add_class::<Penalize>()?;
     module.add_class::<Wait>()
 }
 
@@ -35,6 +36,9 @@ pub(crate) struct Path {
     in_flight: u32,
     queued: u32,
     limit: Option<u32>,
+    forward_delay: Option<f64>,
+    in_recovery: bool,
+    delivery_rate: u64,
     loss_rate: f64,
     cost: u32,
 }
@@ -68,6 +72,9 @@ impl Path {
             in_flight: path.in_flight,
             queued: path.queued,
             limit: (path.limit != u32::MAX).then_some(path.limit),
+            forward_delay: path.forward_delay.map(|nanos| nanos as f64 / 1e9),
+            in_recovery: path.in_recovery,
+            delivery_rate: path.delivery_rate,
             loss_rate: f64::from(path.loss_ppm) / 1e6,
             cost: path.cost,
         }
@@ -221,6 +228,24 @@ impl Limit {
     fn __repr__(&self) -> String {
         let in_flight = self.in_flight.map_or("None".to_owned(), |segments| segments.to_string());
         format!("Limit(path={}, in_flight={in_flight})", self.path)
+    }
+}
+
+/// Halve the congestion window of a path that holds up the others.
+#[pyclass(frozen, get_all, module = "plait._core")]
+pub(crate) struct Penalize {
+    pub(crate) path: u8,
+}
+
+#[pymethods]
+impl Penalize {
+    #[new]
+    fn new(path: u8) -> Self {
+        Self { path }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Penalize(path={})", self.path)
     }
 }
 

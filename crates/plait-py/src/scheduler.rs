@@ -1,7 +1,7 @@
 //! A scheduler written in Python, seen from Rust; and the conformance suite, seen from Python.
 
 use crate::ConformanceError;
-use crate::facts::{Assign, Connection, Event, Limit, Path, Recall, Reinject, Wait};
+use crate::facts::{Assign, Connection, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
 use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
@@ -32,6 +32,9 @@ impl Scheduler {
     #[classattr]
     #[pyo3(name = "limit")]
     const LIMIT: bool = false;
+    #[classattr]
+    #[pyo3(name = "penalize")]
+    const PENALIZE: bool = false;
 
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
@@ -86,6 +89,7 @@ impl PythonScheduler {
             recall: flag("recall")?,
             reinject: flag("reinject")?,
             limit: flag("limit")?,
+            penalize: flag("penalize")?,
         };
         let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })
@@ -142,9 +146,12 @@ fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let in_flight = in_flight.unwrap_or(u32::MAX);
         return Ok(Decision::Limit { path: PathId(path), in_flight });
     }
+    if let Ok(penalize) = answer.cast::<Penalize>() {
+        return Ok(Decision::Penalize { path: PathId(penalize.get().path) });
+    }
     let got = answer.repr()?;
     Err(PyTypeError::new_err(format!(
-        "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall or Limit"
+        "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall, Limit or Penalize"
     )))
 }
 

@@ -72,7 +72,7 @@ impl<S: Scheduler> Engine<S> {
                     self.paths[path.index()].queued = 0;
                 }
                 Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
-                Decision::Reinject { .. } => {}
+                Decision::Reinject { .. } | Decision::Penalize { .. } => {}
                 Decision::Wait { .. } => return decisions,
             }
         }

@@ -14,11 +14,13 @@ pub enum Decision {
         /// How many; at least 1 and at most [`crate::Connection::unassigned`].
         segments: u32,
     },
-    /// Send a copy of a segment that is in flight on another path. Needs [`Capabilities::reinject`].
+    /// Send a copy of a segment that is in flight on another path. Nothing is sent if it has arrived meanwhile or the path
+    /// carries it already. Needs [`Capabilities::reinject`].
     Reinject {
         /// The path that sends the copy; must be usable.
         path: PathId,
-        /// The number of the segment, from [`crate::Connection::oldest_unacked`].
+        /// The number of a segment that was sent: from [`crate::Connection::oldest_unacked`] up to the newest that
+        /// [`Event::Sent`] told of.
         segment: u64,
     },
     /// Take everything that waits unsent in the queue of `path` back into the data queue. Needs [`Capabilities::recall`].
@@ -33,6 +35,11 @@ pub enum Decision {
         path: PathId,
         /// How many, at least 1; `u32::MAX` lifts the limit.
         in_flight: u32,
+    },
+    /// Halve the congestion window of `path`, because it holds up the others. Needs [`Capabilities::penalize`].
+    Penalize {
+        /// The path.
+        path: PathId,
     },
     /// Nothing more now. The scheduler is asked again after the next event, and no later than `until` if that is given.
     Wait {
@@ -103,13 +110,17 @@ pub struct Capabilities {
     pub reinject: bool,
     /// What is in flight on a path can be limited below its congestion window.
     pub limit: bool,
+    /// A path's congestion window can be halved.
+    pub penalize: bool,
 }
 
 impl Capabilities {
     /// Everything.
-    pub const ALL: Self = Self { assign_ahead: true, recall: true, reinject: true, limit: true };
+    pub const ALL: Self =
+        Self { assign_ahead: true, recall: true, reinject: true, limit: true, penalize: true };
     /// Assign within the window only.
-    pub const NONE: Self = Self { assign_ahead: false, recall: false, reinject: false, limit: false };
+    pub const NONE: Self =
+        Self { assign_ahead: false, recall: false, reinject: false, limit: false, penalize: false };
 
     /// The name of the first thing that `self` needs and `offered` lacks.
     pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
@@ -121,6 +132,8 @@ impl Capabilities {
             Some("reinject")
         } else if self.limit && !offered.limit {
             Some("limit")
+        } else if self.penalize && !offered.penalize {
+            Some("penalize")
         } else {
             None
         }

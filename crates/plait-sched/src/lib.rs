@@ -60,4 +60,4 @@ pub use params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 pub use registry::{Builtin, RegistryError, SCHEDULERS};
 pub use time::{Duration, Time};
 pub use units::UnitError;
-pub use view::{Connection, MAX_PATHS, Outstanding, Path, PathId, PathState, usable};
+pub use view::{Connection, MAX_PATHS, Outstanding, Path, PathId, PathSet, PathState, usable};

@@ -19,6 +19,30 @@ impl PathId {
     }
 }
 
+/// A set of paths.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PathSet(pub u32);
+
+impl PathSet {
+    /// No path.
+    pub const EMPTY: Self = Self(0);
+
+    /// True if the path is in the set.
+    pub const fn contains(self, path: PathId) -> bool {
+        self.0 >> path.0 & 1 == 1
+    }
+
+    /// Adds a path.
+    pub const fn insert(&mut self, path: PathId) {
+        self.0 |= 1 << path.0;
+    }
+
+    /// Takes a path out.
+    pub const fn remove(&mut self, path: PathId) {
+        self.0 &= !(1 << path.0);
+    }
+}
+
 /// Whether, and for what, a path may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathState {
@@ -64,7 +88,7 @@ pub struct Path {
     pub ssthresh: u32,
     /// Segments sent and neither acknowledged nor considered lost.
     pub in_flight: u32,
-    /// Segments assigned to this path and not sent yet.
+    /// Segments assigned to this path and not sent yet, and copies that wait to be sent on it.
     pub queued: u32,
     /// New data leaves only while fewer segments than this are in flight, as a scheduler decided
     /// ([`crate::Decision::Limit`]); `u32::MAX` while nobody did.
@@ -133,8 +157,10 @@ impl Path {
 pub struct Outstanding {
     /// The segment's number in the stream.
     pub segment: u64,
-    /// The path that carries it.
+    /// The path that carries it; the newest one if several do.
     pub path: PathId,
+    /// Every path that carries it: a copy there would be of no use.
+    pub carried: PathSet,
 }
 
 /// The facts of the connection at the moment of a decision.

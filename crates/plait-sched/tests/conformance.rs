@@ -256,6 +256,23 @@ fn a_copy_on_the_path_that_carries_the_segment_is_caught() {
     assert_breaks(Rule::UsefulCopy, Capabilities::ALL, || reinjecting);
 }
 
+#[test]
+fn a_copy_of_what_was_never_sent_is_caught() {
+    assert_breaks(Rule::UsefulCopy, Capabilities::ALL, || {
+        |_, connection: &Connection, paths: &[Path]| match usable(paths).find(|path| path.is_open()) {
+            Some(path) => Decision::Reinject { path: path.id, segment: connection.next_segment + 5 },
+            None => Decision::WAIT,
+        }
+    });
+}
+
+#[test]
+fn an_undeclared_penalty_is_caught() {
+    assert_breaks(Rule::Declared, Capabilities::NONE, || {
+        |_, _: &Connection, _: &[Path]| Decision::Penalize { path: PathId(0) }
+    });
+}
+
 fn reinjecting(_: Time, connection: &Connection, paths: &[Path]) -> Decision {
     match (connection.oldest_unacked, usable(paths).find(|path| path.is_open())) {
         (Some(oldest), Some(path)) => Decision::Reinject { path: path.id, segment: oldest.segment },

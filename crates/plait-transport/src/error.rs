@@ -43,8 +43,8 @@ pub enum SchedulerFault {
     },
     /// Queued more than [`crate::MAX_QUEUED`] segments on one path.
     QueueTooLong(PathId),
-    /// Asked for a copy of a segment that is not in flight.
-    NotInFlight(u64),
+    /// Asked for a copy of a segment that was never sent.
+    NeverSent(u64),
     /// Used a capability that it had not declared in `needs`.
     Undeclared(&'static str),
     /// Limited a path to zero segments in flight.
@@ -71,8 +71,8 @@ impl fmt::Display for SchedulerFault {
             Self::QueueTooLong(path) => {
                 write!(f, "queued more than {} segments on path {}", crate::MAX_QUEUED, path.0)
             }
-            Self::NotInFlight(segment) => {
-                write!(f, "asked for a copy of segment {segment}, which is not in flight")
+            Self::NeverSent(segment) => {
+                write!(f, "asked for a copy of segment {segment}, which was never sent")
             }
             Self::Undeclared(capability) => {
                 write!(f, "used {capability} without declaring it in its needs")

@@ -5,6 +5,7 @@
 //!
 //! - the connection core (private module `core`): data queue and path queues, flight per path, scheduler, windows,
 //!   path states; shared by all protocols;
+//! - [`endpoint`]: the two ends of a connection, whatever its protocol: what an engine drives;
 //! - [`cmt_sctp`]: what is particular to CMT-SCTP;
 //! - [`congestion`], [`rtt`]: per path, behind small interfaces;
 //! - [`reassembly`]: the receiver's side that protocols share;
@@ -13,6 +14,7 @@
 pub mod cmt_sctp;
 pub mod congestion;
 mod core;
+pub mod endpoint;
 pub mod error;
 pub mod observer;
 pub mod packet;

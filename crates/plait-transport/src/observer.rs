@@ -1,6 +1,6 @@
 //! What an engine may want to record, as callbacks with empty bodies: an observer that ignores an event costs nothing.
 
-use plait_sched::{Connection, Decision, PathId, PathState, Time};
+use plait_sched::{Connection, Decision, Path, PathId, PathState, Time};
 
 /// A segment that is put on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,8 @@ pub enum SendReason {
 pub trait Observer {
     /// A segment was put on the wire.
     fn sent(&mut self, _now: Time, _sent: &Sent) {}
-    /// The scheduler decided; `connection` is what it saw.
-    fn decided(&mut self, _now: Time, _decision: &Decision, _connection: &Connection) {}
+    /// The scheduler decided; `connection` and `paths` are what it saw.
+    fn decided(&mut self, _now: Time, _decision: &Decision, _connection: &Connection, _paths: &[Path]) {}
     /// A path changed its state.
     fn path_state(&mut self, _now: Time, _path: PathId, _state: PathState) {}
     /// A segment arrived at the receiver for the first time.

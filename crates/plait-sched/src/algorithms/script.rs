@@ -66,7 +66,9 @@ impl<S: Scheduler> Script<S> {
                 }
                 Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
                 Decision::Wait { .. } => return steps,
-                Decision::Reinject { .. } => panic!("no script has reinjections"),
+                Decision::Reinject { .. } | Decision::Penalize { .. } => {
+                    panic!("no script has copies or penalties")
+                }
             }
         }
     }

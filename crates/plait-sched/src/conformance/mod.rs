@@ -42,7 +42,8 @@ pub enum Rule {
     FullQueue,
     /// Limit a path to one segment at least.
     OpenLimit,
-    /// Reinject only the oldest unacknowledged segment, on an open path that does not carry it.
+    /// Reinject only segments that were sent and not delivered yet, on open paths, and the oldest one only where it is not
+    /// carried already.
     UsefulCopy,
     /// Answer `Wait` after a bounded number of decisions.
     Ends,
@@ -77,7 +78,7 @@ impl Rule {
             Self::FullQueue => "it must not recall an empty queue",
             Self::OpenLimit => "it must not limit a path to less than one segment",
             Self::UsefulCopy => {
-                "it must reinject only the oldest unacknowledged segment, on an open path that does not carry it"
+                "it must reinject only segments that were sent and not delivered yet, on open paths that do not carry them"
             }
             Self::Ends => "it must answer Wait after a bounded number of decisions",
             Self::FutureWait => "it must not wait until a moment that has come",

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::vec::Vec;
 
 use super::random::Random;
-use crate::{Connection, Duration, Event, Outstanding, Path, PathId, PathState, Time};
+use crate::{Connection, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Time};
 
 /// A copy of a segment on its way.
 struct Packet {
@@ -118,9 +118,23 @@ impl Model {
             next_segment: self.data.first().copied().unwrap_or(self.written),
             window_left: self.window_left(),
             send_buffer_left: self.total - self.written,
-            oldest_unacked: oldest.map(|(segment, path)| Outstanding { segment, path }),
+            oldest_unacked: oldest.map(|(segment, path)| self.outstanding(segment, path)),
             finished: self.written == self.total,
         }
+    }
+
+    fn outstanding(&self, segment: u64, path: PathId) -> Outstanding {
+        let mut carried = PathSet::EMPTY;
+        self.paths
+            .iter()
+            .filter(|path| self.carries(path.id, segment))
+            .for_each(|path| carried.insert(path.id));
+        Outstanding { segment, path, carried }
+    }
+
+    /// True if the segment was sent and has not been delivered in order.
+    pub(super) fn is_outstanding(&self, segment: u64) -> bool {
+        segment >= self.delivered && self.sent.get(segment as usize) == Some(&true)
     }
 
     /// True if a copy of the segment is in flight on the path.
@@ -146,9 +160,17 @@ impl Model {
         self.transmit();
     }
 
+    /// A copy, unless it would be of no use.
     pub(super) fn reinject(&mut self, path: PathId, segment: u64) {
-        self.send(path.index(), segment);
+        if !self.acked[segment as usize] && !self.carries(path, segment) && !self.lost.contains(&segment) {
+            self.send(path.index(), segment);
+        }
         self.update();
+    }
+
+    pub(super) fn penalize(&mut self, path: PathId) {
+        let path = &mut self.paths[path.index()];
+        path.cwnd = (path.cwnd / 2).max(1);
     }
 
     /// From now on every path works, nothing is lost, and all data has been written.

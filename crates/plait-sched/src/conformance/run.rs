@@ -81,6 +81,7 @@ impl<'a> Run<'a> {
                 Decision::Reinject { path, segment } => self.model.reinject(path, segment),
                 Decision::Recall { path } => self.model.recall(path),
                 Decision::Limit { path, in_flight } => self.model.limit(path, in_flight),
+                Decision::Penalize { path } => self.model.penalize(path),
                 Decision::Wait { until } => {
                     let possible = connection.window_left > 0 && usable(&self.model.paths).any(Path::is_open);
                     if idle && !assigned && possible && until.is_none() {
@@ -181,13 +182,18 @@ fn judge(
             let path = known(path)?;
             ensure(needs.reinject, Rule::Declared)?;
             ensure(usable(&model.paths).any(|usable| usable.id == path.id), Rule::UsablePath)?;
-            let oldest = connection.oldest_unacked.is_some_and(|oldest| oldest.segment == segment);
-            ensure(oldest && path.is_open() && !model.carries(path.id, segment), Rule::UsefulCopy)
+            let known_useless = (connection.oldest_unacked)
+                .is_some_and(|oldest| oldest.segment == segment && oldest.carried.contains(path.id));
+            ensure(model.is_outstanding(segment) && path.is_open() && !known_useless, Rule::UsefulCopy)
         }
         Decision::Limit { path, in_flight } => {
             known(path)?;
             ensure(needs.limit, Rule::Declared)?;
             ensure(in_flight > 0, Rule::OpenLimit)
+        }
+        Decision::Penalize { path } => {
+            known(path)?;
+            ensure(needs.penalize, Rule::Declared)
         }
         Decision::Wait { until } => ensure(until.is_none_or(|until| until > model.now), Rule::FutureWait),
     }

@@ -104,7 +104,7 @@ pub struct DecisionFrame {
 }
 
 /// The names of the decisions in [`DecisionFrame::decision`].
-pub const DECISION_NAMES: [&str; 5] = ["assign", "reinject", "recall", "wait", "limit"];
+pub const DECISION_NAMES: [&str; 6] = ["assign", "reinject", "recall", "wait", "limit", "penalize"];
 
 impl DecisionFrame {
     pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &plait_sched::Connection) {
@@ -116,6 +116,7 @@ impl DecisionFrame {
             Decision::Recall { path } => (2, Some(path.0), None, None),
             Decision::Wait { .. } => (3, None, None, None),
             Decision::Limit { path, in_flight } => (4, Some(path.0), Some(in_flight), None),
+            Decision::Penalize { path } => (5, Some(path.0), None, None),
         };
         self.time.push(nanos(now));
         self.decision.push(kind);

@@ -5,7 +5,7 @@ pub mod statistics;
 
 use crate::scenario::Workload;
 use frames::{DecisionFrame, PacketFrame, nanos};
-use plait_sched::{Connection, Decision, Duration, PathId, Time};
+use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::{Observer, SendReason, Sent};
 use statistics::{Level, Spans};
 use std::collections::VecDeque;
@@ -193,7 +193,7 @@ impl Observer for Recorder {
         }
     }
 
-    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection) {
+    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, _paths: &[Path]) {
         if let Some(decisions) = &mut self.decisions {
             decisions.push(now, decision, connection);
         }

@@ -15,7 +15,7 @@ use crate::recorder::{RecordOptions, Recorder};
 use crate::result::{self, RunResult};
 use crate::scenario::{Scenario, Workload};
 use plait_sched::{Duration, PathId, Scheduler, Time};
-use plait_transport::cmt_sctp::{Receiver, Sender};
+use plait_transport::endpoint::{Receiver, Sender};
 use plait_transport::packet::{Overhead, Packet};
 use plait_transport::{Counters, Transmit};
 
@@ -110,8 +110,8 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             agenda: Agenda::new(2 * paths + TIMERS),
             links: forward.chain(backward).collect(),
             sacks: Sacks::default(),
-            sender: Sender::new(config, &setup::paths(scenario), scheduler)?,
-            receiver: Receiver::new(&config),
+            sender: Sender::new(&config, &setup::paths(scenario), scheduler)?,
+            receiver: Receiver::new(&config, paths),
             recorder: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
             baseline: Baseline {
                 links: vec![crate::link::Counters::default(); 2 * paths],
@@ -235,7 +235,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
     }
 
     fn drain_receiver(&mut self) {
-        while let Some(transmit) = self.receiver.poll_transmit() {
+        while let Some(transmit) = self.receiver.poll_transmit(self.now) {
             let paths = self.scenario.paths.len();
             self.put_on_link(paths + transmit.path.index(), &transmit);
         }

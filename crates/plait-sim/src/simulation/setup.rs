@@ -1,14 +1,14 @@
 //! From a scenario to the pieces that are simulated.
 
 use crate::scenario::{self, Scenario};
-use plait_transport::cmt_sctp;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
 use plait_transport::rtt::RtoConfig;
 use plait_transport::{ConnectionConfig, PathConfig};
+use plait_transport::{cmt_sctp, endpoint};
 
 /// The transport's configuration, for both ends.
-pub(super) fn transport(scenario: &Scenario) -> cmt_sctp::Config {
+pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
     let options = &scenario.transport;
     let overhead = Overhead::SCTP;
     let segment_bytes = options.packet - overhead.packet - overhead.data;
@@ -33,7 +33,7 @@ pub(super) fn transport(scenario: &Scenario) -> cmt_sctp::Config {
         grow_in_recovery: options.grow_in_recovery,
         max_burst: options.max_burst.unwrap_or(0),
     };
-    cmt_sctp::Config {
+    endpoint::Config::CmtSctp(cmt_sctp::Config {
         connection,
         accounting: options.receive_window_accounting,
         retransmission_policy: options.retransmission_policy,
@@ -41,7 +41,7 @@ pub(super) fn transport(scenario: &Scenario) -> cmt_sctp::Config {
         ack_every: u8::try_from(options.ack_every).unwrap_or(u8::MAX),
         ack_delay: options.ack_delay,
         delayed_ack_for_cmt: options.delayed_ack_for_cmt,
-    }
+    })
 }
 
 /// What the sender is told about the paths.

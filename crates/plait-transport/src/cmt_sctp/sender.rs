@@ -187,7 +187,7 @@ impl<S: Scheduler> Sender<S> {
             let Some(newest) = first_lost.max() else { continue };
             let path = &mut self.core.paths[index];
             if newest >= path.recovery_end {
-                path.control.on_congestion(now);
+                path.control.on_congestion(now, path.flight.bytes());
                 path.recovery_end = path.flight.next();
             }
             self.core.refresh(index);
@@ -252,7 +252,7 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         self.core.counters.timeouts += 1;
-        path.control.on_timeout(now);
+        path.control.on_timeout(now, path.flight.bytes());
         path.rtt.back_off();
         path.timed = None;
         path.recovery_end = path.flight.next();

@@ -20,18 +20,45 @@ pub struct Acknowledged {
     pub in_flight_before: u64,
     /// The path's smoothed round-trip time.
     pub srtt: Duration,
+    /// The round-trip sample that came with it, if one was taken.
+    pub rtt: Option<Duration>,
+    /// The path's index into the shares.
+    pub path: usize,
+}
+
+/// What a coupled controller sees of a path of its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Share {
+    /// Congestion window in bytes.
+    pub window: u64,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Duration,
+    /// OLIA's l: bytes acknowledged between the last two losses or since the last one, whichever are more.
+    pub loss_interval: u64,
+    /// False for a path that is not established or failed: it is no part of the sums.
+    pub usable: bool,
 }
 
 /// Decides how many bytes may be in flight on one path.
 pub trait CongestionControl {
-    /// New data was acknowledged and the window may grow.
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged);
+    /// New data was acknowledged and the window may grow. `shares` are those of all paths of the connection if the
+    /// algorithm [is coupled](Algorithm::is_coupled), else nothing.
+    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]);
 
-    /// A loss was found from later acknowledgements; called once per window of data.
-    fn on_congestion(&mut self, now: Time);
+    /// A loss was found from later acknowledgements; called once per window of data. `outstanding`: bytes sent and not
+    /// cumulatively acknowledged (FlightSize of RFC 5681).
+    fn on_congestion(&mut self, now: Time, outstanding: u64);
 
     /// The retransmission timer ran out.
-    fn on_timeout(&mut self, now: Time);
+    fn on_timeout(&mut self, now: Time, outstanding: u64);
+
+    /// A scheduler wants the window halved, without a loss.
+    fn on_penalty(&mut self);
+
+    /// OLIA's l, see [`Share::loss_interval`].
+    fn loss_interval(&self) -> u64 {
+        0
+    }
 
     /// Nothing was sent on the path for one retransmission timeout.
     fn on_idle(&mut self) {}
@@ -52,6 +79,15 @@ pub enum Algorithm {
     /// RFC 9260 §7.2 for SCTP.
     #[default]
     NewReno,
+}
+
+impl Algorithm {
+    /// True if a path's window depends on those of the connection's other paths.
+    pub const fn is_coupled(self) -> bool {
+        match self {
+            Self::NewReno => false,
+        }
+    }
 }
 
 /// Start values of a controller.
@@ -92,16 +128,24 @@ macro_rules! dispatch {
 }
 
 impl CongestionControl for Controller {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged) {
-        dispatch!(self, c => c.on_acknowledged(acknowledged));
+    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
+        dispatch!(self, c => c.on_acknowledged(acknowledged, shares));
     }
 
-    fn on_congestion(&mut self, now: Time) {
-        dispatch!(self, c => c.on_congestion(now));
+    fn on_congestion(&mut self, now: Time, outstanding: u64) {
+        dispatch!(self, c => c.on_congestion(now, outstanding));
     }
 
-    fn on_timeout(&mut self, now: Time) {
-        dispatch!(self, c => c.on_timeout(now));
+    fn on_timeout(&mut self, now: Time, outstanding: u64) {
+        dispatch!(self, c => c.on_timeout(now, outstanding));
+    }
+
+    fn on_penalty(&mut self) {
+        dispatch!(self, c => c.on_penalty());
+    }
+
+    fn loss_interval(&self) -> u64 {
+        dispatch!(self, c => c.loss_interval())
     }
 
     fn on_idle(&mut self) {

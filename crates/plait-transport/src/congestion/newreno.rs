@@ -1,6 +1,6 @@
 //! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
 
-use super::{Acknowledged, CongestionConfig, CongestionControl};
+use super::{Acknowledged, CongestionConfig, CongestionControl, Share};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -30,7 +30,7 @@ impl NewReno {
 }
 
 impl CongestionControl for NewReno {
-    fn on_acknowledged(&mut self, acknowledged: &Acknowledged) {
+    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
         let fully_used = acknowledged.in_flight_before >= self.window;
         if self.window <= self.threshold {
             // §7.2.1: only a window that is fully used may grow, by at most one segment per acknowledgement.
@@ -51,16 +51,23 @@ impl CongestionControl for NewReno {
         }
     }
 
-    fn on_congestion(&mut self, _now: Time) {
+    fn on_congestion(&mut self, _now: Time, _outstanding: u64) {
         self.threshold = self.halved();
         self.window = self.threshold;
         self.partial_bytes_acked = 0;
     }
 
-    fn on_timeout(&mut self, _now: Time) {
+    fn on_timeout(&mut self, _now: Time, _outstanding: u64) {
         self.threshold = self.halved();
         self.window = self.segment;
         self.partial_bytes_acked = 0;
+    }
+
+    fn on_penalty(&mut self) {
+        if self.window > self.threshold {
+            self.threshold = self.halved();
+        }
+        self.window = (self.window / 2).max(self.segment);
     }
 
     fn on_idle(&mut self) {
@@ -99,15 +106,22 @@ mod tests {
     }
 
     fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
-        Acknowledged { now: Time::ZERO, bytes, in_flight_before, srtt: Duration::from_millis(20) }
+        Acknowledged {
+            now: Time::ZERO,
+            bytes,
+            in_flight_before,
+            srtt: Duration::from_millis(20),
+            rtt: None,
+            path: 0,
+        }
     }
 
     #[test]
     fn slow_start_grows_only_a_fully_used_window() {
         let mut control = start();
-        control.on_acknowledged(&ack(SEGMENT, 2 * SEGMENT));
+        control.on_acknowledged(&ack(SEGMENT, 2 * SEGMENT), &[]);
         assert_eq!(control.window(), 4380);
-        control.on_acknowledged(&ack(3 * SEGMENT, 3 * SEGMENT));
+        control.on_acknowledged(&ack(3 * SEGMENT, 3 * SEGMENT), &[]);
         assert_eq!(control.window(), 4380 + SEGMENT, "at most one segment per acknowledgement");
     }
 
@@ -115,23 +129,23 @@ mod tests {
     fn congestion_avoidance_adds_a_segment_per_window() {
         let mut control = start();
         control.window = 20 * SEGMENT;
-        control.on_congestion(Time::ZERO);
+        control.on_congestion(Time::ZERO, 0);
         assert_eq!(control.window(), 10 * SEGMENT);
         // Equality still counts as slow start: the window must exceed the threshold first.
-        control.on_acknowledged(&ack(SEGMENT, 10 * SEGMENT));
+        control.on_acknowledged(&ack(SEGMENT, 10 * SEGMENT), &[]);
         assert_eq!(control.window(), 11 * SEGMENT);
         for _ in 0..10 {
-            control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT));
+            control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT), &[]);
         }
         assert_eq!(control.window(), 11 * SEGMENT);
-        control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT));
+        control.on_acknowledged(&ack(SEGMENT, 11 * SEGMENT), &[]);
         assert_eq!(control.window(), 12 * SEGMENT);
     }
 
     #[test]
     fn a_timeout_leaves_one_segment_and_idleness_never_raises_the_window() {
         let mut control = start();
-        control.on_timeout(Time::ZERO);
+        control.on_timeout(Time::ZERO, 0);
         assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, 4 * SEGMENT));
         control.on_idle();
         assert_eq!(control.window(), SEGMENT);

@@ -17,7 +17,7 @@ pub(crate) use path::PathSender;
 pub(crate) use stream::SegmentState;
 pub use transmit::Transmit;
 
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl};
+use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
@@ -132,6 +132,8 @@ pub(crate) struct Core<S> {
     next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
+    /// What coupled congestion control sees of the paths; empty for an algorithm that is not coupled.
+    shares: Vec<Share>,
 }
 
 impl<S: Scheduler> Core<S> {
@@ -168,6 +170,7 @@ impl<S: Scheduler> Core<S> {
             next_transmission: 0,
             counters: Counters::default(),
             news: vec![PathNews::default(); paths.len()],
+            shares: Vec::with_capacity(paths.len()),
         };
         (0..paths.len()).for_each(|index| core.refresh(index));
         Ok(core)
@@ -262,17 +265,23 @@ impl<S: Scheduler> Core<S> {
             }
             self.association_errors = 0;
             let rto = self.paths[index].rtt.rto();
+            self.update_shares();
             let path = &mut self.paths[index];
             path.errors = 0;
             path.note_delivery(now, news.bytes);
             let recovering = path.flight.first() < path.recovery_end;
             if grow(&news) && (!recovering || self.config.grow_in_recovery) {
-                path.control.on_acknowledged(&Acknowledged {
-                    now,
-                    bytes: news.bytes,
-                    in_flight_before: news.in_flight_before,
-                    srtt: path.rtt.smoothed(),
-                });
+                path.control.on_acknowledged(
+                    &Acknowledged {
+                        now,
+                        bytes: news.bytes,
+                        in_flight_before: news.in_flight_before,
+                        srtt: path.rtt.smoothed(),
+                        rtt: news.rtt,
+                        path: index,
+                    },
+                    &self.shares,
+                );
             }
             if path.flight.segments() == 0 {
                 path.control.on_drained();
@@ -292,6 +301,19 @@ impl<S: Scheduler> Core<S> {
         self.note_opportunity();
     }
 
+    fn update_shares(&mut self) {
+        if !self.config.congestion.algorithm.is_coupled() {
+            return;
+        }
+        self.shares.clear();
+        self.shares.extend(self.paths.iter().zip(&self.facts).map(|(path, facts)| Share {
+            window: path.control.window(),
+            srtt: path.rtt.smoothed(),
+            loss_interval: path.control.loss_interval(),
+            usable: facts.is_usable(),
+        }));
+    }
+
     /// A transmission is considered lost: its segment waits to be sent again on `target`.
     pub(crate) fn lose(&mut self, index: usize, number: u64, target: Option<PathId>) {
         let Some((sent, _)) = self.paths[index].flight.leave(number, TransmissionState::Lost) else { return };
@@ -300,6 +322,7 @@ impl<S: Scheduler> Core<S> {
             self.paths[index].timed = None;
         }
         let Some(entry) = self.stream.get_mut(sent.segment) else { return };
+        entry.carried.remove(PathId(index as u8));
         if entry.state != SegmentState::InFlight {
             return;
         }
@@ -374,7 +397,7 @@ impl<S: Scheduler> Core<S> {
         let path = &mut self.paths[index];
         self.queued_segments -= path.queue.len() as u64;
         self.stream.recall(&mut path.queue);
-        self.facts[index].queued = 0;
+        path.refresh_amounts(&mut self.facts[index]);
     }
 
     /// The earliest of the core's own timers: retransmission timers and the scheduler's wait.

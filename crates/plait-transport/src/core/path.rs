@@ -151,7 +151,7 @@ impl PathSender {
     /// As [`PathSender::refresh`], for what is in flight and queued.
     pub(crate) fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_flight = self.flight.segments();
-        facts.queued = self.queue.len() as u32;
+        facts.queued = (self.queue.len() + self.reinjections.len()) as u32;
     }
 }
 

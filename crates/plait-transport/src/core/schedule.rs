@@ -1,8 +1,6 @@
 //! Asking the scheduler and carrying out what it decides.
 
-use super::{
-    Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, TransmissionState, insert_ascending,
-};
+use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, insert_ascending};
 use crate::congestion::CongestionControl;
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
@@ -39,7 +37,11 @@ impl<S: Scheduler> Core<S> {
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;
-        (entry.state == SegmentState::InFlight).then_some(Outstanding { segment, path: PathId(entry.path) })
+        (entry.state == SegmentState::InFlight).then_some(Outstanding {
+            segment,
+            path: PathId(entry.path),
+            carried: entry.carried,
+        })
     }
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last.
@@ -60,7 +62,7 @@ impl<S: Scheduler> Core<S> {
                 return Ok(());
             }
             let decision = self.scheduler.decide(now, &connection, &self.facts);
-            observer.decided(now, &decision, &connection);
+            observer.decided(now, &decision, &connection, &self.facts);
             if let Decision::Wait { until } = decision {
                 // Asked again at this very moment, it would wait for ever without time passing.
                 if let Some(past) = until.filter(|&until| until <= now) {
@@ -121,6 +123,15 @@ impl<S: Scheduler> Core<S> {
                 facts.limit = in_flight;
                 Ok(())
             }
+            Decision::Penalize { path } => {
+                let sender = self.paths.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
+                if !self.needs.penalize {
+                    return Err(SchedulerFault::Undeclared("penalize"));
+                }
+                sender.control.on_penalty();
+                self.refresh(path.index());
+                Ok(())
+            }
             Decision::Wait { .. } => Ok(()),
         }
     }
@@ -146,36 +157,24 @@ impl<S: Scheduler> Core<S> {
             insert_ascending(&mut self.paths[index].queue, segment);
             self.queued_segments += 1;
         }
-        self.facts[index].queued = self.paths[index].queue.len() as u32;
+        self.paths[index].refresh_amounts(&mut self.facts[index]);
         Ok(())
     }
 
     fn reinject(&mut self, path: PathId, segment: u64) -> Result<(), SchedulerFault> {
-        let fault = SchedulerFault::NotInFlight(segment);
-        let entry = self.stream.get(segment).ok_or(fault)?;
-        if entry.state != SegmentState::InFlight {
-            return Err(fault);
+        if segment < self.stream.first() {
+            return Ok(());
         }
+        let entry = self.stream.get(segment).filter(|entry| entry.ever_sent);
+        let entry = entry.ok_or(SchedulerFault::NeverSent(segment))?;
         // The same copy twice, or on a path that carries the segment already, would only waste the path.
-        let carried = self.carried_by(segment, path);
-        let queue = &mut self.paths[path.index()].reinjections;
-        if !carried && !queue.contains(&segment) {
-            queue.push_back(segment);
+        let useful = entry.state == SegmentState::InFlight && !entry.carried.contains(path);
+        let sender = &mut self.paths[path.index()];
+        if useful && !sender.reinjections.contains(&segment) {
+            sender.reinjections.push_back(segment);
+            sender.refresh_amounts(&mut self.facts[path.index()]);
         }
         Ok(())
-    }
-
-    /// True if a transmission of `segment` is in flight on `path`.
-    fn carried_by(&self, segment: u64, path: PathId) -> bool {
-        let mut at = self.stream.get(segment).map(|entry| (entry.path, entry.transmission));
-        while let Some((index, number)) = at {
-            let Some(sent) = self.paths[usize::from(index)].flight.get(number) else { return false };
-            if index == path.0 && sent.state == TransmissionState::InFlight {
-                return true;
-            }
-            at = sent.earlier.map(|copy| (copy.path, copy.transmission));
-        }
-        false
     }
 
     /// RFC 9260 §6.1 D: for the packets that leave now, the window is at most what is in flight and a burst.

@@ -1,5 +1,6 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
+use plait_sched::PathSet;
 use std::collections::VecDeque;
 
 /// Where a segment is.
@@ -27,6 +28,8 @@ pub(crate) struct Segment {
     pub(crate) state: SegmentState,
     /// The path that it is queued on or was sent on last.
     pub(crate) path: u8,
+    /// The paths on which it is in flight.
+    pub(crate) carried: PathSet,
     pub(crate) ever_sent: bool,
     /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4).
     pub(crate) fast_retransmitted: bool,
@@ -151,6 +154,7 @@ impl Stream {
             bytes,
             state: SegmentState::Queued,
             path,
+            carried: PathSet::EMPTY,
             ever_sent: false,
             fast_retransmitted: false,
         });

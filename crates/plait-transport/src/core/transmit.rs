@@ -80,6 +80,7 @@ impl<S: Scheduler> Core<S> {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
+                self.paths[index].refresh_amounts(&mut self.facts[index]);
                 if in_flight {
                     return Some((index, segment));
                 }
@@ -132,6 +133,7 @@ impl<S: Scheduler> Core<S> {
             entry.state = SegmentState::InFlight;
             entry.path = path.0;
             entry.transmission = number;
+            entry.carried.insert(path);
         }
         let counted = bytes + overhead;
         if first_time {

@@ -75,9 +75,9 @@ fn an_absurdly_long_queue() {
 }
 
 #[test]
-fn a_copy_of_what_is_not_in_flight() {
+fn a_copy_of_what_was_never_sent() {
     for segment in [0, 7, u64::MAX] {
-        let fault = SchedulerFault::NotInFlight(segment);
+        let fault = SchedulerFault::NeverSent(segment);
         assert_eq!(fault_of(Decision::Reinject { path: PathId(0), segment }), Some(fault));
     }
 }
@@ -163,7 +163,7 @@ fn every_fault_says_what_was_wrong() {
         (SchedulerFault::NothingAssigned(PathId(1)), "0 segments"),
         (SchedulerFault::OverAssigned { wanted: 9, unassigned: 4 }, "9"),
         (SchedulerFault::QueueTooLong(PathId(1)), "1048576"),
-        (SchedulerFault::NotInFlight(77), "77"),
+        (SchedulerFault::NeverSent(77), "77"),
         (SchedulerFault::Undeclared("recall"), "recall"),
         (SchedulerFault::NeverWaits, "65536"),
         (SchedulerFault::ClosedLimit(PathId(5)), "5"),

@@ -1,0 +1,179 @@
+//! The two ends of a connection, whatever its protocol: what an engine drives.
+
+use crate::cmt_sctp;
+use crate::core::{Counters, PathConfig, Transmit};
+use crate::error::Error;
+use crate::observer::Observer;
+use crate::packet::Packet;
+use crate::reassembly::Reassembly;
+use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
+
+/// A protocol with everything that can be set about it; both ends are made from the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Config {
+    /// SCTP with concurrent multipath transfer.
+    CmtSctp(cmt_sctp::Config),
+}
+
+impl Config {
+    /// What the protocol lets a scheduler do.
+    pub const fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::CmtSctp(_) => cmt_sctp::CAPABILITIES,
+        }
+    }
+}
+
+/// The sending end.
+///
+/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
+/// [`Sender::poll_transmit`] until it answers `None`, and by a look at [`Sender::poll_timeout`].
+#[derive(Clone, Debug)]
+pub enum Sender<S> {
+    /// See [`cmt_sctp::Sender`].
+    CmtSctp(cmt_sctp::Sender<S>),
+}
+
+/// The receiving end.
+#[derive(Clone, Debug)]
+pub enum Receiver {
+    /// See [`cmt_sctp::Receiver`].
+    CmtSctp(cmt_sctp::Receiver),
+}
+
+macro_rules! sender {
+    ($self:ident, $sender:ident => $call:expr) => {
+        match $self {
+            Self::CmtSctp($sender) => $call,
+        }
+    };
+}
+
+impl<S: Scheduler> Sender<S> {
+    /// A sender over `paths`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the scheduler needs what the protocol does not offer.
+    pub fn new(config: &Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+        match config {
+            Config::CmtSctp(config) => cmt_sctp::Sender::new(*config, paths, scheduler).map(Self::CmtSctp),
+        }
+    }
+
+    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes.
+    pub fn write(&mut self, bytes: u64) {
+        sender!(self, sender => sender.write(bytes));
+    }
+
+    /// From now on there is always more to send.
+    pub fn write_endlessly(&mut self) {
+        sender!(self, sender => sender.write_endlessly());
+    }
+
+    /// The application writes no more.
+    pub fn finish(&mut self) {
+        sender!(self, sender => sender.finish());
+    }
+
+    /// True once everything written is cumulatively acknowledged.
+    pub fn is_drained(&self) -> bool {
+        sender!(self, sender => sender.is_drained())
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        sender!(self, sender => sender.counters())
+    }
+
+    /// Segments that arrived again after a retransmission or reinjection, as the receiver reported.
+    pub fn spurious_retransmissions(&self) -> u64 {
+        sender!(self, sender => sender.spurious_retransmissions())
+    }
+
+    /// The facts of the paths, as the scheduler sees them.
+    pub fn paths(&self) -> &[Path] {
+        sender!(self, sender => sender.paths())
+    }
+
+    /// The facts of the connection, as the scheduler sees them.
+    pub fn connection(&self) -> Connection {
+        sender!(self, sender => sender.connection())
+    }
+
+    /// A path's congestion window and slow-start threshold in bytes, as the protocol counts them.
+    pub fn window(&self, path: PathId) -> (u64, u64) {
+        sender!(self, sender => sender.window(path))
+    }
+
+    /// Takes a packet that came back on `path`.
+    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        sender!(self, sender => sender.handle_packet(now, path, packet, observer));
+    }
+
+    /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.
+    ///
+    /// # Errors
+    /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
+    pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        sender!(self, sender => sender.handle_timeout(now, observer))
+    }
+
+    /// The next packet to send now, if any.
+    ///
+    /// # Errors
+    /// [`Error::Scheduler`] if the scheduler broke its contract.
+    pub fn poll_transmit(
+        &mut self,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Result<Option<Transmit>, Error> {
+        sender!(self, sender => sender.poll_transmit(now, observer))
+    }
+
+    /// When [`Sender::handle_timeout`] must be called next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        sender!(self, sender => sender.poll_timeout())
+    }
+}
+
+macro_rules! receiver {
+    ($self:ident, $receiver:ident => $call:expr) => {
+        match $self {
+            Self::CmtSctp($receiver) => $call,
+        }
+    };
+}
+
+impl Receiver {
+    /// A receiver of a connection over `paths` paths that has got nothing yet.
+    pub fn new(config: &Config, _paths: usize) -> Self {
+        match config {
+            Config::CmtSctp(config) => Self::CmtSctp(cmt_sctp::Receiver::new(config)),
+        }
+    }
+
+    /// The buffer.
+    pub fn reassembly(&self) -> &Reassembly {
+        receiver!(self, receiver => receiver.reassembly())
+    }
+
+    /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
+    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        receiver!(self, receiver => receiver.handle_packet(now, path, packet, observer));
+    }
+
+    /// Call when [`Receiver::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        receiver!(self, receiver => receiver.handle_timeout(now));
+    }
+
+    /// The next packet to send, if any. Call after every input until it answers `None`.
+    pub fn poll_transmit(&mut self, _now: Time) -> Option<Transmit> {
+        receiver!(self, receiver => receiver.poll_transmit())
+    }
+
+    /// When [`Receiver::handle_timeout`] must be called next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        receiver!(self, receiver => receiver.poll_timeout())
+    }
+}
