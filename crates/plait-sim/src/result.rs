@@ -6,7 +6,6 @@ use crate::recorder::statistics::{LevelSummary, SpanSummary};
 use crate::scenario::{Scenario, Workload};
 use crate::simulation::Simulation;
 use plait_sched::Scheduler;
-use plait_transport::packet::Overhead;
 use serde::Serialize;
 
 /// The metrics of a run. Everything counts from the end of the warm-up to the end of the run.
@@ -151,7 +150,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         measured_s: seconds,
         events: simulation.events,
     };
-    let counted = f64::from(scenario.transport.packet - Overhead::SCTP.packet);
+    let counted = scenario.transport.counted_packet();
     let paths =
         scenario.paths.iter().zip(simulation.sender.paths()).enumerate().map(|(index, (path, facts))| {
             let (packets_lost, packets_dropped) = simulation.forward_counters(index);
@@ -182,7 +181,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
 /// What each path could carry at most, in payload bits per second.
 fn capacities(scenario: &Scenario) -> Vec<f64> {
     let packet = f64::from(scenario.transport.packet);
-    let payload = packet - f64::from(crate::scenario::SCTP_HEADER_BYTES);
+    let payload = packet - f64::from(scenario.transport.protocol.overhead().of_data());
     let rate = |capacity: &Capacity| capacity.mean_rate() as f64;
     scenario.paths.iter().map(|path| rate(&path.forward.capacity) * payload / packet).collect()
 }
