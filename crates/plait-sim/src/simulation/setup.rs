@@ -24,6 +24,7 @@ pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
             initial_window: options.initial_window,
             initial_threshold: options.initial_ssthresh.unwrap_or(u64::MAX),
             segment: u64::from(segment_bytes + overhead.data),
+            hystart: false,
         },
         rto: RtoConfig { initial: options.rto_initial, min: options.rto_min, max: options.rto_max },
         path_max_retransmissions: options.path_max_retransmissions,

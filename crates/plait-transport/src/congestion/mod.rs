@@ -1,11 +1,17 @@
 //! Congestion control of one path, behind a small trait.
 //!
 //! A controller sees acknowledgements and congestion as arguments and answers with a window in bytes. Byte counts are
-//! those of the protocol (for SCTP: DATA chunks with their headers).
+//! those of the protocol (for SCTP: DATA chunks with their headers; for TCP: payload).
+//!
 
+#[cfg(test)]
+mod fixtures;
+mod hystart;
 mod newreno;
+mod reno;
 
 pub use newreno::NewReno;
+pub use reno::Reno;
 
 use plait_sched::{Duration, Time};
 
@@ -26,7 +32,6 @@ pub struct Acknowledged {
     pub path: usize,
 }
 
-/// What a coupled controller sees of a path of its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Share {
     /// Congestion window in bytes.
@@ -39,10 +44,25 @@ pub struct Share {
     pub usable: bool,
 }
 
+impl Share {
+    /// True if the path is part of the sums: usable, and its round-trip time known.
+    fn counts(&self) -> bool {
+        self.usable && !self.srtt.is_zero()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.srtt.as_secs_f64()
+    }
+
+    /// Bytes per second.
+    fn rate(&self) -> f64 {
+        self.window as f64 / self.seconds()
+    }
+}
+
 /// Decides how many bytes may be in flight on one path.
 pub trait CongestionControl {
     /// New data was acknowledged and the window may grow. `shares` are those of all paths of the connection if the
-    /// algorithm [is coupled](Algorithm::is_coupled), else nothing.
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]);
 
     /// A loss was found from later acknowledgements; called once per window of data. `outstanding`: bytes sent and not
@@ -79,13 +99,15 @@ pub enum Algorithm {
     /// RFC 9260 §7.2 for SCTP.
     #[default]
     NewReno,
+    /// RFC 5681 for TCP.
+    Reno,
 }
 
 impl Algorithm {
     /// True if a path's window depends on those of the connection's other paths.
     pub const fn is_coupled(self) -> bool {
         match self {
-            Self::NewReno => false,
+            Self::NewReno | Self::Reno => false,
         }
     }
 }
@@ -99,8 +121,11 @@ pub struct CongestionConfig {
     pub initial_window: u64,
     /// Initial slow-start threshold in bytes; `u64::MAX` for none.
     pub initial_threshold: u64,
-    /// The largest DATA chunk of the path (PMDCS of RFC 9260), the step in which windows grow.
+    /// The step in which windows grow: the largest DATA chunk of the path (PMDCS of RFC 9260), or TCP's MSS.
     pub segment: u64,
+    /// HyStart++ (RFC 9406) in the initial slow start; SCTP's controller takes no notice. Needs a round-trip sample with
+    /// nearly every acknowledgement, as TCP's timestamps give.
+    pub hystart: bool,
 }
 
 /// The controllers that exist, dispatched without allocation.
@@ -108,6 +133,8 @@ pub struct CongestionConfig {
 pub enum Controller {
     /// See [`NewReno`].
     NewReno(NewReno),
+    /// See [`Reno`].
+    Reno(Reno),
 }
 
 impl Controller {
@@ -115,6 +142,7 @@ impl Controller {
     pub fn new(config: &CongestionConfig) -> Self {
         match config.algorithm {
             Algorithm::NewReno => Self::NewReno(NewReno::new(config)),
+            Algorithm::Reno => Self::Reno(Reno::new(config)),
         }
     }
 }
@@ -123,6 +151,7 @@ macro_rules! dispatch {
     ($self:ident, $controller:ident => $call:expr) => {
         match $self {
             Controller::NewReno($controller) => $call,
+            Controller::Reno($controller) => $call,
         }
     };
 }

@@ -30,6 +30,7 @@ pub(crate) fn config() -> Config {
                 initial_window: segments(3),
                 initial_threshold: u64::MAX,
                 segment: COUNTED,
+                hystart: false,
             },
             rto: RtoConfig::default(),
             path_max_retransmissions: 5,
