@@ -4,12 +4,14 @@
 //! those of the protocol (for SCTP: DATA chunks with their headers; for TCP: payload).
 //!
 
+mod cubic;
 #[cfg(test)]
 mod fixtures;
 mod hystart;
 mod newreno;
 mod reno;
 
+pub use cubic::Cubic;
 pub use newreno::NewReno;
 pub use reno::Reno;
 
@@ -101,13 +103,15 @@ pub enum Algorithm {
     NewReno,
     /// RFC 5681 for TCP.
     Reno,
+    /// RFC 9438 for TCP.
+    Cubic,
 }
 
 impl Algorithm {
     /// True if a path's window depends on those of the connection's other paths.
     pub const fn is_coupled(self) -> bool {
         match self {
-            Self::NewReno | Self::Reno => false,
+            Self::NewReno | Self::Reno | Self::Cubic => false,
         }
     }
 }
@@ -135,6 +139,8 @@ pub enum Controller {
     NewReno(NewReno),
     /// See [`Reno`].
     Reno(Reno),
+    /// See [`Cubic`].
+    Cubic(Cubic),
 }
 
 impl Controller {
@@ -143,6 +149,7 @@ impl Controller {
         match config.algorithm {
             Algorithm::NewReno => Self::NewReno(NewReno::new(config)),
             Algorithm::Reno => Self::Reno(Reno::new(config)),
+            Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
         }
     }
 }
@@ -152,6 +159,7 @@ macro_rules! dispatch {
         match $self {
             Controller::NewReno($controller) => $call,
             Controller::Reno($controller) => $call,
+            Controller::Cubic($controller) => $call,
         }
     };
 }
