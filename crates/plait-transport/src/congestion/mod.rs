@@ -3,16 +3,27 @@
 //! A controller sees acknowledgements and congestion as arguments and answers with a window in bytes. Byte counts are
 //! those of the protocol (for SCTP: DATA chunks with their headers; for TCP: payload).
 //!
+//! [`NewReno`] is SCTP's. [`Reno`] is TCP's, and what [`Cubic`] and the coupled controllers ([`Lia`], [`Olia`], [`Balia`])
+//! consist of beside their own rule. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
+//! root), so that results are the same on all machines.
 
+mod balia;
+mod coupled;
 mod cubic;
 #[cfg(test)]
 mod fixtures;
 mod hystart;
+mod lia;
 mod newreno;
+mod olia;
 mod reno;
 
+pub use balia::{Balia, BaliaCoupling};
+pub use coupled::{Coupled, Coupling};
 pub use cubic::Cubic;
+pub use lia::{Lia, LiaCoupling};
 pub use newreno::NewReno;
+pub use olia::{Olia, OliaCoupling};
 pub use reno::Reno;
 
 use plait_sched::{Duration, Time};
@@ -34,6 +45,7 @@ pub struct Acknowledged {
     pub path: usize,
 }
 
+/// What a coupled controller sees of a path of its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Share {
     /// Congestion window in bytes.
@@ -65,6 +77,7 @@ impl Share {
 /// Decides how many bytes may be in flight on one path.
 pub trait CongestionControl {
     /// New data was acknowledged and the window may grow. `shares` are those of all paths of the connection if the
+    /// algorithm [is coupled](Algorithm::is_coupled), else nothing.
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]);
 
     /// A loss was found from later acknowledgements; called once per window of data. `outstanding`: bytes sent and not
@@ -105,6 +118,12 @@ pub enum Algorithm {
     Reno,
     /// RFC 9438 for TCP.
     Cubic,
+    /// RFC 6356 for MPTCP.
+    Lia,
+    /// draft-khalili-mptcp-congestion-control for MPTCP.
+    Olia,
+    /// draft-walid-mptcp-congestion-control for MPTCP.
+    Balia,
 }
 
 impl Algorithm {
@@ -112,6 +131,7 @@ impl Algorithm {
     pub const fn is_coupled(self) -> bool {
         match self {
             Self::NewReno | Self::Reno | Self::Cubic => false,
+            Self::Lia | Self::Olia | Self::Balia => true,
         }
     }
 }
@@ -141,6 +161,12 @@ pub enum Controller {
     Reno(Reno),
     /// See [`Cubic`].
     Cubic(Cubic),
+    /// See [`Lia`].
+    Lia(Lia),
+    /// See [`Olia`].
+    Olia(Olia),
+    /// See [`Balia`].
+    Balia(Balia),
 }
 
 impl Controller {
@@ -150,6 +176,9 @@ impl Controller {
             Algorithm::NewReno => Self::NewReno(NewReno::new(config)),
             Algorithm::Reno => Self::Reno(Reno::new(config)),
             Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
+            Algorithm::Lia => Self::Lia(Lia::new(config)),
+            Algorithm::Olia => Self::Olia(Olia::new(config)),
+            Algorithm::Balia => Self::Balia(Balia::new(config)),
         }
     }
 }
@@ -160,6 +189,9 @@ macro_rules! dispatch {
             Controller::NewReno($controller) => $call,
             Controller::Reno($controller) => $call,
             Controller::Cubic($controller) => $call,
+            Controller::Lia($controller) => $call,
+            Controller::Olia($controller) => $call,
+            Controller::Balia($controller) => $call,
         }
     };
 }
