@@ -15,6 +15,8 @@
 //!
 //! Slow start, idleness and the accounting of windows are those of [`Reno`]. Only operations that IEEE 754 specifies exactly are
 //! used, so that results are the same on all machines; the cube root is our own for this reason.
+//!
+//! Nothing is taken back if a loss turns out not to have been one (§4.9, a SHOULD): nobody reports that to a controller.
 
 use super::{Acknowledged, CongestionConfig, CongestionControl, Reno, Share};
 use plait_sched::Time;
@@ -254,7 +256,7 @@ mod tests {
 
     #[test]
     fn reno_is_followed_where_it_is_faster() {
-        // A loss at 10 segments with 10 ms round trips: K = ∛(3 / 0.4) = 1.96 s, where Reno needs 4.7 rounds of α to be back.
+        // A loss at 10 segments with 10 ms round trips: K = ∛(3 / 0.4) = 1.96 s, where Reno needs 5.7 rounds of α to be back.
         let mut control = after_loss(10);
         let mut now = 0;
         for round in 1..=5 {

@@ -1,6 +1,6 @@
 //! LIA, MPTCP's standard coupled congestion control (RFC 6356).
 //!
-//! §3: each acknowledgement adds min(alpha · bytes · MSS / cwnd_total, bytes · MSS / cwnd_i) to the window, where (§4)
+//! §3: each acknowledgement adds min(alpha · bytes · MSS / cwnd_total, bytes · MSS / cwnd_i) to the window, where
 //!
 //! ```text
 //!                           max (cwnd_i / rtt_i²)
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! so that all paths together get what TCP would get on the best of them. The total cancels out of the first term. `rtt_i` is
-//! the smoothed one. alpha is computed anew for each acknowledgement; the RFC allows once per window to save work.
+//! the smoothed one. alpha is computed anew for each acknowledgement; §4.1 saves work by doing so less often.
 
 use super::{Coupled, Coupling, Share};
 

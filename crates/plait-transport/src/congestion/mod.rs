@@ -17,6 +17,8 @@ mod lia;
 mod newreno;
 mod olia;
 mod reno;
+#[cfg(test)]
+mod response;
 
 pub use balia::{Balia, BaliaCoupling};
 pub use coupled::{Coupled, Coupling};

@@ -18,8 +18,8 @@
 //! B are the paths with the largest l / rtt², the square of √(2 l) / rtt that TCP would reach with a loss every l bytes. l is
 //! the number of bytes acknowledged between the last two losses or since the last, whichever are more.
 //!
-//! As in the Linux implementation, windows are compared in whole segments, so that M does not change with each byte; a
-//! loss with nothing acknowledged since the one before it is the same loss.
+//! As in the Linux implementation, rtt is squared, windows are compared in whole segments (so that M does not change with
+//! each byte), and a loss with nothing acknowledged since the one before it is the same loss.
 
 use super::{Coupled, Coupling, Share};
 

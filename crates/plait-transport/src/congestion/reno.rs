@@ -5,9 +5,10 @@
 //! - Congestion avoidance: one segment per window of acknowledged bytes (RFC 3465 §2.1).
 //! - A loss halves what is in flight and the window with it. The flight is the pipe of RFC 6675, so nothing is inflated
 //!   during recovery and nothing deflated after it.
+//! - HyStart++ may end the initial slow start (RFC 9406), if the configuration wants it.
 //! - A timeout leaves one segment (RFC 5681 §3.1, equation 4).
 //! - After idleness the window is the restart window, min(IW, cwnd) (RFC 5681 §4.1).
-//! - Only a window that is used may grow (RFC 7661 §4.4 in its idea): in slow start if half of it was in flight, as in
+//! - Only a window that is used may grow (the idea of RFC 7661): in slow start if half of it was in flight, as in
 //!   Linux, since its doubling is then one round ahead; in avoidance if no full segment fitted any more.
 //!
 //! [`Cubic`](super::Cubic) and the coupled controllers consist of this one and of their own rule.
