@@ -245,6 +245,25 @@ mod tests {
     }
 
     #[test]
+    fn the_target_is_one_round_trip_ahead() {
+        let mut control = after_loss(1000);
+        control.on_acknowledged(&at(0, segments(700)), &[]);
+        let before = control.epoch.unwrap().window;
+        control.on_acknowledged(&at(1000, segments(701)), &[]);
+        // W_cubic(1.1 s) = 0.4 · (1.1 − 9.0856)³ + 1000 = 796.3: (796.3 − 700) / 700 = 0.1376 segments.
+        let grown = control.epoch.unwrap().window - before;
+        assert!((grown - 0.1376).abs() < 1e-4, "{grown}");
+    }
+
+    #[test]
+    fn timeouts_that_follow_each_other_keep_the_window_before_the_first() {
+        let mut control = after_loss(100);
+        control.on_timeout(Time::ZERO, segments(70));
+        control.on_timeout(Time::ZERO, SEGMENT);
+        assert_eq!((control.prior, control.slow_start_threshold()), (70.0, segments(49)));
+    }
+
+    #[test]
     fn growth_per_round_is_at_most_one_half_of_the_window() {
         let mut control = after_loss(20);
         control.on_acknowledged(&at(0, segments(14)), &[]);

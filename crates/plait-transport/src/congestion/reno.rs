@@ -226,6 +226,14 @@ mod tests {
             control.on_acknowledged(&ack(SEGMENT, segments(11)), &[]);
         }
         assert_eq!(control.window(), segments(12));
+        // Of two segments one reaches the threshold, the other is the first of the eleven.
+        let mut control = start();
+        control.threshold = segments(11);
+        control.on_acknowledged(&ack(segments(2), segments(11)), &[]);
+        for _ in 0..10 {
+            control.on_acknowledged(&ack(SEGMENT, segments(11)), &[]);
+        }
+        assert_eq!(control.window(), segments(12));
     }
 
     #[test]
@@ -307,6 +315,9 @@ mod tests {
         let mut control = avoiding(20);
         control.on_penalty();
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(10), segments(10)));
+        let mut control = avoiding(3);
+        control.on_penalty();
+        assert_eq!((control.window(), control.slow_start_threshold()), (segments(3) / 2, segments(2)));
         let mut control = start();
         control.on_penalty();
         assert_eq!((control.window(), control.slow_start_threshold()), (segments(5), u64::MAX));
