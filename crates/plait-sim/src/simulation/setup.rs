@@ -1,6 +1,6 @@
 //! From a scenario to the pieces that are simulated.
 
-use crate::scenario::{self, OwnOptions, Protocol, Scenario, TransportOptions};
+use crate::scenario::{CongestionControl, OwnOptions, Protocol, Scenario, TransportOptions};
 use plait_sched::PathId;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
@@ -71,9 +71,13 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
         congestion: CongestionConfig {
             algorithm: match (options.protocol, options.congestion_control) {
                 (Protocol::CmtSctp, _) => Algorithm::NewReno,
-                (_, scenario::CongestionControl::NewReno) => Algorithm::NewReno,
-                (_, _) => Algorithm::NewReno,
+                (_, CongestionControl::NewReno) => Algorithm::Reno,
+                (_, CongestionControl::Cubic) => Algorithm::Cubic,
+                (_, CongestionControl::Lia) => Algorithm::Lia,
+                (_, CongestionControl::Olia) => Algorithm::Olia,
+                (_, CongestionControl::Balia) => Algorithm::Balia,
             },
+            hystart,
             initial_window: options.initial_window,
             initial_threshold: options.initial_ssthresh.unwrap_or(u64::MAX),
             segment: u64::from(segment_bytes + counted_overhead),

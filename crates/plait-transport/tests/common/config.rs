@@ -31,6 +31,7 @@ pub(crate) fn config() -> Config {
                 initial_window: segments(3),
                 initial_threshold: u64::MAX,
                 segment: COUNTED,
+                hystart: false,
             },
             rto: RtoConfig::default(),
             path_max_retransmissions: 5,
@@ -49,15 +50,17 @@ pub(crate) fn config() -> Config {
     }
 }
 
-/// MPTCP over subflows that are open from the start: segments of 1452 bytes too, an initial window of ten.
+/// MPTCP over subflows that are open from the start: segments of 1452 bytes too, an initial window of ten, a receive
+/// window of 200.
 pub(crate) fn mptcp_config() -> mptcp::Config {
     let connection = config().connection;
     mptcp::Config {
         connection: ConnectionConfig {
             counted_overhead: 0,
             window_rule: WindowRule::Offset,
-            receive_window: 10_000 * PAYLOAD,
+            receive_window: 200 * PAYLOAD,
             congestion: CongestionConfig {
+                algorithm: Algorithm::Reno,
                 initial_window: 10 * PAYLOAD,
                 segment: PAYLOAD,
                 ..connection.congestion

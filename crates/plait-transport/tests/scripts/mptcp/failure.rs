@@ -46,7 +46,6 @@ fn a_copy_never_goes_where_the_segment_was_already() {
 fn a_subflow_that_stays_silent_fails_and_returns_when_it_answers() {
     let mut config = mptcp_config();
     config.connection.path_max_retransmissions = 2;
-    config.connection.receive_window = 100 * PAYLOAD;
     let mut pair = Pair::new(config, &[20, 40], in_turns());
     pair.sender.write_endlessly();
     pair.run_until(at(500));
