@@ -31,6 +31,7 @@ __all__ = [
     "run",
     "scenario_keys",
     "schedulers",
+    "verdicts",
 ]
 
 class ScenarioError(ValueError):
@@ -53,6 +54,9 @@ def schedulers() -> str:
 
 def scenario_keys() -> str:
     """JSON list of every scenario key: table, key, kind, default, doc."""
+
+def verdicts() -> str:
+    """JSON list of the verdicts on a path in a decision: name, kind, meaning."""
 
 def parse_duration(text: str) -> int:
     """Nanoseconds of a duration with unit, such as "20ms". Raises ScenarioError."""
@@ -197,7 +201,9 @@ class Job:
         packets: bool = False,
         series_ns: int | None = None,
         decisions: bool = False,
-    ) -> Job: ...
+        decisions_from_ns: int = 0,
+    ) -> Job:
+        """Of the decisions before `decisions_from_ns`, only the last one is recorded."""
 
 @final
 class ArrowTable:
@@ -214,6 +220,7 @@ class Run:
     def path_series(self) -> ArrowTable | None: ...
     def connection_series(self) -> ArrowTable | None: ...
     def decisions(self) -> ArrowTable | None: ...
+    def decision_paths(self) -> ArrowTable | None: ...
 
 def run(
     jobs: Sequence[Job], *, threads: int = 0, progress: Callable[[float], None] | None = None
