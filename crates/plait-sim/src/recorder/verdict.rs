@@ -21,10 +21,10 @@ pub enum Verdict {
     CarriesSegment,
     /// It recovers from a loss.
     Recovery,
+    /// The scheduler itself limits what may be in flight on it, below its congestion window.
+    Limit,
     /// Its congestion window is full, what waits in its queue counted.
     CongestionWindow,
-    /// The scheduler itself limits what may be in flight on it.
-    Limit,
     /// The receiver's window is full.
     ReceiverWindow,
     /// It could have sent the segment; another path was chosen.
@@ -71,8 +71,8 @@ impl Verdict {
         Self::NothingToSend,
         Self::CarriesSegment,
         Self::Recovery,
-        Self::CongestionWindow,
         Self::Limit,
+        Self::CongestionWindow,
         Self::ReceiverWindow,
         Self::Worse,
         Self::PassedOver,
@@ -163,16 +163,16 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
     if path.in_recovery {
         return Verdict::Recovery;
     }
+    // Of window and limit, the tighter one is what holds the path back.
+    let held = path.in_flight.saturating_add(path.queued);
+    if copied.is_none() && path.limit < path.cwnd && held >= path.limit {
+        return Verdict::Limit;
+    }
     if path.room() == 0 {
         return Verdict::CongestionWindow;
     }
-    if copied.is_none() {
-        if path.in_flight.saturating_add(path.queued) >= path.limit {
-            return Verdict::Limit;
-        }
-        if connection.window_left == 0 {
-            return Verdict::ReceiverWindow;
-        }
+    if copied.is_none() && connection.window_left == 0 {
+        return Verdict::ReceiverWindow;
     }
     match decision {
         Decision::Assign { .. } | Decision::Reinject { .. } => Verdict::Worse,
@@ -298,6 +298,11 @@ mod tests {
         assert_eq!(after(|path, _| path.queued = 4), Verdict::Worse);
         assert_eq!(after(|path, _| path.limit = 7), Verdict::Limit);
         assert_eq!(after(|path, _| path.limit = 8), Verdict::Worse);
+        let window_is_tighter = after(|path, _| {
+            path.cwnd = 7;
+            path.limit = 7;
+        });
+        assert_eq!(window_is_tighter, Verdict::CongestionWindow);
         assert_eq!(after(|_, connection| connection.window_left = 0), Verdict::ReceiverWindow);
         assert_eq!(after(|_, connection| connection.unassigned = 0), Verdict::NothingToSend);
     }
@@ -307,15 +312,15 @@ mod tests {
         let mut reasons: Vec<fn(&mut Path, &mut Connection)> = vec![
             |_, connection| connection.unassigned = 0,
             |path, _| path.in_recovery = true,
+            |path, _| path.limit = 6,
             |path, _| path.cwnd = 7,
-            |path, _| path.limit = 1,
             |_, connection| connection.window_left = 0,
         ];
         let expected = [
             Verdict::NothingToSend,
             Verdict::Recovery,
-            Verdict::CongestionWindow,
             Verdict::Limit,
+            Verdict::CongestionWindow,
             Verdict::ReceiverWindow,
         ];
         for first in expected {
