@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -17,9 +19,8 @@ from plait.units import NANOSECONDS, duration_ns
 
 ENDLESS = 1 << 40
 """Segments that no run sends: an amount above it has no limit."""
-REACHES = (NANOSECONDS, 30 * NANOSECONDS)
-"""How far after the moment is simulated, first and then, until enough decisions are found; at last to the end."""
-DEFAULT_DURATION = "60s"
+REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
+"""How far after the moment is simulated, one after the other, until enough decisions are found; at last to the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +61,23 @@ class Answer:
         }
 
     def _decision(self, row: int) -> dict[str, Any]:
-        names = self.result.path_names
+        names, kinds = self.result.path_names, _kinds()
         decision = self.result.decisions.row(row, named=True)
         for key in ("path", "oldest_unacked_path"):
             decision[key] = None if decision[key] is None else names[decision[key]]
         for key in ("unassigned", "send_buffer_left"):
             decision[key] = None if decision[key] > ENDLESS else decision[key]
-        kinds = {one["name"]: one["kind"] for one in verdicts()}
         paths = []
         rows = self.result.decision_paths.slice(row * len(names), len(names)).drop("decision")
         for facts in rows.iter_rows(named=True):
             name, verdict = names[facts.pop("path")], facts.pop("verdict")
             paths.append({"path": name, "verdict": verdict, "kind": kinds[verdict], **facts})
         return {**decision, "paths": paths}
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    return {one["name"]: one["kind"] for one in verdicts()}
 
 
 def look_up(
@@ -88,7 +93,7 @@ def look_up(
     Raises:
         ScenarioError: bad input, or there is no such decision. RunError: the run failed before.
     """
-    duration = duration_ns(DEFAULT_DURATION if scenario.duration is None else scenario.duration)
+    duration = duration_ns(json.loads(scenario.json)["duration"])
     _check(question, scenario, duration)
 
     def simulate(end: int, start: int) -> Result:
@@ -106,29 +111,30 @@ def look_up(
     last = question.at if question.until is None else question.until
     for end in [*(last + reach for reach in REACHES if last + reach < duration), duration]:
         result = simulate(end, question.at)
-        rows = _matching(result, question)
-        if question.until is None and len(rows) > question.count:
-            return Answer(result, rows[: question.count])
-        if question.until is not None and rows and result.decisions["time_ns"][rows[-1]] > question.until:
+        later = _matching(result, question)
+        if question.until is None:
+            found = later[: question.count]
+            # The next one is told too, whatever path it names.
+            enough = len(found) == question.count and found[-1] + 1 < result.decisions.height
+        else:
+            times = result.decisions["time_ns"]
+            found = [row for row in later if times[row] <= question.until]
+            enough = bool(found)
+        if enough:
             break
-    if question.until is None:
-        found = rows
-    else:
-        times = result.decisions["time_ns"]
-        found = [row for row in rows if times[row] <= question.until]
     if not found:
-        raise ScenarioError(_nothing_found(question, result, rows, lambda: simulate(duration, 0)))
-    return Answer(result, found[: question.count] if question.until is None else found)
+        raise ScenarioError(_nothing_found(question, result, later, lambda: simulate(duration, 0)))
+    return Answer(result, found)
 
 
 def _check(question: Question, scenario: Scenario, duration: int) -> None:
     """A moment within the run and a path of the scenario; ScenarioError otherwise."""
     for option, moment in (("--at", question.at), ("--until", question.until)):
         if moment is not None and moment >= duration:
-            message = f"{option} {moment_text(moment)}: the run ends at {moment_text(duration)}"
+            message = f"{option} {_short(moment)}: the run ends at {_short(duration)}"
             raise ScenarioError(message)
     if question.until is not None and question.until < question.at:
-        message = f"--until {moment_text(question.until)}: is before --at {moment_text(question.at)}"
+        message = f"--until {_short(question.until)}: is before --at {_short(question.at)}"
         raise ScenarioError(message)
     names = [path.name for path in scenario.paths]
     if question.path is not None and question.path not in names:
@@ -149,10 +155,10 @@ def _nothing_found(
 ) -> str:
     """Why there is no answer, and where the nearest decision is."""
     what = "decision" if question.path is None else f"decision names {question.path}"
-    moment = f"--at {moment_text(question.at)}"
+    moment = f"--at {_short(question.at)}"
     if later:
         when = moment_text(result.decisions["time_ns"][later[0]])
-        return f"{moment} --until {moment_text(question.until or 0)}: no {what}; the next one is at {when}"
+        return f"{moment} --until {_short(question.until or 0)}: no {what}; the next one is at {when}"
     if question.path is not None:
         result = from_start()
     rows = _matching(result, replace(question, at=0))
@@ -168,3 +174,8 @@ def moment_text(moment: int) -> str:
     """Nanoseconds as seconds, cut (not rounded) to microseconds: looking up what is printed finds it."""
     seconds, rest = divmod(moment, NANOSECONDS)
     return f"{seconds}.{rest // 1000:06d} s"
+
+
+def _short(moment: int) -> str:
+    """A moment that the user gave, as short as it can be said."""
+    return f"{moment_text(moment).removesuffix(' s').rstrip('0').rstrip('.')} s"

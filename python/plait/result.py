@@ -113,7 +113,8 @@ class Result:
 
     `metrics` and `paths` are always there. The tables are Polars frames and have to be recorded: `packets` with
     ``run(…, packets=True)``, `path_series` and `connection_series` with ``series="10ms"``, `decisions` and
-    `decision_paths` with ``decisions=True``. Figures are drawn from them by `plait.plots`, for example the space-time diagram of a schedule:
+    `decision_paths` with ``decisions=True``. Figures are drawn from them by `plait.plots`, for example the space-time
+    diagram of a schedule:
 
         result = plait.run("my-links.toml", "daps", packets=True)
         plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
@@ -205,12 +206,13 @@ class Result:
 
     @cached_property
     def decision_paths(self) -> pl.DataFrame:
-        """One row per decision and path: why it was chosen or not, and the facts before the decision (``decisions=True``).
+        """One row per decision and path: the facts, and why it was chosen or not (``decisions=True``).
 
         decision: the row's number in `decisions`. path: an index into `path_names`.
-        verdict: why it was chosen or not; `verdicts` tells the names. state: active, backup, potentially-failed, failed.
+        verdict: why it was chosen or not; `plait.verdicts` tells the names.
+        state: active, backup, potentially-failed or failed; like all facts as it was before the decision.
         srtt_ns, rttvar_ns, min_rtt_ns, latest_rtt_ns: round-trip times in nanoseconds; null before the first sample.
-        forward_delay_ns: one-way delay towards the receiver with a clock offset common to all paths; null: not measured.
+        forward_delay_ns: one-way delay towards the receiver, with a clock offset common to all paths; null if unknown.
         rto_ns: retransmission timeout in nanoseconds, back-off included.
         cwnd, ssthresh, in_flight, queued, limit: in segments; ssthresh and limit are null while there is none.
         room: segments that the congestion window would let out at once. loss_ppm: lost share, in parts per million.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,6 +21,8 @@ from plait.units import duration_ns
 
 WIDTH = 110
 """Columns of a decision's table at most."""
+LEAST_FOR_VERDICT = 32
+"""Columns without which the verdicts stand below the table."""
 STYLES = {
     "chosen": "bold green",
     "available": "",
@@ -101,7 +104,7 @@ def _print(document: dict[str, Any]) -> None:
     for decision in document["decisions"]:
         line("")
         line(f"{moment_text(decision['time_ns'])}  {_decided(decision)}", "bold")
-        output.print(_table(decision), width=width, highlight=False)
+        _print_paths(decision, output, width)
         line(_connection(decision))
     line("")
     line(_neighbours(document), "dim")
@@ -110,30 +113,27 @@ def _print(document: dict[str, Any]) -> None:
 
 def _decided(decision: dict[str, Any]) -> str:
     """What was decided, in words."""
-    path, segment, segments = decision["path"], decision["segment"], decision["segments"]
-    match decision["decision"]:
-        case "assign" if segments == 1:
-            return f"assign segment {segment} to {path}"
-        case "assign":
-            return f"assign {segments} segments, from {segment} on, to {path}"
-        case "reinject":
-            return f"reinject a copy of segment {segment} on {path}"
-        case "recall":
-            return f"recall what is queued on {path}"
-        case "limit" if segments is None:
-            return f"lift the limit of {path}"
-        case "limit":
-            return f"limit {path} to {segments} in flight"
-        case "penalize":
-            return f"penalize {path}: halve its congestion window"
-    until = decision["wait_until_ns"]
-    return "wait" if until is None else f"wait, until {moment_text(until)} at most"
+    path, segment, segments, until = (
+        decision[key] for key in ("path", "segment", "segments", "wait_until_ns")
+    )
+    amount = f"segment {segment}" if segments == 1 else f"{segments} segments, from {segment} on,"
+    words = {
+        "assign": f"assign {amount} to {path}",
+        "reinject": f"reinject a copy of segment {segment} on {path}",
+        "recall": f"recall what is queued on {path}",
+        "limit": f"lift the limit of {path}" if segments is None else f"limit {path} to {segments} in flight",
+        "penalize": f"penalize {path}: halve its congestion window",
+        "wait": "wait" if until is None else f"wait, until {moment_text(until)} at most",
+    }
+    return words[decision["decision"]]
 
 
-def _table(decision: dict[str, Any]) -> Table:
-    """A row per path. Columns that no path has a value for are left out."""
+def _columns(decision: dict[str, Any]) -> dict[str, list[str]]:
+    """The facts of the paths for people, by heading; columns that few schedulers need only where there is a value."""
     paths = decision["paths"]
     columns = {
+        "path": [one["path"] for one in paths],
+        "state": [one["state"] for one in paths],
         "srtt (ms)": [_ms(one["srtt_ns"]) for one in paths],
         "forward delay (ms)": [_ms(one["forward_delay_ns"]) for one in paths],
         "cwnd": [_count(one["cwnd"]) for one in paths],
@@ -143,20 +143,29 @@ def _table(decision: dict[str, Any]) -> Table:
         "queued": [_count(one["queued"]) for one in paths],
         "room": [_count(one["room"]) for one in paths],
     }
-    for optional in ("forward delay (ms)", "limit"):
-        if all(cell == "–" for cell in columns[optional]):
-            del columns[optional]
+    optional = ("forward delay (ms)", "limit")
+    return {name: cells for name, cells in columns.items() if name not in optional or set(cells) != {"–"}}
+
+
+def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
+    """A row per path, its verdict at the end; below the table if there is too little room for it."""
+    columns = _columns(decision)
+    verdicts = [Text(_verdict(one, decision), style=STYLES[one["kind"]]) for one in decision["paths"]]
+    taken = sum(max(map(len, [heading, *cells])) + 2 for heading, cells in columns.items())
+    beside = width - taken >= LEAST_FOR_VERDICT
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("path", overflow="fold")
-    table.add_column("state")
     for heading in columns:
-        table.add_column(heading, justify="right")
-    table.add_column("verdict", ratio=1)
-    for row, path in enumerate(paths):
-        cells = [column[row] for column in columns.values()]
-        verdict = Text(_verdict(path, decision), style=STYLES[path["kind"]])
-        table.add_row(Text(path["path"]), path["state"], *cells, verdict)
-    return table
+        words = heading in ("path", "state")
+        table.add_column(heading, justify="left" if words else "right", overflow="fold")
+    if beside:
+        table.add_column("verdict")
+    for row, verdict in enumerate(verdicts):
+        cells = [Text(column[row]) for column in columns.values()]
+        table.add_row(*cells, *([verdict] if beside else []))
+    output.print(table, width=width, highlight=False)
+    if not beside:
+        for one, verdict in zip(decision["paths"], verdicts, strict=True):
+            output.print(Text.assemble(f"{one['path']}: ", verdict), width=width, highlight=False)
 
 
 def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
@@ -178,7 +187,7 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
         "carries-segment": "carries the segment already",
         "recovery": "in loss recovery",
         "congestion-window": f"congestion window full ({occupied} of {path['cwnd']})",
-        "limit": f"limit reached ({occupied}, limit {path['limit']})",
+        "limit": f"the scheduler's limit reached ({occupied} of {path['limit']})",
         "receiver-window": "receiver's window full",
     }
     text = words.get(name, name)
@@ -188,7 +197,7 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
 def _connection(decision: dict[str, Any]) -> str:
     """The connection's facts in one line."""
     unassigned = "endless" if decision["unassigned"] is None else decision["unassigned"]
-    oldest = "none"
+    oldest = "none in flight"
     if decision["oldest_unacked"] is not None:
         oldest = f"{decision['oldest_unacked']} on {decision['oldest_unacked_path']}"
     facts = [f"unassigned {unassigned}", f"receiver's window left {decision['window_left']}"]
