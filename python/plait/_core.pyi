@@ -200,10 +200,9 @@ class Job:
         seed: int | None = None,
         packets: bool = False,
         series_ns: int | None = None,
-        decisions: bool = False,
-        decisions_from_ns: int = 0,
+        decisions_from_ns: int | None = None,
     ) -> Job:
-        """Of the decisions before `decisions_from_ns`, only the last one is recorded."""
+        """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all."""
 
 @final
 class ArrowTable:

@@ -53,8 +53,7 @@ def run_tasks(
                 seed=task.seed,
                 packets=task.packets,
                 series_ns=None if task.series is None else duration_ns(task.series),
-                decisions=task.decisions,
-                decisions_from_ns=duration_ns(task.decisions_from),
+                decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
             )
         )
     runs = _core.run(jobs, threads=threads, progress=progress)

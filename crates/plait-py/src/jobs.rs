@@ -36,7 +36,7 @@ impl Job {
     #[new]
     #[pyo3(signature = (
         scenario_json, *, scheduler = None, python_scheduler = None, seed = None,
-        packets = false, series_ns = None, decisions = false, decisions_from_ns = 0,
+        packets = false, series_ns = None, decisions_from_ns = None,
     ))]
     fn new(
         scenario_json: &str,
@@ -45,8 +45,7 @@ impl Job {
         seed: Option<u64>,
         packets: bool,
         series_ns: Option<u64>,
-        decisions: bool,
-        decisions_from_ns: u64,
+        decisions_from_ns: Option<u64>,
     ) -> PyResult<Self> {
         let mut document: serde_json::Value = serde_json::from_str(scenario_json).map_err(bad_input)?;
         if let Some(choice) = scheduler {
@@ -62,8 +61,12 @@ impl Job {
             return Err(bad_input("series: the sampling interval must be more than 0"));
         }
         let series = series_ns.map(Duration::from_nanos);
-        let decisions_from = Time::from_nanos(decisions_from_ns);
-        let options = RecordOptions { packets, series, decisions, decisions_from };
+        let options = RecordOptions {
+            packets,
+            series,
+            decisions: decisions_from_ns.is_some(),
+            decisions_from: Time::from_nanos(decisions_from_ns.unwrap_or(0)),
+        };
         Ok(Self { scenario, options, python_scheduler })
     }
 }

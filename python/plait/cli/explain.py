@@ -174,7 +174,9 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
     if name == "chosen":
         ahead = decision["decision"] == "assign" and decision["segments"] > path["room"]
         return "chosen, to wait in its queue" if ahead else "chosen"
-    occupied = f"{path['in_flight']} in flight" + (f", {path['queued']} queued" if path["queued"] else "")
+    occupied = f"{path['in_flight']} of {path['cwnd']} in flight"
+    if path["queued"]:
+        occupied = f"{path['in_flight']} in flight + {path['queued']} queued of {path['cwnd']}"
     words = {
         "worse": "worse" + (f": srtt {_ms(path['srtt_ns'])} ms" if path["srtt_ns"] is not None else ""),
         "passed-over": "passed over",
@@ -186,8 +188,8 @@ def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
         "nothing-to-send": "nothing to send",
         "carries-segment": "carries the segment already",
         "recovery": "in loss recovery",
-        "congestion-window": f"congestion window full ({occupied} of {path['cwnd']})",
-        "limit": f"the scheduler's limit reached ({occupied} of {path['limit']})",
+        "congestion-window": f"congestion window full ({occupied})",
+        "limit": f"the scheduler's limit of {path['limit']} reached",
         "receiver-window": "receiver's window full",
     }
     text = words.get(name, name)
@@ -208,9 +210,14 @@ def _connection(decision: dict[str, Any]) -> str:
 
 def _neighbours(document: dict[str, Any]) -> str:
     before, after = document["previous_ns"], document["next_ns"]
-    first = "no decision before" if before is None else f"decision before: {moment_text(before)}"
-    last = "none after" if after is None else f"after: {moment_text(after)}"
+    shown = document["decisions"]
+    first = "no decision before" if before is None else f"decision before: {_when(before, shown[0])}"
+    last = "none after" if after is None else f"after: {_when(after, shown[-1])}"
     return f"{first}, {last}"
+
+
+def _when(moment: int, shown: dict[str, Any]) -> str:
+    return "at the same moment" if moment == shown["time_ns"] else moment_text(moment)
 
 
 def _ms(nanoseconds: int | None) -> str:
