@@ -3,6 +3,7 @@
 use crate::bad_input;
 use plait_sched::registry::SCHEDULERS;
 use plait_sched::{Domain, Value, units};
+use plait_sim::recorder::verdict::Verdict;
 use plait_sim::scenario::Scenario;
 use plait_sim::scenario::keys::{Preset, TABLES};
 use pyo3::prelude::*;
@@ -15,6 +16,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts, module)?)?;
     module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)
@@ -115,6 +117,14 @@ fn scenario_keys() -> String {
             json!({"table": table.name, "key": key.key, "kind": key.kind, "default": default, "doc": key.doc})
         })
     });
+    serde_json::Value::Array(entries.collect()).to_string()
+}
+
+#[pyfunction]
+fn verdicts() -> String {
+    let entries = Verdict::ALL
+        .iter()
+        .map(|one| json!({"name": one.name(), "kind": one.kind().name(), "meaning": one.meaning()}));
     serde_json::Value::Array(entries.collect()).to_string()
 }
 

@@ -1,7 +1,8 @@
 //! What a run gives: metrics in the shape of its JSON, and the tables that were asked for.
 
 use crate::link::Capacity;
-use crate::recorder::frames::{ConnectionSeries, DecisionFrame, PacketFrame, PathSeries};
+use crate::recorder::decisions::DecisionLog;
+use crate::recorder::frames::{ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries};
 use crate::recorder::statistics::{LevelSummary, SpanSummary};
 use crate::scenario::{Scenario, Workload};
 use crate::simulation::Simulation;
@@ -89,6 +90,8 @@ pub struct RunResult {
     pub connection_series: Option<ConnectionSeries>,
     /// One row per decision, if asked for.
     pub decisions: Option<DecisionFrame>,
+    /// One row per decision and path, if decisions were asked for.
+    pub decision_paths: Option<DecisionPaths>,
 }
 
 #[derive(Serialize)]
@@ -167,6 +170,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
             }
         });
     let paths = paths.collect();
+    let (decisions, decision_paths) = simulation.recorder.decisions.map(DecisionLog::finish).unzip();
     let sampled = !simulation.connection_series.time.is_empty();
     RunResult {
         metrics,
@@ -174,7 +178,8 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         path_series: sampled.then_some(simulation.path_series),
         connection_series: sampled.then_some(simulation.connection_series),
         packets: simulation.recorder.packets,
-        decisions: simulation.recorder.decisions,
+        decisions,
+        decision_paths,
     }
 }
 
