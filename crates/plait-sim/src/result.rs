@@ -32,6 +32,8 @@ pub struct Metrics {
     pub spurious_retransmissions: u64,
     /// Copies sent because the scheduler asked.
     pub reinjections: u64,
+    /// Of the retransmissions, probes of a tail that nobody acknowledged (MPTCP and TCP).
+    pub tail_probes: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
     /// Decisions of the scheduler, without its answers to wait.
@@ -142,6 +144,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         retransmissions: counters.retransmissions - baseline.sender.retransmissions,
         spurious_retransmissions: simulation.sender.spurious_retransmissions() - baseline.spurious,
         reinjections: counters.reinjections - baseline.sender.reinjections,
+        tail_probes: counters.tail_probes - baseline.sender.tail_probes,
         timeouts: counters.timeouts - baseline.sender.timeouts,
         decisions: counters.decisions - baseline.sender.decisions,
         waits: counters.waits - baseline.sender.waits,

@@ -110,6 +110,8 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Copies sent because the scheduler asked.
     pub reinjections: u64,
+    /// Of the retransmissions, probes of a tail that nobody acknowledged (RFC 8985 §7).
+    pub tail_probes: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
     /// Decisions other than waiting.

@@ -173,6 +173,7 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         subflow.probe_due = false;
         subflow.probe = Some(Probe { end, repeated });
+        self.core.counters.tail_probes += u64::from(repeated);
     }
 
     /// The retransmission timer ran out (RFC 6298 §5): everything in flight is sent again, from one segment on.
