@@ -146,7 +146,7 @@ impl Capabilities {
 /// decision. The same calls give the same answers.
 pub trait Scheduler {
     /// Called while there is unassigned data, after each event, again and again until the answer is
-    /// [`Decision::Wait`]. The facts are up to date before every call: what the last decision assigned is counted,
+    /// [`Decision::Wait`]; a scheduler that needs [`Capabilities::reinject`] is asked without unassigned data, too. The facts are up to date before every call: what the last decision assigned is counted,
     /// and sent if the windows admit it. An engine that stops asking because the data queue is empty need not wait for
     /// the answer to be `Wait`.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;

@@ -5,7 +5,9 @@
 
 use core::fmt;
 
-use crate::algorithms::{daps, daps_rounds, lowest_rtt, round_robin};
+use crate::algorithms::{
+    daps, daps_rounds, delivery_delay, dqs, intelligent_delivery_delay, lowest_rtt, redundant, round_robin,
+};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::text::{ShortText, write_choices};
@@ -71,6 +73,10 @@ builtins! {
     lowest_rtt::LowestRtt,
     daps::Daps,
     daps_rounds::DapsRounds,
+    delivery_delay::DeliveryDelay,
+    intelligent_delivery_delay::IntelligentDeliveryDelay,
+    dqs::Dqs,
+    redundant::Redundant,
 }
 
 impl Builtin {

@@ -145,7 +145,7 @@ fn a_path_that_does_not_exist_is_caught() {
 
 #[test]
 fn a_failed_path_is_caught() {
-    assert_breaks(Rule::UsablePath, Capabilities::ALL, || {
+    assert_breaks(Rule::UsablePath, Capabilities { reinject: false, ..Capabilities::ALL }, || {
         |_, _: &Connection, _: &[Path]| Decision::Assign { path: PathId(0), segments: 1 }
     });
 }

@@ -25,7 +25,8 @@ fn message(name: &str, given: &[(&str, Value<'_>)]) -> String {
 fn errors_name_the_value_and_the_choices() {
     assert_eq!(
         message("rr", &[]),
-        "unknown scheduler \"rr\": choose round-robin, lowest-rtt, daps or daps-rounds"
+        "unknown scheduler \"rr\": choose round-robin, lowest-rtt, daps, daps-rounds, delivery-delay, \
+         intelligent-delivery-delay, dqs or redundant"
     );
     assert_eq!(
         message("round-robin", &[("segment", Value::Integer(1))]),
