@@ -122,6 +122,18 @@ impl Capabilities {
     pub const NONE: Self =
         Self { assign_ahead: false, recall: false, reinject: false, limit: false, penalize: false };
 
+    /// What either of the two has.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            assign_ahead: self.assign_ahead | other.assign_ahead,
+            recall: self.recall | other.recall,
+            reinject: self.reinject | other.reinject,
+            limit: self.limit | other.limit,
+            penalize: self.penalize | other.penalize,
+        }
+    }
+
     /// The name of the first thing that `self` needs and `offered` lacks.
     pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
         if self.assign_ahead && !offered.assign_ahead {

@@ -29,7 +29,7 @@
 use super::clip;
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
 
 /// How much a path is given.
@@ -129,7 +129,7 @@ impl Scheduler for Dqs {
         match *event {
             Event::Acked { path, rtt, .. } => {
                 self.suspects &= !(1 << path.0);
-                let sample = rtt.map_or(0, |rtt| rtt.as_nanos());
+                let sample = rtt.map_or(0, Duration::as_nanos);
                 match self.rtt.get_mut(path.index()) {
                     Some(average) if sample > 0 => *average = smooth(*average, sample),
                     _ => {}

@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::super::script::Script;
 use super::*;
-use crate::time::Duration;
 use crate::view::PathId;
 
 fn script(paths: &[(u64, u32)]) -> Script<Dqs> {
