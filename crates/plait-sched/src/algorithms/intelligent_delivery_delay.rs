@@ -20,7 +20,8 @@
 //! # How far ahead
 //! A slow path gets its first segment only when the fast one has been given all that arrives earlier there: as many
 //! windows as its round trip fits into the delay of the slow one. So much must wait in the queue of the fast path,
-//! and what waits was assigned by what was known earlier. `ahead` bounds it, and the receiver's window does. When it is
+//! and what waits was assigned by what was known earlier. So nothing is assigned while no path is open: it would only
+//! bind segments to windows and delays of now. `ahead` bounds it too, and the receiver's window does. When `ahead` is
 //! reached on the path that is best, the scheduler waits: a path that is slower than so many rounds is not used while
 //! the best one works. Everything is recalled and planned again when a path loses, times out, fails or comes back.
 //!
@@ -30,7 +31,7 @@
 //!   nothing ahead. A path in loss recovery takes nothing.
 
 use super::delivery_delay::delays;
-use super::room;
+use super::{room, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
@@ -127,7 +128,7 @@ impl Scheduler for IntelligentDeliveryDelay {
         }
         // What is assigned from here on stays, until something happens again.
         self.recalls = 0;
-        if connection.sendable() == 0 {
+        if connection.sendable() == 0 || !paths.iter().any(|path| room_now(path, paths) > 0) {
             return Decision::WAIT;
         }
         let delay = delays(paths);

@@ -364,14 +364,14 @@ fn options_of_a_scheduler_are_written_in_its_name() {
         (
             "{ name = \"lowest-rtt+bm+rp\", bufferbloat_lambda = 2 }",
             "lowest-rtt+rp+bm",
-            ",\"bufferbloat_lambda\":2.0",
+            "\"bufferbloat_lambda\":2.0,",
         ),
     ] {
         let scenario = read(&format!("scheduler = {scheduler}\n{SMALL}")).expect(scheduler);
         assert_eq!(scenario.scheduler.name(), name);
         assert_eq!(scenario.scheduler.build().to_string(), name);
         let json = scenario.to_json();
-        assert_eq!(json["scheduler"].to_string(), format!("{{\"name\":\"{name}\"{others}}}"));
+        assert_eq!(json["scheduler"].to_string(), format!("{{{others}\"name\":\"{name}\"}}"));
         let again = Scenario::from_json(&json.to_string(), "again", Path::new("")).expect("its own words");
         assert_eq!(again.scheduler, scenario.scheduler);
     }
