@@ -13,7 +13,7 @@ from typing import Any, TypedDict, cast
 from plait import _core
 
 Choice = str | Mapping[str, Any] | type[_core.Scheduler] | _core.Scheduler
-"""``"daps"``, ``"daps+rp"``, ``{"name": "round-robin", "segments": 10}``, a subclass of `Scheduler`, or an instance of one."""
+"""``"daps"``, ``"daps+rp"``, ``{"name": "round-robin", "segments": 10}``, a `Scheduler` class, or an instance."""
 
 
 class Parameter(TypedDict):
@@ -64,7 +64,7 @@ def label(choice: Choice) -> str:
 def parse_choice(text: str) -> Choice:
     """Read a choice as the command line writes it.
 
-    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS`` for a scheduler of one's own.
+    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS`` for one's own.
 
     Raises:
         ScenarioError: the text is none of these, or the class cannot be loaded. Names of built-in schedulers and

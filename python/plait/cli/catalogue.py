@@ -36,7 +36,9 @@ def list_schedulers(as_json: bool) -> None:
         options.add_column(heading)
     for option in known[0]["options"]:
         needs = f"\nneeds: {', '.join(option['needs'])}" if option["needs"] else ""
-        options.add_row(f"+{option['suffix']}" if option["suffix"] else "", _parameter(option) + needs, option["source"])
+        options.add_row(
+            f"+{option['suffix']}" if option["suffix"] else "", _parameter(option) + needs, option["source"]
+        )
     console().print(options)
 
 

@@ -10,9 +10,9 @@
 //! # Prediction
 //! A segment arrives when it departs plus the delivery delay of the path (as in [`super::delivery_delay`]). It departs
 //! * after what waits and leaves before it, one serialization time (segment size by delivery rate; zero until that is
-//!   measured) for each segment;
+//!   measured) for each segment. A path that is given little delivers little, so it is never more than srtt / cwnd;
 //! * if there is no room for it in the window, when the segment a whole window before it is acknowledged: a smoothed
-//!   round-trip time after that one departed, or the serialization time of a window, if that is longer.
+//!   round-trip time after that one departed.
 //!
 //! When a segment in flight departed is not among the facts: the last is taken to have left when the path was told to
 //! send it, or a serialization time after the one before, and the others back to back before it.
@@ -106,7 +106,7 @@ impl IntelligentDeliveryDelay {
         } else {
             free.max(now).saturating_add(signed(spacing.saturating_mul(place - in_flight)))
         };
-        let round = path.srtt.as_nanos().max(spacing.saturating_mul(window));
+        let round = path.srtt.as_nanos();
         first.saturating_add(signed(round.saturating_mul(rounds))).max(now)
     }
 }
@@ -173,7 +173,9 @@ impl Scheduler for IntelligentDeliveryDelay {
 
 /// How long a segment occupies the path, in nanoseconds.
 fn spacing(path: &Path) -> u64 {
-    (u64::from(path.mss) * 8 * 1_000_000_000).checked_div(path.delivery_rate).unwrap_or(0)
+    let measured = (u64::from(path.mss) * 8 * 1_000_000_000).checked_div(path.delivery_rate).unwrap_or(0);
+    // A path that was given little delivered little; it can deliver a window in a round trip.
+    measured.min(path.srtt.as_nanos() / u64::from(path.cwnd.max(1)))
 }
 
 fn signed(nanos: u64) -> i64 {
