@@ -50,7 +50,7 @@ def parse_scenario(text: str, origin: str, base: str, *, format: Literal["toml",
     """Validate a scenario given as text; `origin` names it in messages, trace files are found relative to `base`."""
 
 def schedulers() -> str:
-    """JSON list of the built-in schedulers: name, title, summary, source, needs, parameters."""
+    """JSON list of the built-in schedulers: name, title, summary, source, needs, parameters, options."""
 
 def scenario_keys() -> str:
     """JSON list of every scenario key: table, key, kind, default, doc."""

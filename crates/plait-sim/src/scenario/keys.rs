@@ -114,7 +114,7 @@ pub const TOP: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Text("lowest-rtt"),
-            "Who decides which path carries which packet.",
+            "Who decides which path carries which packet; +rp and +bm behind the name are options.",
         ),
         key("transport", "a table", Otherwise("the defaults of [transport]"), "How the endpoints behave."),
         key("workload", "a table", Otherwise("kind = \"bulk\""), "What the application sends."),
