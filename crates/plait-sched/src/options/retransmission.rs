@@ -62,7 +62,7 @@ impl Penalization {
         let mut carriers = paths.iter().take(MAX_PATHS).filter(carries);
         let blocks = |path: &&Path| {
             let last = self.penalized[path.id.index()];
-            let due = last == Time::MAX || now.since(last) >= path.srtt;
+            let due = last == Time::MAX || now.since(last) >= fast.srtt;
             due && fast.srtt < path.srtt && path.cwnd > 1 && !path.in_recovery
         };
         if let Some(slow) = carriers.clone().find(blocks) {
