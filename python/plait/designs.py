@@ -65,7 +65,7 @@ def wsp(points: int, factors: int) -> Design:
 
 
 def latin_hypercube(points: int, factors: int, seed: int = 1) -> Design:
-    """A random Latin hypercube: each factor's range is cut into as many slices as there are points, one point in each."""
+    """A random Latin hypercube: in as many slices of each factor's range as there are points, one point each."""
     _check(points, factors)
     return np.asarray(qmc.LatinHypercube(factors, rng=np.random.default_rng(seed)).random(points))
 
@@ -109,13 +109,13 @@ class Uniformity:
 def uniformity(design: Design) -> Uniformity:
     """Measure how evenly a design fills the unit cube."""
     tree = cKDTree(design)
-    nearest = tree.query(design, k=2)[0][:, 1]
+    nearest = _nearest_neighbours(design)
     places = qmc.Sobol(design.shape[1], scramble=False).random_base2(CANDIDATES)
     return Uniformity(
         minimum_distance=float(nearest.min()),
         coverage=float(nearest.std() / nearest.mean()),
         discrepancy=float(qmc.discrepancy(design, method="CD")),
-        fill_distance=float(tree.query(places)[0].max()),
+        fill_distance=float(np.max(tree.query(places)[0])),
     )
 
 
@@ -123,6 +123,11 @@ def _check(points: int, factors: int) -> None:
     if points < 2 or factors < 1:
         message = f"design: expected at least 2 points and 1 factor, got {points} and {factors}"
         raise ScenarioError(message)
+
+
+def _nearest_neighbours(design: Design) -> Design:
+    """Each point's distance to the nearest other one."""
+    return np.asarray(cKDTree(design).query(design, k=2)[0])[:, 1]
 
 
 def _from_centre(candidates: Design) -> int:
@@ -148,6 +153,5 @@ def _select(candidates: Design, start: int, distance: float) -> NDArray[np.intp]
 def _thin(design: Design, points: int) -> Design:
     """Drop one of the two closest points until `points` are left."""
     while len(design) > points:
-        nearest = cKDTree(design).query(design, k=2)[0][:, 1]
-        design = np.delete(design, int(np.argmin(nearest)), axis=0)
+        design = np.delete(design, int(np.argmin(_nearest_neighbours(design))), axis=0)
     return design

@@ -7,6 +7,7 @@ Durations are text with a unit or seconds, rates text or bits per second, sizes 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, TypedDict, cast
 
 from plait import _core
+from plait.changes import change
 from plait.units import Duration, Rate, Size, duration_text, rate_text, size_text
 
 Table = Mapping[str, Any]
@@ -172,13 +174,32 @@ AnyScenario = Scenario | str | PathLike[str]
 """A scenario, or the name of a scenario file."""
 
 
-def load(file: str | PathLike[str]) -> Scenario:
+def load(
+    file: str | PathLike[str], changes: Mapping[str, Any] | None = None, paths: Sequence[str] = ()
+) -> Scenario:
     """Read and validate a scenario file (TOML); every default is filled in.
+
+    Args:
+        file: its name.
+        changes: values that replace the file's, by dotted key: ``{"path.slow.rate": "2Mbit"}`` for the path of that
+            name, ``{"transport.receive_buffer": "1MB"}``.
+        paths: keep only the paths of these names; all without it.
 
     Raises:
         ScenarioError: the file cannot be read or is not a valid scenario; one line with file, key, value, choices.
     """
-    table = json.loads(_core.load_scenario(fspath(file)))
+    name = fspath(file)
+    table = json.loads(_core.load_scenario(name))
+    if changes or paths:
+        raw = change(tomllib.loads(FilePath(name).read_text(encoding="utf-8")), changes or {}, paths, name)
+        raw.setdefault("name", table["name"])
+        table = json.loads(
+            _core.parse_scenario(json.dumps(raw), name, fspath(FilePath(name).parent), format="json")
+        )
+    return _scenario(table, FilePath(name).parent)
+
+
+def _scenario(table: dict[str, Any], base: FilePath) -> Scenario:
     paths = [_path(path) for path in table.pop("path")]
     workload = table.pop("workload")
     kind = {"bulk": Bulk, "file": File, "cbr": ConstantRate}[workload.pop("kind")]
@@ -186,7 +207,7 @@ def load(file: str | PathLike[str]) -> Scenario:
         **table | {"transport": Transport(**table["transport"])},
         paths=paths,
         workload=cast("Workload", kind(**workload)),
-        base=FilePath(file).parent,
+        base=base,
     )
 
 

@@ -81,6 +81,7 @@ def test_rows_as_json_and_as_words() -> None:
         "metric": "change.app_delay_ms.mean",
         "paper": -63.0,
         "measured": -60.0,
+        "interval": None,
         "tolerance": 0.1,
         "claim": None,
         "agrees": True,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,8 @@ LOSS = "#C1121F"
 MODEL = "#333333"
 GRID = "#E3E3E3"
 NANOSECONDS = 1e9
+MOST_NUMBERS = 30
+"""Bars of one figure that still have their values written above them."""
 
 
 class NotebookFigure(Figure):
@@ -46,6 +48,11 @@ class NotebookFigure(Figure):
 def colour(index: int) -> str:
     """The colour of the curve, bar or path with this index."""
     return COLOURS[index % len(COLOURS)]
+
+
+def line(index: int) -> Any:
+    """The line style of the curve with this index; with the colour it tells 32 curves apart."""
+    return LINES[(index + index // len(COLOURS)) % len(LINES)]
 
 
 def new_figure(
@@ -130,15 +137,19 @@ def grouped_bars(
     *,
     number: str = "{:.0f}",
 ) -> None:
-    """Bars side by side: one group per entry of `groups`, one bar per series, its value written above it."""
+    """Bars side by side: one group per entry of `groups`, one bar per series.
+
+    Its value is written above each bar where there is room.
+    """
     positions = np.arange(len(groups))
     width = 0.8 / max(1, len(series))
     for index, (name, values) in enumerate(series):
         offset = (index - (len(series) - 1) / 2) * width
         bars = axes.bar(positions + offset, values, width * 0.92, label=name, color=colour(index), zorder=2)
-        axes.bar_label(
-            bars, [number.format(value) for value in values], fontsize=7.5, padding=2, color="#333333"
-        )
+        if len(groups) * len(series) <= MOST_NUMBERS:
+            axes.bar_label(
+                bars, [number.format(value) for value in values], fontsize=7.5, padding=2, color="#333333"
+            )
     axes.set_xticks(positions, list(groups))
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.14)
