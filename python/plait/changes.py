@@ -27,8 +27,6 @@ def change(
         ScenarioError: a key leads to no table. Whether a key exists is checked where the scenario is read.
     """
     changed: dict[str, Any] = copy.deepcopy(dict(table))
-    if paths:
-        changed["path"] = [_entry(changed, "path", wanted, name) for wanted in paths]
     for key, value in changes.items():
         parts = key.split(".")
         place = changed
@@ -41,6 +39,8 @@ def change(
                 message = f"{name}: {key}: {part} is not a table"
                 raise ScenarioError(message)
         place[parts[-1]] = value
+    if paths:
+        changed["path"] = [_entry(changed, "path", wanted, name) for wanted in paths]
     return changed
 
 

@@ -141,7 +141,11 @@ class ReceiveOrder:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's description, complete and checked. `rates` is the unit in which its rates are written."""
+    """A paper's description, complete and checked.
+
+    `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
+    differ, all others are the same everywhere.
+    """
 
     id: str
     title: str
@@ -157,6 +161,7 @@ class Paper:
     headline: Headline
     orders: Mapping[tuple[str, str], ReceiveOrder] = field(default_factory=dict)
     rates: str = "kbit/s"
+    varied: tuple[str, ...] = ("receive_buffer",)
 
 
 def names() -> list[str]:
@@ -188,8 +193,11 @@ def load_paper(name: str) -> Paper:
     measures = [_make(Measure, _spread(table, ids), folder) for table in values.pop("measure", [])]
     orders = [_make(ReceiveOrder, table, folder) for table in values.pop("receive_order", [])]
     headline = _headline(head.pop("headline"), folder)
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in head.items()
+    }
     paper = Paper(
-        **head,
+        **fields,
         schedulers={one.label: one for one in schedulers},
         scenarios={one.id: one for one in scenarios},
         figures=tuple(figures),
@@ -220,7 +228,7 @@ def _make(kind: type[Kind], table: Mapping[str, Any], folder: Path) -> Kind:
 
 
 def _scenario(table: Mapping[str, Any], folder: Path) -> PaperScenario:
-    paths = tuple(_make(PathModel, path, folder) for path in table["paths"])
+    paths = tuple(_make(PathModel, path, folder) for path in table.get("paths", []))
     file = folder / table["file"] if "file" in table else None
     return _make(PaperScenario, {**table, "paths": paths, "file": file}, folder)
 

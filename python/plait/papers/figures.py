@@ -35,6 +35,7 @@ class Kind:
     draw: Callable[[Paper, PaperFigure, Results], Iterator[tuple[str, Figure]]]
     packets: bool = False
     series: bool = False
+    decisions: bool = False
 
 
 def kind(figure: PaperFigure) -> Kind:
@@ -69,6 +70,9 @@ def _groups(
 
 def _titles(paper: Paper, figure: PaperFigure, *, broken: bool = False) -> list[str]:
     titles = [paper.scenarios[scenario].title for scenario in figure.scenarios]
+    heads, _, tails = zip(*(title.partition(", ") for title in titles), strict=True)
+    if len(titles) > 1 and len(set(heads)) == len(titles) and len(set(tails)) == 1:
+        titles = list(heads)  # what all have in common is in the figure's title
     return [title.replace(", ", "\n") for title in titles] if broken else titles
 
 
@@ -123,7 +127,7 @@ def _bars(paper: Paper, figure: PaperFigure, results: Results) -> Iterator[tuple
 
 
 def _over(paper: Paper, figure: PaperFigure, results: Results) -> Iterator[tuple[str, Figure]]:
-    word = wording(figure.metric, paper)
+    word = wording(figure.metric.removeprefix("mean.").removeprefix("median."), paper)
     curves = {}
     for label in figure.schedulers:
         found = [estimate(paper, results, scenario, label, figure.metric) for scenario in figure.scenarios]
@@ -186,7 +190,7 @@ def _estimated_delays(paper: Paper, figure: PaperFigure, results: Results) -> It
     yield (
         "",
         plots.estimated_delays(
-            [title.split(",")[0] for title in _titles(paper, figure)],
+            _titles(paper, figure),
             [[configured for configured, _ in case] for case in delays],
             [[estimated for _, estimated in case] for case in delays],
             made[0].result.path_names,
@@ -206,5 +210,5 @@ KINDS = {
     "distribution": Kind(_distribution),
     "sequence": Kind(_sequence, packets=True),
     "receive-order": Kind(_order, packets=True),
-    "estimated-delays": Kind(_estimated_delays, series=True),
+    "estimated-delays": Kind(_estimated_delays, decisions=True),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,7 +70,7 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
 
     Figures of single runs show a scenario's first member, so only that one records for them.
     """
-    drawn, measured = _recorded(paper, with_figures), _recorded_for_metrics(paper)
+    drawn, measured = _for_figures(paper) if with_figures else Tables(), _for_metrics(paper)
     made: dict[tuple[str, str], list[Task]] = {}
     for scenario in paper.scenarios.values():
         if scenario.file is None:
@@ -89,39 +89,45 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
                     scenario=loaded,
                     scheduler=scheduler.choice,
                     seed=member.seed,
-                    packets=key in measured["packets"] or (index == 0 and key in drawn["packets"]),
-                    series=SERIES
-                    if key in measured["series"] or (index == 0 and key in drawn["series"])
-                    else None,
+                    packets=key in measured.packets or (index == 0 and key in drawn.packets),
+                    series=SERIES if index == 0 and key in drawn.series else None,
+                    decisions=key in measured.decisions or (index == 0 and key in drawn.decisions),
                 )
                 for index, (member, loaded) in enumerate(zip(scenario.members, ways[way], strict=True))
             ]
     return made
 
 
-def _recorded(paper: Paper, with_figures: bool) -> dict[str, set[tuple[str, str]]]:
-    """Which runs the figures want which tables of."""
-    wanted: dict[str, set[tuple[str, str]]] = {"packets": set(), "series": set()}
-    for figure in paper.figures if with_figures else ():
+@dataclass(frozen=True)
+class Tables:
+    """The runs, by scenario and scheduler, that have to record each table."""
+
+    packets: set[tuple[str, str]] = field(default_factory=set)
+    series: set[tuple[str, str]] = field(default_factory=set)
+    decisions: set[tuple[str, str]] = field(default_factory=set)
+
+
+def _for_figures(paper: Paper) -> Tables:
+    tables = Tables()
+    for figure in paper.figures:
         pairs = {(scenario, label) for scenario in figure.scenarios for label in figure.schedulers}
-        if figures.kind(figure).packets:
-            wanted["packets"] |= pairs
-        if figures.kind(figure).series:
-            wanted["series"] |= pairs
-    return wanted
+        kind = figures.kind(figure)
+        tables.packets.update(pairs if kind.packets else ())
+        tables.series.update(pairs if kind.series else ())
+        tables.decisions.update(pairs if kind.decisions else ())
+    return tables
 
 
-def _recorded_for_metrics(paper: Paper) -> dict[str, set[tuple[str, str]]]:
-    """Which runs the rows want which tables of."""
-    wanted: dict[str, set[tuple[str, str]]] = {"packets": set(), "series": set()}
-    keys = [*paper.expected, *((*pair, name) for measure in paper.measures for pair, name in measure.cells())]
-    for scenario, label, name in keys:
+def _for_metrics(paper: Paper) -> Tables:
+    tables = Tables()
+    cells = [*((one.scenario, one.scheduler, one.metric) for one in paper.expected.values())]
+    cells += [(*pair, name) for measure in paper.measures for pair, name in measure.cells()]
+    for scenario, label, name in cells:
         derived = DERIVED.get(name.rpartition(".")[2])
-        if derived is not None and derived.packets:
-            wanted["packets"].add((scenario, label))
-        if derived is not None and derived.series:
-            wanted["series"].add((scenario, label))
-    return wanted
+        if derived is not None:
+            tables.packets.update({(scenario, label)} if derived.packets else ())
+            tables.decisions.update({(scenario, label)} if derived.decisions else ())
+    return tables
 
 
 def reproduce(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,10 +59,12 @@ def common_prefix(printed: Sequence[int], measured: Sequence[int]) -> int:
 
 def forward_delays_ms(made: Made) -> list[tuple[float, float]]:
     """The configured one-way delay of each path's data, and the sender's estimate in the second half of the run."""
-    later = made.result.path_series.filter(pl.col("time_ns") >= pl.col("time_ns").max() * SETTLED)
+    times = made.result.decisions.select("time_ns").with_row_index("decision")
+    facts = made.result.decision_paths.with_columns(pl.col("decision").cast(pl.UInt32))
+    later = facts.join(times, on="decision").filter(pl.col("time_ns") >= pl.col("time_ns").max() * SETTLED)
     estimates = later.group_by("path").agg(pl.col("forward_delay_ns").median()).sort("path")
     return [
-        (configured, (estimate or 0.0) / 1e6)
+        (configured, math.nan if estimate is None else estimate / 1e6)
         for configured, estimate in zip(
             configured_delays_ms(made), estimates["forward_delay_ns"], strict=True
         )
@@ -101,20 +104,20 @@ class Derived:
 
     value: Callable[[Made, ReceiveOrder | None], float | None]
     packets: bool = False
-    series: bool = False
+    decisions: bool = False
 
 
 DERIVED: Mapping[str, Derived] = {
     "utilization": Derived(_utilization),
-    "forward_difference_ms": Derived(_delay_difference, series=True),
-    "forward_difference_error_ms": Derived(_delay_error, series=True),
+    "forward_difference_ms": Derived(_delay_difference, decisions=True),
+    "forward_difference_error_ms": Derived(_delay_error, decisions=True),
     "printed_order_packets": Derived(_prefix, packets=True),
 }
 """Metrics of papers.
 
 utilization: payload that arrived, as a share of all paths' rates. forward_difference_ms: how much longer packets take on
 the second path than on the first, as the sender estimates it; forward_difference_error_ms: how far that is from what is
-configured. printed_order_packets: how many packets arrive in the paper's order before the first that does not.
+configured. printed_order_packets: how many arrive in the paper's order before the first that does not.
 """
 
 
