@@ -40,27 +40,27 @@ def wsp(points: int, factors: int) -> Design:
     many, the points of the next larger design that are closest to others are dropped.
 
     Raises:
-        ScenarioError: fewer than two points, or more than the candidates can give.
+        ScenarioError: fewer than two points, or more than there are candidates.
     """
     _check(points, factors)
+    if points > 2**CANDIDATES:
+        message = f"design: expected at most {2**CANDIDATES} points, got {points}"
+        raise ScenarioError(message)
     candidates = qmc.Sobol(factors, scramble=False).random_base2(CANDIDATES)
     start = _from_centre(candidates)
     low, high = 0.0, float(np.sqrt(factors))
-    best = None
+    best = np.arange(len(candidates))
     for _ in range(HALVINGS):
         distance = (low + high) / 2
         chosen = _select(candidates, start, distance)
         if len(chosen) >= points:
             low = distance
-            if best is None or len(chosen) <= len(best):
+            if len(chosen) <= len(best):
                 best = chosen
             if len(chosen) == points:
                 break
         else:
             high = distance
-    if best is None:
-        message = f"design: expected at most {len(candidates)} points, got {points}"
-        raise ScenarioError(message)
     return _thin(candidates[best], points)
 
 

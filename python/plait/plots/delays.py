@@ -64,11 +64,14 @@ def estimated_delays(
         markersize=4.5,
         color=MODEL,
     )
-    for axes in (left, right):
+    highest = [
+        max(value for case in (*configured, *estimated) for value in case),
+        max(case[1] - case[0] for case in (*configured, *estimated)),
+    ]
+    for axes, top in zip((left, right), highest, strict=True):
         axes.set_xticks(places, list(cases))
         axes.tick_params(axis="x", labelrotation=45 if len(cases) > 6 else 0)
-        axes.set_ylim(bottom=0)
-        axes.margins(y=0.2)
+        axes.set_ylim(0, max(1.0, 1.15 * top))
         axes.grid(visible=False, axis="x")
     label(left, y="one-way delay of data (ms)", title="Each path")
     label(right, y="difference (ms)", title=f"“{path_names[-1]}” less “{path_names[0]}”")

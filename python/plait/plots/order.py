@@ -56,7 +56,11 @@ def _draw(axes: Axes, strip: Strip) -> None:
     axes.set_xlim(-0.05, COLUMNS + 0.05)
     axes.set_ylim(lines, -0.12)
     axes.axis("off")
-    same = "" if strip.same is None else f": the first {strip.same} as printed"
+    same = (
+        ""
+        if strip.same is None
+        else (f": the first {strip.same} as printed" if strip.same else ": begins otherwise")
+    )
     axes.set_title(f"{strip.title}{same}", fontsize=10, loc="left")
     for index, number in enumerate(strip.numbers):
         row, column = divmod(index, COLUMNS)

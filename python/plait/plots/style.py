@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B6B6B", "#B8A900")
@@ -81,7 +82,7 @@ def dress(axes: Axes) -> None:
     """Give axes the common style."""
     axes.grid(visible=True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=9, length=3, color="#888888")
+    axes.tick_params(which="both", labelsize=9, length=3, color="#888888")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -100,13 +101,14 @@ def label(axes: Axes, *, x: str | None = None, y: str | None = None, title: str 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """One legend for the whole figure, above it, where it covers no data."""
-    handles, labels = axes.get_legend_handles_labels()
-    if len(handles) > 1:
+    entries = list(zip(*axes.get_legend_handles_labels(), strict=True))
+    entries.sort(key=lambda entry: not isinstance(entry[0], Container))  # bars before the lines beside them
+    if len(entries) > 1:
         drawn = figure.legend(
-            handles,
-            labels,
+            [handle for handle, _ in entries],
+            [text for _, text in entries],
             loc="outside upper center",
-            ncols=min(columns, len(handles)),
+            ncols=min(columns, len(entries)),
             fontsize=9,
             frameon=False,
         )
