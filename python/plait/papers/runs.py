@@ -116,8 +116,8 @@ DERIVED: Mapping[str, Derived] = {
 """Metrics of papers.
 
 utilization: payload that arrived, as a share of all paths' rates. forward_difference_ms: how much longer packets take
-on the second path than on the first, by the sender's estimate; forward_difference_error_ms: how far that is from what is
-configured. printed_order_packets: how many arrive in the paper's order before the first that does not.
+on the second path than on the first, by the sender's estimate; forward_difference_error_ms: how far that is from what
+is configured. printed_order_packets: how many arrive in the paper's order before the first that does not.
 """
 
 
