@@ -40,7 +40,7 @@ from plait._core import (
 )
 from plait._core import Path as PathFacts
 from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
-from plait.result import Comparison, NotRecordedError, Result
+from plait.result import Comparison, NotRecordedError, Result, verdicts
 from plait.run import compare, run
 from plait.scenario import (
     Bulk,
@@ -102,4 +102,5 @@ __all__ = [
     "run",
     "scenario_keys",
     "schedulers",
+    "verdicts",
 ]

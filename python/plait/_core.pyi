@@ -31,6 +31,7 @@ __all__ = [
     "run",
     "scenario_keys",
     "schedulers",
+    "verdicts",
 ]
 
 class ScenarioError(ValueError):
@@ -49,10 +50,13 @@ def parse_scenario(text: str, origin: str, base: str, *, format: Literal["toml",
     """Validate a scenario given as text; `origin` names it in messages, trace files are found relative to `base`."""
 
 def schedulers() -> str:
-    """JSON list of the built-in schedulers: name, title, summary, source, needs, parameters."""
+    """JSON list of the built-in schedulers: name, title, summary, source, needs, parameters, options."""
 
 def scenario_keys() -> str:
     """JSON list of every scenario key: table, key, kind, default, doc."""
+
+def verdicts() -> str:
+    """JSON list of the verdicts on a path in a decision: name, kind, meaning."""
 
 def parse_duration(text: str) -> int:
     """Nanoseconds of a duration with unit, such as "20ms". Raises ScenarioError."""
@@ -196,8 +200,9 @@ class Job:
         seed: int | None = None,
         packets: bool = False,
         series_ns: int | None = None,
-        decisions: bool = False,
-    ) -> Job: ...
+        decisions_from_ns: int | None = None,
+    ) -> Job:
+        """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all."""
 
 @final
 class ArrowTable:
@@ -214,6 +219,7 @@ class Run:
     def path_series(self) -> ArrowTable | None: ...
     def connection_series(self) -> ArrowTable | None: ...
     def decisions(self) -> ArrowTable | None: ...
+    def decision_paths(self) -> ArrowTable | None: ...
 
 def run(
     jobs: Sequence[Job], *, threads: int = 0, progress: Callable[[float], None] | None = None

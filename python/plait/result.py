@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import polars as pl
 
-if TYPE_CHECKING:
-    from plait import _core
+from plait import _core
 
 
 class Spread(TypedDict):
@@ -85,8 +84,24 @@ class PathMetrics(TypedDict, total=False):
     cwnd_packets: float
 
 
-TABLES = ("packets", "path_series", "connection_series", "decisions")
+TABLES = ("packets", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
+
+
+class VerdictInfo(TypedDict):
+    """What the column `verdict` of `Result.decision_paths` may say of a path.
+
+    kind: chosen, available, temporarily-unavailable or definitely-unavailable.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+
+
+def verdicts() -> list[VerdictInfo]:
+    """Every verdict on a path in a decision, with its kind and its meaning."""
+    return cast("list[VerdictInfo]", json.loads(_core.verdicts()))
 
 
 class NotRecordedError(LookupError):
@@ -97,8 +112,9 @@ class Result:
     """One run: metrics, and the tables that were asked for.
 
     `metrics` and `paths` are always there. The tables are Polars frames and have to be recorded: `packets` with
-    ``run(…, packets=True)``, `path_series` and `connection_series` with ``series="10ms"``, `decisions` with
-    ``decisions=True``. Figures are drawn from them by `plait.plots`, for example the space-time diagram of a schedule:
+    ``run(…, packets=True)``, `path_series` and `connection_series` with ``series="10ms"``, `decisions` and
+    `decision_paths` with ``decisions=True``. Figures are drawn from them by `plait.plots`, for example the space-time
+    diagram of a schedule:
 
         result = plait.run("my-links.toml", "daps", packets=True)
         plait.plots.space_time(result, (10.0, 10.1)).savefig("schedule.png")
@@ -173,8 +189,36 @@ class Result:
 
     @cached_property
     def decisions(self) -> pl.DataFrame:
-        """Every decision of the scheduler (``decisions=True``)."""
+        """One row per decision of the scheduler, and the connection as it saw it (``decisions=True``).
+
+        time_ns: when, in nanoseconds.
+        decision: assign, reinject, recall, limit, penalize or wait.
+        path: the path that the decision names; null for wait.
+        segments: how many were assigned; for limit, how many may be in flight (null: the limit is lifted).
+        segment: the first one assigned, or the one of which a copy is sent.
+        wait_until_ns: when a scheduler that waits wants to be asked again at the latest; null: at the next event.
+        unassigned: segments in the data queue. Endless traffic has more than 2⁴⁰.
+        window_left: segments that the receiver's window still admits.
+        send_buffer_left: segments that the application could still write. Without a limit more than 2⁴⁰.
+        oldest_unacked, oldest_unacked_path: the oldest segment in flight, and the path that carries it.
+        """
         return self._frame("decisions", "decisions=True")
+
+    @cached_property
+    def decision_paths(self) -> pl.DataFrame:
+        """One row per decision and path: the facts, and why it was chosen or not (``decisions=True``).
+
+        decision: the row's number in `decisions`. path: an index into `path_names`.
+        verdict: why it was chosen or not; `plait.verdicts` tells the names.
+        state: active, backup, potentially-failed or failed; like all facts as it was before the decision.
+        srtt_ns, rttvar_ns, min_rtt_ns, latest_rtt_ns: round-trip times in nanoseconds; null before the first sample.
+        forward_delay_ns: one-way delay towards the receiver, with a clock offset common to all paths; null if unknown.
+        rto_ns: retransmission timeout in nanoseconds, back-off included.
+        cwnd, ssthresh, in_flight, queued, limit: in segments; ssthresh and limit are null while there is none.
+        room: segments that the congestion window would let out at once. loss_ppm: lost share, in parts per million.
+        delivery_rate_bps: payload acknowledged recently, bit/s; 0 until measured.
+        """
+        return self._frame("decision_paths", "decisions=True")
 
     def recorded(self) -> dict[str, pl.DataFrame]:
         """The tables that the run recorded, by name."""

@@ -27,6 +27,8 @@ class Task:
     packets: bool = False
     series: Duration | None = None
     decisions: bool = False
+    decisions_from: Duration = 0
+    """Of the decisions before this moment, record only the last one."""
 
 
 def run_tasks(
@@ -51,7 +53,7 @@ def run_tasks(
                 seed=task.seed,
                 packets=task.packets,
                 series_ns=None if task.series is None else duration_ns(task.series),
-                decisions=task.decisions,
+                decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
             )
         )
     runs = _core.run(jobs, threads=threads, progress=progress)
@@ -91,7 +93,7 @@ def run(
         seed: used instead of the scenario's.
         packets: record every transmission (`Result.packets`).
         series: record time series with this interval, such as ``"10ms"`` (`Result.path_series`).
-        decisions: record every decision (`Result.decisions`).
+        decisions: record every decision (`Result.decisions`, `Result.decision_paths`).
 
     Raises:
         ScenarioError: bad input. RunError: the run failed.

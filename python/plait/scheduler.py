@@ -13,7 +13,7 @@ from typing import Any, TypedDict, cast
 from plait import _core
 
 Choice = str | Mapping[str, Any] | type[_core.Scheduler] | _core.Scheduler
-"""``"daps"``, ``{"name": "round-robin", "segments": 10}``, a subclass of `Scheduler`, or an instance of one."""
+"""``"daps"``, ``"daps+rp"``, ``{"name": "round-robin", "segments": 10}``, a `Scheduler` class, or an instance."""
 
 
 class Parameter(TypedDict):
@@ -26,6 +26,14 @@ class Parameter(TypedDict):
     choices: str
 
 
+class Option(Parameter):
+    """A parameter that every built-in scheduler takes; ``suffix`` behind a name and a ``+`` makes it true."""
+
+    suffix: str | None
+    needs: list[str]
+    source: str
+
+
 class BuiltIn(TypedDict):
     """What there is to know about a built-in scheduler."""
 
@@ -35,6 +43,7 @@ class BuiltIn(TypedDict):
     source: str
     needs: list[str]
     parameters: list[Parameter]
+    options: list[Option]
 
 
 def schedulers() -> list[BuiltIn]:
@@ -55,7 +64,7 @@ def label(choice: Choice) -> str:
 def parse_choice(text: str) -> Choice:
     """Read a choice as the command line writes it.
 
-    ``NAME``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS`` for a scheduler of one's own.
+    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS`` for one's own.
 
     Raises:
         ScenarioError: the text is none of these, or the class cannot be loaded. Names of built-in schedulers and

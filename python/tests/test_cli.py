@@ -87,6 +87,16 @@ def test_rubbish_is_one_line(content: bytes, command: Command, scenario_file: Pa
         (["compare", "two.toml"], ["--schedulers"]),
         (["compare", "two.toml", "--schedulers", "daps,,"], ["--schedulers", "daps"]),
         (["compare", "two.toml", "--schedulers", "daps,fastest"], ["fastest", "round-robin"]),
+        (["explain", "two.toml"], ["--at"]),
+        (["explain", "none.toml", "--at", "1s"], ["none.toml"]),
+        (["explain", "two.toml", "--at", "soon"], ["--at", "soon"]),
+        (["explain", "two.toml", "--at", "3s"], ["--at 3 s", "ends at 3 s"]),
+        (["explain", "two.toml", "--at", "1s", "--until", "0.5s"], ["--until 0.5 s", "--at 1 s"]),
+        (["explain", "two.toml", "--at", "1s", "--until", "9s"], ["--until 9 s", "3 s"]),
+        (["explain", "two.toml", "--at", "1s", "--until", "2s", "--count", "2"], ["--until", "--count"]),
+        (["explain", "two.toml", "--at", "1s", "--count", "0"], ["--count"]),
+        (["explain", "two.toml", "--at", "1s", "--path", "middle"], ["middle", "fast, slow"]),
+        (["explain", "two.toml", "--at", "1s", "--scheduler", "fastest"], ["fastest", "daps"]),
         (["reproduce"], ["daps-icc14"]),
         (["reproduce", "blest"], ["blest", "daps-icc14"]),
         (["model"], ["blocking"]),
@@ -138,7 +148,7 @@ def test_out_holds_json_tables_and_figures(command: Command, tmp_path: Path) -> 
     assert "results" in done.stderr
     (folder,) = (tmp_path / "results").iterdir()
     names = {file.name for file in folder.iterdir()}
-    tables = {"packets", "path_series", "connection_series", "decisions"}
+    tables = {"packets", "path_series", "connection_series", "decisions", "decision_paths"}
     assert {"result.json", "space-time.png", *(f"{table}.parquet" for table in tables)} <= names
     assert not [name for name in names if name.startswith(".")]
     json.loads((folder / "result.json").read_text())

@@ -67,6 +67,63 @@ def test_metrics_and_tables(scenario: plait.Scenario) -> None:
     assert set(result.decisions["decision"].unique()) <= {"assign", "reinject", "recall", "wait"}
 
 
+@pytest.mark.parametrize("scheduler", [one["name"] for one in plait.schedulers()])
+def test_every_path_has_a_verdict_in_every_decision(scenario: plait.Scenario, scheduler: str) -> None:
+    result = plait.run(scenario, scheduler, decisions=True)
+    decisions, paths = result.decisions, result.decision_paths
+    assert paths["decision"].to_list() == [row for row in range(decisions.height) for _ in range(2)]
+    assert paths["path"].to_list() == [0, 1] * decisions.height
+    assert set(paths["verdict"]) <= {one["name"] for one in plait.verdicts()}
+    assert set(paths["state"]) == {"active"}
+    assert (paths["room"] <= paths["cwnd"]).all()
+
+    chosen = paths.filter(verdict="chosen")
+    naming = decisions.with_row_index("row").filter(pl.col("path").is_not_null())
+    assert chosen["decision"].to_list() == naming["row"].to_list()
+    assert chosen["path"].to_list() == naming["path"].to_list()
+    assert set(decisions.filter(pl.col("path").is_null())["decision"]) == {"wait"}
+    waits = decisions.with_row_index("row").filter(decision="wait")["row"]
+    while_waiting = paths.filter(pl.col("decision").is_in(waits.to_list()))
+    assert "worse" not in set(while_waiting["verdict"])
+
+    seen = decisions.filter(pl.col("oldest_unacked").is_not_null())
+    assert seen["oldest_unacked_path"].is_not_null().all()
+    assert decisions["wait_until_ns"].is_null().all()
+
+
+def test_verdicts_follow_from_the_facts(scenario: plait.Scenario) -> None:
+    result = plait.run(scenario, "daps", decisions=True)
+    paths = result.decision_paths
+    full = paths.filter(verdict="congestion-window")
+    assert full.height > 0
+    assert (full["in_flight"] + full["queued"] >= full["cwnd"]).all()
+    held = paths.filter(verdict="limit")
+    assert held.height > 0
+    assert (held["in_flight"] + held["queued"] >= held["limit"]).all()
+    assert (held["limit"] < held["cwnd"]).all()
+    assert (paths.filter(verdict="worse")["room"] > 0).all()
+    limits = result.decisions.filter(decision="limit")
+    assert limits.height > 0
+
+
+def test_a_limit_that_is_lifted_is_null(scenario: plait.Scenario) -> None:
+    class Limiting(Alternating):
+        limit = True
+        asked = 0
+
+        def decide(
+            self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]
+        ) -> plait.Assign | plait.Wait:
+            self.asked += 1
+            if self.asked <= 2:
+                return plait.Limit(0, 2 if self.asked == 1 else None)  # type: ignore[return-value]
+            return super().decide(now, connection, paths)
+
+    result = plait.run(scenario, Limiting, decisions=True)
+    assert result.decisions["segments"][:2].to_list() == [2, None]
+    assert result.decision_paths["limit"][:6].to_list() == [None, None, 2, None, None, None]
+
+
 def test_the_types_name_every_metric(scenario: plait.Scenario) -> None:
     result = plait.run(scenario)
     assert set(result.metrics) == set(Metrics.__annotations__)

@@ -8,6 +8,8 @@ from plait.scheduler import Choice, label, override, parse_choice
     ("text", "choice"),
     [
         ("daps", "daps"),
+        ("daps+rp+bm", "daps+rp+bm"),
+        ("daps+bm:bufferbloat_lambda=2", {"name": "daps+bm", "bufferbloat_lambda": 2}),
         ("round-robin:segments=10", {"name": "round-robin", "segments": 10}),
         (
             "round-robin:segments=2:cwnd_limited=false",
@@ -43,3 +45,5 @@ def test_every_built_in_one_is_described() -> None:
         assert one["summary"]
         assert one["source"]
         assert all(parameter["doc"] for parameter in one["parameters"])
+        assert [option["suffix"] for option in one["options"]] == ["rp", "bm", None]
+        assert all(option["doc"] and option["source"] for option in one["options"])

@@ -1,8 +1,9 @@
 //! Scenarios, schedulers, keys and units, as text and JSON.
 
 use crate::bad_input;
-use plait_sched::registry::SCHEDULERS;
-use plait_sched::{Domain, Value, units};
+use plait_sched::options::OptionInfo;
+use plait_sched::{Capabilities, Domain, OPTIONS, ParameterInfo, SCHEDULERS, Value, units};
+use plait_sim::recorder::verdict::Verdict;
 use plait_sim::scenario::Scenario;
 use plait_sim::scenario::keys::{Preset, TABLES};
 use pyo3::prelude::*;
@@ -15,6 +16,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_keys, module)?)?;
+    module.add_function(wrap_pyfunction!(verdicts, module)?)?;
     module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)
@@ -64,38 +66,53 @@ fn value(value: &Value<'_>) -> serde_json::Value {
     }
 }
 
+fn needs(needs: Capabilities) -> Vec<&'static str> {
+    let needs = [
+        ("assign-ahead", needs.assign_ahead),
+        ("recall", needs.recall),
+        ("reinject", needs.reinject),
+        ("limit", needs.limit),
+        ("penalize", needs.penalize),
+    ];
+    needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect()
+}
+
+fn parameter(info: &ParameterInfo) -> serde_json::Value {
+    let kind = match info.domain {
+        Domain::Integer { .. } => "integer",
+        Domain::Number { .. } => "number",
+        Domain::Boolean => "boolean",
+        Domain::Choice(_) => "choice",
+    };
+    json!({
+        "name": info.name,
+        "kind": kind,
+        "default": value(&info.default),
+        "doc": info.doc,
+        "choices": info.domain.to_string(),
+    })
+}
+
+fn option(info: &OptionInfo) -> serde_json::Value {
+    let mut option = parameter(&info.parameter);
+    option["suffix"] = info.suffix.into();
+    option["needs"] = needs(info.needs).into();
+    option["source"] = info.source.into();
+    option
+}
+
 #[pyfunction]
 fn schedulers() -> String {
+    let options: Vec<_> = OPTIONS.iter().map(option).collect();
     let entries = SCHEDULERS.iter().map(|info| {
-        let needs = [
-            ("assign-ahead", info.needs.assign_ahead),
-            ("recall", info.needs.recall),
-            ("reinject", info.needs.reinject),
-            ("limit", info.needs.limit),
-        ];
-        let needs: Vec<_> = needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect();
-        let parameters = info.parameters.iter().map(|parameter| {
-            let kind = match parameter.domain {
-                Domain::Integer { .. } => "integer",
-                Domain::Number { .. } => "number",
-                Domain::Boolean => "boolean",
-                Domain::Choice(_) => "choice",
-            };
-            json!({
-                "name": parameter.name,
-                "kind": kind,
-                "default": value(&parameter.default),
-                "doc": parameter.doc,
-                "choices": parameter.domain.to_string(),
-            })
-        });
         json!({
             "name": info.name,
             "title": info.title,
             "summary": info.summary,
             "source": info.source,
-            "needs": needs,
-            "parameters": parameters.collect::<Vec<_>>(),
+            "needs": needs(info.needs),
+            "parameters": info.parameters.iter().map(parameter).collect::<Vec<_>>(),
+            "options": options,
         })
     });
     serde_json::Value::Array(entries.collect()).to_string()
@@ -115,6 +132,14 @@ fn scenario_keys() -> String {
             json!({"table": table.name, "key": key.key, "kind": key.kind, "default": default, "doc": key.doc})
         })
     });
+    serde_json::Value::Array(entries.collect()).to_string()
+}
+
+#[pyfunction]
+fn verdicts() -> String {
+    let entries = Verdict::ALL
+        .iter()
+        .map(|one| json!({"name": one.name(), "kind": one.kind().name(), "meaning": one.meaning()}));
     serde_json::Value::Array(entries.collect()).to_string()
 }
 

@@ -16,6 +16,16 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Wait>()
 }
 
+/// A path's state as Python and tables name it.
+pub(crate) fn state_name(state: sched::PathState) -> &'static str {
+    match state {
+        sched::PathState::Active => "active",
+        sched::PathState::Backup => "backup",
+        sched::PathState::PotentiallyFailed => "potentially-failed",
+        sched::PathState::Failed => "failed",
+    }
+}
+
 /// The facts of one path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Path {
@@ -52,12 +62,7 @@ impl Path {
         Self {
             index: path.id.0,
             name: name.to_owned(),
-            state: match path.state {
-                sched::PathState::Active => "active",
-                sched::PathState::Backup => "backup",
-                sched::PathState::PotentiallyFailed => "potentially-failed",
-                sched::PathState::Failed => "failed",
-            },
+            state: state_name(path.state),
             usable,
             open,
             room: if open { u64::from(path.room()).min(sendable) as u32 } else { 0 },

@@ -3,7 +3,7 @@
 use crate::scheduler::{PythonScheduler, Raised, take};
 use crate::tables::{self, ArrowTable};
 use crate::{RunError, bad_input};
-use plait_sched::Duration;
+use plait_sched::{Duration, Time};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
@@ -36,7 +36,7 @@ impl Job {
     #[new]
     #[pyo3(signature = (
         scenario_json, *, scheduler = None, python_scheduler = None, seed = None,
-        packets = false, series_ns = None, decisions = false,
+        packets = false, series_ns = None, decisions_from_ns = None,
     ))]
     fn new(
         scenario_json: &str,
@@ -45,7 +45,7 @@ impl Job {
         seed: Option<u64>,
         packets: bool,
         series_ns: Option<u64>,
-        decisions: bool,
+        decisions_from_ns: Option<u64>,
     ) -> PyResult<Self> {
         let mut document: serde_json::Value = serde_json::from_str(scenario_json).map_err(bad_input)?;
         if let Some(choice) = scheduler {
@@ -61,7 +61,13 @@ impl Job {
             return Err(bad_input("series: the sampling interval must be more than 0"));
         }
         let series = series_ns.map(Duration::from_nanos);
-        Ok(Self { scenario, options: RecordOptions { packets, series, decisions }, python_scheduler })
+        let options = RecordOptions {
+            packets,
+            series,
+            decisions: decisions_from_ns.is_some(),
+            decisions_from: Time::from_nanos(decisions_from_ns.unwrap_or(0)),
+        };
+        Ok(Self { scenario, options, python_scheduler })
     }
 }
 
@@ -74,6 +80,7 @@ pub(crate) struct Run {
     path_series: Option<ArrowTable>,
     connection_series: Option<ArrowTable>,
     decisions: Option<ArrowTable>,
+    decision_paths: Option<ArrowTable>,
 }
 
 #[pymethods]
@@ -93,6 +100,10 @@ impl Run {
     fn decisions(&self) -> Option<ArrowTable> {
         self.decisions.clone()
     }
+
+    fn decision_paths(&self) -> Option<ArrowTable> {
+        self.decision_paths.clone()
+    }
 }
 
 impl Run {
@@ -103,6 +114,7 @@ impl Run {
             path_series: result.path_series.map(tables::path_series).transpose()?,
             connection_series: result.connection_series.map(tables::connection_series).transpose()?,
             decisions: result.decisions.map(tables::decisions).transpose()?,
+            decision_paths: result.decision_paths.map(tables::decision_paths).transpose()?,
         })
     }
 }

@@ -1,12 +1,13 @@
 //! Recorded tables as Arrow, handed over through the Arrow C stream interface without copying.
 
+use crate::facts::state_name;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
     UInt8Array, UInt32Array, UInt64Array,
 };
 use plait_sim::recorder::frames::{
-    ConnectionSeries, DECISION_NAMES, DecisionFrame, NEVER, PacketFrame, PathSeries,
+    ConnectionSeries, DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER, PacketFrame, PathSeries,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -104,16 +105,52 @@ pub(crate) fn connection_series(series: ConnectionSeries) -> PyResult<ArrowTable
     ])
 }
 
+/// Amounts with nulls where there is none.
+fn unless_unset(values: Vec<u32>) -> ArrayRef {
+    Arc::new(values.into_iter().map(|amount| (amount != u32::MAX).then_some(amount)).collect::<UInt32Array>())
+}
+
 /// One row per decision.
 pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
     let names = frame.decision.iter().map(|&kind| DECISION_NAMES[usize::from(kind)]);
+    let segments = frame.segments.into_iter().map(|segments| segments.filter(|&limit| limit != u32::MAX));
     table(vec![
         ("time_ns", Arc::new(Int64Array::from(frame.time))),
         ("decision", Arc::new(StringArray::from_iter_values(names))),
         ("path", Arc::new(UInt8Array::from(frame.path))),
-        ("segments", Arc::new(UInt32Array::from(frame.segments))),
+        ("segments", Arc::new(segments.collect::<UInt32Array>())),
         ("segment", Arc::new(UInt64Array::from(frame.segment))),
+        ("wait_until_ns", Arc::new(Int64Array::from(frame.wait_until))),
         ("unassigned", Arc::new(UInt64Array::from(frame.unassigned))),
         ("window_left", Arc::new(UInt64Array::from(frame.window_left))),
+        ("send_buffer_left", Arc::new(UInt64Array::from(frame.send_buffer_left))),
+        ("oldest_unacked", Arc::new(UInt64Array::from(frame.oldest_unacked))),
+        ("oldest_unacked_path", Arc::new(UInt8Array::from(frame.oldest_unacked_path))),
+    ])
+}
+
+/// One row per decision and path.
+pub(crate) fn decision_paths(frame: DecisionPaths) -> PyResult<ArrowTable> {
+    let verdicts = frame.verdict.iter().map(|verdict| verdict.name());
+    let states = frame.state.iter().map(|&state| state_name(state));
+    table(vec![
+        ("decision", Arc::new(UInt64Array::from(frame.decision))),
+        ("path", Arc::new(UInt8Array::from(frame.path))),
+        ("verdict", Arc::new(StringArray::from_iter_values(verdicts))),
+        ("state", Arc::new(StringArray::from_iter_values(states))),
+        ("srtt_ns", moments(frame.srtt)),
+        ("rttvar_ns", moments(frame.rttvar)),
+        ("min_rtt_ns", moments(frame.min_rtt)),
+        ("latest_rtt_ns", moments(frame.latest_rtt)),
+        ("forward_delay_ns", Arc::new(Int64Array::from(frame.forward_delay))),
+        ("rto_ns", Arc::new(Int64Array::from(frame.rto))),
+        ("cwnd", Arc::new(UInt32Array::from(frame.cwnd))),
+        ("ssthresh", unless_unset(frame.ssthresh)),
+        ("in_flight", Arc::new(UInt32Array::from(frame.in_flight))),
+        ("queued", Arc::new(UInt32Array::from(frame.queued))),
+        ("limit", unless_unset(frame.limit)),
+        ("room", Arc::new(UInt32Array::from(frame.room))),
+        ("loss_ppm", Arc::new(UInt32Array::from(frame.loss_ppm))),
+        ("delivery_rate_bps", Arc::new(UInt64Array::from(frame.delivery_rate))),
     ])
 }

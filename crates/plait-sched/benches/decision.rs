@@ -128,6 +128,9 @@ fn decisions(criterion: &mut Criterion) {
     for info in SCHEDULERS {
         measure(criterion, info.name, || Builtin::new(info.name, &[]).expect("defaults are valid"));
     }
+    for name in ["lowest-rtt+rp", "lowest-rtt+bm", "lowest-rtt+rp+bm"] {
+        measure(criterion, name, || Builtin::new(name, &[]).expect("every scheduler takes options"));
+    }
 }
 
 criterion_group!(benches, decisions);

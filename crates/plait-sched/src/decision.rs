@@ -122,6 +122,18 @@ impl Capabilities {
     pub const NONE: Self =
         Self { assign_ahead: false, recall: false, reinject: false, limit: false, penalize: false };
 
+    /// What either of the two has.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            assign_ahead: self.assign_ahead | other.assign_ahead,
+            recall: self.recall | other.recall,
+            reinject: self.reinject | other.reinject,
+            limit: self.limit | other.limit,
+            penalize: self.penalize | other.penalize,
+        }
+    }
+
     /// The name of the first thing that `self` needs and `offered` lacks.
     pub const fn missing_from(self, offered: Self) -> Option<&'static str> {
         if self.assign_ahead && !offered.assign_ahead {
@@ -146,7 +158,7 @@ impl Capabilities {
 /// decision. The same calls give the same answers.
 pub trait Scheduler {
     /// Called while there is unassigned data, after each event, again and again until the answer is
-    /// [`Decision::Wait`]. The facts are up to date before every call: what the last decision assigned is counted,
+    /// [`Decision::Wait`]; a scheduler that needs [`Capabilities::reinject`] is asked without unassigned data, too. The facts are up to date before every call: what the last decision assigned is counted,
     /// and sent if the windows admit it. An engine that stops asking because the data queue is empty need not wait for
     /// the answer to be `Wait`.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;

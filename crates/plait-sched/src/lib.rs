@@ -32,8 +32,8 @@
 //! The `conformance` module (see below) checks that it keeps the rules which every engine relies on.
 //!
 //! # What is where
-//! [`decision`] and [`view`] are the interface; [`algorithms`] the built-in schedulers, which [`registry`] builds by
-//! name from [`params`]; [`units`] reads amounts such as `20ms`; [`time`] counts nanoseconds.
+//! [`decision`] and [`view`] are the interface; [`algorithms`] the built-in schedulers, [`options`] what any of
+//! them can be given, and [`registry`] builds them by name from [`params`]; [`units`] reads amounts such as `20ms`; [`time`] counts nanoseconds.
 //!
 //! # Features
 //! `conformance` (needs std) adds the module of that name: a model engine that drives a scheduler through random
@@ -48,6 +48,7 @@ pub mod algorithms;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod decision;
+pub mod options;
 pub mod params;
 pub mod registry;
 pub mod text;
@@ -56,6 +57,7 @@ pub mod units;
 pub mod view;
 
 pub use decision::{Capabilities, Decision, Event, Scheduler};
+pub use options::OPTIONS;
 pub use params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 pub use registry::{Builtin, RegistryError, SCHEDULERS};
 pub use time::{Duration, Time};

@@ -1,6 +1,7 @@
 //! Parameters of schedulers: their description, and the values a user gave.
 
 use crate::decision::Capabilities;
+use crate::options::OPTIONS;
 use crate::registry::RegistryError;
 use crate::text::ShortText;
 use core::fmt;
@@ -120,14 +121,19 @@ pub struct SchedulerInfo {
     pub source: &'static str,
     /// What it needs from an engine.
     pub needs: Capabilities,
-    /// Its parameters.
+    /// Its own parameters; every scheduler takes those in [`OPTIONS`] too.
     pub parameters: &'static [ParameterInfo],
 }
 
 impl SchedulerInfo {
-    /// The parameter called `name`.
-    pub fn parameter(&self, name: &str) -> Option<&ParameterInfo> {
-        self.parameters.iter().find(|p| p.name == name)
+    /// The parameter called `name`, be it an option.
+    pub fn parameter(&self, name: &str) -> Option<&'static ParameterInfo> {
+        self.all_parameters().find(|p| p.name == name)
+    }
+
+    /// Its own parameters, and the options.
+    pub fn all_parameters(&self) -> impl Iterator<Item = &'static ParameterInfo> + Clone + use<> {
+        self.parameters.iter().chain(OPTIONS.iter().map(|option| &option.parameter))
     }
 }
 

@@ -5,8 +5,11 @@
 
 use core::fmt;
 
-use crate::algorithms::{daps, daps_rounds, lowest_rtt, round_robin};
+use crate::algorithms::{
+    daps, daps_rounds, delivery_delay, dqs, intelligent_delivery_delay, lowest_rtt, redundant, round_robin,
+};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::options::{OPTIONS, OptionInfo, Options, WithOptions};
 use crate::params::{ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::text::{ShortText, write_choices};
 use crate::time::Time;
@@ -18,15 +21,15 @@ macro_rules! builtins {
         /// Every built-in scheduler, in the order in which they are listed to users.
         pub static SCHEDULERS: &[SchedulerInfo] = &[$($module::$scheduler::INFO,)*];
 
-        /// A built-in scheduler. Calls are dispatched by a `match`, which the compiler can see through.
+        /// A built-in scheduler without options. Calls are dispatched by a `match`, which the compiler can see through.
         #[derive(Clone, Debug)]
         #[expect(clippy::large_enum_variant, reason = "state lives inline: nothing is allocated, not even a box")]
-        pub enum Builtin {
+        pub enum Algorithm {
             $(#[doc = concat!("See [`crate::algorithms::", stringify!($module), "`].")]
             $scheduler($module::$scheduler),)*
         }
 
-        impl Builtin {
+        impl Algorithm {
             fn build(name: &str, parameters: &Parameters<'_>) -> Option<Self> {
                 $(if name == $module::$scheduler::INFO.name {
                     return Some(Self::$scheduler($module::$scheduler::from_parameters(parameters)));
@@ -42,7 +45,7 @@ macro_rules! builtins {
             }
         }
 
-        impl Scheduler for Builtin {
+        impl Scheduler for Algorithm {
             #[inline]
             fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
                 match self {
@@ -71,15 +74,24 @@ builtins! {
     lowest_rtt::LowestRtt,
     daps::Daps,
     daps_rounds::DapsRounds,
+    delivery_delay::DeliveryDelay,
+    intelligent_delivery_delay::IntelligentDeliveryDelay,
+    dqs::Dqs,
+    redundant::Redundant,
 }
 
+/// A built-in scheduler with its options.
+#[derive(Clone, Debug)]
+pub struct Builtin(WithOptions<Algorithm>);
+
 impl Builtin {
-    /// Builds the scheduler called `name`; parameters that are not `given` keep their defaults.
+    /// Builds the scheduler called `name`; parameters that are not `given` keep their defaults. Suffixes of the name make
+    /// options true: see [`OPTIONS`].
     ///
     /// ```
     /// use plait_sched::{Builtin, Value};
-    /// let scheduler = Builtin::new("round-robin", &[("segments", Value::Integer(10))])?;
-    /// assert_eq!(scheduler.name(), "round-robin");
+    /// let scheduler = Builtin::new("round-robin+rp", &[("segments", Value::Integer(10))])?;
+    /// assert_eq!((scheduler.name(), scheduler.to_string().as_str()), ("round-robin", "round-robin+rp"));
     ///
     /// let error = Builtin::new("lowest-rrt", &[]).unwrap_err();
     /// assert!(error.to_string().starts_with("unknown scheduler \"lowest-rrt\": choose round-robin, lowest-rtt"));
@@ -87,14 +99,61 @@ impl Builtin {
     /// ```
     pub fn new(name: &str, given: &[(&str, Value<'_>)]) -> Result<Self, RegistryError> {
         let unknown = || RegistryError::UnknownScheduler { name: ShortText::new(name) };
-        let info = info(name).ok_or_else(unknown)?;
-        Self::build(name, &Parameters::new(info, given)?).ok_or_else(unknown)
+        let scheduler = info(name).ok_or_else(unknown)?;
+        let suffixes = || name.split('+').skip(1);
+        for (i, suffix) in suffixes().enumerate() {
+            let option = option(suffix)
+                .ok_or_else(|| RegistryError::UnknownSuffix { scheduler, suffix: ShortText::new(suffix) })?;
+            let parameter = &option.parameter;
+            let mut names = given.iter().map(|(name, _)| *name);
+            if suffixes().take(i).any(|earlier| earlier == suffix) || names.any(|name| name == parameter.name)
+            {
+                return Err(RegistryError::RepeatedParameter { scheduler, parameter });
+            }
+        }
+        let parameters = Parameters::new(scheduler, given)?;
+        let algorithm = Algorithm::build(scheduler.name, &parameters).ok_or_else(unknown)?;
+        let options = Options::from_parameters(&parameters, |suffix| suffixes().any(|given| given == suffix));
+        Ok(Self(WithOptions::new(algorithm, options)))
+    }
+
+    /// The name it is registered under, without suffixes; with them it is displayed.
+    pub const fn name(&self) -> &'static str {
+        self.0.scheduler().name()
     }
 }
 
-/// The description of the scheduler called `name`.
+impl fmt::Display for Builtin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.name(), self.0.options())
+    }
+}
+
+impl Scheduler for Builtin {
+    #[inline]
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        self.0.decide(now, connection, paths)
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+        self.0.on_event(event, connection, paths);
+    }
+
+    fn needs(&self) -> Capabilities {
+        self.0.needs()
+    }
+}
+
+/// The description of the scheduler called `name`, whatever suffixes the name has.
 pub fn info(name: &str) -> Option<&'static SchedulerInfo> {
+    let name = name.split('+').next()?;
     SCHEDULERS.iter().find(|info| info.name == name)
+}
+
+/// The option that a suffix, without its `+`, makes true.
+fn option(suffix: &str) -> Option<&'static OptionInfo> {
+    OPTIONS.iter().find(|option| option.suffix == Some(suffix))
 }
 
 /// Why a scheduler could not be built.
@@ -105,6 +164,13 @@ pub enum RegistryError {
         /// What the user wrote.
         name: ShortText,
     },
+    /// No option has this suffix.
+    UnknownSuffix {
+        /// The scheduler.
+        scheduler: &'static SchedulerInfo,
+        /// What the user wrote behind a `+`.
+        suffix: ShortText,
+    },
     /// The scheduler has no parameter of this name.
     UnknownParameter {
         /// The scheduler.
@@ -112,7 +178,7 @@ pub enum RegistryError {
         /// What the user wrote.
         name: ShortText,
     },
-    /// A parameter was given twice.
+    /// A parameter was given twice, or by a suffix and by its name.
     RepeatedParameter {
         /// The scheduler.
         scheduler: &'static SchedulerInfo,
@@ -140,12 +206,12 @@ impl fmt::Display for RegistryError {
                 write_choices(f, SCHEDULERS.iter().map(|info| info.name))
             }
             Self::UnknownParameter { scheduler, name } => {
-                write!(f, "unknown parameter \"{name}\" of scheduler {}: ", scheduler.name)?;
-                if scheduler.parameters.is_empty() {
-                    return f.write_str("it has none");
-                }
-                f.write_str("choose ")?;
-                write_choices(f, scheduler.parameters.iter().map(|p| p.name))
+                write!(f, "unknown parameter \"{name}\" of scheduler {}: choose ", scheduler.name)?;
+                write_choices(f, scheduler.all_parameters().map(|p| p.name))
+            }
+            Self::UnknownSuffix { scheduler, suffix } => {
+                write!(f, "unknown suffix \"+{suffix}\" of scheduler {}: choose ", scheduler.name)?;
+                write_choices(f, OPTIONS.iter().filter_map(|option| option.suffix))
             }
             Self::RepeatedParameter { scheduler, parameter } => {
                 write!(f, "parameter {} of scheduler {} is given twice", parameter.name, scheduler.name)

@@ -65,9 +65,9 @@ impl fmt::Debug for ShortText {
 /// Prints names as `a, b or c`.
 pub(crate) fn write_choices<'a>(
     f: &mut fmt::Formatter<'_>,
-    choices: impl ExactSizeIterator<Item = &'a str>,
+    choices: impl Iterator<Item = &'a str> + Clone,
 ) -> fmt::Result {
-    let last = choices.len().saturating_sub(1);
+    let last = choices.clone().count().saturating_sub(1);
     for (i, choice) in choices.enumerate() {
         let separator = match i {
             0 => "",

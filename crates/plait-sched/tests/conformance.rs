@@ -75,6 +75,21 @@ fn every_builtin_conforms_with_every_combination_of_parameters() {
 }
 
 #[test]
+fn every_builtin_conforms_with_every_option() {
+    for info in SCHEDULERS {
+        for suffixes in ["+rp", "+bm", "+rp+bm"] {
+            for lambda in [1.0, 3.0] {
+                let name = format!("{}{suffixes}", info.name);
+                let given = [("bufferbloat_lambda", Value::Number(lambda))];
+                let report = run(&name, || Builtin::new(&name, &given).expect("it takes options"));
+                let report = report.unwrap_or_else(|failure| panic!("{name}, {lambda}: {failure}"));
+                assert!(report.decisions > 10_000 && report.segments > 10_000, "{report:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_longest_list_of_paths_is_no_problem() {
     let mut paths: Vec<Path> = (0..MAX_PATHS as u8)
         .map(|id| Path {
@@ -84,14 +99,14 @@ fn the_longest_list_of_paths_is_no_problem() {
         })
         .collect();
     let connection = Connection { unassigned: 1 << 40, window_left: 1 << 40, ..Connection::default() };
-    for info in SCHEDULERS {
-        let mut scheduler = Builtin::new(info.name, &[]).expect("defaults");
+    for name in SCHEDULERS.iter().flat_map(|info| ["", "+rp+bm"].map(|s| format!("{}{s}", info.name))) {
+        let mut scheduler = Builtin::new(&name, &[]).expect("defaults");
         let mut decision = scheduler.decide(Time::ZERO, &connection, &paths);
-        if let Decision::Limit { path, in_flight } = decision {
+        while let Decision::Limit { path, in_flight } = decision {
             paths[path.index()].limit = in_flight;
             decision = scheduler.decide(Time::ZERO, &connection, &paths);
         }
-        assert!(matches!(decision, Decision::Assign { .. }), "{}: {decision:?}", info.name);
+        assert!(matches!(decision, Decision::Assign { .. }), "{name}: {decision:?}");
         assert_eq!(scheduler.decide(Time::ZERO, &Connection::default(), &[]), Decision::WAIT);
     }
 }
@@ -145,7 +160,7 @@ fn a_path_that_does_not_exist_is_caught() {
 
 #[test]
 fn a_failed_path_is_caught() {
-    assert_breaks(Rule::UsablePath, Capabilities::ALL, || {
+    assert_breaks(Rule::UsablePath, Capabilities { reinject: false, ..Capabilities::ALL }, || {
         |_, _: &Connection, _: &[Path]| Decision::Assign { path: PathId(0), segments: 1 }
     });
 }

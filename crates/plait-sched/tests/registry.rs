@@ -1,6 +1,6 @@
 //! Building schedulers by name: every description is true, and bad input is refused by name.
 
-use plait_sched::{Builtin, Duration, RegistryError, SCHEDULERS, Scheduler, Value};
+use plait_sched::{Builtin, Capabilities, Duration, OPTIONS, RegistryError, SCHEDULERS, Scheduler, Value};
 
 #[test]
 fn descriptions_are_complete_and_true() {
@@ -9,7 +9,9 @@ fn descriptions_are_complete_and_true() {
         assert!([info.title, info.summary, info.source].iter().all(|text| !text.is_empty()));
         let scheduler = Builtin::new(info.name, &[]).expect("defaults are valid");
         assert_eq!((scheduler.name(), scheduler.needs()), (info.name, info.needs));
-        for parameter in info.parameters {
+        let own = |name| info.parameters.iter().any(|own| own.name == name);
+        assert!(OPTIONS.iter().all(|option| !own(option.parameter.name)), "{}", info.name);
+        for parameter in info.all_parameters() {
             assert!(parameter.domain.contains(&parameter.default), "{}.{}", info.name, parameter.name);
             let given = [(parameter.name, parameter.default)];
             assert!(Builtin::new(info.name, &given).is_ok());
@@ -25,15 +27,18 @@ fn message(name: &str, given: &[(&str, Value<'_>)]) -> String {
 fn errors_name_the_value_and_the_choices() {
     assert_eq!(
         message("rr", &[]),
-        "unknown scheduler \"rr\": choose round-robin, lowest-rtt, daps or daps-rounds"
+        "unknown scheduler \"rr\": choose round-robin, lowest-rtt, daps, daps-rounds, delivery-delay, \
+         intelligent-delivery-delay, dqs or redundant"
     );
     assert_eq!(
         message("round-robin", &[("segment", Value::Integer(1))]),
-        "unknown parameter \"segment\" of scheduler round-robin: choose segments or cwnd_limited"
+        "unknown parameter \"segment\" of scheduler round-robin: choose segments, cwnd_limited, \
+         retransmission_penalization, bufferbloat_mitigation or bufferbloat_lambda"
     );
     assert_eq!(
         message("lowest-rtt", &[("segments", Value::Integer(1))]),
-        "unknown parameter \"segments\" of scheduler lowest-rtt: it has none"
+        "unknown parameter \"segments\" of scheduler lowest-rtt: choose retransmission_penalization, \
+         bufferbloat_mitigation or bufferbloat_lambda"
     );
     assert_eq!(
         message("round-robin", &[("segments", Value::Integer(0))]),
@@ -72,4 +77,49 @@ fn types_are_checked_before_sizes() {
 fn a_scheduler_is_small() {
     assert!(size_of::<Builtin>() <= 2_048, "{} bytes", size_of::<Builtin>());
     assert_eq!(size_of::<Duration>(), 8);
+}
+
+const RP: &str = "retransmission_penalization";
+const BM: &str = "bufferbloat_mitigation";
+
+#[test]
+fn suffixes_and_parameters_are_the_same_options() {
+    const ON: Value<'_> = Value::Boolean(true);
+    type Case = (&'static str, &'static [(&'static str, Value<'static>)], &'static str, Capabilities);
+    let rp = Capabilities { reinject: true, penalize: true, ..Capabilities::NONE };
+    let bm = Capabilities { limit: true, ..Capabilities::NONE };
+    let both = Capabilities { limit: true, ..rp };
+    let cases: [Case; 8] = [
+        ("lowest-rtt", &[], "lowest-rtt", Capabilities::NONE),
+        ("lowest-rtt", &[(RP, Value::Boolean(false))], "lowest-rtt", Capabilities::NONE),
+        ("lowest-rtt+rp", &[], "lowest-rtt+rp", rp),
+        ("lowest-rtt", &[(RP, ON)], "lowest-rtt+rp", rp),
+        ("lowest-rtt+bm", &[("bufferbloat_lambda", Value::Integer(2))], "lowest-rtt+bm", bm),
+        ("lowest-rtt", &[(BM, ON)], "lowest-rtt+bm", bm),
+        ("lowest-rtt+bm+rp", &[], "lowest-rtt+rp+bm", both),
+        ("lowest-rtt+bm", &[(RP, ON)], "lowest-rtt+rp+bm", both),
+    ];
+    for (name, given, shown, needs) in cases {
+        let scheduler = Builtin::new(name, given).expect("valid");
+        assert_eq!((scheduler.to_string().as_str(), scheduler.needs()), (shown, needs));
+        assert_eq!(scheduler.name(), "lowest-rtt");
+    }
+}
+
+#[test]
+fn what_is_no_suffix_is_refused() {
+    for (name, suffix) in
+        [("daps+pr", "pr"), ("daps+", ""), ("daps+rp+", ""), ("daps++bm", ""), ("daps+RP", "RP")]
+    {
+        let expected = format!("unknown suffix \"+{suffix}\" of scheduler daps: choose rp or bm");
+        assert_eq!(message(name, &[]), expected, "{name}");
+    }
+    let twice = "parameter retransmission_penalization of scheduler daps is given twice";
+    assert_eq!(message("daps+rp+bm+rp", &[]), twice);
+    assert_eq!(message("daps+rp", &[(RP, Value::Boolean(false))]), twice);
+    assert!(message("dap+rp", &[]).starts_with("unknown scheduler \"dap+rp\": choose "));
+    assert_eq!(
+        message("daps", &[("bufferbloat_lambda", Value::Number(0.5))]),
+        "parameter bufferbloat_lambda of scheduler daps is 0.5: it must be a number from 1 to 1000"
+    );
 }

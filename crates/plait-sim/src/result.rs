@@ -1,12 +1,12 @@
 //! What a run gives: metrics in the shape of its JSON, and the tables that were asked for.
 
 use crate::link::Capacity;
-use crate::recorder::frames::{ConnectionSeries, DecisionFrame, PacketFrame, PathSeries};
+use crate::recorder::decisions::DecisionLog;
+use crate::recorder::frames::{ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries};
 use crate::recorder::statistics::{LevelSummary, SpanSummary};
 use crate::scenario::{Scenario, Workload};
 use crate::simulation::Simulation;
 use plait_sched::Scheduler;
-use plait_transport::packet::Overhead;
 use serde::Serialize;
 
 /// The metrics of a run. Everything counts from the end of the warm-up to the end of the run.
@@ -32,6 +32,8 @@ pub struct Metrics {
     pub spurious_retransmissions: u64,
     /// Copies sent because the scheduler asked.
     pub reinjections: u64,
+    /// Of the retransmissions, probes of a tail that nobody acknowledged (MPTCP and TCP).
+    pub tail_probes: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
     /// Decisions of the scheduler, without its answers to wait.
@@ -90,6 +92,8 @@ pub struct RunResult {
     pub connection_series: Option<ConnectionSeries>,
     /// One row per decision, if asked for.
     pub decisions: Option<DecisionFrame>,
+    /// One row per decision and path, if decisions were asked for.
+    pub decision_paths: Option<DecisionPaths>,
 }
 
 #[derive(Serialize)]
@@ -140,6 +144,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         retransmissions: counters.retransmissions - baseline.sender.retransmissions,
         spurious_retransmissions: simulation.sender.spurious_retransmissions() - baseline.spurious,
         reinjections: counters.reinjections - baseline.sender.reinjections,
+        tail_probes: counters.tail_probes - baseline.sender.tail_probes,
         timeouts: counters.timeouts - baseline.sender.timeouts,
         decisions: counters.decisions - baseline.sender.decisions,
         waits: counters.waits - baseline.sender.waits,
@@ -151,7 +156,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         measured_s: seconds,
         events: simulation.events,
     };
-    let counted = f64::from(scenario.transport.packet - Overhead::SCTP.packet);
+    let counted = scenario.transport.counted_packet();
     let paths =
         scenario.paths.iter().zip(simulation.sender.paths()).enumerate().map(|(index, (path, facts))| {
             let (packets_lost, packets_dropped) = simulation.forward_counters(index);
@@ -168,6 +173,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
             }
         });
     let paths = paths.collect();
+    let (decisions, decision_paths) = simulation.recorder.decisions.map(DecisionLog::finish).unzip();
     let sampled = !simulation.connection_series.time.is_empty();
     RunResult {
         metrics,
@@ -175,14 +181,15 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         path_series: sampled.then_some(simulation.path_series),
         connection_series: sampled.then_some(simulation.connection_series),
         packets: simulation.recorder.packets,
-        decisions: simulation.recorder.decisions,
+        decisions,
+        decision_paths,
     }
 }
 
 /// What each path could carry at most, in payload bits per second.
 fn capacities(scenario: &Scenario) -> Vec<f64> {
     let packet = f64::from(scenario.transport.packet);
-    let payload = packet - f64::from(crate::scenario::SCTP_HEADER_BYTES);
+    let payload = packet - f64::from(scenario.transport.protocol.overhead().of_data());
     let rate = |capacity: &Capacity| capacity.mean_rate() as f64;
     scenario.paths.iter().map(|path| rate(&path.forward.capacity) * payload / packet).collect()
 }

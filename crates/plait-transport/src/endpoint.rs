@@ -1,11 +1,11 @@
 //! The two ends of a connection, whatever its protocol: what an engine drives.
 
-use crate::cmt_sctp;
-use crate::core::{Counters, PathConfig, Transmit};
+use crate::core::{Counters, OneWayDelays, PathConfig, Transmit};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use crate::reassembly::Reassembly;
+use crate::{cmt_sctp, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 
 /// A protocol with everything that can be set about it; both ends are made from the same.
@@ -13,6 +13,20 @@ use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 pub enum Config {
     /// SCTP with concurrent multipath transfer.
     CmtSctp(cmt_sctp::Config),
+    /// MPTCP, and TCP over one path.
+    Mptcp(mptcp::Config),
+}
+
+impl From<cmt_sctp::Config> for Config {
+    fn from(config: cmt_sctp::Config) -> Self {
+        Self::CmtSctp(config)
+    }
+}
+
+impl From<mptcp::Config> for Config {
+    fn from(config: mptcp::Config) -> Self {
+        Self::Mptcp(config)
+    }
 }
 
 impl Config {
@@ -20,6 +34,7 @@ impl Config {
     pub const fn capabilities(&self) -> Capabilities {
         match self {
             Self::CmtSctp(_) => cmt_sctp::CAPABILITIES,
+            Self::Mptcp(_) => mptcp::CAPABILITIES,
         }
     }
 }
@@ -32,6 +47,8 @@ impl Config {
 pub enum Sender<S> {
     /// See [`cmt_sctp::Sender`].
     CmtSctp(cmt_sctp::Sender<S>),
+    /// See [`mptcp::Sender`].
+    Mptcp(mptcp::Sender<S>),
 }
 
 /// The receiving end.
@@ -39,12 +56,15 @@ pub enum Sender<S> {
 pub enum Receiver {
     /// See [`cmt_sctp::Receiver`].
     CmtSctp(cmt_sctp::Receiver),
+    /// See [`mptcp::Receiver`].
+    Mptcp(mptcp::Receiver),
 }
 
 macro_rules! sender {
     ($self:ident, $sender:ident => $call:expr) => {
         match $self {
             Self::CmtSctp($sender) => $call,
+            Self::Mptcp($sender) => $call,
         }
     };
 }
@@ -57,6 +77,7 @@ impl<S: Scheduler> Sender<S> {
     pub fn new(config: &Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         match config {
             Config::CmtSctp(config) => cmt_sctp::Sender::new(*config, paths, scheduler).map(Self::CmtSctp),
+            Config::Mptcp(config) => mptcp::Sender::new(*config, paths, scheduler).map(Self::Mptcp),
         }
     }
 
@@ -105,6 +126,14 @@ impl<S: Scheduler> Sender<S> {
         sender!(self, sender => sender.window(path))
     }
 
+    /// A path's one-way delays, if the protocol measures them.
+    pub fn delays(&self, path: PathId) -> Option<OneWayDelays> {
+        match self {
+            Self::CmtSctp(_) => None,
+            Self::Mptcp(sender) => sender.delays(path),
+        }
+    }
+
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         sender!(self, sender => sender.handle_packet(now, path, packet, observer));
@@ -140,15 +169,17 @@ macro_rules! receiver {
     ($self:ident, $receiver:ident => $call:expr) => {
         match $self {
             Self::CmtSctp($receiver) => $call,
+            Self::Mptcp($receiver) => $call,
         }
     };
 }
 
 impl Receiver {
     /// A receiver of a connection over `paths` paths that has got nothing yet.
-    pub fn new(config: &Config, _paths: usize) -> Self {
+    pub fn new(config: &Config, paths: usize) -> Self {
         match config {
             Config::CmtSctp(config) => Self::CmtSctp(cmt_sctp::Receiver::new(config)),
+            Config::Mptcp(config) => Self::Mptcp(mptcp::Receiver::new(config, paths)),
         }
     }
 
@@ -168,8 +199,11 @@ impl Receiver {
     }
 
     /// The next packet to send, if any. Call after every input until it answers `None`.
-    pub fn poll_transmit(&mut self, _now: Time) -> Option<Transmit> {
-        receiver!(self, receiver => receiver.poll_transmit())
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        match self {
+            Self::CmtSctp(receiver) => receiver.poll_transmit(),
+            Self::Mptcp(receiver) => receiver.poll_transmit(now),
+        }
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.

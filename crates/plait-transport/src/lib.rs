@@ -7,6 +7,7 @@
 //!   path states; shared by all protocols;
 //! - [`endpoint`]: the two ends of a connection, whatever its protocol: what an engine drives;
 //! - [`cmt_sctp`]: what is particular to CMT-SCTP;
+//! - [`mptcp`]: what is particular to MPTCP, and TCP as its case of one path;
 //! - [`congestion`], [`rtt`]: per path, behind small interfaces;
 //! - [`reassembly`]: the receiver's side that protocols share;
 //! - [`observer`]: callbacks for whoever records.
@@ -16,6 +17,7 @@ pub mod congestion;
 mod core;
 pub mod endpoint;
 pub mod error;
+pub mod mptcp;
 pub mod observer;
 pub mod packet;
 pub mod reassembly;
@@ -23,7 +25,8 @@ pub mod rtt;
 pub mod run_set;
 
 pub use crate::core::{
-    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathConfig, Transmit,
+    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,
+    Transmit, WindowRule,
 };
 pub use error::{Error, SchedulerFault};
 pub use observer::{Observer, SendReason, Sent};

@@ -29,6 +29,78 @@ pub enum Packet {
         /// When the heartbeat was sent.
         sent_at: Time,
     },
+    /// A segment of a TCP subflow.
+    Segment(Segment),
+    /// A TCP acknowledgement.
+    Ack(Ack),
+    /// Opens a subflow (SYN with MP_CAPABLE or MP_JOIN).
+    Syn {
+        /// TSval.
+        timestamp: u32,
+    },
+    /// Accepts it (SYN/ACK).
+    SynAck {
+        /// TSval.
+        timestamp: u32,
+        /// TSecr.
+        echo: u32,
+    },
+}
+
+/// A TCP segment with its mapping into the stream (RFC 8684 §3.3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// What it carries of the stream.
+    pub data: Data,
+    /// Its number on the subflow, counted from 0 and never wrapping. A retransmission on the subflow keeps it.
+    pub subflow: u64,
+    /// TSval: the sender's clock in its ticks.
+    pub timestamp: u32,
+}
+
+/// Selective blocks that a TCP acknowledgement has room for (RFC 2018), at most.
+pub const MAX_ACK_BLOCKS: usize = 3;
+
+/// A TCP acknowledgement with MPTCP's data acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ack {
+    /// The first segment of the subflow that has not arrived.
+    pub subflow: u64,
+    /// The first segment of the stream that has not arrived (data ACK).
+    pub data: u64,
+    /// The offset of the stream, in bytes, up to which the receiver has room.
+    pub window_end: u64,
+    /// TSval: the receiver's clock in its ticks.
+    pub timestamp: u32,
+    /// TSecr: the timestamp of the segment that this acknowledges (RFC 7323 §4.3).
+    pub echo: u32,
+    /// A segment arrived again (D-SACK, RFC 2883).
+    pub duplicate: bool,
+    block_count: u8,
+    blocks: [GapBlock; MAX_ACK_BLOCKS],
+}
+
+impl Ack {
+    /// An acknowledgement without selective blocks.
+    pub fn new(subflow: u64, data: u64, window_end: u64, timestamp: u32, echo: u32) -> Self {
+        let blocks = [GapBlock::default(); MAX_ACK_BLOCKS];
+        Self { subflow, data, window_end, timestamp, echo, duplicate: false, block_count: 0, blocks }
+    }
+
+    /// Runs of segments of the subflow that arrived beyond a gap, the newest first.
+    pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let number = |offset: u32| self.subflow + u64::from(offset);
+        self.blocks[..usize::from(self.block_count)].iter().map(move |b| (number(b.first), number(b.last)))
+    }
+
+    /// Adds a block; false if there is no room.
+    pub fn push_block(&mut self, first: u64, last: u64) -> bool {
+        let Some(place) = self.blocks.get_mut(usize::from(self.block_count)) else { return false };
+        let offset = |number: u64| u32::try_from(number - self.subflow).unwrap_or(u32::MAX);
+        *place = GapBlock { first: offset(first), last: offset(last) };
+        self.block_count += 1;
+        true
+    }
 }
 
 /// A DATA chunk.
@@ -119,29 +191,56 @@ impl Sack {
 /// Bytes of headers around payload; what a packet occupies on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overhead {
-    /// Network and transport headers of every packet (IPv4 20 + SCTP common header 12).
+    /// Network and transport headers of every packet.
     pub packet: u32,
-    /// Header of a DATA chunk (16), which SCTP implementations count in windows.
+    /// What comes with data on top: SCTP's DATA chunk header, which is counted in windows; MPTCP's DSS option.
     pub data: u32,
-    /// A SACK chunk without blocks (16).
-    pub sack: u32,
-    /// A heartbeat chunk with its information (24).
-    pub heartbeat: u32,
+    /// What comes with an acknowledgement: SCTP's SACK chunk without blocks; MPTCP's data ACK.
+    pub acknowledgement: u32,
+    /// What the first selective block takes on top of each one's own bytes.
+    pub first_block: u32,
+    /// A selective block.
+    pub block: u32,
+    /// What comes with packets that open a path or probe it.
+    pub control: u32,
 }
 
 impl Overhead {
-    /// SCTP over IPv4.
-    pub const SCTP: Self = Self { packet: 32, data: 16, sack: 16, heartbeat: 24 };
+    /// SCTP over IPv4: 20 + 12, DATA 16, SACK 16, HEARTBEAT 24.
+    pub const SCTP: Self =
+        Self { packet: 32, data: 16, acknowledgement: 16, first_block: 0, block: 4, control: 24 };
+
+    /// TCP over IPv4 with timestamps: 20 + 20 + 12; the SACK option has 2 bytes of its own and 2 of padding.
+    pub const TCP: Self =
+        Self { packet: 52, data: 0, acknowledgement: 0, first_block: 4, block: 8, control: 8 };
+
+    /// MPTCP likewise: DSS with 32-bit numbers and checksum 20, with a data ACK alone 8, MP_CAPABLE or MP_JOIN 12 beside
+    /// the SYN's own options.
+    pub const MPTCP: Self =
+        Self { packet: 52, data: 20, acknowledgement: 8, first_block: 4, block: 8, control: 20 };
+
+    /// Headers of a packet with data.
+    pub const fn of_data(&self) -> u32 {
+        self.packet + self.data
+    }
 
     /// The size of `packet` on the wire, in bytes.
     pub fn wire_bytes(&self, packet: &Packet) -> u32 {
+        let blocks = |count: u32| if count == 0 { 0 } else { self.first_block + count * self.block };
         self.packet
             + match packet {
-                Packet::Data(data) => self.data + data.bytes,
+                Packet::Data(data) | Packet::Segment(Segment { data, .. }) => self.data + data.bytes,
                 Packet::Sack(sack) => {
-                    self.sack + 4 * (u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count))
+                    self.acknowledgement
+                        + blocks(u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count))
                 }
-                Packet::Heartbeat { .. } | Packet::HeartbeatAck { .. } => self.heartbeat,
+                Packet::Ack(ack) => {
+                    self.acknowledgement + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate))
+                }
+                Packet::Heartbeat { .. }
+                | Packet::HeartbeatAck { .. }
+                | Packet::Syn { .. }
+                | Packet::SynAck { .. } => self.control,
             }
     }
 }

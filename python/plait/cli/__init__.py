@@ -9,6 +9,7 @@ import click
 
 from plait.cli.catalogue import list_schedulers
 from plait.cli.errors import NOT_YET, PlaitGroup, guarded
+from plait.cli.explain import explain
 from plait.cli.model import model
 from plait.cli.reproduce import reproduce
 from plait.cli.run import compare, run
@@ -36,11 +37,12 @@ def cli(quiet: bool) -> None:
     plait reproduce daps-icc14                        a paper, with figures
     plait compare links.toml --schedulers all         schedulers on your links
     plait run links.toml --scheduler daps --out out   one run, with figures
+    plait explain links.toml --at 1.2s                one decision, and why
     """
     Progress.quiet = quiet
 
 
-for command in (run, compare, reproduce, list_schedulers, model):
+for command in (run, compare, explain, reproduce, list_schedulers, model):
     cli.add_command(command)
 
 

@@ -36,9 +36,17 @@ METRICS = (
 )
 
 
+class Output(Console):
+    """Standard output; that its reader left is for the command to notice, not for Rich to end it with."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the exception pass."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Standard output; tables keep their width where it is not a terminal."""
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    return Output() if sys.stdout.isatty() else Output(width=WIDTH)
 
 
 def say(text: str) -> None:

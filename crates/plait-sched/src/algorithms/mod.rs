@@ -2,9 +2,13 @@
 
 pub mod daps;
 pub mod daps_rounds;
+pub mod delivery_delay;
+pub mod dqs;
 pub mod guard;
+pub mod intelligent_delivery_delay;
 pub mod lowest_rtt;
 mod opportunity;
+pub mod redundant;
 pub mod round_robin;
 #[cfg(test)]
 mod script;

@@ -253,6 +253,7 @@ impl Model {
             self.paths[i].ssthresh = self.paths[i].cwnd;
             self.paths[i].in_recovery = self.random.one_in(2) && !self.lanes[i].flight.is_empty();
             let segments = lost.len() as u32;
+            self.paths[i].loss_ppm = (self.paths[i].loss_ppm + 50_000).min(1_000_000);
             self.lose(lost);
             self.events.push(Event::Lost { path: id, segments });
         }
@@ -352,4 +353,7 @@ fn measure(path: &mut Path, sample: Duration) {
     path.rttvar = path.srtt / 4;
     path.latest_rtt = sample;
     path.min_rtt = if path.min_rtt.is_zero() { sample } else { path.min_rtt.min(sample) };
+    path.delivery_rate = u64::from(path.cwnd * path.mss) * 8 * 1_000_000_000 / path.srtt.as_nanos().max(1);
+    // Not every path measures one-way delays, and the clocks differ.
+    path.forward_delay = (path.cost > 2).then(|| (path.srtt.as_nanos() / 2) as i64 - 3_000_000_000);
 }

@@ -70,7 +70,12 @@ impl<'a> Run<'a> {
         let mut assigned = false;
         let queued: u64 = self.model.paths.iter().map(|path| u64::from(path.queued)).sum();
         let mut left = 2 * (self.model.connection().unassigned + queued) + 16 * self.model.paths.len() as u64;
-        while self.model.connection().unassigned > 0 {
+        if self.needs.reinject {
+            // Every path may copy all that was sent and is sent meanwhile.
+            left += self.model.paths.len() as u64 * self.model.total();
+        }
+        // There may be something to copy when there is nothing to assign, and the transports ask then too.
+        while self.model.connection().unassigned > 0 || self.needs.reinject {
             let connection = self.model.connection();
             let decision = self.decide(&connection)?;
             if let Err(rule) = judge(&self.model, self.needs, &connection, &decision) {
@@ -83,7 +88,7 @@ impl<'a> Run<'a> {
                 Decision::Limit { path, in_flight } => self.model.limit(path, in_flight),
                 Decision::Penalize { path } => self.model.penalize(path),
                 Decision::Wait { until } => {
-                    let possible = connection.window_left > 0 && usable(&self.model.paths).any(Path::is_open);
+                    let possible = connection.sendable() > 0 && usable(&self.model.paths).any(Path::is_open);
                     if idle && !assigned && possible && until.is_none() {
                         return Err(self.failure(Rule::Progress, Some(decision)));
                     }

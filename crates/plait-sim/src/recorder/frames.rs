@@ -1,6 +1,7 @@
 //! Tables that are recorded only when asked for: plain columns, one `Vec` each.
 
-use plait_sched::{Decision, Time};
+use super::verdict::Verdict;
+use plait_sched::{Connection, Decision, Duration, Path, PathState, Time};
 
 /// In a column of moments: did not happen.
 pub const NEVER: i64 = -1;
@@ -93,21 +94,29 @@ pub struct DecisionFrame {
     pub decision: Vec<u8>,
     /// The path, if the decision names one.
     pub path: Vec<Option<u8>>,
-    /// Segments assigned, or the limit of those in flight.
+    /// Segments assigned, or the limit of those in flight (`u32::MAX`: lifted).
     pub segments: Vec<Option<u32>>,
     /// For assignments the first segment, for reinjections the segment.
     pub segment: Vec<Option<u64>>,
-    /// Segments in the data queue before the decision.
+    /// Until when a decision to wait waits at most, in nanoseconds.
+    pub wait_until: Vec<Option<i64>>,
+    /// Segments in the data queue before the decision; saturates for endless streams.
     pub unassigned: Vec<u64>,
     /// Segments that the receiver's window admitted before the decision.
     pub window_left: Vec<u64>,
+    /// Segments that the application could still have written; saturates without a limit.
+    pub send_buffer_left: Vec<u64>,
+    /// The oldest segment in flight that was not acknowledged, if any.
+    pub oldest_unacked: Vec<Option<u64>>,
+    /// The path that carried it.
+    pub oldest_unacked_path: Vec<Option<u8>>,
 }
 
 /// The names of the decisions in [`DecisionFrame::decision`].
 pub const DECISION_NAMES: [&str; 6] = ["assign", "reinject", "recall", "wait", "limit", "penalize"];
 
 impl DecisionFrame {
-    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &plait_sched::Connection) {
+    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection) {
         let (kind, path, segments, segment) = match *decision {
             Decision::Assign { path, segments } => {
                 (0, Some(path.0), Some(segments), Some(connection.next_segment))
@@ -118,17 +127,101 @@ impl DecisionFrame {
             Decision::Limit { path, in_flight } => (4, Some(path.0), Some(in_flight), None),
             Decision::Penalize { path } => (5, Some(path.0), None, None),
         };
+        let wait_until = if let Decision::Wait { until } = decision { *until } else { None };
         self.time.push(nanos(now));
         self.decision.push(kind);
         self.path.push(path);
         self.segments.push(segments);
         self.segment.push(segment);
+        self.wait_until.push(wait_until.map(nanos));
         self.unassigned.push(connection.unassigned);
         self.window_left.push(connection.window_left);
+        self.send_buffer_left.push(connection.send_buffer_left);
+        self.oldest_unacked.push(connection.oldest_unacked.map(|oldest| oldest.segment));
+        self.oldest_unacked_path.push(connection.oldest_unacked.map(|oldest| oldest.path.0));
+    }
+
+    /// How many decisions were recorded.
+    pub fn len(&self) -> usize {
+        self.time.len()
+    }
+
+    /// True if nothing was decided.
+    pub fn is_empty(&self) -> bool {
+        self.time.is_empty()
+    }
+}
+
+/// One row per decision and path: the facts of the path before the decision, and why it was chosen or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DecisionPaths {
+    /// The row of the decision in [`DecisionFrame`].
+    pub decision: Vec<u64>,
+    /// The path.
+    pub path: Vec<u8>,
+    /// Why it was chosen or not.
+    pub verdict: Vec<Verdict>,
+    /// Whether, and for what, it could be used.
+    pub state: Vec<PathState>,
+    /// Smoothed round-trip time in nanoseconds; [`NEVER`] before the first sample.
+    pub srtt: Vec<i64>,
+    /// Variation of the round-trip time in nanoseconds; [`NEVER`] before the first sample.
+    pub rttvar: Vec<i64>,
+    /// Smallest round-trip sample in nanoseconds; [`NEVER`] before the first.
+    pub min_rtt: Vec<i64>,
+    /// Newest round-trip sample in nanoseconds; [`NEVER`] before the first.
+    pub latest_rtt: Vec<i64>,
+    /// One-way delay towards the receiver in nanoseconds, with one clock offset common to all paths, where measured.
+    pub forward_delay: Vec<Option<i64>>,
+    /// Retransmission timeout in nanoseconds, back-off included.
+    pub rto: Vec<i64>,
+    /// Congestion window in segments.
+    pub cwnd: Vec<u32>,
+    /// Slow-start threshold in segments; `u32::MAX` while unset.
+    pub ssthresh: Vec<u32>,
+    /// Segments in flight.
+    pub in_flight: Vec<u32>,
+    /// Segments assigned and not sent.
+    pub queued: Vec<u32>,
+    /// The scheduler's limit of segments in flight; `u32::MAX` while there is none.
+    pub limit: Vec<u32>,
+    /// Segments that the congestion window would have let out at once.
+    pub room: Vec<u32>,
+    /// Lost share of the segments sent, in parts per million.
+    pub loss_ppm: Vec<u32>,
+    /// Recent delivery rate in bits per second of payload; zero until measured.
+    pub delivery_rate: Vec<u64>,
+}
+
+impl DecisionPaths {
+    pub(super) fn push(&mut self, decision: usize, path: &Path, verdict: Verdict) {
+        let measured = |rtt: Duration| if path.has_rtt() { span_nanos(rtt) } else { NEVER };
+        self.decision.push(decision as u64);
+        self.path.push(path.id.0);
+        self.verdict.push(verdict);
+        self.state.push(path.state);
+        self.srtt.push(measured(path.srtt));
+        self.rttvar.push(measured(path.rttvar));
+        self.min_rtt.push(measured(path.min_rtt));
+        self.latest_rtt.push(measured(path.latest_rtt));
+        self.forward_delay.push(path.forward_delay);
+        self.rto.push(span_nanos(path.rto));
+        self.cwnd.push(path.cwnd);
+        self.ssthresh.push(path.ssthresh);
+        self.in_flight.push(path.in_flight);
+        self.queued.push(path.queued);
+        self.limit.push(path.limit);
+        self.room.push(path.room());
+        self.loss_ppm.push(path.loss_ppm);
+        self.delivery_rate.push(path.delivery_rate);
     }
 }
 
 /// A moment as tables hold it.
 pub(crate) fn nanos(time: Time) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn span_nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -1,10 +1,13 @@
 //! Recording a run: metrics always, tables only when asked for.
 
+pub(crate) mod decisions;
 pub mod frames;
 pub mod statistics;
+pub mod verdict;
 
 use crate::scenario::Workload;
-use frames::{DecisionFrame, PacketFrame, nanos};
+use decisions::DecisionLog;
+use frames::{PacketFrame, nanos};
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::{Observer, SendReason, Sent};
 use statistics::{Level, Spans};
@@ -17,8 +20,10 @@ pub struct RecordOptions {
     pub packets: bool,
     /// Windows, round-trip times and occupancies, sampled at this interval.
     pub series: Option<Duration>,
-    /// One row per decision.
+    /// One row per decision, and one per decision and path.
     pub decisions: bool,
+    /// Of the decisions before this moment, record only the last one.
+    pub decisions_from: Time,
 }
 
 /// A segment between its first transmission and its delivery.
@@ -95,7 +100,7 @@ pub(crate) struct Recorder {
     pub(crate) duplicates: u64,
     pub(crate) refused: u64,
     pub(crate) packets: Option<PacketFrame>,
-    pub(crate) decisions: Option<DecisionFrame>,
+    pub(crate) decisions: Option<DecisionLog>,
 }
 
 impl Recorder {
@@ -132,7 +137,7 @@ impl Recorder {
             duplicates: 0,
             refused: 0,
             packets: options.packets.then(PacketFrame::default),
-            decisions: options.decisions.then(DecisionFrame::default),
+            decisions: options.decisions.then(|| DecisionLog::new(options.decisions_from)),
         }
     }
 
@@ -193,9 +198,9 @@ impl Observer for Recorder {
         }
     }
 
-    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, _paths: &[Path]) {
+    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
         if let Some(decisions) = &mut self.decisions {
-            decisions.push(now, decision, connection);
+            decisions.push(now, decision, connection, paths);
         }
     }
 

@@ -72,7 +72,8 @@ const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
 /// Every table, in the order in which a reference lists them.
 pub const TABLES: &[TableInfo] = &[
     TOP,
-    TRANSPORT,
+    TRANSPORT_CMT_SCTP,
+    TRANSPORT_MPTCP,
     WORKLOAD_BULK,
     WORKLOAD_FILE,
     WORKLOAD_CBR,
@@ -113,7 +114,7 @@ pub const TOP: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Text("lowest-rtt"),
-            "Who decides which path carries which packet.",
+            "Who decides which path carries which packet; +rp and +bm behind the name are options.",
         ),
         key("transport", "a table", Otherwise("the defaults of [transport]"), "How the endpoints behave."),
         key("workload", "a table", Otherwise("kind = \"bulk\""), "What the application sends."),
@@ -127,44 +128,29 @@ pub const TOP: TableInfo = TableInfo {
     later: &["link", "flow"],
 };
 
-/// `[transport]`.
-pub const TRANSPORT: TableInfo = TableInfo {
-    name: "[transport]",
-    doc: "How the endpoints behave. Timers and thresholds are those of RFC 9260 unless it says otherwise.",
+/// `[transport]` of protocol `cmt-sctp`.
+pub const TRANSPORT_CMT_SCTP: TableInfo = TableInfo {
+    name: "[transport] protocol = \"cmt-sctp\"",
+    doc: "How the endpoints behave: SCTP with concurrent multipath transfer. Timers and thresholds are those of RFC 9260 \
+          unless it says otherwise.",
     keys: &[
-        key(
-            "protocol",
-            "\"cmt-sctp\"",
-            Text("cmt-sctp"),
-            "The protocol: SCTP with concurrent multipath transfer.",
-        ),
-        key(
-            "receive_buffer",
-            SIZE,
-            Text("500kB"),
-            "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what \
-             blocks the fast path.",
-        ),
-        key(
-            "send_buffer",
-            SIZE_OR_UNLIMITED,
-            Text("unlimited"),
-            "How much the application may have written that is not acknowledged; at least one packet.",
-        ),
-        key(
-            "packet",
-            SIZE,
-            Text("1500B"),
-            "The largest packet on the wire, headers included; 49 to 65535 bytes.",
-        ),
-        key(
-            "congestion_control",
-            "\"newreno\"",
-            Text("newreno"),
-            "How each path's congestion window grows and shrinks.",
-        ),
-        key("ack_every", WHOLE, Integer(1), "Packets per acknowledgement; 2 = delayed acknowledgements."),
-        key("ack_delay", DURATION, Text("200ms"), "The longest that a delayed acknowledgement is held back."),
+        PROTOCOL,
+        key("congestion_control", "\"newreno\"", Text("newreno"), CONGESTION_CONTROL_DOC),
+        key("initial_window", WINDOW, Text("4380B"), INITIAL_WINDOW_DOC),
+        RECEIVE_BUFFER,
+        SEND_BUFFER,
+        PACKET,
+        ACK_EVERY,
+        ACK_DELAY,
+        INITIAL_SSTHRESH,
+        GROW_IN_RECOVERY,
+        MAX_BURST,
+        RTO_INITIAL,
+        RTO_MIN,
+        RTO_MAX,
+        PATH_MAX_RETRANSMISSIONS,
+        ASSOCIATION_MAX_RETRANSMISSIONS,
+        POTENTIALLY_FAILED,
         key(
             "delayed_ack_for_cmt",
             TRUTH,
@@ -179,13 +165,6 @@ pub const TRANSPORT: TableInfo = TableInfo {
             "What the receiver's window is charged with: outstanding data and what is buffered out of \
              order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
         ),
-        key("initial_window", SIZE, Text("4380B"), "Each path's congestion window at the start."),
-        key(
-            "initial_ssthresh",
-            SIZE_OR_UNLIMITED,
-            Text("unlimited"),
-            "Each path's slow-start threshold at the start.",
-        ),
         key(
             "retransmission_policy",
             "\"same\", \"ssthresh\", \"cwnd\", \"loss-rate\" or \"asap\"",
@@ -199,43 +178,146 @@ pub const TRANSPORT: TableInfo = TableInfo {
             Integer(3),
             "After how many missing reports a packet is retransmitted.",
         ),
-        key(
-            "grow_in_recovery",
-            TRUTH,
-            Boolean(false),
-            "Whether a window grows while losses are repaired, as ns-2's does; RFC 9260 section 7.2.1 forbids it.",
-        ),
-        key("max_burst", WHOLE, Integer(0), "How many packets one event may send on a path; 0 = no limit."),
-        key(
-            "rto_initial",
-            DURATION,
-            Text("1s"),
-            "The retransmission timeout before the first round-trip sample.",
-        ),
-        key("rto_min", DURATION, Text("1s"), "The shortest retransmission timeout."),
-        key("rto_max", DURATION, Text("60s"), "The longest retransmission timeout."),
-        key(
-            "path_max_retransmissions",
-            WHOLE,
-            Integer(5),
-            "Consecutive timeouts beyond which a path has failed.",
-        ),
-        key(
-            "association_max_retransmissions",
-            WHOLE,
-            Integer(10),
-            "Consecutive timeouts over all paths beyond which the association has failed.",
-        ),
         key("heartbeat_interval", DURATION, Text("30s"), "How long an idle path goes without a heartbeat."),
+    ],
+    later: &[],
+};
+
+/// `[transport]` of protocols `mptcp` and `tcp`.
+pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
+    name: "[transport] protocol = \"mptcp\" or \"tcp\"",
+    doc: "How the endpoints behave: MPTCP, or TCP over the scenario's only path. Timers are those of RFC 6298.",
+    keys: &[
+        PROTOCOL,
         key(
-            "potentially_failed",
+            "congestion_control",
+            "\"newreno\", \"cubic\", \"lia\", \"olia\" or \"balia\"",
+            Text("newreno"),
+            CONGESTION_CONTROL_DOC,
+        ),
+        key("initial_window", WINDOW, Text("10p"), INITIAL_WINDOW_DOC),
+        RECEIVE_BUFFER,
+        SEND_BUFFER,
+        PACKET,
+        ACK_EVERY,
+        ACK_DELAY,
+        INITIAL_SSTHRESH,
+        GROW_IN_RECOVERY,
+        MAX_BURST,
+        RTO_INITIAL,
+        RTO_MIN,
+        RTO_MAX,
+        PATH_MAX_RETRANSMISSIONS,
+        ASSOCIATION_MAX_RETRANSMISSIONS,
+        POTENTIALLY_FAILED,
+        key(
+            "hystart",
             TRUTH,
             Boolean(false),
-            "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
+            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+        ),
+        key(
+            "handshake",
+            TRUTH,
+            Boolean(true),
+            "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
+             start, and unmeasured.",
+        ),
+        key(
+            "initial_path",
+            "a path's name",
+            Otherwise("the first path"),
+            "Which path's subflow is opened first.",
+        ),
+        key(
+            "timestamp_granularity",
+            DURATION,
+            Text("1ms"),
+            "The tick of the timestamps' clocks, from which one-way delays are estimated.",
+        ),
+        key(
+            "clock_offset",
+            "a duration such as \"20ms\" or \"-20ms\"",
+            Text("0ms"),
+            "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
         ),
     ],
     later: &[],
 };
+
+const PROTOCOL: KeyInfo = key(
+    "protocol",
+    "\"cmt-sctp\", \"mptcp\" or \"tcp\"",
+    Text("cmt-sctp"),
+    "The protocol: SCTP with concurrent multipath transfer, MPTCP, or TCP over one path.",
+);
+const CONGESTION_CONTROL_DOC: &str = "How congestion windows grow and shrink: each path by itself (newreno: RFC 5681 and \
+                                      6582, for SCTP RFC 9260; cubic: RFC 9438), or coupled (lia: RFC 6356, olia, balia).";
+const INITIAL_WINDOW_DOC: &str = "Each path's congestion window at the start.";
+const WINDOW: &str = "a size such as \"4380B\", or packets such as \"10p\"";
+const RECEIVE_BUFFER: KeyInfo = key(
+    "receive_buffer",
+    SIZE,
+    Text("500kB"),
+    "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what \
+             blocks the fast path.",
+);
+const SEND_BUFFER: KeyInfo = key(
+    "send_buffer",
+    SIZE_OR_UNLIMITED,
+    Text("unlimited"),
+    "How much the application may have written that is not acknowledged; at least one packet.",
+);
+const PACKET: KeyInfo = key(
+    "packet",
+    SIZE,
+    Text("1500B"),
+    "The largest packet on the wire, headers included; 49 to 65535 bytes.",
+);
+const ACK_EVERY: KeyInfo =
+    key("ack_every", WHOLE, Integer(1), "Packets per acknowledgement; 2 = delayed acknowledgements.");
+const ACK_DELAY: KeyInfo =
+    key("ack_delay", DURATION, Text("200ms"), "The longest that a delayed acknowledgement is held back.");
+const INITIAL_SSTHRESH: KeyInfo = key(
+    "initial_ssthresh",
+    SIZE_OR_UNLIMITED,
+    Text("unlimited"),
+    "Each path's slow-start threshold at the start.",
+);
+const GROW_IN_RECOVERY: KeyInfo = key(
+    "grow_in_recovery",
+    TRUTH,
+    Boolean(false),
+    "Whether a window grows while losses are repaired, as ns-2's does; RFC 9260 section 7.2.1 and RFC 6675 forbid it.",
+);
+const MAX_BURST: KeyInfo =
+    key("max_burst", WHOLE, Integer(0), "How many packets one event may send on a path; 0 = no limit.");
+const RTO_INITIAL: KeyInfo = key(
+    "rto_initial",
+    DURATION,
+    Text("1s"),
+    "The retransmission timeout before the first round-trip sample.",
+);
+const RTO_MIN: KeyInfo = key("rto_min", DURATION, Text("1s"), "The shortest retransmission timeout.");
+const RTO_MAX: KeyInfo = key("rto_max", DURATION, Text("60s"), "The longest retransmission timeout.");
+const PATH_MAX_RETRANSMISSIONS: KeyInfo = key(
+    "path_max_retransmissions",
+    WHOLE,
+    Integer(5),
+    "Consecutive timeouts beyond which a path has failed.",
+);
+const ASSOCIATION_MAX_RETRANSMISSIONS: KeyInfo = key(
+    "association_max_retransmissions",
+    WHOLE,
+    Integer(10),
+    "Consecutive timeouts over all paths beyond which the association has failed.",
+);
+const POTENTIALLY_FAILED: KeyInfo = key(
+    "potentially_failed",
+    TRUTH,
+    Boolean(false),
+    "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
+);
 
 /// `[workload]` of kind `bulk`.
 pub const WORKLOAD_BULK: TableInfo = TableInfo {

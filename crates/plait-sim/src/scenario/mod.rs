@@ -44,7 +44,7 @@ use reader::{Item, MAX_DURATION, Reader, Source};
 pub use path::PathConfig;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use transport::{
-    CongestionControl, Protocol, RetransmissionPolicy, SCTP_HEADER_BYTES, TransportOptions, WindowAccounting,
+    CongestionControl, OwnOptions, Protocol, RetransmissionPolicy, TransportOptions, WindowAccounting,
 };
 pub use workload::Workload;
 
@@ -125,16 +125,35 @@ impl Scenario {
             );
         }
         let scheduler = SchedulerChoice::read(&reader.need("scheduler")?)?;
-        let transport = match reader.take("transport") {
-            Some(item) => item.reader(&keys::TRANSPORT)?,
-            None => Reader::new(source, reader.place_of("transport"), toml::Table::new(), &keys::TRANSPORT)?,
-        };
-        let transport = TransportOptions::read(transport)?;
+        let place = reader.place_of("transport");
+        let transport = TransportOptions::read(reader.take("transport"), source, place)?;
         let workload = reader.take("workload").map_or(Ok(Workload::Bulk), Workload::read)?;
         let paths = paths(reader.need("path")?, transport.packet)?;
+        check_protocol(&transport, &paths, &source, &reader)?;
         reader.finish();
         Ok(Self { name, seed, duration, warmup, scheduler, transport, workload, paths })
     }
+}
+
+/// TCP has one path, and the path that is opened first is one of the paths.
+fn check_protocol(
+    transport: &TransportOptions,
+    paths: &[PathConfig],
+    source: &Source<'_>,
+    reader: &Reader<'_>,
+) -> Result<(), ScenarioError> {
+    if transport.protocol == Protocol::Tcp && paths.len() > 1 {
+        let reason = format!("tcp has one path, not {}; mptcp has several", paths.len());
+        return Err(source.rule(reader.place_of("path"), reason));
+    }
+    if let OwnOptions::Mptcp { initial_path: Some(name), .. } = &transport.own
+        && !paths.iter().any(|path| path.name == *name)
+    {
+        let names: Vec<_> = paths.iter().map(|path| path.name.as_str()).collect();
+        let reason = format!("no path is called {name:?} (valid: {})", names.join(", "));
+        return Err(source.rule("transport.initial_path", reason));
+    }
+    Ok(())
 }
 
 fn paths(item: Item<'_>, packet: u32) -> Result<Vec<PathConfig>, ScenarioError> {

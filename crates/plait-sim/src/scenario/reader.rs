@@ -187,6 +187,19 @@ impl<'a> Item<'a> {
         self.amount(parse_duration, &range, text::duration)
     }
 
+    /// A duration that may be negative, in nanoseconds.
+    pub(super) fn signed_duration(&self, most: Duration) -> Result<i64, ScenarioError> {
+        let text = self.text()?;
+        let magnitude = text.strip_prefix('-').unwrap_or(text);
+        let span = parse_duration(magnitude).map_err(|error| self.wrong(reason(&error)))?;
+        if span > most {
+            let most = text::duration(most);
+            return Err(self.wrong(format!("must be from -{most} to {most}")));
+        }
+        let nanos = span.as_nanos() as i64;
+        Ok(if text.len() == magnitude.len() { nanos } else { -nanos })
+    }
+
     pub(super) fn rate(&self) -> Result<u64, ScenarioError> {
         self.amount(parse_rate, &(1..=MAX_RATE), text::rate)
     }

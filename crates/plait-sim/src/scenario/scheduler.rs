@@ -1,11 +1,11 @@
 //! `scheduler`: who decides.
 
-use plait_sched::{Builtin, RegistryError, Value};
+use plait_sched::{Builtin, OPTIONS, RegistryError, Value};
 
 use super::reader::{Item, shown};
 use crate::error::ScenarioError;
 
-/// A built-in scheduler by name, with a value for each of its parameters.
+/// A built-in scheduler by name, with its options and a value for each of its parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SchedulerChoice {
     name: String,
@@ -54,10 +54,14 @@ impl SchedulerChoice {
     /// # Errors
     /// If there is no such scheduler or parameter, or a value is not one it may take.
     pub fn new(name: &str, given: &[(&str, Value<'_>)]) -> Result<Self, RegistryError> {
-        Builtin::new(name, given)?;
+        let built = Builtin::new(name, given)?;
         let described = plait_sched::registry::info(name).map_or(&[][..], |info| info.parameters);
+        // What the name says by its suffixes is not said again, nor an option that keeps its default.
+        let changed = OPTIONS.iter().filter(|option| option.suffix.is_none()).map(|option| &option.parameter);
+        let changed = changed.filter(|parameter| given.iter().any(|(name, _)| *name == parameter.name));
         let parameters = described
             .iter()
+            .chain(changed)
             .map(|parameter| {
                 let given = given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| *value);
                 let value = match (given.unwrap_or(parameter.default), parameter.domain) {
@@ -70,15 +74,16 @@ impl SchedulerChoice {
                 (parameter.name.to_owned(), value)
             })
             .collect();
-        Ok(Self { name: name.to_owned(), parameters })
+        Ok(Self { name: built.to_string(), parameters })
     }
 
-    /// The scheduler's name.
+    /// The scheduler's name, with a suffix for each option: `lowest-rtt+rp`, however it was written.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Every parameter and its value, in the order of the scheduler's description.
+    /// Every parameter of its own and its value, in the order of the scheduler's description, then the given parameters
+    /// of options.
     pub fn parameters(&self) -> &[(String, Parameter)] {
         &self.parameters
     }

@@ -76,8 +76,11 @@ fn the_full_example_is_read_as_written() {
     let transport = &scenario.transport;
     assert_eq!((transport.receive_buffer, transport.send_buffer), (35_000, Some(65_536)));
     assert_eq!((transport.packet, transport.ack_every, transport.max_burst), (1500, 2, None));
-    assert_eq!(transport.receive_window_accounting, WindowAccounting::Outstanding);
-    assert_eq!(transport.retransmission_policy, RetransmissionPolicy::LossRate);
+    let OwnOptions::CmtSctp { receive_window_accounting, retransmission_policy, .. } = transport.own else {
+        panic!("CMT-SCTP's options")
+    };
+    assert_eq!(receive_window_accounting, WindowAccounting::Outstanding);
+    assert_eq!(retransmission_policy, RetransmissionPolicy::LossRate);
     let start = Duration::from_secs(1);
     assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start });
 
@@ -279,15 +282,19 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "protocol =",
             "protocl =",
-            "transport.protocl: unknown key (did you mean protocol? valid: protocol, receive_buffer, send_buffer, packet, congestion_control, ack_every, ack_delay, delayed_ack_for_cmt, receive_window_accounting, initial_window, initial_ssthresh, retransmission_policy, fast_retransmit_threshold, grow_in_recovery, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, heartbeat_interval, potentially_failed)",
+            "transport.protocl: unknown key (did you mean protocol? valid: protocol, congestion_control, initial_window, receive_buffer, send_buffer, packet, ack_every, ack_delay, initial_ssthresh, grow_in_recovery, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, potentially_failed, delayed_ack_for_cmt, receive_window_accounting, retransmission_policy, fast_retransmit_threshold, heartbeat_interval)",
         ),
-        ("\"cmt-sctp\"", "\"mptcp\"", "transport.protocol = \"mptcp\": not available yet (valid: cmt-sctp)"),
+        ("\"cmt-sctp\"", "\"sctp\"", "transport.protocol = \"sctp\": unknown (valid: cmt-sctp, mptcp, tcp)"),
         (
             "\"newreno\"",
             "\"cubic\"",
-            "transport.congestion_control = \"cubic\": not available yet (valid: newreno)",
+            "transport.congestion_control = \"cubic\": cmt-sctp has newreno only (the others: mptcp and tcp)",
         ),
-        ("\"newreno\"", "\"reno\"", "transport.congestion_control = \"reno\": unknown (valid: newreno)"),
+        (
+            "\"newreno\"",
+            "\"reno\"",
+            "transport.congestion_control = \"reno\": unknown (valid: newreno, cubic, lia, olia, balia)",
+        ),
         ("\"35kB\"", "\"1499B\"", "transport.receive_buffer = \"1499B\": must be from 1500B to 1000000GB"),
         (
             "\"64KiB\"",
@@ -355,8 +362,33 @@ fn errors_name_the_place_the_value_and_the_choices() {
 }
 
 #[test]
+fn options_of_a_scheduler_are_written_in_its_name() {
+    for (scheduler, name, others) in [
+        ("\"lowest-rtt\"", "lowest-rtt", ""),
+        ("\"lowest-rtt+rp\"", "lowest-rtt+rp", ""),
+        ("{ name = \"lowest-rtt\", retransmission_penalization = true }", "lowest-rtt+rp", ""),
+        ("{ name = \"lowest-rtt\", retransmission_penalization = false }", "lowest-rtt", ""),
+        (
+            "{ name = \"lowest-rtt+bm+rp\", bufferbloat_lambda = 2 }",
+            "lowest-rtt+rp+bm",
+            "\"bufferbloat_lambda\":2.0,",
+        ),
+    ] {
+        let scenario = read(&format!("scheduler = {scheduler}\n{SMALL}")).expect(scheduler);
+        assert_eq!(scenario.scheduler.name(), name);
+        assert_eq!(scenario.scheduler.build().to_string(), name);
+        let json = scenario.to_json();
+        assert_eq!(json["scheduler"].to_string(), format!("{{{others}\"name\":\"{name}\"}}"));
+        let again = Scenario::from_json(&json.to_string(), "again", Path::new("")).expect("its own words");
+        assert_eq!(again.scheduler, scenario.scheduler);
+    }
+}
+
+#[test]
 fn the_registry_explains_what_is_wrong_with_a_scheduler() {
     for scheduler in [
+        "\"lowest-rtt+rb\"",
+        "{ name = \"lowest-rtt+rp\", retransmission_penalization = true }",
         "\"daqs\"",
         "\"a\\nb\"",
         "{ name = \"round-robin\", segmnts = 1 }",
@@ -477,6 +509,41 @@ fn trace_files_are_found_beside_the_scenario() {
 }
 
 #[test]
+fn each_protocol_has_options_of_its_own() {
+    let with = |transport: &str| read(&format!("[transport]\n{transport}\n{SMALL}"));
+    let scenario =
+        with("protocol = \"mptcp\"\nclock_offset = \"-20ms\"\ninitial_path = \"path1\"").expect("valid");
+    let OwnOptions::Mptcp { clock_offset, handshake: true, initial_path, .. } = &scenario.transport.own
+    else {
+        panic!("MPTCP's options")
+    };
+    assert_eq!((*clock_offset, initial_path.as_deref()), (-20_000_000, Some("path1")));
+    // Ten packets' payload: 1500 - 52 - 20 bytes each.
+    assert_eq!(scenario.transport.initial_window, 14_280);
+    assert_eq!(with("protocol = \"tcp\"").expect("valid").transport.initial_window, 14_480);
+    assert_eq!(with("initial_window = \"3p\"").expect("valid").transport.initial_window, 3 * 1468);
+    let again =
+        Scenario::from_json(&scenario.to_json().to_string(), "s.json", Path::new(".")).expect("valid");
+    assert_eq!(again, Scenario { name: again.name.clone(), ..scenario });
+
+    for (transport, expected) in [
+        (
+            "protocol = \"mptcp\"\nretransmission_policy = \"same\"",
+            "transport.retransmission_policy: unknown key",
+        ),
+        ("handshake = true", "transport.handshake: unknown key"),
+        ("protocol = \"mptcp\"\ninitial_path = \"x\"", "no path is called \"x\" (valid: path1)"),
+        ("protocol = \"mptcp\"\nclock_offset = \"-1y\"", "transport.clock_offset = \"-1y\""),
+        ("protocol = \"tcp\"\ninitial_window = \"0p\"", "must be from 1p to 1000000p"),
+    ] {
+        let error = with(transport).expect_err(transport).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let two = format!("[transport]\nprotocol = \"tcp\"\n{SMALL}{SMALL}");
+    assert!(refused(&two).contains("tcp has one path, not 2; mptcp has several"));
+}
+
+#[test]
 fn every_choice_is_named_in_the_description_of_its_key() {
     fn check<T: reader::Word>(table: &keys::TableInfo, key: &str) {
         let kind = table.key(key).expect(key).kind;
@@ -486,10 +553,10 @@ fn every_choice_is_named_in_the_description_of_its_key() {
         }
         assert_eq!(kind.matches('"').count(), 2 * T::WORDS.len(), "{key}: {kind}");
     }
-    check::<Protocol>(&keys::TRANSPORT, "protocol");
-    check::<CongestionControl>(&keys::TRANSPORT, "congestion_control");
-    check::<WindowAccounting>(&keys::TRANSPORT, "receive_window_accounting");
-    check::<RetransmissionPolicy>(&keys::TRANSPORT, "retransmission_policy");
+    check::<Protocol>(&keys::TRANSPORT_CMT_SCTP, "protocol");
+    check::<CongestionControl>(&keys::TRANSPORT_MPTCP, "congestion_control");
+    check::<WindowAccounting>(&keys::TRANSPORT_CMT_SCTP, "receive_window_accounting");
+    check::<RetransmissionPolicy>(&keys::TRANSPORT_CMT_SCTP, "retransmission_policy");
     check::<workload::Kind>(&keys::WORKLOAD_BULK, "kind");
     check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
 }

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::TRANSPORT;
 use super::reader::{UNLIMITED, Word};
-use super::{Parameter, PathConfig, Scenario, SchedulerChoice, TransportOptions, Workload, text};
+use super::{OwnOptions, Parameter, PathConfig, Scenario, SchedulerChoice, TransportOptions, Workload, text};
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit};
 
 pub(super) fn scenario(scenario: &Scenario) -> Value {
@@ -37,7 +36,7 @@ fn scheduler(choice: &SchedulerChoice) -> Value {
 
 fn transport(options: &TransportOptions) -> Value {
     let or_unlimited = |bytes: Option<u64>| bytes.map_or(UNLIMITED.to_owned(), text::bytes);
-    let value = json!({
+    let mut value = json!({
         "protocol": options.protocol.word(),
         "receive_buffer": text::bytes(options.receive_buffer),
         "send_buffer": or_unlimited(options.send_buffer),
@@ -45,12 +44,8 @@ fn transport(options: &TransportOptions) -> Value {
         "congestion_control": options.congestion_control.word(),
         "ack_every": options.ack_every,
         "ack_delay": text::duration(options.ack_delay),
-        "delayed_ack_for_cmt": options.delayed_ack_for_cmt,
-        "receive_window_accounting": options.receive_window_accounting.word(),
         "initial_window": text::bytes(options.initial_window),
         "initial_ssthresh": or_unlimited(options.initial_ssthresh),
-        "retransmission_policy": options.retransmission_policy.word(),
-        "fast_retransmit_threshold": options.fast_retransmit_threshold,
         "grow_in_recovery": options.grow_in_recovery,
         "max_burst": options.max_burst.unwrap_or(0),
         "rto_initial": text::duration(options.rto_initial),
@@ -58,10 +53,34 @@ fn transport(options: &TransportOptions) -> Value {
         "rto_max": text::duration(options.rto_max),
         "path_max_retransmissions": options.path_max_retransmissions,
         "association_max_retransmissions": options.association_max_retransmissions,
-        "heartbeat_interval": text::duration(options.heartbeat_interval),
         "potentially_failed": options.potentially_failed,
     });
-    debug_assert_eq!(value.as_object().map(Map::len), Some(TRANSPORT.keys.len()), "every key is written");
+    match &options.own {
+        OwnOptions::CmtSctp {
+            delayed_ack_for_cmt,
+            receive_window_accounting,
+            retransmission_policy,
+            fast_retransmit_threshold,
+            heartbeat_interval,
+        } => {
+            value["delayed_ack_for_cmt"] = (*delayed_ack_for_cmt).into();
+            value["receive_window_accounting"] = receive_window_accounting.word().into();
+            value["retransmission_policy"] = retransmission_policy.word().into();
+            value["fast_retransmit_threshold"] = (*fast_retransmit_threshold).into();
+            value["heartbeat_interval"] = text::duration(*heartbeat_interval).into();
+        }
+        OwnOptions::Mptcp { hystart, handshake, initial_path, timestamp_granularity, clock_offset } => {
+            value["hystart"] = (*hystart).into();
+            value["handshake"] = (*handshake).into();
+            if let Some(name) = initial_path {
+                value["initial_path"] = name.as_str().into();
+            }
+            value["timestamp_granularity"] = text::duration(*timestamp_granularity).into();
+            let sign = if *clock_offset < 0 { "-" } else { "" };
+            let span = text::duration(plait_sched::Duration::from_nanos(clock_offset.unsigned_abs()));
+            value["clock_offset"] = format!("{sign}{span}").into();
+        }
+    }
     value
 }
 

@@ -6,7 +6,7 @@ mod setup;
 
 pub use error::RunError;
 
-use flying::{Flying, Sacks};
+use flying::{Acknowledgements, Flying};
 
 use crate::agenda::{Agenda, Key};
 use crate::link::{Exit, Link, LinkConfig, Sent};
@@ -58,7 +58,7 @@ pub(crate) struct Simulation<'a, S> {
     agenda: Agenda,
     /// Forward links, then backward links, in the order of the paths.
     links: Vec<Link<Flying>>,
-    sacks: Sacks,
+    acknowledgements: Acknowledgements,
     pub(crate) sender: Sender<S>,
     receiver: Receiver,
     pub(crate) recorder: Recorder,
@@ -106,10 +106,10 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         let backward = scenario.paths.iter().enumerate().map(|(i, p)| link(&p.backward, i, "backward"));
         Ok(Self {
             scenario,
-            overhead: Overhead::SCTP,
+            overhead: scenario.transport.protocol.overhead(),
             agenda: Agenda::new(2 * paths + TIMERS),
             links: forward.chain(backward).collect(),
-            sacks: Sacks::default(),
+            acknowledgements: Acknowledgements::default(),
             sender: Sender::new(&config, &setup::paths(scenario), scheduler)?,
             receiver: Receiver::new(&config, paths),
             recorder: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
@@ -176,11 +176,11 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             self.reschedule_link(source);
             return match exit {
                 Exit::Lost(flying) => {
-                    self.sacks.forget(flying);
+                    self.acknowledgements.forget(flying);
                     Ok(())
                 }
                 Exit::Delivered(flying) => {
-                    let (packet, transmission) = self.sacks.land(flying);
+                    let (packet, transmission) = self.acknowledgements.land(flying);
                     self.arrive(source, &packet, transmission)
                 }
             };
@@ -255,10 +255,10 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
     fn put_on_link(&mut self, link: usize, transmit: &Transmit) {
         let order = self.agenda.next_order();
         let bytes = self.overhead.wire_bytes(&transmit.packet);
-        let flying = self.sacks.launch(&transmit.packet, transmit.transmission);
+        let flying = self.acknowledgements.launch(&transmit.packet, transmit.transmission);
         // A full queue drops silently, as real ones do: the sender finds out by itself.
         if self.links[link].send(self.now, bytes, order, flying) == Sent::DroppedFull {
-            self.sacks.forget(flying);
+            self.acknowledgements.forget(flying);
         }
         self.reschedule_link(link);
     }
@@ -322,7 +322,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         series.buffer_bytes.push(bytes);
         series.delivered_bytes.push(self.recorder.delivered_bytes);
         series.window_left.push(self.sender.connection().window_left);
-        let counted = f64::from(self.scenario.transport.packet - self.overhead.packet);
+        let counted = self.scenario.transport.counted_packet();
         for (index, facts) in self.sender.paths().iter().enumerate() {
             let (window, threshold) = self.sender.window(PathId(index as u8));
             let series = &mut self.path_series;

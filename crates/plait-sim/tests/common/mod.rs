@@ -8,11 +8,16 @@ use plait_sim::simulation::{self, Control, RunError};
 use std::path::Path;
 
 /// Everything that can be recorded.
-pub(crate) const ALL: RecordOptions =
-    RecordOptions { packets: true, series: Some(plait_sched::Duration::from_millis(500)), decisions: true };
+pub(crate) const ALL: RecordOptions = RecordOptions {
+    packets: true,
+    series: Some(plait_sched::Duration::from_millis(500)),
+    decisions: true,
+    decisions_from: plait_sched::Time::ZERO,
+};
 
 /// One row per transmission.
-pub(crate) const PACKETS: RecordOptions = RecordOptions { packets: true, series: None, decisions: false };
+pub(crate) const PACKETS: RecordOptions =
+    RecordOptions { packets: true, series: None, decisions: false, decisions_from: plait_sched::Time::ZERO };
 
 /// Reads a scenario that is known to be valid.
 pub(crate) fn scenario(text: &str) -> Scenario {

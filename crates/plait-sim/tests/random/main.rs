@@ -40,7 +40,7 @@ proptest! {
         check(&text)?;
     }
 
-    /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out.
+    /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out or a tail was probed.
     #[test]
     fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
         check(&text)?;

@@ -70,6 +70,53 @@ fn parameter(info: &ParameterInfo) -> BoxedStrategy<String> {
 }
 
 fn transport() -> impl Strategy<Value = String> {
+    prop_oneof![cmt_sctp(), mptcp()]
+}
+
+/// MPTCP with any option that it may have.
+fn mptcp() -> impl Strategy<Value = String> {
+    let packet = prop_oneof![3 => Just(1500_u64), 1 => 80_u64..9_000];
+    let buffers = (
+        packet,
+        prop_oneof![1_u64..4, log(1, 1_000)],
+        sometimes(log(1, 500).prop_map(|packets| packets.to_string())),
+    );
+    let control = prop::sample::select(vec!["newreno", "cubic", "lia", "olia", "balia"]);
+    let windows = (control, any::<bool>(), prop_oneof![Just(10_u64), log(1, 100)], any::<bool>());
+    let acknowledgements = (prop_oneof![3 => Just(1_u32), 3 => Just(2), 1 => 1_u32..20], log(1, 500));
+    let timers = (log(1, 1_000), log(1, 8), prop_oneof![log(1, 8_000), log(2_000, 8_000)]);
+    let failures = (0_u32..6, prop_oneof![Just(10_u32), 0_u32..20, Just(100_000)], any::<bool>());
+    let clocks = (any::<bool>(), log(1, 1_000_000), -1_000_000_i64..1_000_000);
+    (buffers, windows, acknowledgements, timers, failures, clocks).prop_map(
+        |(
+            (packet, receive, send),
+            (control, hystart, initial_window, grow),
+            (ack_every, ack_delay),
+            (rto_min, initial_factor, rto_max),
+            (path_max, association_max, suspect),
+            (handshake, tick, offset),
+        )| {
+            let receive = packet * receive;
+            let send = match send.parse::<u64>() {
+                Ok(packets) => format!("send_buffer = \"{}B\"\n", packet * packets),
+                Err(_) => String::new(),
+            };
+            let max = rto_max.max(rto_min);
+            let initial = (rto_min * initial_factor).min(max);
+            format!(
+                "protocol = \"mptcp\"\npacket = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
+                 congestion_control = \"{control}\"\nhystart = {hystart}\n\
+                 initial_window = \"{initial_window}p\"\ngrow_in_recovery = {grow}\nack_every = {ack_every}\n\
+                 ack_delay = \"{ack_delay}ms\"\nrto_min = \"{rto_min}ms\"\nrto_initial = \"{initial}ms\"\n\
+                 rto_max = \"{max}ms\"\npath_max_retransmissions = {path_max}\n\
+                 association_max_retransmissions = {association_max}\npotentially_failed = {suspect}\n\
+                 handshake = {handshake}\ntimestamp_granularity = \"{tick}us\"\nclock_offset = \"{offset}us\"\n"
+            )
+        },
+    )
+}
+
+fn cmt_sctp() -> impl Strategy<Value = String> {
     let packet = prop_oneof![3 => Just(1500_u64), 1 => 60_u64..9_000];
     let buffers = (
         packet.clone(),

@@ -83,7 +83,7 @@ impl Receiver {
                 let packet = Packet::HeartbeatAck { sent_at: *sent_at };
                 self.reply = Some(Transmit { path, packet, transmission: 0 });
             }
-            Packet::Sack(_) | Packet::HeartbeatAck { .. } => {}
+            _ => {}
         }
     }
 

@@ -104,7 +104,7 @@ impl<S: Scheduler> Sender<S> {
             Packet::HeartbeatAck { sent_at } => {
                 self.handle_heartbeat_ack(now, path.index(), *sent_at, observer);
             }
-            Packet::Data(_) | Packet::Heartbeat { .. } => {}
+            _ => {}
         }
     }
 
@@ -131,7 +131,8 @@ impl<S: Scheduler> Sender<S> {
     /// can only shrink: a larger one with the same cumulative acknowledgement is what the receiver had earlier.
     fn read_window(&mut self, sack: &Sack, advanced: bool) {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
-        self.core.advertised = if gap_remains { self.core.advertised.min(sack.window) } else { sack.window };
+        let window = &mut self.core.window.advertised;
+        *window = if gap_remains { sack.window.min(*window) } else { sack.window };
     }
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack) {
@@ -317,7 +318,12 @@ impl<S: Scheduler> Sender<S> {
             return Ok(Some(heartbeat));
         }
         self.core.run_scheduler(now, observer)?;
-        Ok(self.core.next_data(now, observer))
+        let outgoing = self.core.next_data(now, observer);
+        Ok(outgoing.map(|out| Transmit {
+            path: out.path,
+            packet: Packet::Data(out.data),
+            transmission: out.transmission,
+        }))
     }
 
     /// When [`Sender::handle_timeout`] must be called next.

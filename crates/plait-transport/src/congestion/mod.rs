@@ -1,11 +1,32 @@
 //! Congestion control of one path, behind a small trait.
 //!
 //! A controller sees acknowledgements and congestion as arguments and answers with a window in bytes. Byte counts are
-//! those of the protocol (for SCTP: DATA chunks with their headers).
+//! those of the protocol (for SCTP: DATA chunks with their headers; for TCP: payload).
+//!
+//! [`NewReno`] is SCTP's. [`Reno`] is TCP's, and what [`Cubic`] and the coupled controllers ([`Lia`], [`Olia`], [`Balia`])
+//! consist of beside their own rule. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
+//! root), so that results are the same on all machines.
 
+mod balia;
+mod coupled;
+mod cubic;
+#[cfg(test)]
+mod fixtures;
+mod hystart;
+mod lia;
 mod newreno;
+mod olia;
+mod reno;
+#[cfg(test)]
+mod response;
 
+pub use balia::{Balia, BaliaCoupling};
+pub use coupled::{Coupled, Coupling};
+pub use cubic::Cubic;
+pub use lia::{Lia, LiaCoupling};
 pub use newreno::NewReno;
+pub use olia::{Olia, OliaCoupling};
+pub use reno::Reno;
 
 use plait_sched::{Duration, Time};
 
@@ -37,6 +58,22 @@ pub struct Share {
     pub loss_interval: u64,
     /// False for a path that is not established or failed: it is no part of the sums.
     pub usable: bool,
+}
+
+impl Share {
+    /// True if the path is part of the sums: usable, and its round-trip time known.
+    fn counts(&self) -> bool {
+        self.usable && !self.srtt.is_zero()
+    }
+
+    fn seconds(&self) -> f64 {
+        self.srtt.as_secs_f64()
+    }
+
+    /// Bytes per second.
+    fn rate(&self) -> f64 {
+        self.window as f64 / self.seconds()
+    }
 }
 
 /// Decides how many bytes may be in flight on one path.
@@ -79,13 +116,24 @@ pub enum Algorithm {
     /// RFC 9260 §7.2 for SCTP.
     #[default]
     NewReno,
+    /// RFC 5681 for TCP.
+    Reno,
+    /// RFC 9438 for TCP.
+    Cubic,
+    /// RFC 6356 for MPTCP.
+    Lia,
+    /// draft-khalili-mptcp-congestion-control for MPTCP.
+    Olia,
+    /// draft-walid-mptcp-congestion-control for MPTCP.
+    Balia,
 }
 
 impl Algorithm {
     /// True if a path's window depends on those of the connection's other paths.
     pub const fn is_coupled(self) -> bool {
         match self {
-            Self::NewReno => false,
+            Self::NewReno | Self::Reno | Self::Cubic => false,
+            Self::Lia | Self::Olia | Self::Balia => true,
         }
     }
 }
@@ -99,8 +147,11 @@ pub struct CongestionConfig {
     pub initial_window: u64,
     /// Initial slow-start threshold in bytes; `u64::MAX` for none.
     pub initial_threshold: u64,
-    /// The largest DATA chunk of the path (PMDCS of RFC 9260), the step in which windows grow.
+    /// The step in which windows grow: the largest DATA chunk of the path (PMDCS of RFC 9260), or TCP's MSS.
     pub segment: u64,
+    /// HyStart++ (RFC 9406) in the initial slow start; SCTP's controller takes no notice. Needs a round-trip sample with
+    /// nearly every acknowledgement, as TCP's timestamps give.
+    pub hystart: bool,
 }
 
 /// The controllers that exist, dispatched without allocation.
@@ -108,6 +159,16 @@ pub struct CongestionConfig {
 pub enum Controller {
     /// See [`NewReno`].
     NewReno(NewReno),
+    /// See [`Reno`].
+    Reno(Reno),
+    /// See [`Cubic`].
+    Cubic(Cubic),
+    /// See [`Lia`].
+    Lia(Lia),
+    /// See [`Olia`].
+    Olia(Olia),
+    /// See [`Balia`].
+    Balia(Balia),
 }
 
 impl Controller {
@@ -115,6 +176,11 @@ impl Controller {
     pub fn new(config: &CongestionConfig) -> Self {
         match config.algorithm {
             Algorithm::NewReno => Self::NewReno(NewReno::new(config)),
+            Algorithm::Reno => Self::Reno(Reno::new(config)),
+            Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
+            Algorithm::Lia => Self::Lia(Lia::new(config)),
+            Algorithm::Olia => Self::Olia(Olia::new(config)),
+            Algorithm::Balia => Self::Balia(Balia::new(config)),
         }
     }
 }
@@ -123,6 +189,11 @@ macro_rules! dispatch {
     ($self:ident, $controller:ident => $call:expr) => {
         match $self {
             Controller::NewReno($controller) => $call,
+            Controller::Reno($controller) => $call,
+            Controller::Cubic($controller) => $call,
+            Controller::Lia($controller) => $call,
+            Controller::Olia($controller) => $call,
+            Controller::Balia($controller) => $call,
         }
     };
 }

@@ -102,6 +102,7 @@ mod tests {
             initial_window: 4380,
             initial_threshold: u64::MAX,
             segment: SEGMENT,
+            hystart: false,
         })
     }
 

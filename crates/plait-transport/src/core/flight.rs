@@ -22,6 +22,8 @@ pub(crate) enum TransmissionState {
 pub(crate) struct Transmission {
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
+    /// Its place in the order of sending on all paths.
+    pub(crate) order: u64,
     /// Bytes that count against the congestion window.
     pub(crate) bytes: u32,
     pub(crate) state: TransmissionState,
@@ -42,11 +44,13 @@ pub(crate) struct Flight {
     ring: VecDeque<Transmission>,
     segments: u32,
     bytes: u64,
+    /// A lost transmission keeps its number until it is acknowledged: a subflow's sequence space has no holes.
+    keeps_lost: bool,
 }
 
 impl Flight {
-    pub(crate) fn with_capacity(transmissions: usize) -> Self {
-        Self { ring: VecDeque::with_capacity(transmissions), ..Self::default() }
+    pub(crate) fn new(keeps_lost: bool) -> Self {
+        Self { ring: VecDeque::with_capacity(256), keeps_lost, ..Self::default() }
     }
 
     /// Segments in flight.
@@ -64,7 +68,7 @@ impl Flight {
         self.first + self.ring.len() as u64
     }
 
-    /// The number of the oldest transmission in flight.
+    /// The number of the oldest transmission in flight, or if lost ones are kept, not acknowledged.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
@@ -96,11 +100,44 @@ impl Flight {
         entry.state = state;
         self.segments -= 1;
         self.bytes -= u64::from(before.bytes);
+        Some((before, self.forget_settled(number)))
+    }
+
+    /// A transmission that was considered lost is acknowledged after all: returns it as it was.
+    pub(crate) fn revive(&mut self, number: u64) -> Option<Transmission> {
+        let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost)?;
+        let before = *entry;
+        entry.state = TransmissionState::Acknowledged;
+        self.forget_settled(number);
+        Some(before)
+    }
+
+    /// A lost transmission is sent again under the same number.
+    pub(crate) fn resend(&mut self, now: Time, order: u64, number: u64) -> Option<Transmission> {
+        let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost)?;
+        entry.state = TransmissionState::InFlight;
+        entry.sent_at = now;
+        entry.order = order;
+        entry.first_time = false;
+        let sent = *entry;
+        self.segments += 1;
+        self.bytes += u64::from(sent.bytes);
+        Some(sent)
+    }
+
+    /// Drops what is settled from the head; true if `number` was the oldest.
+    fn forget_settled(&mut self, number: u64) -> bool {
         let was_oldest = number == self.first;
-        while self.ring.front().is_some_and(|t| t.state != TransmissionState::InFlight) {
+        let keeps_lost = self.keeps_lost;
+        let settled = |state| match state {
+            TransmissionState::InFlight => false,
+            TransmissionState::Lost => !keeps_lost,
+            TransmissionState::Acknowledged => true,
+        };
+        while self.ring.front().is_some_and(|transmission| settled(transmission.state)) {
             self.ring.pop_front();
             self.first += 1;
         }
-        Some((before, was_oldest))
+        was_oldest
     }
 }

@@ -9,13 +9,17 @@ mod path;
 mod schedule;
 mod stream;
 mod transmit;
+mod window;
 
 use flight::Copy;
 pub(crate) use flight::TransmissionState;
-pub use path::PathConfig;
 pub(crate) use path::PathSender;
+pub use path::{OneWayDelays, PathConfig};
 pub(crate) use stream::SegmentState;
+pub(crate) use transmit::Outgoing;
 pub use transmit::Transmit;
+pub(crate) use window::SendWindow;
+pub use window::WindowRule;
 
 use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share};
 use crate::error::Error;
@@ -38,6 +42,8 @@ pub struct ConnectionConfig {
     pub segment_bytes: u32,
     /// Header bytes per segment that count in congestion and receiver windows (SCTP's DATA chunk header: 16).
     pub counted_overhead: u32,
+    /// How the receiver's window and the congestion window are counted.
+    pub window_rule: WindowRule,
     /// The receiver's window before its first acknowledgement, in counted bytes.
     pub receive_window: u64,
     /// Payload bytes that may be assigned and not yet cumulatively acknowledged; `u64::MAX` for no limit.
@@ -64,6 +70,15 @@ impl ConnectionConfig {
     /// Bytes that a full segment counts in windows.
     pub fn counted_segment(&self) -> u64 {
         u64::from(self.segment_bytes) + u64::from(self.counted_overhead)
+    }
+
+    /// Counted bytes that a congestion window must have left for another packet to leave. SCTP may overshoot it by a packet
+    /// (RFC 9260 §6.1, rule B), TCP may not.
+    pub(crate) fn headroom(&self) -> u64 {
+        match self.window_rule {
+            WindowRule::Credit => 1,
+            WindowRule::Offset => self.counted_segment(),
+        }
     }
 }
 
@@ -95,6 +110,8 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Copies sent because the scheduler asked.
     pub reinjections: u64,
+    /// Of the retransmissions, probes of a tail that nobody acknowledged (RFC 8985 §7).
+    pub tail_probes: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
     /// Decisions other than waiting.
@@ -116,12 +133,10 @@ pub(crate) struct Core<S> {
     /// Something was sent, of which the scheduler may want copies.
     copies_possible: bool,
     wake: Option<Time>,
-    /// The window that the receiver advertised last.
-    pub(crate) advertised: u64,
+    /// What the receiver admits.
+    pub(crate) window: SendWindow,
     /// The first segment beyond all that were ever sent.
     pub(crate) sent_end: u64,
-    /// Counted bytes that were sent and not acknowledged.
-    pub(crate) outstanding: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
     queued_segments: u64,
@@ -129,7 +144,7 @@ pub(crate) struct Core<S> {
     pub(crate) shared_retransmissions: VecDeque<u64>,
     /// Timeouts in a row on all paths together.
     pub(crate) association_errors: u32,
-    next_transmission: u64,
+    pub(crate) next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
     /// What coupled congestion control sees of the paths; empty for an algorithm that is not coupled.
@@ -160,9 +175,8 @@ impl<S: Scheduler> Core<S> {
             opportunity: true,
             copies_possible: false,
             wake: None,
-            advertised: config.receive_window,
+            window: SendWindow::new(config.window_rule, config.receive_window),
             sent_end: 0,
-            outstanding: 0,
             held: 0,
             queued_segments: 0,
             shared_retransmissions: VecDeque::new(),
@@ -213,7 +227,7 @@ impl<S: Scheduler> Core<S> {
         }
         entry.state = SegmentState::Acknowledged;
         let counted = self.counted(bytes);
-        self.outstanding -= counted;
+        self.window.acknowledged(counted);
         let newest = (usize::from(path), transmission);
         let mut at = Some(newest);
         while let Some((index, number)) = at.take() {
@@ -255,6 +269,29 @@ impl<S: Scheduler> Core<S> {
         cumulative
     }
 
+    /// As [`Core::advance`], where acknowledgements of a path's own numbers say what left its flight.
+    pub(crate) fn release(&mut self, cumulative: u64) {
+        while let Some(segment) = self.stream.pop_below(cumulative.min(self.sent_end)) {
+            self.held -= u64::from(segment.bytes);
+            self.window.acknowledged(self.counted(segment.bytes));
+        }
+    }
+
+    /// Lets the window of a path grow for what was acknowledged on it.
+    pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
+        self.update_shares();
+        let path = &mut self.paths[index];
+        let acknowledged = Acknowledged {
+            now,
+            bytes: news.bytes,
+            in_flight_before: news.in_flight_before,
+            srtt: path.rtt.smoothed(),
+            rtt: news.rtt,
+            path: index,
+        };
+        path.control.on_acknowledged(&acknowledged, &self.shares);
+    }
+
     /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its
     /// window may grow.
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
@@ -265,24 +302,14 @@ impl<S: Scheduler> Core<S> {
             }
             self.association_errors = 0;
             let rto = self.paths[index].rtt.rto();
-            self.update_shares();
             let path = &mut self.paths[index];
             path.errors = 0;
             path.note_delivery(now, news.bytes);
             let recovering = path.flight.first() < path.recovery_end;
             if grow(&news) && (!recovering || self.config.grow_in_recovery) {
-                path.control.on_acknowledged(
-                    &Acknowledged {
-                        now,
-                        bytes: news.bytes,
-                        in_flight_before: news.in_flight_before,
-                        srtt: path.rtt.smoothed(),
-                        rtt: news.rtt,
-                        path: index,
-                    },
-                    &self.shares,
-                );
+                self.grow_window(now, index, &news);
             }
+            let path = &mut self.paths[index];
             if path.flight.segments() == 0 {
                 path.control.on_drained();
                 path.retransmission_timer = None;
@@ -415,7 +442,7 @@ impl<S: Scheduler> Core<S> {
 }
 
 /// Puts `segment` where it belongs in an ascending queue; usually at its end.
-fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
+pub(crate) fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
     if queue.back().is_none_or(|&last| last < segment) {
         queue.push_back(segment);
         return;

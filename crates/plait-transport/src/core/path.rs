@@ -1,7 +1,7 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
-use super::ConnectionConfig;
 use super::flight::Flight;
+use super::{ConnectionConfig, WindowRule};
 use crate::congestion::{CongestionControl, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Path, PathId, PathState, Time};
@@ -28,6 +28,8 @@ pub(crate) struct Heartbeat {
 #[derive(Clone, Debug)]
 pub(crate) struct PathSender {
     pub(crate) control: Controller,
+    /// Bytes that the window must have left for another packet to leave.
+    headroom: u64,
     pub(crate) rtt: RttEstimator,
     pub(crate) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
@@ -37,6 +39,8 @@ pub(crate) struct PathSender {
     /// Copies to be sent on this path.
     pub(crate) reinjections: VecDeque<u64>,
     pub(crate) retransmission_timer: Option<Time>,
+    /// One-way delays as the transport's timestamps tell them.
+    pub(crate) delays: Option<OneWayDelays>,
     pub(crate) heartbeat: Heartbeat,
     /// Timeouts in a row.
     pub(crate) errors: u32,
@@ -78,16 +82,28 @@ impl DeliveryRate {
     }
 }
 
+/// Smoothed one-way delays in nanoseconds. Both contain the offset between the two ends' clocks, with opposite signs:
+/// between the paths of a connection, differences mean something; the sum is the round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OneWayDelays {
+    /// Towards the receiver.
+    pub forward: i64,
+    /// Back to the sender.
+    pub backward: i64,
+}
+
 impl PathSender {
     pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig) -> Self {
         let rtt = RttEstimator::new(config.rto);
         Self {
             control: Controller::new(&config.congestion),
-            flight: Flight::with_capacity(256),
+            headroom: config.headroom(),
+            flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
             retransmissions: VecDeque::with_capacity(64),
             reinjections: VecDeque::new(),
             retransmission_timer: None,
+            delays: None,
             heartbeat: Heartbeat {
                 due: Time::ZERO.saturating_add(config.heartbeat_interval).saturating_add(rtt.rto()),
                 deadline: None,
@@ -106,10 +122,9 @@ impl PathSender {
         }
     }
 
-    /// True if the congestion window lets another packet out. SCTP may overshoot the window by one packet (RFC 9260
-    /// §6.1, rule B).
+    /// True if the congestion window lets another packet out.
     pub(crate) fn has_window(&self) -> bool {
-        self.flight.bytes() < self.window()
+        self.flight.bytes() + self.headroom <= self.window()
     }
 
     /// The congestion window, cut by the burst limit.
@@ -134,6 +149,7 @@ impl PathSender {
         facts.latest_rtt = self.rtt.latest();
         facts.min_rtt = self.rtt.min();
         facts.rto = self.rtt.rto();
+        facts.forward_delay = self.delays.map(|delays| delays.forward);
         facts.delivery_rate = self.delivery.bits_per_second;
         facts.loss_ppm =
             if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
@@ -143,7 +159,10 @@ impl PathSender {
 
     /// As [`PathSender::refresh`], for the window alone.
     pub(crate) fn refresh_window(&self, facts: &mut Path, counted_segment: u64) {
-        let segments = |bytes: u64| u32::try_from(bytes.div_ceil(counted_segment)).unwrap_or(u32::MAX);
+        let segments = |bytes: u64| {
+            let rounded = bytes.saturating_add(counted_segment - self.headroom) / counted_segment;
+            u32::try_from(rounded).unwrap_or(u32::MAX)
+        };
         facts.cwnd = segments(self.window());
         facts.ssthresh = segments(self.control.slow_start_threshold());
     }

@@ -13,13 +13,11 @@ impl<S: Scheduler> Core<S> {
         let send_buffer_left = self.config.send_buffer.saturating_sub(self.held) / segment_bytes;
         let recalled = self.stream.recalled();
         let unassigned = recalled.saturating_add(self.stream.uncut().min(send_buffer_left));
-        let window_segments =
-            self.advertised.saturating_sub(self.outstanding) / self.config.counted_segment();
-        let mut window_left = window_segments.saturating_sub(self.queued_segments);
+        let mut window_left = self.window_segments();
         // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
         // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
         let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
-        if all_wait_for_next || (self.outstanding == 0 && self.queued_segments == 0) {
+        if all_wait_for_next || (self.window.is_idle() && self.queued_segments == 0) {
             window_left = window_left.max(1);
         }
         Connection {

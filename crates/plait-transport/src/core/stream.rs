@@ -23,6 +23,8 @@ pub(crate) enum SegmentState {
 pub(crate) struct Segment {
     /// The newest transmission's number on its path.
     pub(crate) transmission: u64,
+    /// Payload bytes of the stream before it.
+    pub(crate) offset: u64,
     /// Payload bytes.
     pub(crate) bytes: u32,
     pub(crate) state: SegmentState,
@@ -53,6 +55,8 @@ pub(crate) struct Stream {
     /// Segments taken back from path queues, ascending.
     recalled: VecDeque<u64>,
     finished: bool,
+    /// Payload bytes that were cut into segments.
+    frontier_offset: u64,
 }
 
 impl Stream {
@@ -65,6 +69,7 @@ impl Stream {
             uncut_segments: 0,
             recalled: VecDeque::new(),
             finished: false,
+            frontier_offset: 0,
         }
     }
 
@@ -116,6 +121,18 @@ impl Stream {
         self.first + self.segments.len() as u64
     }
 
+    /// Payload bytes of the stream before the first segment that has not been cut yet.
+    pub(crate) fn frontier_offset(&self) -> u64 {
+        self.frontier_offset
+    }
+
+    /// How many of the recalled segments end at `offset` or before.
+    pub(crate) fn recalled_up_to(&self, offset: u64) -> u64 {
+        let fits =
+            |&segment: &u64| self.get(segment).is_some_and(|s| s.offset + u64::from(s.bytes) <= offset);
+        self.recalled.partition_point(fits) as u64
+    }
+
     /// The first segment that is not cumulatively acknowledged.
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -151,6 +168,7 @@ impl Stream {
         let number = self.frontier();
         self.segments.push_back(Segment {
             transmission: 0,
+            offset: self.frontier_offset,
             bytes,
             state: SegmentState::Queued,
             path,
@@ -158,6 +176,7 @@ impl Stream {
             ever_sent: false,
             fast_retransmitted: false,
         });
+        self.frontier_offset += u64::from(bytes);
         Some(number)
     }
 

@@ -18,13 +18,24 @@ pub struct Transmit {
     pub transmission: u64,
 }
 
+/// A segment that leaves now, before its protocol wraps it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) path: PathId,
+    pub(crate) data: Data,
+    /// The transmission's number on its path.
+    pub(crate) number: u64,
+    /// The transmission's number in the connection.
+    pub(crate) transmission: u64,
+}
+
 impl<S: Scheduler> Core<S> {
     /// The next data packet that windows allow, if any.
-    pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Transmit> {
+    pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         if let Some((index, segment)) = self.next_retransmission() {
             return Some(self.send(now, index, segment, SendReason::Retransmission, observer));
         }
-        if self.needs.reinject
+        if self.wants_copies()
             && let Some((index, segment)) = self.next_reinjection()
         {
             return Some(self.send(now, index, segment, SendReason::Reinjection, observer));
@@ -67,12 +78,12 @@ impl<S: Scheduler> Core<S> {
 
     /// True if the segment that everything waits for is the next new one on a path. It goes before retransmissions: a path
     /// that repairs what the others lose might never come to it, and nothing would be delivered any more.
-    fn has_awaited(&self, index: usize) -> bool {
+    pub(crate) fn has_awaited(&self, index: usize) -> bool {
         let facts = &self.facts[index];
         self.paths[index].queue.front() == Some(&self.stream.first()) && facts.in_flight < facts.limit
     }
 
-    fn next_reinjection(&mut self) -> Option<(usize, u64)> {
+    pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
                 let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
@@ -89,7 +100,7 @@ impl<S: Scheduler> Core<S> {
         None
     }
 
-    fn next_new(&mut self) -> Option<(usize, u64)> {
+    pub(crate) fn next_new(&mut self) -> Option<(usize, u64)> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
@@ -99,11 +110,9 @@ impl<S: Scheduler> Core<S> {
             }
         }
         let (index, segment) = best?;
-        let bytes = self.stream.get(segment).map_or(0, |s| s.bytes);
-        let fits = self.outstanding + self.counted(bytes) <= self.advertised;
         // A window probe: one segment may be on its way whatever the window (RFC 9260 §6.1 A). The one that the receiver
         // waits for takes no room there; if later ones that were refused are on their way, only it opens the window.
-        if !fits && self.outstanding > 0 && segment != self.stream.first() {
+        if !self.admits(segment) && !self.window.is_idle() && segment != self.stream.first() {
             return None;
         }
         self.paths[index].queue.pop_front();
@@ -111,14 +120,14 @@ impl<S: Scheduler> Core<S> {
         Some((index, segment))
     }
 
-    fn send(
+    pub(crate) fn send(
         &mut self,
         now: Time,
         index: usize,
         segment: u64,
         reason: SendReason,
         observer: &mut impl Observer,
-    ) -> Transmit {
+    ) -> Outgoing {
         let path = PathId(index as u8);
         let number = self.paths[index].flight.next();
         let overhead = self.config.counted_overhead;
@@ -137,40 +146,63 @@ impl<S: Scheduler> Core<S> {
         }
         let counted = bytes + overhead;
         if first_time {
-            self.outstanding += u64::from(counted);
+            self.window.sent(u64::from(counted));
             self.sent_end = self.sent_end.max(segment + 1);
         }
         let sender = &mut self.paths[index];
         sender.flight.push(Transmission {
             segment,
             sent_at: now,
+            order: self.next_transmission,
             bytes: counted,
             state: TransmissionState::InFlight,
             missing: 0,
             first_time,
             earlier,
         });
-        sender.sent += 1;
         if sender.timed.is_none() && first_time {
             sender.timed = Some(number);
         }
+        let data = Data { segment, bytes };
+        let transmission = self.note_sent(now, path, data, reason, first_time, observer);
+        Outgoing { path, data, number, transmission }
+    }
+
+    /// Data leaves: timers, counters, and whoever wants to know. Returns the transmission's number in the connection.
+    pub(crate) fn note_sent(
+        &mut self,
+        now: Time,
+        path: PathId,
+        data: Data,
+        reason: SendReason,
+        first_time: bool,
+        observer: &mut impl Observer,
+    ) -> u64 {
+        let sender = &mut self.paths[path.index()];
+        sender.sent += 1;
         if sender.retransmission_timer.is_none() {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }
         sender.idle_from = now;
         sender.heartbeat.due =
             now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
+        sender.refresh_amounts(&mut self.facts[path.index()]);
         match reason {
             SendReason::New => self.copies_possible = self.needs.reinject,
             SendReason::Retransmission => self.counters.retransmissions += 1,
             SendReason::Reinjection => self.counters.reinjections += 1,
         }
-        self.paths[index].refresh_amounts(&mut self.facts[index]);
         let transmission = self.next_transmission;
         self.next_transmission += 1;
+        let Data { segment, bytes } = data;
         observer.sent(now, &Sent { path, transmission, segment, bytes, reason });
         self.notify(&Event::Sent { path, segment, retransmission: !first_time });
-        Transmit { path, packet: Packet::Data(Data { segment, bytes }), transmission }
+        transmission
+    }
+
+    /// True if the scheduler asks for copies.
+    pub(crate) fn wants_copies(&self) -> bool {
+        self.needs.reinject
     }
 }
 

@@ -1,10 +1,10 @@
 //! RFC 9260's numbers, and windows in segments.
 
-use plait_sched::Duration;
-use plait_transport::ConnectionConfig;
+use plait_sched::{Duration, PathId};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy, WindowAccounting};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::rtt::RtoConfig;
+use plait_transport::{ConnectionConfig, WindowRule, mptcp};
 
 /// Payload bytes of a full segment: 1500 − 48.
 const PAYLOAD: u64 = 1452;
@@ -23,6 +23,7 @@ pub(crate) fn config() -> Config {
         connection: ConnectionConfig {
             segment_bytes: PAYLOAD as u32,
             counted_overhead: (COUNTED - PAYLOAD) as u32,
+            window_rule: WindowRule::Credit,
             receive_window: segments(10_000),
             send_buffer: u64::MAX,
             congestion: CongestionConfig {
@@ -30,6 +31,7 @@ pub(crate) fn config() -> Config {
                 initial_window: segments(3),
                 initial_threshold: u64::MAX,
                 segment: COUNTED,
+                hystart: false,
             },
             rto: RtoConfig::default(),
             path_max_retransmissions: 5,
@@ -45,5 +47,32 @@ pub(crate) fn config() -> Config {
         ack_every: 1,
         ack_delay: Duration::from_millis(200),
         delayed_ack_for_cmt: true,
+    }
+}
+
+/// MPTCP over subflows that are open from the start: segments of 1452 bytes too, an initial window of ten, a receive
+/// window of 200.
+pub(crate) fn mptcp_config() -> mptcp::Config {
+    let connection = config().connection;
+    mptcp::Config {
+        connection: ConnectionConfig {
+            counted_overhead: 0,
+            window_rule: WindowRule::Offset,
+            receive_window: 200 * PAYLOAD,
+            congestion: CongestionConfig {
+                algorithm: Algorithm::Reno,
+                initial_window: 10 * PAYLOAD,
+                segment: PAYLOAD,
+                ..connection.congestion
+            },
+            ..connection
+        },
+        ack_every: 1,
+        ack_delay: Duration::from_millis(200),
+        loss_threshold: 3,
+        handshake: false,
+        initial_path: PathId(0),
+        clock: mptcp::ClockConfig { granularity: Duration::from_millis(1), receiver_offset: 0 },
+        ack_blocks: 2,
     }
 }

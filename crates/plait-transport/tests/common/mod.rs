@@ -6,12 +6,12 @@
 mod config;
 mod log;
 
-pub(crate) use config::{COUNTED, config, segments};
+pub(crate) use config::{COUNTED, config, mptcp_config, segments};
 pub(crate) use log::Log;
 
 use plait_sched::{Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
-use plait_transport::cmt_sctp::{Config, Receiver, Sender};
-use plait_transport::packet::{Data, Packet};
+use plait_transport::endpoint::{Config, Receiver, Sender};
+use plait_transport::packet::Packet;
 use plait_transport::{Error, PathConfig};
 use std::collections::BTreeMap;
 
@@ -63,13 +63,14 @@ impl Judged<'_> {
     pub(crate) fn segment(&self) -> Option<u64> {
         match self.packet {
             Packet::Data(data) => Some(data.segment),
+            Packet::Segment(segment) => Some(segment.data.segment),
             _ => None,
         }
     }
 
     /// True if it is an acknowledgement.
     pub(crate) fn is_sack(&self) -> bool {
-        matches!(self.packet, Packet::Sack(_))
+        matches!(self.packet, Packet::Sack(_) | Packet::Ack(_))
     }
 }
 
@@ -102,22 +103,23 @@ pub(crate) struct Pair<S> {
 
 impl<S: Scheduler> Pair<S> {
     /// Over paths with these round-trip times in milliseconds.
-    pub(crate) fn new(config: Config, round_trips: &[u64], scheduler: S) -> Self {
+    pub(crate) fn new(config: impl Into<Config>, round_trips: &[u64], scheduler: S) -> Self {
         let paths = vec![PathConfig::default(); round_trips.len()];
         Self::with_paths(config, round_trips, &paths, scheduler)
     }
 
     pub(crate) fn with_paths(
-        config: Config,
+        config: impl Into<Config>,
         round_trips: &[u64],
         paths: &[PathConfig],
         scheduler: S,
     ) -> Self {
         let pipe = |rtt: &u64| Pipe { delay: ms(*rtt) / 2, spacing: Duration::ZERO, free: [Time::ZERO; 2] };
+        let config = config.into();
         Self {
             now: Time::ZERO,
-            sender: Sender::new(config, paths, scheduler).expect("CMT-SCTP offers everything"),
-            receiver: Receiver::new(&config),
+            sender: Sender::new(&config, paths, scheduler).expect("both protocols offer everything"),
+            receiver: Receiver::new(&config, paths.len()),
             log: Log::default(),
             pipes: round_trips.iter().map(pipe).collect(),
             under_way: BTreeMap::new(),
@@ -226,7 +228,7 @@ impl<S: Scheduler> Pair<S> {
                 }
             }
         }
-        while let Some(transmit) = self.receiver.poll_transmit() {
+        while let Some(transmit) = self.receiver.poll_transmit(self.now) {
             self.put(Way::Backward, transmit.path, transmit.packet);
         }
         let buffered = self.receiver.reassembly().buffered();
@@ -236,12 +238,13 @@ impl<S: Scheduler> Pair<S> {
 
     fn put(&mut self, way: Way, path: PathId, packet: Packet) {
         let mut sent_before = 0;
-        if let Packet::Data(Data { segment, .. }) = packet {
+        let judged = Judged { now: self.now, path: path.index(), packet: &packet, sent_before };
+        if let Some(segment) = judged.segment() {
             let count = self.sent.entry(segment).or_default();
             sent_before = *count;
             *count += 1;
         }
-        let judged = Judged { now: self.now, path: path.index(), packet: &packet, sent_before };
+        let judged = Judged { sent_before, ..judged };
         let late = match (self.script)(&judged) {
             Fate::Drop => return,
             Fate::Pass => Duration::ZERO,
@@ -264,7 +267,7 @@ impl<S: Scheduler> Pair<S> {
         for path in self.sender.paths() {
             assert!(path.is_usable() || path.queued == 0, "data is stranded on {path:?}");
         }
-        if self.sender.is_drained() {
+        if self.sender.is_drained() && matches!(self.sender, Sender::CmtSctp(_)) {
             assert_eq!(connection.unassigned, 0);
             let in_flight: u32 = self.sender.paths().iter().map(|path| path.in_flight).sum();
             assert_eq!(in_flight, 0, "a drained sender has nothing in flight");

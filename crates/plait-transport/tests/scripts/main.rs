@@ -10,6 +10,7 @@ mod growth;
 mod hostile;
 mod limits;
 mod lost_acknowledgements;
+mod mptcp;
 mod path_failure;
 mod policies;
 mod recall;

@@ -1,0 +1,174 @@
+//! Redundant: every path carries every segment, so that the fastest copy counts.
+//!
+//! # Source
+//! The redundant scheduler of MPTCP: Frömmgen et al., *ReMP TCP: Low Latency Multipath TCP* (IEEE ICC 2016), and the
+//! scheduler of that name in the out-of-tree Linux implementation. Each subflow walks the send queue by itself: it
+//! sends the next segment that it has not sent and that is not acknowledged yet, be it sent on other subflows or not.
+//!
+//! # Rule
+//! For each path the number of the next segment to copy is kept. An open path, by ascending smoothed round-trip time,
+//! copies the next segment that some path has sent, from the oldest unacknowledged one on; a path that has copied
+//! everything takes new data. So the path that is ahead of the others sends first, and a slow path skips what was
+//! acknowledged meanwhile.
+//!
+//! # Departures
+//! * A segment is copied once per path. What is lost is sent again by the engine, whatever other copies there are.
+//! * While the oldest unacknowledged segment is not known (it is to be sent again), paths take new data and copy later.
+//! * A copy that turns out to be of no use (the segment arrived, or the path carries it) is not sent, but decided.
+
+use super::clip;
+use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::params::{Parameters, SchedulerInfo};
+use crate::time::Time;
+use crate::view::{Connection, MAX_PATHS, Path, usable};
+
+/// The state of the redundant scheduler.
+#[derive(Clone, Debug)]
+pub struct Redundant {
+    /// The next segment that a path has to copy.
+    next: [u64; MAX_PATHS],
+    sent: Sent,
+}
+
+impl Redundant {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "redundant",
+        title: "Redundant",
+        summary: "Every path carries every segment: the delay of the fastest path, and no more than its capacity.",
+        source: "Frömmgen et al., ReMP TCP, IEEE ICC 2016",
+        needs: Capabilities { reinject: true, ..Capabilities::NONE },
+        parameters: &[],
+    };
+
+    /// Nothing has been sent.
+    pub const fn new() -> Self {
+        Self { next: [0; MAX_PATHS], sent: Sent::NOTHING }
+    }
+
+    /// From checked parameters: there are none.
+    pub const fn from_parameters(_parameters: &Parameters<'_>) -> Self {
+        Self::new()
+    }
+
+    /// The next segment that `path` has to copy, if it has not copied everything.
+    fn copy(&mut self, connection: &Connection, path: &Path) -> Option<u64> {
+        let oldest = connection.oldest_unacked?;
+        let next = &mut self.next[path.id.index()];
+        *next = oldest.segment.max(*next);
+        if *next == oldest.segment && oldest.carried.contains(path.id) {
+            *next += 1;
+        }
+        (*next < self.sent.up_to).then(|| {
+            *next += 1;
+            *next - 1
+        })
+    }
+}
+
+impl Default for Redundant {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scheduler for Redundant {
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        if let Some(oldest) = connection.oldest_unacked {
+            self.sent.is_below(oldest.segment + 1);
+        }
+        // A bit per path that has neither something to copy nor new data.
+        let mut done = 0_u32;
+        loop {
+            let open =
+                usable(paths).take(MAX_PATHS).filter(|path| path.is_open() && done >> path.id.0 & 1 == 0);
+            // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the smallest.
+            let Some(path) = open.min_by_key(|path| path.srtt) else { return Decision::WAIT };
+            if let Some(segment) = self.copy(connection, path) {
+                return Decision::Reinject { path: path.id, segment };
+            }
+            if connection.sendable() > 0 {
+                return Decision::Assign {
+                    path: path.id,
+                    segments: clip(path.room(), connection.sendable()),
+                };
+            }
+            done |= 1 << path.id.0;
+        }
+    }
+
+    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        if let Event::Sent { path, segment, .. } = *event {
+            self.sent.insert(segment);
+            if let Some(next) = self.next.get_mut(path.index()).filter(|next| **next == segment) {
+                *next += 1;
+            }
+        }
+    }
+
+    fn needs(&self) -> Capabilities {
+        Self::INFO.needs
+    }
+}
+
+/// Which segments have been sent: all below a number, and some of those that follow it.
+///
+/// Segments are not sent in order: one that waits in the queue of a path may be overtaken on another.
+#[derive(Clone, Debug)]
+struct Sent {
+    /// All below this.
+    up_to: u64,
+    /// A bit per segment from there on.
+    beyond: [u64; Self::WORDS],
+}
+
+impl Sent {
+    const WORDS: usize = 16;
+    const BITS: u64 = 64 * Self::WORDS as u64;
+    const NOTHING: Self = Self { up_to: 0, beyond: [0; Self::WORDS] };
+
+    /// The place of a segment's bit.
+    const fn place(segment: u64) -> (usize, u64) {
+        ((segment / 64) as usize % Self::WORDS, 1 << (segment % 64))
+    }
+
+    /// One further ahead than there are bits is forgotten, until it is the oldest that is not acknowledged.
+    fn insert(&mut self, segment: u64) {
+        if segment >= self.up_to && segment - self.up_to < Self::BITS {
+            let (word, bit) = Self::place(segment);
+            self.beyond[word] |= bit;
+            self.advance();
+        }
+    }
+
+    /// All segments below `segment` have been sent.
+    fn is_below(&mut self, segment: u64) {
+        if segment <= self.up_to {
+            return;
+        }
+        if segment - self.up_to >= Self::BITS {
+            self.beyond = [0; Self::WORDS];
+        } else {
+            for below in self.up_to..segment {
+                let (word, bit) = Self::place(below);
+                self.beyond[word] &= !bit;
+            }
+        }
+        self.up_to = segment;
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        loop {
+            let (word, bit) = Self::place(self.up_to);
+            if self.beyond[word] & bit == 0 {
+                return;
+            }
+            self.beyond[word] &= !bit;
+            self.up_to += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Options that any scheduler can be given: they act around it, and it does not know of them.
+//!
+//! [`WithOptions`] is a scheduler and its options. The built-in ones are made with them by name: every scheduler takes
+//! the parameters in [`OPTIONS`] beside its own, and `lowest-rtt+rp+bm` is short for two of them being true.
+
+mod bufferbloat;
+mod retransmission;
+
+pub use bufferbloat::Mitigation;
+pub use retransmission::Penalization;
+
+use core::fmt;
+
+use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, Value};
+use crate::time::Time;
+use crate::view::{Connection, MAX_PATHS, Path, PathId};
+
+/// A parameter that every built-in scheduler takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OptionInfo {
+    /// The parameter.
+    pub parameter: ParameterInfo,
+    /// What, put behind a scheduler's name and a `+`, makes the parameter true.
+    pub suffix: Option<&'static str>,
+    /// What it needs from an engine beside what the scheduler needs, if it is true.
+    pub needs: Capabilities,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+const PENALIZATION: OptionInfo = OptionInfo {
+    parameter: ParameterInfo {
+        name: "retransmission_penalization",
+        doc: "When the receiver's window is full: send the blocking segment on a faster path too, halve the slower one's \
+              window.",
+        default: Value::Boolean(false),
+        domain: Domain::Boolean,
+    },
+    suffix: Some("rp"),
+    needs: Capabilities { reinject: true, penalize: true, ..Capabilities::NONE },
+    source: "Raiciu et al., How Hard Can It Be?, USENIX NSDI 2012; Paasch et al., CSWS 2014",
+};
+
+const MITIGATION: OptionInfo = OptionInfo {
+    parameter: ParameterInfo {
+        name: "bufferbloat_mitigation",
+        doc: "Cap a path's window when its round-trip time has grown beyond bufferbloat_lambda times the smallest.",
+        default: Value::Boolean(false),
+        domain: Domain::Boolean,
+    },
+    suffix: Some("bm"),
+    needs: Capabilities { limit: true, ..Capabilities::NONE },
+    source: "Ferlin-Oliveira et al., IEEE IWQoS 2014; Paasch et al., CSWS 2014",
+};
+
+const LAMBDA: OptionInfo = OptionInfo {
+    parameter: ParameterInfo {
+        name: "bufferbloat_lambda",
+        doc: "With bufferbloat_mitigation: how much the round-trip time may grow. Less queues less, and may starve a path.",
+        default: Value::Number(3.0),
+        domain: Domain::Number { min: 1.0, max: 1_000.0 },
+    },
+    suffix: None,
+    needs: Capabilities::NONE,
+    source: MITIGATION.source,
+};
+
+/// The parameters that every built-in scheduler takes.
+pub static OPTIONS: &[OptionInfo] = &[PENALIZATION, MITIGATION, LAMBDA];
+
+/// Which options a scheduler has; none by default.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Retransmission and penalization.
+    pub penalization: Option<Penalization>,
+    /// Bufferbloat mitigation.
+    pub mitigation: Option<Mitigation>,
+}
+
+impl Options {
+    /// From checked parameters, and from what the suffixes of the name make true.
+    pub(crate) fn from_parameters(parameters: &Parameters<'_>, suffixed: impl Fn(&str) -> bool) -> Self {
+        let is_on = |option: &OptionInfo| {
+            parameters.boolean(option.parameter.name) || option.suffix.is_some_and(&suffixed)
+        };
+        Self {
+            penalization: is_on(&PENALIZATION).then(Penalization::new),
+            mitigation: is_on(&MITIGATION).then(|| Mitigation::new(parameters.number(LAMBDA.parameter.name))),
+        }
+    }
+}
+
+/// The suffixes, as in `+rp+bm`.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffixes =
+            [(self.penalization.is_some(), &PENALIZATION), (self.mitigation.is_some(), &MITIGATION)];
+        for suffix in suffixes.iter().filter(|(is_on, _)| *is_on).filter_map(|(_, option)| option.suffix) {
+            write!(f, "+{suffix}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A scheduler and its options.
+///
+/// ```
+/// use plait_sched::options::{Mitigation, Options, WithOptions};
+/// use plait_sched::{Scheduler, algorithms::lowest_rtt::LowestRtt};
+///
+/// let options = Options { mitigation: Some(Mitigation::new(3.0)), ..Options::default() };
+/// assert!(WithOptions::new(LowestRtt, options).needs().limit);
+/// ```
+#[derive(Clone, Debug)]
+pub struct WithOptions<S> {
+    scheduler: S,
+    options: Options,
+    /// There is an option: one look for schedulers without.
+    any: bool,
+}
+
+impl<S: Scheduler> WithOptions<S> {
+    /// `scheduler` with the given options.
+    pub const fn new(scheduler: S, options: Options) -> Self {
+        let any = options.penalization.is_some() || options.mitigation.is_some();
+        Self { scheduler, options, any }
+    }
+
+    /// The scheduler without its options.
+    pub const fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
+
+    /// The options.
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn decide_with_options(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let Self { scheduler, options: Options { penalization, mitigation }, .. } = self;
+        if let Some(decision) = mitigation.as_mut().and_then(|mitigation| mitigation.decide(paths)) {
+            return decision;
+        }
+        if let Some(decision) = (penalization.as_mut()).and_then(|rp| rp.decide(now, connection, paths)) {
+            return decision;
+        }
+        let Some(mitigation) = mitigation else { return scheduler.decide(now, connection, paths) };
+        if !paths.iter().any(|path| mitigation.caps(path)) {
+            let decision = scheduler.decide(now, connection, paths);
+            if let Decision::Limit { path, in_flight } = decision {
+                mitigation.limited(path, in_flight);
+            }
+            return decision;
+        }
+        // The facts are copied to the stack: the scheduler is to see the capped windows. Few paths are the rule.
+        match paths.len() {
+            0..=4 => decide_capped::<4>(scheduler, mitigation, now, connection, paths),
+            5..=8 => decide_capped::<8>(scheduler, mitigation, now, connection, paths),
+            _ => decide_capped::<MAX_PATHS>(scheduler, mitigation, now, connection, paths),
+        }
+    }
+}
+
+/// Asks a scheduler that sees the capped windows, and its own limits in the place of those that hold.
+fn decide_capped<const N: usize>(
+    scheduler: &mut impl Scheduler,
+    mitigation: &mut Mitigation,
+    now: Time,
+    connection: &Connection,
+    paths: &[Path],
+) -> Decision {
+    let mut shown: [Path; N] = core::array::from_fn(|i| match paths.get(i) {
+        Some(path) => mitigation.shown(path),
+        None => Path::new(PathId(0), 0),
+    });
+    let shown = &mut shown[..paths.len().min(N)];
+    // A limit that changes nothing is not passed on, but the scheduler asked again; not for ever.
+    for _ in 0..2 * MAX_PATHS {
+        match scheduler.decide(now, connection, shown) {
+            Decision::Limit { path, in_flight } => {
+                mitigation.limited(path, in_flight);
+                let (Some(path), Some(seen)) = (paths.get(path.index()), shown.get_mut(path.index())) else {
+                    return Decision::Limit { path, in_flight };
+                };
+                seen.limit = in_flight;
+                let in_flight = mitigation.limit(path);
+                if in_flight != path.limit {
+                    return Decision::Limit { path: path.id, in_flight };
+                }
+            }
+            decision => return decision,
+        }
+    }
+    Decision::WAIT
+}
+
+impl<S: Scheduler> Scheduler for WithOptions<S> {
+    #[inline]
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        if self.any {
+            self.decide_with_options(now, connection, paths)
+        } else {
+            self.scheduler.decide(now, connection, paths)
+        }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+        if let Some(mitigation) = &mut self.options.mitigation {
+            mitigation.on_event(event, paths);
+        }
+        self.scheduler.on_event(event, connection, paths);
+    }
+
+    fn needs(&self) -> Capabilities {
+        let Options { penalization, mitigation } = &self.options;
+        let mut needs = self.scheduler.needs();
+        if penalization.is_some() {
+            needs = needs.and(PENALIZATION.needs);
+        }
+        if mitigation.is_some() {
+            needs = needs.and(MITIGATION.needs);
+        }
+        needs
+    }
+}
+
+#[cfg(test)]
+mod tests;

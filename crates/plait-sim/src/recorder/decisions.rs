@@ -1,0 +1,129 @@
+//! The log of decisions: what was decided, and for each path why it was chosen or not.
+
+use super::frames::{DecisionFrame, DecisionPaths};
+use super::verdict::verdict;
+use plait_sched::{Connection, Decision, Path, PathState, Time};
+
+/// Grows with every decision from `from` on. Of those before only the last one is kept: who looks at one moment of a long
+/// run needs no more.
+#[derive(Clone, Debug)]
+pub(crate) struct DecisionLog {
+    from: Time,
+    /// The last decision before `from`, with the connection that it saw; the paths are in `paths_before`.
+    before: Option<(Time, Decision, Connection)>,
+    paths_before: Vec<Path>,
+    decisions: DecisionFrame,
+    paths: DecisionPaths,
+}
+
+impl DecisionLog {
+    pub(super) fn new(from: Time) -> Self {
+        Self {
+            from,
+            before: None,
+            paths_before: Vec::new(),
+            decisions: DecisionFrame::default(),
+            paths: DecisionPaths::default(),
+        }
+    }
+
+    /// Notes a decision and the facts that it was made from.
+    pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
+        if now < self.from {
+            self.before = Some((now, *decision, connection.clone()));
+            self.paths_before.clear();
+            self.paths_before.extend_from_slice(paths);
+            return;
+        }
+        self.record_before();
+        self.record(now, decision, connection, paths);
+    }
+
+    /// The tables.
+    pub(crate) fn finish(mut self) -> (DecisionFrame, DecisionPaths) {
+        self.record_before();
+        (self.decisions, self.paths)
+    }
+
+    fn record_before(&mut self) {
+        if let Some((now, decision, connection)) = self.before.take() {
+            let paths = std::mem::take(&mut self.paths_before);
+            self.record(now, &decision, &connection, &paths);
+        }
+    }
+
+    fn record(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
+        let row = self.decisions.len();
+        self.decisions.push(now, decision, connection);
+        let any_active = paths.iter().any(|path| path.state == PathState::Active);
+        for path in paths {
+            self.paths.push(row, path, verdict(decision, connection, path, any_active));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DecisionLog;
+    use crate::recorder::frames::{DecisionFrame, DecisionPaths, NEVER};
+    use crate::recorder::verdict::Verdict;
+    use plait_sched::{Connection, Decision, Duration, Outstanding, Path, PathId, PathSet, Time};
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Duration::from_millis(milliseconds)
+    }
+
+    /// One assignment per path, then an answer to wait; one millisecond apart.
+    fn log(from: Time) -> (DecisionFrame, DecisionPaths) {
+        let mut log = DecisionLog::new(from);
+        let mut paths = [Path::new(PathId(0), 1452), Path::new(PathId(1), 1452)];
+        paths[0].srtt = Duration::from_millis(20);
+        paths[0].forward_delay = Some(-3);
+        let mut connection =
+            Connection { unassigned: 2, next_segment: 8, window_left: 9, ..Connection::default() };
+        log.push(at(1), &Decision::Assign { path: PathId(0), segments: 1 }, &connection, &paths);
+        paths[0].in_flight = 1;
+        connection.unassigned = 1;
+        connection.next_segment = 9;
+        connection.oldest_unacked =
+            Some(Outstanding { segment: 8, path: PathId(0), carried: PathSet::EMPTY });
+        log.push(at(2), &Decision::Assign { path: PathId(1), segments: 1 }, &connection, &paths);
+        paths[1].in_flight = 1;
+        log.push(at(3), &Decision::Wait { until: Some(at(7)) }, &connection, &paths);
+        log.finish()
+    }
+
+    #[test]
+    fn every_decision_has_a_row_and_one_for_each_path() {
+        let (decisions, paths) = log(Time::ZERO);
+        assert_eq!(decisions.time, [1_000_000, 2_000_000, 3_000_000]);
+        assert_eq!(decisions.decision, [0, 0, 3]);
+        assert_eq!(decisions.segment, [Some(8), Some(9), None]);
+        assert_eq!(decisions.wait_until, [None, None, Some(7_000_000)]);
+        assert_eq!(decisions.oldest_unacked, [None, Some(8), Some(8)]);
+        assert_eq!(decisions.oldest_unacked_path, [None, Some(0), Some(0)]);
+        assert_eq!(paths.decision, [0, 0, 1, 1, 2, 2]);
+        assert_eq!(paths.path, [0, 1, 0, 1, 0, 1]);
+        let full = Verdict::CongestionWindow;
+        assert_eq!(
+            paths.verdict,
+            [Verdict::Chosen, Verdict::Worse, full, Verdict::Chosen, full, full],
+            "the facts are those before the decision"
+        );
+        assert_eq!(paths.srtt[..2], [20_000_000, NEVER]);
+        assert_eq!(paths.forward_delay[..2], [Some(-3), None]);
+        assert_eq!(paths.room, [1, 1, 0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn before_the_first_moment_only_the_last_decision_is_kept() {
+        let (all, _) = log(Time::ZERO);
+        for (from, first) in [(at(2), 0), (at(3), 1), (at(4), 2), (at(100), 2)] {
+            let (decisions, paths) = log(from);
+            assert_eq!(decisions.time, all.time[first..], "{from:?}");
+            assert_eq!(decisions.segment, all.segment[first..]);
+            assert_eq!(paths.decision.len(), 2 * decisions.len());
+            assert_eq!(paths.decision[..2], [0, 0], "rows count from what was kept");
+        }
+    }
+}

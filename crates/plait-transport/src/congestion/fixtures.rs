@@ -1,0 +1,39 @@
+//! What the tests of all controllers need.
+
+use super::{Acknowledged, Algorithm, CongestionConfig, Share};
+use plait_sched::{Duration, Time};
+
+pub(super) const SEGMENT: u64 = 1448;
+
+/// So many full segments, in bytes.
+pub(super) const fn segments(count: u64) -> u64 {
+    count * SEGMENT
+}
+
+/// An initial window of ten segments (RFC 6928).
+pub(super) const fn config(algorithm: Algorithm) -> CongestionConfig {
+    CongestionConfig {
+        algorithm,
+        initial_window: segments(10),
+        initial_threshold: u64::MAX,
+        segment: SEGMENT,
+        hystart: false,
+    }
+}
+
+/// An acknowledgement on path 0.
+pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
+    Acknowledged {
+        now: Time::ZERO,
+        bytes,
+        in_flight_before,
+        srtt: Duration::from_millis(20),
+        rtt: None,
+        path: 0,
+    }
+}
+
+/// A usable path with so many segments of window.
+pub(super) const fn share(window: u64, millis: u64) -> Share {
+    Share { window: segments(window), srtt: Duration::from_millis(millis), loss_interval: 0, usable: true }
+}

@@ -1,0 +1,83 @@
+//! What the receiver's window admits.
+
+use super::{Core, stream::Stream};
+use plait_sched::Scheduler;
+
+/// How a protocol counts the receiver's window, and how strictly its congestion window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WindowRule {
+    /// SCTP: the advertised bytes are a credit for everything outstanding, wherever it lies in the stream; buffered
+    /// data may shrink it. The congestion window may be overshot by less than a packet.
+    #[default]
+    Credit,
+    /// TCP: the window is relative to the cumulative (data) acknowledgement, so it ends at an offset of the stream. The
+    /// congestion window is not overshot.
+    Offset,
+}
+
+/// The receiver's window as the sender knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendWindow {
+    pub(crate) rule: WindowRule,
+    /// Credit: the window that was advertised last. Offset: the stream's offset where it ends.
+    pub(crate) advertised: u64,
+    /// Counted bytes that were sent and not acknowledged (Offset: not cumulatively).
+    outstanding: u64,
+}
+
+impl SendWindow {
+    pub(crate) fn new(rule: WindowRule, advertised: u64) -> Self {
+        Self { rule, advertised, outstanding: 0 }
+    }
+
+    /// So many counted bytes were sent for the first time.
+    pub(crate) fn sent(&mut self, counted: u64) {
+        self.outstanding += counted;
+    }
+
+    /// So many counted bytes are no longer outstanding.
+    pub(crate) fn acknowledged(&mut self, counted: u64) {
+        self.outstanding -= counted;
+    }
+
+    /// True if nothing is outstanding.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.outstanding == 0
+    }
+
+    /// The window ends at `offset`, unless it ended further on already: it never shrinks.
+    pub(crate) fn extend(&mut self, offset: u64) {
+        self.advertised = self.advertised.max(offset);
+    }
+}
+
+impl<S: Scheduler> Core<S> {
+    /// True if the window admits `segment`, which was not sent yet.
+    pub(crate) fn admits(&self, segment: u64) -> bool {
+        let Some(entry) = self.stream.get(segment) else { return false };
+        match self.window.rule {
+            WindowRule::Credit => {
+                self.window.outstanding + self.counted(entry.bytes) <= self.window.advertised
+            }
+            WindowRule::Offset => entry.offset + u64::from(entry.bytes) <= self.window.advertised,
+        }
+    }
+
+    /// Full segments that the window still admits, less what waits in path queues.
+    pub(crate) fn window_segments(&self) -> u64 {
+        let window = &self.window;
+        match window.rule {
+            WindowRule::Credit => (window.advertised.saturating_sub(window.outstanding)
+                / self.config.counted_segment())
+            .saturating_sub(self.queued_segments),
+            // What waits in queues lies below what is not assigned yet, so its place is not counted twice.
+            WindowRule::Offset => left_to(&self.stream, window.advertised, self.config.segment_bytes),
+        }
+    }
+}
+
+/// Unassigned segments up to `offset`.
+fn left_to(stream: &Stream, offset: u64, segment_bytes: u32) -> u64 {
+    let fresh = offset.saturating_sub(stream.frontier_offset()) / u64::from(segment_bytes);
+    stream.recalled_up_to(offset) + fresh
+}

@@ -1,0 +1,97 @@
+//! Timestamps (RFC 7323) and the one-way delays that they tell.
+//!
+//! The delivery-delay paper's estimate: an acknowledgement carries the receiver's clock when it left (TSval) and the
+//! sender's clock when the acknowledged segment left (TSecr), so TSval − TSecr is the segment's delay towards the receiver
+//! plus the offset between the clocks, which is the same for all subflows. Both are whole ticks.
+
+use crate::core::OneWayDelays;
+use plait_sched::{Duration, Time};
+
+/// The clocks from which timestamps are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockConfig {
+    /// How long a tick is (Linux: 1 ms).
+    pub granularity: Duration,
+    /// How much the receiver's clock is ahead of the sender's, in nanoseconds.
+    pub receiver_offset: i64,
+}
+
+impl ClockConfig {
+    fn ticks(&self, nanos: i64) -> u32 {
+        let tick = i64::try_from(self.granularity.as_nanos().max(1)).unwrap_or(i64::MAX);
+        // Timestamps wrap; only differences are used.
+        nanos.div_euclid(tick) as u32
+    }
+
+    /// TSval of the sender.
+    pub(super) fn at_sender(&self, now: Time) -> u32 {
+        self.ticks(now.as_nanos() as i64)
+    }
+
+    /// TSval of the receiver.
+    pub(super) fn at_receiver(&self, now: Time) -> u32 {
+        self.ticks((now.as_nanos() as i64).wrapping_add(self.receiver_offset))
+    }
+
+    /// From `earlier` to `later`, in nanoseconds; differences up to 2³¹ ticks are told apart.
+    fn between(&self, earlier: u32, later: u32) -> i64 {
+        i64::from(later.wrapping_sub(earlier) as i32) * self.granularity.as_nanos() as i64
+    }
+
+    /// Takes one sample of each direction's delay into the averages: 7/8 of the old one and 1/8 of the new one, as for
+    /// round-trip times.
+    pub(super) fn sample(&self, delays: &mut Option<OneWayDelays>, now: Time, timestamp: u32, echo: u32) {
+        let forward = self.between(echo, timestamp);
+        let backward = self.between(timestamp, self.at_sender(now));
+        let smooth = |old: i64, new: i64| (7 * old + new).div_euclid(8);
+        *delays = Some(delays.map_or(OneWayDelays { forward, backward }, |old| OneWayDelays {
+            forward: smooth(old.forward, forward),
+            backward: smooth(old.backward, backward),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: i64 = 1_000_000;
+
+    fn clock(receiver_offset: i64) -> ClockConfig {
+        ClockConfig { granularity: Duration::from_millis(1), receiver_offset }
+    }
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn the_papers_example() {
+        // "Delivery Delay - 1st ACK = TSval − TSecr = 127 − 1 = 126; 2nd ACK = 133 − 5 = 128".
+        let mut delays = None;
+        clock(0).sample(&mut delays, at(200_000), 127, 1);
+        assert_eq!(delays.map(|d| d.forward), Some(126 * MILLISECOND));
+        clock(0).sample(&mut delays, at(206_000), 133, 5);
+        assert_eq!(delays.map(|d| d.forward), Some((7 * 126 + 128) * MILLISECOND / 8));
+    }
+
+    #[test]
+    fn an_offset_moves_both_directions_against_each_other() {
+        for offset in [-5_000 * MILLISECOND, 0, 123 * MILLISECOND] {
+            let clock = clock(offset);
+            let (sent, arrived, back) = (at(7_000), at(17_000), at(97_000));
+            let mut delays = None;
+            clock.sample(&mut delays, back, clock.at_receiver(arrived), clock.at_sender(sent));
+            let delays = delays.unwrap();
+            assert_eq!(delays.forward - offset, 10 * MILLISECOND);
+            assert_eq!(delays.backward + offset, 80 * MILLISECOND);
+        }
+    }
+
+    #[test]
+    fn timestamps_wrap() {
+        let mut delays = None;
+        clock(0).sample(&mut delays, at(0), 3, u32::MAX - 6);
+        assert_eq!(delays.map(|d| d.forward), Some(10 * MILLISECOND));
+    }
+}

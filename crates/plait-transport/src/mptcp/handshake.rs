@@ -1,0 +1,73 @@
+//! Opening subflows: the first one, then the others join.
+//!
+//! A subflow is open, for the data's sender, one round trip after its SYN left. For a join that is the server's view, which
+//! sends most data; RFC 8684 §3.2 lets the opening side wait for a fourth packet.
+
+use super::sender::Sender;
+use super::subflow::Phase;
+use crate::core::Transmit;
+use crate::observer::Observer;
+use crate::packet::Packet;
+use plait_sched::{PathId, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// Sends the SYN of a subflow.
+    fn open(&mut self, now: Time, index: usize, first: bool) {
+        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry };
+        let packet = Packet::Syn { timestamp: self.config.clock.at_sender(now) };
+        self.control.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
+    }
+
+    /// Opens what can be opened: the first subflow at the start, the others once it is open.
+    pub(super) fn open_subflows(&mut self, now: Time) {
+        let first = self.config.initial_path.index();
+        if self.subflows[first].phase == Phase::Closed {
+            self.open(now, first, true);
+        }
+        if self.subflows[first].phase == Phase::Open {
+            for index in 0..self.subflows.len() {
+                if self.subflows[index].phase == Phase::Closed {
+                    self.open(now, index, true);
+                }
+            }
+        }
+    }
+
+    /// The SYN of a subflow was not answered.
+    pub(super) fn retry_open(&mut self, now: Time, index: usize) {
+        let Phase::Opening { retry, .. } = self.subflows[index].phase else { return };
+        if retry <= now {
+            self.core.counters.timeouts += 1;
+            self.core.paths[index].rtt.back_off();
+            // Only the first subflow's silence is the peer's: a join that nobody answers leaves the others alone.
+            if index == self.config.initial_path.index() {
+                self.core.association_errors += 1;
+            }
+            self.open(now, index, false);
+        }
+    }
+
+    pub(super) fn handle_syn_ack(
+        &mut self,
+        now: Time,
+        index: usize,
+        timestamp: u32,
+        echo: u32,
+        observer: &mut impl Observer,
+    ) {
+        let Phase::Opening { sent_at, first, .. } = self.subflows[index].phase else { return };
+        self.subflows[index].phase = Phase::Open;
+        let path = &mut self.core.paths[index];
+        if first {
+            path.rtt.sample(now.since(sent_at));
+            self.config.clock.sample(&mut path.delays, now, timestamp, echo);
+        }
+        path.idle_from = now;
+        self.core.association_errors = 0;
+        let state = path.working_state();
+        self.core.refresh(index);
+        self.core.set_state(now, index, state, observer);
+        self.open_subflows(now);
+    }
+}

@@ -1,0 +1,59 @@
+//! MPTCP (RFC 8684), and TCP as MPTCP over one path without its options.
+//!
+//! What is particular to it, and so lives here and not in the connection core:
+//! - every subflow has its own sequence space and is reliable by itself: what is lost on a subflow is sent again on it,
+//!   under the same number, whatever other subflows carry ([`subflow`](self), `recovery.rs`);
+//! - segments of the stream are mapped onto subflows; the *data acknowledgement* says what arrived of the stream, and the
+//!   one receive window that all subflows share ends relative to it;
+//! - after a retransmission timeout, the other subflows carry what the silent one has not delivered as well
+//!   (*reinjection*, never on a subflow that carried it already);
+//! - subflows are opened by handshakes, the first one first (`handshake.rs`), and tell one-way delays by timestamps
+//!   (`clock.rs`).
+//!
+//! # Loss detection
+//! A transmission is lost once three that were sent later *on the same subflow* have arrived, or one that was sent later
+//! has and 9/8 of a round trip has passed. In the order of sending the first rule is RFC 6675's `IsLost` for what was sent
+//! once; for retransmissions it is the idea of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail that nothing follows
+//! is probed after two round trips (RFC 8985 §7), so that a lone loss at the end needs no timeout.
+//!
+//! # Not modelled
+//! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
+//! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO).
+
+mod clock;
+mod handshake;
+mod receiver;
+mod recovery;
+mod sender;
+mod subflow;
+
+pub use clock::ClockConfig;
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use crate::core::ConnectionConfig;
+use plait_sched::{Capabilities, Duration, PathId};
+
+/// What MPTCP lets a scheduler do: everything.
+pub const CAPABILITIES: Capabilities = Capabilities::ALL;
+
+/// Everything that can be set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// What the core needs to know.
+    pub connection: ConnectionConfig,
+    /// Packets per acknowledgement; 1 acknowledges each.
+    pub ack_every: u8,
+    /// The longest that an acknowledgement is delayed.
+    pub ack_delay: Duration,
+    /// Segments that were sent later and arrived make one lost (RFC 6675's DupThresh: 3).
+    pub loss_threshold: u8,
+    /// Subflows are opened by handshakes; otherwise all are open from the start.
+    pub handshake: bool,
+    /// The subflow that is opened first; the others join once it is open.
+    pub initial_path: PathId,
+    /// The timestamps.
+    pub clock: ClockConfig,
+    /// Selective blocks that an acknowledgement has room for: 3 for TCP with timestamps, 2 beside a data ACK.
+    pub ack_blocks: u8,
+}

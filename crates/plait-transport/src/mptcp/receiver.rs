@@ -1,0 +1,201 @@
+//! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
+
+use super::Config;
+use crate::core::Transmit;
+use crate::observer::Observer;
+use crate::packet::{Ack, MAX_ACK_BLOCKS, Packet, Segment};
+use crate::reassembly::{Arrival, Reassembly};
+use crate::run_set::RunSet;
+use plait_sched::{PathId, Time};
+
+/// The receiving side of one subflow.
+#[derive(Clone, Debug)]
+struct Subflow {
+    arrived: RunSet,
+    /// Runs beyond a gap, the one that changed last first (RFC 2018 §4).
+    recent: [Option<(u64, u64)>; MAX_ACK_BLOCKS],
+    /// Segments since the last acknowledgement.
+    unacknowledged: u8,
+    /// When a delayed acknowledgement must leave at the latest.
+    deadline: Option<Time>,
+    acknowledge: bool,
+    duplicate: bool,
+    /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
+    echo: u32,
+    /// The SYN that is to be answered, by its timestamp.
+    opening: Option<u32>,
+}
+
+impl Subflow {
+    fn new() -> Self {
+        Self {
+            arrived: RunSet::new(),
+            recent: [None; MAX_ACK_BLOCKS],
+            unacknowledged: 0,
+            deadline: None,
+            acknowledge: false,
+            duplicate: false,
+            echo: 0,
+            opening: None,
+        }
+    }
+
+    /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are forgotten.
+    fn note_run(&mut self, first: u64, last: u64) {
+        let mut kept = [None; MAX_ACK_BLOCKS];
+        kept[0] = Some((first, last));
+        let others = self.recent.iter().flatten().filter(|run| run.0 > last || run.1 < first);
+        for (place, run) in kept[1..].iter_mut().zip(others) {
+            *place = Some(*run);
+        }
+        self.recent = kept;
+    }
+}
+
+/// One end of a connection, receiving.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: Config,
+    reassembly: Reassembly,
+    subflows: Vec<Subflow>,
+    /// Payload bytes delivered in order.
+    delivered_bytes: u64,
+}
+
+/// Counts what is delivered on its way to the observer.
+struct Counting<'a, O> {
+    inner: &'a mut O,
+    bytes: u64,
+}
+
+impl<O: Observer> Observer for Counting<'_, O> {
+    fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
+        self.inner.arrived(now, path, segment, bytes);
+    }
+
+    fn duplicate(&mut self, now: Time, path: PathId, segment: u64) {
+        self.inner.duplicate(now, path, segment);
+    }
+
+    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
+        self.bytes += u64::from(bytes);
+        self.inner.delivered(now, segment, bytes);
+    }
+
+    fn refused(&mut self, now: Time, path: PathId, segment: u64) {
+        self.inner.refused(now, path, segment);
+    }
+}
+
+impl Receiver {
+    /// A receiver over `paths` subflows that has got nothing yet.
+    pub fn new(config: &Config, paths: usize) -> Self {
+        let connection = &config.connection;
+        Self {
+            config: *config,
+            reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, true),
+            subflows: (0..paths).map(|_| Subflow::new()).collect(),
+            delivered_bytes: 0,
+        }
+    }
+
+    /// The buffer.
+    pub fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
+    }
+
+    /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
+    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        let Some(subflow) = self.subflows.get_mut(path.index()) else { return };
+        match packet {
+            Packet::Segment(segment) => self.handle_segment(now, path, segment, observer),
+            Packet::Syn { timestamp } => subflow.opening = Some(*timestamp),
+            _ => {}
+        }
+    }
+
+    fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+        // A number absurdly far ahead can only come from a broken peer; it must not make the set huge.
+        let next = self.subflows[path.index()].arrived.base();
+        if segment.subflow > next.saturating_add(4 * crate::MAX_QUEUED as u64) {
+            observer.refused(now, path, segment.data.segment);
+            return;
+        }
+        let mut counting = Counting { inner: observer, bytes: 0 };
+        let arrival = self.reassembly.accept(now, path, &segment.data, &mut counting);
+        self.delivered_bytes += counting.bytes;
+        let subflow = &mut self.subflows[path.index()];
+        // What the buffer had no room for has not arrived on its subflow either.
+        if arrival == Arrival::Refused {
+            subflow.acknowledge = true;
+            return;
+        }
+        let known = segment.subflow < next || subflow.arrived.contains(segment.subflow);
+        subflow.unacknowledged = subflow.unacknowledged.saturating_add(1);
+        let at_once = if known {
+            subflow.duplicate = true;
+            true
+        } else if segment.subflow == next {
+            if subflow.unacknowledged == 1 || !subflow.arrived.is_empty() {
+                subflow.echo = segment.timestamp;
+            }
+            // RFC 5681 §4.2: what fills a gap is acknowledged at once.
+            let fills_gap = !subflow.arrived.is_empty();
+            let end = subflow.arrived.first_absent(next + 1);
+            subflow.arrived.advance(end);
+            for run in &mut subflow.recent {
+                *run = run.filter(|run| run.0 > end);
+            }
+            fills_gap
+        } else {
+            if let Some((first, last)) = subflow.arrived.insert(segment.subflow) {
+                subflow.note_run(first, last);
+            }
+            true
+        };
+        if at_once || subflow.unacknowledged >= self.config.ack_every {
+            subflow.acknowledge = true;
+        } else if subflow.deadline.is_none() {
+            subflow.deadline = Some(now.saturating_add(self.config.ack_delay));
+        }
+    }
+
+    /// Call when [`Receiver::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        for subflow in &mut self.subflows {
+            if subflow.deadline.is_some_and(|deadline| deadline <= now) {
+                subflow.acknowledge = true;
+            }
+        }
+    }
+
+    /// The next packet to send, if any. Call after every input until it answers `None`.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        let clock = self.config.clock;
+        let (index, subflow) = (self.subflows.iter_mut().enumerate())
+            .find(|(_, subflow)| subflow.acknowledge || subflow.opening.is_some())?;
+        let path = PathId(index as u8);
+        let timestamp = clock.at_receiver(now);
+        if let Some(echo) = subflow.opening.take() {
+            return Some(Transmit { path, packet: Packet::SynAck { timestamp, echo }, transmission: 0 });
+        }
+        subflow.acknowledge = false;
+        subflow.deadline = None;
+        subflow.unacknowledged = 0;
+        let window_end = self.delivered_bytes + self.reassembly.capacity();
+        let next = subflow.arrived.base();
+        let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
+        ack.duplicate = core::mem::take(&mut subflow.duplicate);
+        // The report of a duplicate takes a block's place.
+        let room = usize::from(self.config.ack_blocks).saturating_sub(usize::from(ack.duplicate));
+        for (first, last) in subflow.recent.iter().flatten().take(room) {
+            ack.push_block(*first, *last);
+        }
+        Some(Transmit { path, packet: Packet::Ack(ack), transmission: 0 })
+    }
+
+    /// When [`Receiver::handle_timeout`] must be called next.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
+    }
+}

@@ -1,0 +1,247 @@
+//! Finding what was lost on a subflow, and its timers: RFC 6675, 6298, 8985; see the module's documentation.
+
+use super::sender::Sender;
+use super::subflow::{Probe, Repair, Resent};
+use crate::congestion::CongestionControl;
+use crate::core::{TransmissionState, insert_ascending};
+use crate::observer::Observer;
+use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+    fn outstanding(&self, index: usize) -> u64 {
+        let flight = &self.core.paths[index].flight;
+        (flight.next() - flight.first()) * u64::from(self.config.connection.segment_bytes)
+    }
+
+    /// True while losses among what was sent up to the end of a repair are not all repaired.
+    fn is_repairing(&self, index: usize) -> bool {
+        let path = &self.core.paths[index];
+        path.flight.first() < path.recovery_end
+    }
+
+    /// Ends a repair once everything that was in flight at its beginning has arrived.
+    pub(super) fn note_repaired(&mut self, index: usize) {
+        if self.subflows[index].repair != Repair::None && !self.is_repairing(index) {
+            self.subflows[index].repair = Repair::None;
+            self.core.facts[index].in_recovery = false;
+        }
+    }
+
+    /// Applies both rules to what is in flight: lost is what was sent before the third-latest arrival, or before the latest
+    /// one and long enough ago. Sets the timer for the second rule.
+    pub(super) fn find_lost(&mut self, now: Time, index: usize) {
+        let subflow = &mut self.subflows[index];
+        subflow.loss_timer = None;
+        let Some(latest) = subflow.latest_arrived[0] else { return };
+        let threshold = usize::from(self.config.loss_threshold.clamp(1, 3)) - 1;
+        let overtaken = subflow.latest_arrived[threshold];
+        let path = &self.core.paths[index];
+        let round_trip = path.rtt.smoothed().max(path.rtt.latest());
+        let patience = round_trip + round_trip / 8;
+        let mut losses = 0;
+        let mut judge = |order: u64, sent_at: Time| {
+            if order >= latest {
+                return Verdict::Wait(None);
+            }
+            let due = sent_at.saturating_add(patience);
+            if overtaken.is_some_and(|overtaken| order < overtaken) || due <= now {
+                losses += 1;
+                return Verdict::Lost;
+            }
+            Verdict::Wait(Some(due))
+        };
+        let mut timer: Option<Time> = None;
+        let mut note = |due: Option<Time>| timer = timer.into_iter().chain(due).min();
+
+        let flight = &mut self.core.paths[index].flight;
+        let mut number = subflow.judged.max(flight.first());
+        while let Some(sent) = flight.get(number) {
+            if sent.state == TransmissionState::InFlight && sent.first_time {
+                match judge(sent.order, sent.sent_at) {
+                    Verdict::Lost => {
+                        flight.leave(number, TransmissionState::Lost);
+                        insert_ascending(&mut subflow.lost, number);
+                    }
+                    Verdict::Wait(due) => {
+                        note(due);
+                        break;
+                    }
+                }
+            }
+            number += 1;
+        }
+        subflow.judged = number;
+        while let Some(&Resent { number, order }) = subflow.resent.front() {
+            let current = flight
+                .get(number)
+                .filter(|sent| sent.state == TransmissionState::InFlight && sent.order == order);
+            if let Some(sent) = current {
+                match judge(order, sent.sent_at) {
+                    Verdict::Lost => {
+                        flight.leave(number, TransmissionState::Lost);
+                        insert_ascending(&mut subflow.lost, number);
+                    }
+                    Verdict::Wait(due) => {
+                        note(due);
+                        break;
+                    }
+                }
+            }
+            subflow.resent.pop_front();
+        }
+        subflow.loss_timer = timer;
+        if losses > 0 {
+            self.react_to_losses(now, index, losses);
+        }
+    }
+
+    /// The window is reduced once for all losses of a window of data (RFC 6675 §5, RFC 6582).
+    fn react_to_losses(&mut self, now: Time, index: usize, losses: u32) {
+        self.core.paths[index].lost += u64::from(losses);
+        if !self.is_repairing(index) {
+            self.reduce_window(now, index);
+            // The window that was just reduced must not hold up the repair (RFC 6675 §5, step 4.3).
+            self.subflows[index].exempt = 1;
+        }
+        self.core.refresh(index);
+        self.core.notify(&Event::Lost { path: PathId(index as u8), segments: losses });
+        self.core.note_opportunity();
+    }
+
+    fn reduce_window(&mut self, now: Time, index: usize) {
+        let outstanding = self.outstanding(index);
+        let path = &mut self.core.paths[index];
+        path.control.on_congestion(now, outstanding);
+        path.recovery_end = path.flight.next();
+        self.subflows[index].repair = Repair::Fast;
+    }
+
+    /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
+    pub(super) fn judge_probe(&mut self, now: Time, index: usize, duplicate: bool) {
+        let Some(probe) = self.subflows[index].probe else { return };
+        let first = self.core.paths[index].flight.first();
+        if first < probe.end {
+            return;
+        }
+        if probe.repeated && !duplicate && first > probe.end && !self.is_repairing(index) {
+            // The probe itself filled the hole: what it repeated had been lost.
+            self.reduce_window(now, index);
+            self.core.refresh(index);
+        }
+        // The acknowledgement that ends right behind the probe may be that of the original; a later one decides.
+        if duplicate || !probe.repeated || first > probe.end {
+            self.subflows[index].probe = None;
+        }
+    }
+
+    /// Sets the timers after something was sent or acknowledged.
+    pub(super) fn arm_timers(&mut self, now: Time, index: usize, progress: bool) {
+        let path = &mut self.core.paths[index];
+        let subflow = &mut self.subflows[index];
+        let unacknowledged = path.flight.next() > path.flight.first();
+        if !unacknowledged {
+            path.retransmission_timer = None;
+            subflow.probe_timer = None;
+            return;
+        }
+        if progress || path.retransmission_timer.is_none() {
+            path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
+        }
+        let may_probe = subflow.repair == Repair::None && subflow.lost.is_empty() && subflow.probe.is_none();
+        let srtt = path.rtt.smoothed();
+        subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
+            // A lone segment's acknowledgement may be delayed.
+            let delay = if path.flight.segments() == 1 { self.config.ack_delay } else { Duration::ZERO };
+            let due = now.saturating_add(srtt * 2 + delay);
+            path.retransmission_timer.map_or(due, |timer| due.min(timer))
+        });
+    }
+
+    /// The tail got no acknowledgement for two round trips.
+    pub(super) fn probe_timeout(&mut self, index: usize) {
+        let subflow = &mut self.subflows[index];
+        subflow.probe_timer = None;
+        subflow.probe_due = true;
+    }
+
+    /// The transmission that probes the tail: new data if there is some, else the last segment once more.
+    pub(super) fn note_probe(&mut self, now: Time, index: usize, repeated: bool) {
+        let path = &mut self.core.paths[index];
+        let end = path.flight.next();
+        path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
+        let subflow = &mut self.subflows[index];
+        subflow.probe_due = false;
+        subflow.probe = Some(Probe { end, repeated });
+        self.core.counters.tail_probes += u64::from(repeated);
+    }
+
+    /// The retransmission timer ran out (RFC 6298 §5): everything in flight is sent again, from one segment on.
+    pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let outstanding = self.outstanding(index);
+        let path = &mut self.core.paths[index];
+        path.retransmission_timer = None;
+        if outstanding == 0 {
+            return;
+        }
+        self.core.counters.timeouts += 1;
+        path.control.on_timeout(now, outstanding);
+        path.rtt.back_off();
+        path.recovery_end = path.flight.next();
+        path.errors += 1;
+        let subflow = &mut self.subflows[index];
+        subflow.repair = Repair::Timeout;
+        (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
+        subflow.probe_due = false;
+        subflow.resent.clear();
+        let flight = &mut path.flight;
+        for number in flight.first()..flight.next() {
+            if flight.leave(number, TransmissionState::Lost).is_some() {
+                path.lost += 1;
+                insert_ascending(&mut subflow.lost, number);
+            }
+        }
+        subflow.judged = flight.next();
+        subflow.exempt = 1;
+        path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
+        self.core.facts[index].in_recovery = true;
+        self.core.association_errors += 1;
+        self.note_silence(now, index, observer);
+        self.core.refresh(index);
+        self.core.notify(&Event::Timeout { path: PathId(index as u8) });
+        self.reinject_all(index);
+        self.core.note_opportunity();
+    }
+
+    /// A subflow that stays silent is suspected, if that is wanted, and given up after too many timeouts.
+    fn note_silence(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let connection = &self.config.connection;
+        let others = (self.core.facts.iter()).any(|path| path.is_usable() && path.id.index() != index);
+        if self.core.paths[index].errors > connection.path_max_retransmissions {
+            // The only usable subflow is used on: there is nothing better.
+            if others || !self.core.facts.iter().any(Path::is_usable) {
+                self.core.set_state(now, index, PathState::Failed, observer);
+            }
+        } else if connection.potentially_failed && others && self.core.facts[index].is_usable() {
+            self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
+        }
+    }
+
+    /// Everything that the subflow has not delivered may go over the others too.
+    fn reinject_all(&mut self, index: usize) {
+        let flight = &self.core.paths[index].flight;
+        for number in flight.first()..flight.next() {
+            let Some(sent) = flight.get(number) else { continue };
+            if sent.state == TransmissionState::Lost {
+                insert_ascending(&mut self.reinjections, sent.segment);
+            }
+        }
+    }
+}
+
+/// What the rules say of one transmission.
+enum Verdict {
+    Lost,
+    /// Not lost; all that were sent later are not either. Look again then.
+    Wait(Option<Time>),
+}

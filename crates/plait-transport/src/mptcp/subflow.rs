@@ -1,0 +1,128 @@
+//! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
+
+use crate::run_set::RunSet;
+use plait_sched::Time;
+use std::collections::VecDeque;
+
+/// How far a subflow's handshake is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Waits for the first subflow to open.
+    Closed,
+    /// A SYN is on its way.
+    Opening {
+        /// When the SYN left that is on its way.
+        sent_at: Time,
+        /// It is the first one: its answer tells a round trip (Karn).
+        first: bool,
+        /// When it is sent again.
+        retry: Time,
+    },
+    /// Carries data.
+    Open,
+}
+
+/// How losses are being repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Repair {
+    /// Nothing was lost.
+    #[default]
+    None,
+    /// Found by later acknowledgements: the window was reduced and does not grow (RFC 6675).
+    Fast,
+    /// Found by the timer: slow start from one segment (RFC 5681), and no new data, as in Linux' loss state.
+    Timeout,
+}
+
+/// A probe of the tail (RFC 8985 §7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Probe {
+    /// The first number that was unsent when the probe left.
+    pub(super) end: u64,
+    /// It repeated the last segment; otherwise it was new data.
+    pub(super) repeated: bool,
+}
+
+/// A transmission that was sent again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resent {
+    pub(super) number: u64,
+    /// Its place in the order of sending.
+    pub(super) order: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Subflow {
+    pub(super) phase: Phase,
+    /// What arrived beyond the cumulative acknowledgement.
+    pub(super) arrived: RunSet,
+    /// Lost, to be sent again, ascending.
+    pub(super) lost: VecDeque<u64>,
+    /// Sent again and maybe still in flight, in the order of sending.
+    pub(super) resent: VecDeque<Resent>,
+    /// All that were sent once and are below this number have been judged lost or not.
+    pub(super) judged: u64,
+    /// The latest in the order of sending among those that arrived, latest first.
+    pub(super) latest_arrived: [Option<u64>; 3],
+    pub(super) repair: Repair,
+    /// When a transmission that something sent later has overtaken counts as lost.
+    pub(super) loss_timer: Option<Time>,
+    pub(super) probe_timer: Option<Time>,
+    pub(super) probe: Option<Probe>,
+    /// The next transmission is a probe, whatever the window says.
+    pub(super) probe_due: bool,
+    /// Retransmissions that may leave whatever the window says.
+    pub(super) exempt: u32,
+}
+
+impl Subflow {
+    pub(super) fn new(phase: Phase) -> Self {
+        Self {
+            phase,
+            arrived: RunSet::new(),
+            lost: VecDeque::with_capacity(64),
+            resent: VecDeque::with_capacity(64),
+            judged: 0,
+            latest_arrived: [None; 3],
+            repair: Repair::None,
+            loss_timer: None,
+            probe_timer: None,
+            probe: None,
+            probe_due: false,
+            exempt: 0,
+        }
+    }
+
+    /// A transmission arrived.
+    pub(super) fn note_arrival(&mut self, order: u64) {
+        let latest = &mut self.latest_arrived;
+        let place = latest.iter().position(|known| known.is_none_or(|known| known < order));
+        if let Some(place) = place {
+            latest[place..].rotate_right(1);
+            latest[place] = Some(order);
+        }
+    }
+
+    /// The next moment at which one of the subflow's own timers runs out.
+    pub(super) fn next_timer(&self) -> Option<Time> {
+        let retry = match self.phase {
+            Phase::Opening { retry, .. } => Some(retry),
+            Phase::Closed | Phase::Open => None,
+        };
+        [self.loss_timer, self.probe_timer, retry].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_three_are_kept_in_order() {
+        let mut subflow = Subflow::new(Phase::Open);
+        for order in [3, 9, 1, 5, 4, 8] {
+            subflow.note_arrival(order);
+        }
+        assert_eq!(subflow.latest_arrived, [9, 8, 5].map(Some));
+    }
+}

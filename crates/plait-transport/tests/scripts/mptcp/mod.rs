@@ -1,0 +1,8 @@
+//! MPTCP, and TCP as its case of one path.
+
+mod delays;
+mod failure;
+mod handshake;
+mod hostile;
+mod recovery;
+mod window;

@@ -1,0 +1,232 @@
+"""`plait explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from plait._core import ScenarioError
+from plait.cli.output import console, print_json
+from plait.cli.run import JSON, SEED
+from plait.decision_log import Question, look_up, moment_text
+from plait.progress import Progress
+from plait.scenario import load
+from plait.scheduler import parse_choice
+from plait.units import duration_ns
+
+WIDTH = 110
+"""Columns of a decision's table at most."""
+LEAST_FOR_VERDICT = 32
+"""Columns without which the verdicts stand below the table."""
+STYLES = {
+    "chosen": "bold green",
+    "available": "",
+    "temporarily-unavailable": "yellow",
+    "definitely-unavailable": "red",
+}
+MEANING = """
+chosen: what was decided names the path
+worse, passed over, available: a segment would have left there at once
+temporarily unavailable: something has to be acknowledged, written or decided first
+definitely unavailable: the path's state forbids it
+room: segments that the congestion window would let out at once; facts are those before the decision
+""".strip()
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--at", required=True, metavar="TIME", help="From which moment on, such as 1.2s.")
+@click.option(
+    "--scheduler",
+    "name",
+    metavar="NAME",
+    help="NAME, NAME:parameter=value:…, or FILE.py:CLASS instead of the scenario's.",
+)
+@SEED
+@click.option("--count", type=click.IntRange(min=1), help="How many decisions; 1 if nothing is said.")
+@click.option("--until", metavar="TIME", help="All decisions up to this moment instead.")
+@click.option("--path", metavar="NAME", help="Only decisions that name this path.")
+@JSON
+def explain(
+    file: Path,
+    at: str,
+    name: str | None,
+    seed: int | None,
+    count: int | None,
+    until: str | None,
+    path: str | None,
+    as_json: bool,
+) -> None:
+    """Explain decisions: what the scheduler saw, and why not the other paths.
+
+    Simulates FILE until just after TIME and prints the first decision from then on.
+    """
+    if count is not None and until is not None:
+        message = "--count and --until exclude each other"
+        raise ScenarioError(message)
+    question = Question(
+        at=_moment("--at", at),
+        count=count or 1,
+        until=None if until is None else _moment("--until", until),
+        path=path,
+    )
+    choice = None if name is None else parse_choice(name)
+    with Progress("simulating") as progress:
+        answer = look_up(load(file), question, scheduler=choice, seed=seed, progress=progress.update)
+    document = answer.document()
+    if as_json:
+        print_json(document)
+        return
+    _print(document)
+
+
+def _moment(option: str, text: str) -> int:
+    try:
+        return duration_ns(text)
+    except ScenarioError as error:
+        message = f"{option}: {error}"
+        raise ScenarioError(message) from error
+
+
+def _print(document: dict[str, Any]) -> None:
+    output = console()
+    width = min(output.width, WIDTH)
+
+    def line(text: str, style: str = "") -> None:
+        output.print(text, style=style, width=width, highlight=False, markup=False)
+
+    line(f"{document['scenario']}, {document['scheduler']}, seed {document['seed']}")
+    for decision in document["decisions"]:
+        line("")
+        line(f"{moment_text(decision['time_ns'])}  {_decided(decision)}", "bold")
+        _print_paths(decision, output, width)
+        line(_connection(decision))
+    line("")
+    line(_neighbours(document), "dim")
+    line(MEANING, "dim")
+
+
+def _decided(decision: dict[str, Any]) -> str:
+    """What was decided, in words."""
+    path, segment, segments, until = (
+        decision[key] for key in ("path", "segment", "segments", "wait_until_ns")
+    )
+    amount = f"segment {segment}" if segments == 1 else f"{segments} segments, from {segment} on,"
+    words = {
+        "assign": f"assign {amount} to {path}",
+        "reinject": f"reinject a copy of segment {segment} on {path}",
+        "recall": f"recall what is queued on {path}",
+        "limit": f"lift the limit of {path}" if segments is None else f"limit {path} to {segments} in flight",
+        "penalize": f"penalize {path}: halve its congestion window",
+        "wait": "wait" if until is None else f"wait, until {moment_text(until)} at most",
+    }
+    return words[decision["decision"]]
+
+
+def _columns(decision: dict[str, Any]) -> dict[str, list[str]]:
+    """The facts of the paths for people, by heading; columns that few schedulers need only where there is a value."""
+    paths = decision["paths"]
+    columns = {
+        "path": [one["path"] for one in paths],
+        "state": [one["state"] for one in paths],
+        "srtt (ms)": [_ms(one["srtt_ns"]) for one in paths],
+        "forward delay (ms)": [_ms(one["forward_delay_ns"]) for one in paths],
+        "cwnd": [_count(one["cwnd"]) for one in paths],
+        "ssthresh": [_count(one["ssthresh"]) for one in paths],
+        "limit": [_count(one["limit"]) for one in paths],
+        "in flight": [_count(one["in_flight"]) for one in paths],
+        "queued": [_count(one["queued"]) for one in paths],
+        "room": [_count(one["room"]) for one in paths],
+    }
+    optional = ("forward delay (ms)", "limit")
+    return {name: cells for name, cells in columns.items() if name not in optional or set(cells) != {"–"}}
+
+
+def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
+    """A row per path, its verdict at the end; below the table if there is too little room for it."""
+    columns = _columns(decision)
+    verdicts = [Text(_verdict(one, decision), style=STYLES[one["kind"]]) for one in decision["paths"]]
+    taken = sum(max(map(len, [heading, *cells])) + 2 for heading, cells in columns.items())
+    beside = width - taken >= LEAST_FOR_VERDICT
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in columns:
+        words = heading in ("path", "state")
+        table.add_column(heading, justify="left" if words else "right", overflow="fold")
+    if beside:
+        table.add_column("verdict")
+    for row, verdict in enumerate(verdicts):
+        cells = [Text(column[row]) for column in columns.values()]
+        table.add_row(*cells, *([verdict] if beside else []))
+    output.print(table, width=width, highlight=False)
+    if not beside:
+        for one, verdict in zip(decision["paths"], verdicts, strict=True):
+            output.print(Text.assemble(f"{one['path']}: ", verdict), width=width, highlight=False)
+
+
+def _verdict(path: dict[str, Any], decision: dict[str, Any]) -> str:
+    """Why the path was chosen or not, in words."""
+    name = path["verdict"]
+    if name == "chosen":
+        ahead = decision["decision"] == "assign" and decision["segments"] > path["room"]
+        return "chosen, to wait in its queue" if ahead else "chosen"
+    occupied = f"{path['in_flight']} of {path['cwnd']} in flight"
+    if path["queued"]:
+        occupied = f"{path['in_flight']} in flight + {path['queued']} queued of {path['cwnd']}"
+    words = {
+        "worse": "worse" + (f": srtt {_ms(path['srtt_ns'])} ms" if path["srtt_ns"] is not None else ""),
+        "passed-over": "passed over",
+        "open": "available",
+        "not-established": "not established",
+        "failed": "failed",
+        "potentially-failed": "potentially failed",
+        "backup": "backup while an active path works",
+        "nothing-to-send": "nothing to send",
+        "carries-segment": "carries the segment already",
+        "recovery": "in loss recovery",
+        "congestion-window": f"congestion window full ({occupied})",
+        "limit": f"the scheduler's limit of {path['limit']} reached",
+        "receiver-window": "receiver's window full",
+    }
+    text = words.get(name, name)
+    return text if path["kind"] == "available" else f"{path['kind'].replace('-', ' ')}: {text}"
+
+
+def _connection(decision: dict[str, Any]) -> str:
+    """The connection's facts in one line."""
+    unassigned = "endless" if decision["unassigned"] is None else decision["unassigned"]
+    oldest = "none in flight"
+    if decision["oldest_unacked"] is not None:
+        oldest = f"{decision['oldest_unacked']} on {decision['oldest_unacked_path']}"
+    facts = [f"unassigned {unassigned}", f"receiver's window left {decision['window_left']}"]
+    if decision["send_buffer_left"] is not None:
+        facts.append(f"send buffer left {decision['send_buffer_left']}")
+    return "segments: " + ", ".join([*facts, f"oldest unacknowledged {oldest}"])
+
+
+def _neighbours(document: dict[str, Any]) -> str:
+    before, after = document["previous_ns"], document["next_ns"]
+    shown = document["decisions"]
+    first = "no decision before" if before is None else f"decision before: {_when(before, shown[0])}"
+    last = "none after" if after is None else f"after: {_when(after, shown[-1])}"
+    return f"{first}, {last}"
+
+
+def _when(moment: int, shown: dict[str, Any]) -> str:
+    return "at the same moment" if moment == shown["time_ns"] else moment_text(moment)
+
+
+def _ms(nanoseconds: int | None) -> str:
+    """Milliseconds for people: four digits, at most two of them after the point."""
+    if nanoseconds is None:
+        return "–"
+    value = nanoseconds / 1e6
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _count(amount: int | None) -> str:
+    return "–" if amount is None else f"{amount}"

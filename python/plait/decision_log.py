@@ -1,0 +1,181 @@
+"""Looking up the decisions of a scheduler around one moment, without recording the whole run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from plait._core import ScenarioError
+from plait.result import Result, verdicts
+from plait.run import Task, run_tasks
+from plait.scenario import Scenario
+from plait.scheduler import Choice
+from plait.units import NANOSECONDS, duration_ns
+
+ENDLESS = 1 << 40
+"""Segments that no run sends: an amount above it has no limit."""
+REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
+"""How far after the moment is simulated, one after the other, until enough decisions are found; at last to the end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """Which decisions: `count` of them from the moment `at` on, or all up to `until`; nanoseconds.
+
+    With `path`, only those that name the path.
+    """
+
+    at: int
+    count: int = 1
+    until: int | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The decisions that were asked for, and where they are in the log."""
+
+    result: Result
+    rows: list[int]
+    """Rows of `Result.decisions`."""
+
+    def document(self) -> dict[str, Any]:
+        """What the command prints as JSON; names and units of columns as in `Result.decisions`.
+
+        Paths go by their names. `unassigned` is null for endless traffic, `send_buffer_left` without a limit.
+        """
+        times = self.result.decisions["time_ns"]
+        before, after = self.rows[0] - 1, self.rows[-1] + 1
+        return {
+            "scenario": self.result.scenario,
+            "scheduler": self.result.scheduler,
+            "seed": self.result.seed,
+            "previous_ns": times[before] if before >= 0 else None,
+            "next_ns": times[after] if after < len(times) else None,
+            "decisions": [self._decision(row) for row in self.rows],
+        }
+
+    def _decision(self, row: int) -> dict[str, Any]:
+        names, kinds = self.result.path_names, _kinds()
+        decision = self.result.decisions.row(row, named=True)
+        for key in ("path", "oldest_unacked_path"):
+            decision[key] = None if decision[key] is None else names[decision[key]]
+        for key in ("unassigned", "send_buffer_left"):
+            decision[key] = None if decision[key] > ENDLESS else decision[key]
+        paths = []
+        rows = self.result.decision_paths.slice(row * len(names), len(names)).drop("decision")
+        for facts in rows.iter_rows(named=True):
+            name, verdict = names[facts.pop("path")], facts.pop("verdict")
+            paths.append({"path": name, "verdict": verdict, "kind": kinds[verdict], **facts})
+        return {**decision, "paths": paths}
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    return {one["name"]: one["kind"] for one in verdicts()}
+
+
+def look_up(
+    scenario: Scenario,
+    question: Question,
+    *,
+    scheduler: Choice | None = None,
+    seed: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Answer:
+    """Run the scenario until just after the moment and find the decisions there.
+
+    Raises:
+        ScenarioError: bad input, or there is no such decision. RunError: the run failed before.
+    """
+    duration = duration_ns(json.loads(scenario.json)["duration"])
+    _check(question, scenario, duration)
+
+    def simulate(end: int, start: int) -> Result:
+        # The warm-up only says what the metrics count; without it the run may end anywhere.
+        shortened = replace(scenario, duration=f"{end}ns", warmup="0ns")
+        task = Task(
+            scenario=shortened,
+            scheduler=scheduler,
+            seed=seed,
+            decisions=True,
+            decisions_from=start / NANOSECONDS,
+        )
+        return run_tasks([task], progress=progress)[0]
+
+    last = question.at if question.until is None else question.until
+    for end in [*(last + reach for reach in REACHES if last + reach < duration), duration]:
+        result = simulate(end, question.at)
+        later = _matching(result, question)
+        if question.until is None:
+            found = later[: question.count]
+            # The next one is told too, whatever path it names.
+            enough = len(found) == question.count and found[-1] + 1 < result.decisions.height
+        else:
+            times = result.decisions["time_ns"]
+            found = [row for row in later if times[row] <= question.until]
+            enough = bool(found)
+        if enough:
+            break
+    if not found:
+        raise ScenarioError(_nothing_found(question, result, later, lambda: simulate(duration, 0)))
+    return Answer(result, found)
+
+
+def _check(question: Question, scenario: Scenario, duration: int) -> None:
+    """A moment within the run and a path of the scenario; ScenarioError otherwise."""
+    for option, moment in (("--at", question.at), ("--until", question.until)):
+        if moment is not None and moment >= duration:
+            message = f"{option} {_short(moment)}: the run ends at {_short(duration)}"
+            raise ScenarioError(message)
+    if question.until is not None and question.until < question.at:
+        message = f"--until {_short(question.until)}: is before --at {_short(question.at)}"
+        raise ScenarioError(message)
+    names = [path.name for path in scenario.paths]
+    if question.path is not None and question.path not in names:
+        message = f"--path {question.path!r}: expected one of: {', '.join(map(str, names))}"
+        raise ScenarioError(message)
+
+
+def _matching(result: Result, question: Question) -> list[int]:
+    """Rows of the decisions at or after the moment, of the path if there is one."""
+    wanted = pl.col("time_ns") >= question.at
+    if question.path is not None:
+        wanted &= pl.col("path") == result.path_names.index(question.path)
+    return result.decisions.with_row_index("row").filter(wanted)["row"].to_list()
+
+
+def _nothing_found(
+    question: Question, result: Result, later: list[int], from_start: Callable[[], Result]
+) -> str:
+    """Why there is no answer, and where the nearest decision is."""
+    what = "decision" if question.path is None else f"decision names {question.path}"
+    moment = f"--at {_short(question.at)}"
+    if later:
+        when = moment_text(result.decisions["time_ns"][later[0]])
+        return f"{moment} --until {_short(question.until or 0)}: no {what}; the next one is at {when}"
+    if question.path is not None:
+        result = from_start()
+    rows = _matching(result, replace(question, at=0))
+    if not rows:
+        return f"{moment}: no {what} in the whole run"
+    return (
+        f"{moment}: no {what} then or later; the last one is at "
+        f"{moment_text(result.decisions['time_ns'][rows[-1]])}"
+    )
+
+
+def moment_text(moment: int) -> str:
+    """Nanoseconds as seconds, cut (not rounded) to microseconds: looking up what is printed finds it."""
+    seconds, rest = divmod(moment, NANOSECONDS)
+    return f"{seconds}.{rest // 1000:06d} s"
+
+
+def _short(moment: int) -> str:
+    """A moment that the user gave, as short as it can be said."""
+    return f"{moment_text(moment).removesuffix(' s').rstrip('0').rstrip('.')} s"

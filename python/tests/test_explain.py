@@ -1,0 +1,210 @@
+"""`plait explain`: the decisions at a moment are those of the whole run, and are said readably."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from rich.console import Console
+
+import plait
+from plait.cli.explain import _print
+from plait.decision_log import Question, look_up
+
+BACKUP = """
+name = "a backup"
+duration = "20s"
+scheduler = "lowest-rtt"
+
+[transport]
+potentially_failed = true
+path_max_retransmissions = 2
+
+[[path]]
+name = "wifi"
+rate = "10Mbit"
+rtt = "20ms"
+outages = [{ from = "5s", to = "19s" }]
+
+[[path]]
+name = "lte"
+rate = "5Mbit"
+rtt = "70ms"
+backup = true
+"""
+FILE = """
+name = "a file"
+duration = "30s"
+warmup = "1s"
+
+[workload]
+kind = "file"
+size = "200kB"
+
+[[path]]
+name = "one"
+rate = "10Mbit"
+rtt = "20ms"
+"""
+
+
+@pytest.fixture
+def backup_file(tmp_path: Path) -> Path:
+    file = tmp_path / "backup.toml"
+    file.write_text(BACKUP)
+    return file
+
+
+def explained(command: Command, *arguments: str) -> Any:
+    done = command("explain", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def printed(document: Any, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    output = io.StringIO()
+    # The package's attribute of that name is the command, not the module.
+    module = sys.modules["plait.cli.explain"]
+    monkeypatch.setattr(module, "console", lambda: Console(width=width, file=output))
+    _print(document)
+    return output.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("scheduler", ["round-robin", "daps", "daps-rounds"])
+def test_the_decisions_are_those_of_the_whole_run(scheduler: str, scenario: plait.Scenario) -> None:
+    whole = plait.run(scenario, scheduler, seed=5, decisions=True)
+    for at in (0, 300_000_000, 1_200_000_000, 2_900_000_000):
+        answer = look_up(scenario, Question(at=at, count=3), scheduler=scheduler, seed=5)
+        row = whole.decisions["time_ns"].search_sorted(at)
+        assert answer.result.decisions[answer.rows].equals(whole.decisions[row : row + 3])
+        document = answer.document()
+        paths = [facts for decision in document["decisions"] for facts in decision["paths"]]
+        facts = whole.decision_paths[2 * row : 2 * (row + 3)]
+        for key in ("verdict", "state", "srtt_ns", "cwnd", "limit", "in_flight", "queued", "room", "rto_ns"):
+            assert [path[key] for path in paths] == facts[key].to_list(), key
+        previous = whole.decisions["time_ns"][row - 1] if row else None
+        assert document["previous_ns"] == previous
+        assert document["next_ns"] == whole.decisions["time_ns"][row + 3]
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_json_has_names_and_nulls(command: Command) -> None:
+    document = explained(command, "two.toml", "--at", "1.2s", "--seed", "3", "--scheduler", "lowest-rtt")
+    assert (document["scenario"], document["scheduler"], document["seed"]) == ("two paths", "lowest-rtt", 3)
+    (decision,) = document["decisions"]
+    assert document["previous_ns"] < 1_200_000_000 <= decision["time_ns"] <= document["next_ns"]
+    assert [path["path"] for path in decision["paths"]] == ["fast", "slow"]
+    assert decision["unassigned"] is None
+    assert decision["oldest_unacked_path"] in ("fast", "slow")
+    kinds = {one["name"]: one["kind"] for one in plait.verdicts()}
+    assert all(path["kind"] == kinds[path["verdict"]] for path in decision["paths"])
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_until_and_path_choose_decisions(command: Command) -> None:
+    span = explained(command, "two.toml", "--at", "1s", "--until", "1.1s")
+    times = [decision["time_ns"] for decision in span["decisions"]]
+    assert len(times) > 5
+    assert times == sorted(times)
+    assert times[0] >= 1_000_000_000
+    assert times[-1] <= 1_100_000_000 < span["next_ns"]
+    on_slow = explained(command, "two.toml", "--at", "1s", "--until", "1.1s", "--path", "slow")
+    assert on_slow["decisions"] == [one for one in span["decisions"] if one["path"] == "slow"]
+    two = explained(command, "two.toml", "--at", "1s", "--path", "slow", "--count", "2")
+    assert two["decisions"] == on_slow["decisions"][:2]
+
+
+@pytest.mark.usefixtures("backup_file")
+def test_a_backup_and_a_suspected_path_are_said_to_be_unavailable(command: Command) -> None:
+    before = command("explain", "backup.toml", "--at", "4s")
+    assert before.returncode == 0, before.stderr
+    lines = " ".join(before.stdout.split())
+    assert "a backup, lowest-rtt, seed 1" in lines
+    assert "definitely unavailable: backup" in lines
+    assert "segments: unassigned endless" in lines
+    assert "decision before: 3.9" in lines
+    outage = " ".join(command("explain", "backup.toml", "--at", "7s", "--path", "lte").stdout.split())
+    assert "potentially-failed" in outage
+    assert "definitely unavailable: potentially failed" in outage
+    assert "to lte" in outage
+    verdicts = {
+        path["verdict"]
+        for decision in explained(command, "backup.toml", "--at", "16s", "--count", "50")["decisions"]
+        for path in decision["paths"]
+    }
+    assert verdicts == {"failed", "chosen", "congestion-window"}
+
+
+@pytest.mark.parametrize("width", [80, 110, 160])
+def test_it_fits_the_terminal(width: int, backup_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for question in (Question(at=4_000_000_000, count=5), Question(at=7_000_000_000, count=5)):
+        document = look_up(plait.load(backup_file), question).document()
+        lines = printed(document, width, monkeypatch)
+        assert max(map(len, lines)) <= min(width, 110)
+        assert not [line for line in lines if "…" in line]
+
+
+def test_every_decision_and_verdict_has_words(backup_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = look_up(plait.load(backup_file), Question(at=4_000_000_000)).document()
+    (decision,) = document["decisions"]
+    said = set()
+    for one in plait.verdicts():
+        decision["paths"][1] |= {"verdict": one["name"], "kind": one["kind"], "limit": 3}
+        (line,) = [line for line in printed(document, 80, monkeypatch) if line.startswith("lte: ")]
+        if one["kind"].endswith("unavailable"):
+            assert line.startswith(f"lte: {one['kind'].replace('-', ' ')}: ")
+        said.add(line)
+    assert len(said) == len(plait.verdicts())
+    for name in ("assign", "reinject", "recall", "limit", "penalize", "wait"):
+        decision |= {"decision": name, "path": "lte", "segments": 3, "segment": 7, "wait_until_ns": 5}
+        decision["paths"][1]["forward_delay_ns"] = -1_500_000
+        text = "\n".join(printed(document, 160, monkeypatch))
+        assert name in text
+        assert "-1.50" in text
+
+
+def test_a_run_that_is_over_says_when(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file.toml").write_text(FILE)
+    document = explained(command, "file.toml", "--at", "0s", "--until", "29s")
+    last = document["decisions"][-1]
+    assert document["previous_ns"] is None
+    assert document["next_ns"] is None
+    assert document["decisions"][0]["unassigned"] == 138
+    done = command("explain", "file.toml", "--at", "20s")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert f"the last one is at {last['time_ns'] / 1e9:.3f}" in done.stderr
+    assert done.stderr.count("\n") == 1
+    between = (last["time_ns"] + 1) // 1000 + 1
+    done = command("explain", "file.toml", "--at", f"{between}us", "--until", "3s", "--path", "one")
+    assert done.returncode == 2
+    assert "--at 0." in done.stderr
+    assert "no decision names one" in done.stderr
+
+
+def test_between_two_decisions_the_next_is_named(backup_file: Path) -> None:
+    scenario = plait.load(backup_file)
+    document = look_up(scenario, Question(at=4_000_000_000)).document()
+    nothing = Question(at=document["previous_ns"] + 1, until=document["decisions"][0]["time_ns"] - 1)
+    with pytest.raises(plait.ScenarioError, match=r"the next one is at 4\.0"):
+        look_up(scenario, nothing)
+
+
+def test_a_scheduler_of_ones_own(command: Command, scenario_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import plait\n\n"
+        "class Late(plait.Scheduler):\n"
+        "    def decide(self, now, connection, paths):\n"
+        "        if now < 1.0 or not paths[1].open:\n"
+        "            return plait.Wait(max(1.0, now + 0.5))\n"
+        "        return plait.Assign(1)\n"
+    )
+    arguments = ("explain", str(scenario_file), "--scheduler", "mine.py:Late", "--at")
+    waiting = command(*arguments, "0s").stdout
+    assert "wait, until 1.000000 s at most" in waiting
+    assert waiting.count("passed over") == 3  # both paths, and what it means
+    assert "assign segment 0 to slow" in command(*arguments, "0.5s").stdout
