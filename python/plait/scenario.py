@@ -7,6 +7,7 @@ Durations are text with a unit or seconds, rates text or bits per second, sizes 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, TypedDict, cast
 
 from plait import _core
+from plait.changes import change
 from plait.units import Duration, Rate, Size, duration_text, rate_text, size_text
 
 Table = Mapping[str, Any]
@@ -23,7 +25,9 @@ Table = Mapping[str, Any]
 _TEXTS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("rate",), rate_text),
     **dict.fromkeys(("delay", "rtt", "jitter", "duration", "warmup", "start", "ack_delay"), duration_text),
-    **dict.fromkeys(("rto_initial", "rto_min", "rto_max", "heartbeat_interval"), duration_text),
+    **dict.fromkeys(
+        ("rto_initial", "rto_min", "rto_max", "heartbeat_interval", "timestamp_granularity"), duration_text
+    ),
     **dict.fromkeys(("packet", "receive_buffer", "send_buffer", "size", "block"), size_text),
     **dict.fromkeys(("initial_window", "initial_ssthresh"), size_text),
 }
@@ -85,11 +89,11 @@ class Path:
 class Transport:
     """How the endpoints behave; timers and thresholds are those of RFC 9260 unless given."""
 
-    protocol: Literal["cmt-sctp"] | None = None
+    protocol: Literal["cmt-sctp", "mptcp", "tcp"] | None = None
     receive_buffer: Size | None = None
     send_buffer: Size | None = None
     packet: Size | None = None
-    congestion_control: Literal["newreno"] | None = None
+    congestion_control: Literal["newreno", "cubic", "lia", "olia", "balia"] | None = None
     ack_every: int | None = None
     ack_delay: Duration | None = None
     delayed_ack_for_cmt: bool | None = None
@@ -107,6 +111,11 @@ class Transport:
     heartbeat_interval: Duration | None = None
     potentially_failed: bool | None = None
     grow_in_recovery: bool | None = None
+    hystart: bool | None = None
+    handshake: bool | None = None
+    initial_path: str | None = None
+    timestamp_granularity: Duration | None = None
+    clock_offset: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,13 +181,23 @@ AnyScenario = Scenario | str | PathLike[str]
 """A scenario, or the name of a scenario file."""
 
 
-def load(file: str | PathLike[str]) -> Scenario:
+def load(
+    file: str | PathLike[str], changes: Mapping[str, Any] | None = None, only: Sequence[str] = ()
+) -> Scenario:
     """Read and validate a scenario file (TOML); every default is filled in.
+
+    Args:
+        file: its name.
+        changes: values that replace the file's, by dotted key: ``{"path.slow.rate": "2Mbit"}`` for the path of that
+            name, ``{"transport.receive_buffer": "1MB"}``.
+        only: keep only the paths of these names; all without it.
 
     Raises:
         ScenarioError: the file cannot be read or is not a valid scenario; one line with file, key, value, choices.
     """
-    table = json.loads(_core.load_scenario(fspath(file)))
+    table = json.loads(
+        _changed(fspath(file), changes or {}, only) if changes or only else _core.load_scenario(fspath(file))
+    )
     paths = [_path(path) for path in table.pop("path")]
     workload = table.pop("workload")
     kind = {"bulk": Bulk, "file": File, "cbr": ConstantRate}[workload.pop("kind")]
@@ -187,6 +206,15 @@ def load(file: str | PathLike[str]) -> Scenario:
         paths=paths,
         workload=cast("Workload", kind(**workload)),
         base=FilePath(file).parent,
+    )
+
+
+def _changed(file: str, changes: Mapping[str, Any], only: Sequence[str]) -> str:
+    """Canonical JSON of a scenario file with other values."""
+    name = json.loads(_core.load_scenario(file))["name"]
+    table = change(tomllib.loads(FilePath(file).read_text(encoding="utf-8")), changes, only, file)
+    return _core.parse_scenario(
+        json.dumps({"name": name, **table}), file, fspath(FilePath(file).parent), format="json"
     )
 
 

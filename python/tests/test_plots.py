@@ -7,7 +7,9 @@ from matplotlib.text import Text
 
 import plait
 from plait import plots
+from plait.estimate import Estimate
 from plait.files import OutputError
+from plait.plots import style
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +32,57 @@ def figures(runs: plait.Comparison) -> dict[str, Figure]:
         "slow path": plots.slow_path_usage([list(runs)] * 2, ["one", "two"]),
         "delay": plots.application_delay([list(runs)] * 2, ["one", "two"]),
         "space-time": plots.space_time(runs[0], (1.0, 1.1)),
+        "bars beside": plots.metric_bars(
+            [list(runs)] * 12,
+            [f"H_{n}" for n in range(12)],
+            "goodput_bps",
+            "goodput (bit/s)",
+            beside=[[runs[0]]] * 12,
+        ),
+        "sequence": plots.sequence(list(runs), window=(1, 2)),
+        "distribution": plots.distribution(
+            [{f"scheduler {n}": [n / 9, 0.5, 1.0] for n in range(9)}] * 2,
+            ["low", "high"],
+            "delay (ms)",
+            log=True,
+        ),
+        "over": plots.over(
+            [256, 384, 512, 16384],
+            {"a": [Estimate(1, 0.5, 2)] * 4, "b": [Estimate(3)] * 4},
+            x="buffer (KiB)",
+            y="b (%)",
+            log=True,
+        ),
+        "delays": plots.estimated_delays(
+            [f"H_{n}" for n in range(12)], [(10, 50)] * 12, [(10.5, 51)] * 12, ["subflow 1", "subflow 2"]
+        ),
     }
+
+
+def test_receive_order_marks_what_is_as_printed() -> None:
+    strips = [plots.Strip("printed", range(1, 21)), plots.Strip("measured", [1, 2, 4, 3], [0, 0, 1, 0], 2)]
+    figure = plots.receive_order(strips, ["fast", "slow"])
+    printed, measured = figure.axes
+    assert measured.get_title(loc="left") == "measured: the first 2 as printed"
+    bold = [text.get_text() for text in measured.texts if text.get_fontweight() == "bold"]
+    assert bold == ["1", "2"]
+    assert len(printed.texts) == 20
+    otherwise = plots.receive_order([plots.Strip("measured", [2, 1], [0, 1], 0)], ["fast", "slow"])
+    assert otherwise.axes[0].get_title(loc="left") == "measured: begins otherwise"
+
+
+def test_more_than_two_paths_are_stacked_per_scheduler() -> None:
+    scenario = plait.Scenario(
+        duration="3s", paths=[plait.Path(name=f"path {n}", rate="1Mbit", rtt="20ms") for n in range(4)]
+    )
+    runs = plait.compare(scenario, ["round-robin", "lowest-rtt"], series="10ms")
+    figure = plots.cumulative_throughput(list(runs))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["round-robin", "lowest-rtt"]
+    assert all(len(axes.collections) == 4 for axes in figure.axes)
+
+
+def test_curves_are_told_apart_by_colour_or_line() -> None:
+    assert len({(style.colour(index), str(style.line(index))) for index in range(16)}) == 16
 
 
 def visible(figure: Figure) -> list[Axes]:

@@ -58,7 +58,8 @@ def test_directions_losses_and_outages() -> None:
 def test_every_key_of_the_format_has_a_builder_field() -> None:
     builders = {
         "(top)": plait.Scenario,
-        "[transport]": plait.Transport,
+        '[transport] protocol = "cmt-sctp"': plait.Transport,
+        '[transport] protocol = "mptcp" or "tcp"': plait.Transport,
         "[[path]]": plait.Path,
         "forward, backward": plait.Direction,
         '[workload] kind = "bulk"': plait.Bulk,

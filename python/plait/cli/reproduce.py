@@ -110,8 +110,9 @@ def _print(done: Reproduction, all_rows: bool) -> None:
             soft_wrap=True,
         )
         for row in rows:
-            title, words = paper.scenarios[row.scenario].title, wording(row.metric, paper.baseline)
-            numbers = f"{'claim' if row.paper is None else 'paper'} {said(row)}, measured {words.number(row.measured)}"
+            title, words = paper.scenarios[row.scenario].title, wording(row.metric, paper)
+            word, number = "claim" if row.paper is None else "paper", words.number(row.measured)
+            numbers = f"{word} {said(row, paper)}, measured {number} {words.interval(row.interval)}".strip()
             console().print(
                 f"  {title}, {row.scheduler}, {words.heading}: {numbers}", highlight=False, soft_wrap=True
             )
@@ -129,9 +130,9 @@ def _comparison(done: Reproduction) -> Table:
     for row in done.rows:
         if not row.compared:
             continue
-        words, word = wording(row.metric, paper.baseline), verdict(row)
+        words, word = wording(row.metric, paper), verdict(row)
         what = (paper.scenarios[row.scenario].title, row.scheduler, words.heading)
-        numbers = (said(row), words.number(row.measured))
+        numbers = (said(row, paper), f"{words.number(row.measured)} {words.interval(row.interval)}".strip())
         table.add_row(
             *([", ".join(what)] if narrow else what),
             *(numbers if narrow else (*numbers, difference(row), tolerance(row))),

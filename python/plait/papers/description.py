@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 from plait._core import ScenarioError
 from plait.models import PathModel
+from plait.papers.family import Member, expand
+from plait.papers.template import Variables
 
 DATA = Path(__file__).parent / "data"
 """The papers; in the source tree a link to the folder `papers` at its top."""
@@ -17,27 +20,43 @@ DATA = Path(__file__).parent / "data"
 
 @dataclass(frozen=True)
 class PaperScheduler:
-    """A scheduler of the evaluation: a label and the choice it stands for."""
+    """A scheduler of the evaluation: a label and the choice it stands for.
+
+    `paths` and `set` change the scenario for it: single-path TCP, which stands beside the schedulers, uses one of the
+    paths by another protocol.
+    """
 
     label: str
     choice: Mapping[str, Any]
     note: str = ""
+    paths: tuple[str, ...] = ()
+    set: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PaperScenario:
-    """A case of the paper. Without a `file` it is only put into the models."""
+    """A case of the paper. Without a `file` it is only put into the models.
+
+    With several `members` (seeds, points of a design) its metrics are statistics over them. `variables` are those of
+    the family that it comes from.
+    """
 
     id: str
     title: str
-    paths: tuple[PathModel, ...]
+    paths: tuple[PathModel, ...] = ()
     file: Path | None = None
     schedulers: tuple[str, ...] = ()
+    members: tuple[Member, ...] = (Member(),)
+    variables: Variables = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure drawn again: what kind, of which runs, and the window of time in seconds."""
+    """A figure drawn again: what kind, of which runs, and the window of time in seconds.
+
+    Some kinds draw a `metric`, or over a `variable` of a family; `log` makes that axis logarithmic. `beside` are
+    schedulers drawn as a mark beside the others.
+    """
 
     id: str
     kind: str
@@ -45,6 +64,11 @@ class PaperFigure:
     scenarios: tuple[str, ...]
     schedulers: tuple[str, ...]
     window: tuple[float, float] | None = None
+    metric: str = ""
+    variable: str = ""
+    label: str = ""
+    log: bool = False
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +78,13 @@ class Measure:
     scenarios: tuple[str, ...]
     schedulers: tuple[str, ...]
     metrics: tuple[str, ...]
+
+    def cells(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """Each (scenario, scheduler) with each metric."""
+        for scenario in self.scenarios:
+            for scheduler in self.schedulers:
+                for name in self.metrics:
+                    yield (scenario, scheduler), name
 
 
 @dataclass(frozen=True)
@@ -66,10 +97,14 @@ class Headline:
 
 @dataclass(frozen=True)
 class Claim:
-    """Bounds of a value for which the paper prints words, not a number."""
+    """Bounds of a value for which the paper prints words, not a number.
+
+    With `interval` the whole confidence interval must be within them, so that chance cannot be why they hold.
+    """
 
     at_least: float | None = None
     at_most: float | None = None
+    interval: bool = False
 
     def holds(self, value: float) -> bool:
         """True if the value is within the bounds."""
@@ -96,8 +131,21 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class ReceiveOrder:
+    """The order in which packets arrived, as the paper prints it: their numbers, the first packet is 1."""
+
+    scenario: str
+    scheduler: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Paper:
-    """A paper's description, complete and checked."""
+    """A paper's description, complete and checked.
+
+    `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
+    differ, all others are the same everywhere.
+    """
 
     id: str
     title: str
@@ -111,6 +159,9 @@ class Paper:
     measures: tuple[Measure, ...]
     expected: Mapping[tuple[str, str, str], Expected]
     headline: Headline
+    orders: Mapping[tuple[str, str], ReceiveOrder] = field(default_factory=dict)
+    rates: str = "kbit/s"
+    varied: tuple[str, ...] = ("receive_buffer",)
 
 
 def names() -> list[str]:
@@ -132,17 +183,28 @@ def load_paper(name: str) -> Paper:
     values = _read(folder / "expected.toml")
     schedulers = [_make(PaperScheduler, table, folder) for table in head.pop("scheduler", [])]
     scenarios = [_scenario(table, folder) for table in head.pop("scenario", [])]
-    figures = [_make(PaperFigure, table, folder) for table in head.pop("figure", [])]
-    expected = [_expected(table, folder) for table in values.pop("expected", [])]
+    for family in head.pop("family", []):
+        scenarios += [_make(PaperScenario, table, folder) for table in expand(family, folder)]
+    ids = [one.id for one in scenarios]
+    figures = [_make(PaperFigure, _spread(table, ids), folder) for table in head.pop("figure", [])]
+    expected = [
+        _expected(one, folder) for table in values.pop("expected", []) for one in _each(table, ids, folder)
+    ]
+    measures = [_make(Measure, _spread(table, ids), folder) for table in values.pop("measure", [])]
+    orders = [_make(ReceiveOrder, table, folder) for table in values.pop("receive_order", [])]
     headline = _headline(head.pop("headline"), folder)
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in head.items()
+    }
     paper = Paper(
-        **head,
+        **fields,
         schedulers={one.label: one for one in schedulers},
         scenarios={one.id: one for one in scenarios},
         figures=tuple(figures),
-        measures=tuple(_make(Measure, table, folder) for table in values.pop("measure", [])),
+        measures=tuple(measures),
         expected={(one.scenario, one.scheduler, one.metric): one for one in expected},
         headline=headline,
+        orders={(one.scenario, one.scheduler): one for one in orders},
     )
     _check(paper)
     return paper
@@ -166,9 +228,33 @@ def _make(kind: type[Kind], table: Mapping[str, Any], folder: Path) -> Kind:
 
 
 def _scenario(table: Mapping[str, Any], folder: Path) -> PaperScenario:
-    paths = tuple(_make(PathModel, path, folder) for path in table["paths"])
+    paths = tuple(_make(PathModel, path, folder) for path in table.get("paths", []))
     file = folder / table["file"] if "file" in table else None
     return _make(PaperScenario, {**table, "paths": paths, "file": file}, folder)
+
+
+def _spread(table: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+    """A table whose scenarios may be patterns such as ``H_*``, with the scenarios that they stand for."""
+    found = [
+        one
+        for pattern in table["scenarios"]
+        for one in ([one for one in ids if fnmatchcase(one, pattern)] or [pattern])
+    ]
+    return {**table, "scenarios": list(dict.fromkeys(found))}
+
+
+def _each(table: Mapping[str, Any], ids: Sequence[str], folder: Path) -> Iterator[dict[str, Any]]:
+    """What is expected of several scenarios or schedulers alike, one by one."""
+    rest = dict(table)
+    try:
+        scenarios = rest.pop("scenarios", None) or [rest.pop("scenario")]
+        schedulers = rest.pop("schedulers", None) or [rest.pop("scheduler")]
+    except KeyError as error:
+        message = f"{folder.name}: expected: {error} is missing"
+        raise ScenarioError(message) from error
+    for scenario in _spread({"scenarios": scenarios}, ids)["scenarios"]:
+        for scheduler in schedulers:
+            yield {**rest, "scenario": scenario, "scheduler": scheduler}
 
 
 def _headline(table: Mapping[str, Any], folder: Path) -> Headline:
@@ -183,10 +269,17 @@ def _expected(table: Mapping[str, Any], folder: Path) -> Expected:
 
 def _check(paper: Paper) -> None:
     """Every name that is used is defined, and every run that is needed is asked for."""
-    used: list[tuple[str, str]] = [(one.scenario, one.scheduler) for one in paper.expected.values()]
+    used: list[tuple[str, str]] = [
+        *((one.scenario, one.scheduler) for one in paper.expected.values()),
+        *paper.orders,
+    ]
     parts: list[PaperFigure | Measure] = [*paper.figures, *paper.measures]
     for part in parts:
-        used += [(scenario, scheduler) for scenario in part.scenarios for scheduler in part.schedulers]
+        used += [
+            (scenario, scheduler)
+            for scenario in part.scenarios
+            for scheduler in (*part.schedulers, *getattr(part, "beside", ()))
+        ]
     used += [
         (scenario, label) for scenario, _ in paper.headline.columns for label in paper.headline.schedulers
     ]

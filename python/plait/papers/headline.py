@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plait.papers.description import Paper
-from plait.papers.rows import Results, measure
+from plait.papers.rows import measure
+from plait.papers.runs import Results
 from plait.papers.wording import said, wording
 
 
@@ -31,11 +32,11 @@ class HeadlineTable:
 
 def headline(paper: Paper, results: Results) -> HeadlineTable:
     """What the paper prints for the baseline and for the scheduler it is about, then what was measured by each."""
-    words = [wording(name, paper.baseline) for _, name in paper.headline.columns]
+    words = [wording(name, paper) for _, name in paper.headline.columns]
     printed = []
     for label in dict.fromkeys(one.scheduler for one in paper.expected.values() if one.scheduler != "model"):
         cells = [
-            "–" if (one := paper.expected.get((case, label, name))) is None else said(one)
+            "–" if (one := paper.expected.get((case, label, name))) is None else said(one, paper)
             for case, name in paper.headline.columns
         ]
         if any(cell != "–" for cell in cells):

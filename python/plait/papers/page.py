@@ -38,14 +38,15 @@ def page(
 
 
 def _line(paper: Paper, row: Row) -> dict[str, Any]:
-    words = wording.wording(row.metric, paper.baseline)
+    words = wording.wording(row.metric, paper)
     return {
         "scenario": paper.scenarios[row.scenario].title,
         "scheduler": row.scheduler,
         "metric": words.heading,
-        "paper": wording.said(row),
+        "paper": wording.said(row, paper),
         "claim": row.paper is None,
         "measured": words.number(row.measured),
+        "interval": words.interval(row.interval),
         "difference": wording.difference(row),
         "tolerance": wording.tolerance(row),
         "verdict": wording.verdict(row),
@@ -55,13 +56,18 @@ def _line(paper: Paper, row: Row) -> dict[str, Any]:
 
 def pivot(paper: Paper, rows: Sequence[Row], measure: Measure) -> dict[str, Any]:
     """A measure's values as a table: headings, and one line per scenario and scheduler."""
-    values = {(row.scenario, row.scheduler, row.metric): row.measured for row in rows}
-    words = [wording.wording(name, paper.baseline) for name in measure.metrics]
+    values = {(row.scenario, row.scheduler, row.metric): row for row in rows}
+    words = [wording.wording(name, paper) for name in measure.metrics]
     lines = []
     for scenario in measure.scenarios:
         for scheduler in measure.schedulers:
             numbers = [
-                word.number(values[scenario, scheduler, name])
+                " ".join(
+                    part
+                    for row in [values[scenario, scheduler, name]]
+                    for part in (word.number(row.measured), word.interval(row.interval))
+                    if part
+                )
                 for word, name in zip(words, measure.metrics, strict=True)
             ]
             lines.append((paper.scenarios[scenario].title, scheduler, numbers))

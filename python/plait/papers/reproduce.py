@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from plait import plots
 from plait.files import make_folder, whole_file, write_text
@@ -13,10 +13,11 @@ from plait.papers import figures
 from plait.papers.description import Paper, load_paper
 from plait.papers.headline import HeadlineTable, headline
 from plait.papers.page import page
-from plait.papers.rows import Results, Row, evaluate
+from plait.papers.rows import Row, evaluate
+from plait.papers.runs import DERIVED, SERIES, Made, Results
 from plait.result import Result
 from plait.run import Task, run_tasks
-from plait.scenario import load
+from plait.scenario import Scenario, load
 
 
 @dataclass(frozen=True)
@@ -64,30 +65,69 @@ class Reproduction:
         return [html, *files]
 
 
-def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], Task]:
-    """The runs that a paper needs, each recording what its figures need."""
-    packets: set[tuple[str, str]] = set()
-    series: set[tuple[str, str]] = set()
-    for figure in paper.figures if with_figures else ():
-        pairs = {(scenario, label) for scenario in figure.scenarios for label in figure.schedulers}
-        if figures.kind(figure).packets:
-            packets |= pairs
-        if figures.kind(figure).series:
-            series |= pairs
-    made = {}
+def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], list[Task]]:
+    """The runs that a paper needs, one per member of each scenario, recording what figures and metrics need.
+
+    Figures of single runs show a scenario's first member, so only that one records for them.
+    """
+    drawn, measured = _for_figures(paper) if with_figures else Tables(), _for_metrics(paper)
+    made: dict[tuple[str, str], list[Task]] = {}
     for scenario in paper.scenarios.values():
         if scenario.file is None:
             continue
-        loaded = load(scenario.file)
+        ways: dict[tuple[Any, ...], list[Scenario]] = {}
         for label in scenario.schedulers:
-            key = (scenario.id, label)
-            made[key] = Task(
-                scenario=loaded,
-                scheduler=paper.schedulers[label].choice,
-                packets=key in packets,
-                series="10ms" if key in series else None,
-            )
+            scheduler, key = paper.schedulers[label], (scenario.id, label)
+            way = (scheduler.paths, *scheduler.set.items())
+            if way not in ways:
+                ways[way] = [
+                    load(scenario.file, {**member.changes, **scheduler.set}, scheduler.paths)
+                    for member in scenario.members
+                ]
+            made[key] = [
+                Task(
+                    scenario=loaded,
+                    scheduler=scheduler.choice,
+                    seed=member.seed,
+                    packets=key in measured.packets or (index == 0 and key in drawn.packets),
+                    series=SERIES if index == 0 and key in drawn.series else None,
+                    decisions=key in measured.decisions or (index == 0 and key in drawn.decisions),
+                )
+                for index, (member, loaded) in enumerate(zip(scenario.members, ways[way], strict=True))
+            ]
     return made
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The runs, by scenario and scheduler, that have to record each table."""
+
+    packets: set[tuple[str, str]] = field(default_factory=set)
+    series: set[tuple[str, str]] = field(default_factory=set)
+    decisions: set[tuple[str, str]] = field(default_factory=set)
+
+
+def _for_figures(paper: Paper) -> Tables:
+    tables = Tables()
+    for figure in paper.figures:
+        pairs = {(scenario, label) for scenario in figure.scenarios for label in figure.schedulers}
+        kind = figures.kind(figure)
+        tables.packets.update(pairs if kind.packets else ())
+        tables.series.update(pairs if kind.series else ())
+        tables.decisions.update(pairs if kind.decisions else ())
+    return tables
+
+
+def _for_metrics(paper: Paper) -> Tables:
+    tables = Tables()
+    cells = [*((one.scenario, one.scheduler, one.metric) for one in paper.expected.values())]
+    cells += [(*pair, name) for measure in paper.measures for pair, name in measure.cells()]
+    for scenario, label, name in cells:
+        derived = DERIVED.get(name.rpartition(".")[2])
+        if derived is not None:
+            tables.packets.update({(scenario, label)} if derived.packets else ())
+            tables.decisions.update({(scenario, label)} if derived.decisions else ())
+    return tables
 
 
 def reproduce(
@@ -110,6 +150,13 @@ def reproduce(
     """
     paper = load_paper(name)
     made = tasks(paper, with_figures=with_figures)
-    runs = run_tasks(list(made.values()), threads=threads, progress=progress)
-    results = {key: Result(run.run, label=key[1]) for key, run in zip(made, runs, strict=True)}
+    flat = [task for group in made.values() for task in group]
+    runs = iter(run_tasks(flat, threads=threads, progress=progress))
+    results = {
+        (scenario, label): [
+            Made(cast("Scenario", task.scenario), member, Result(next(runs).run, label=label))
+            for task, member in zip(group, paper.scenarios[scenario].members, strict=True)
+        ]
+        for (scenario, label), group in made.items()
+    }
     return Reproduction(paper, results, evaluate(paper, results))

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from plait.estimate import Estimate, change_of_mean, mean, median
 from plait.models import asymmetry, max_blocking_ms
 from plait.papers.description import Claim, Expected, Paper, PaperScenario
-from plait.result import Result, metric
-
-Results = Mapping[tuple[str, str], Result]
-"""The runs by scenario and scheduler label."""
+from plait.papers.runs import Results, run_metric
 
 ROUNDING = 1e-9
 """Share of a value by which two ways of computing it may differ."""
+STATISTICS: Mapping[str, Callable[[Sequence[float]], Estimate]] = {"mean": mean, "median": median}
+"""What can be said of a metric over all members of a scenario."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One value of a reproduction. `paper` is None where the paper prints no number; `tolerance` is a share of it."""
+    """One value of a reproduction. `paper` is None where the paper prints no number; `tolerance` is a share of it.
+
+    `interval` is the confidence interval of a value that comes from several runs.
+    """
 
     scenario: str
     scheduler: str
@@ -32,6 +35,7 @@ class Row:
     agrees: bool | None
     note: str
     reason: str = ""
+    interval: tuple[float, float] | None = None
 
     @property
     def remark(self) -> str:
@@ -61,9 +65,11 @@ class Row:
 
     def document(self) -> dict[str, Any]:
         """The row as JSON has it."""
-        claim = None
+        claim: dict[str, float | bool | None] | None = None
         if self.claim is not None:
             claim = {"at_least": self.claim.at_least, "at_most": self.claim.at_most}
+            if self.claim.interval:
+                claim["interval"] = True
         return {
             "id": self.id,
             "scenario": self.scenario,
@@ -71,6 +77,7 @@ class Row:
             "metric": self.metric,
             "paper": self.paper,
             "measured": self.measured,
+            "interval": None if self.interval is None else list(self.interval),
             "tolerance": self.tolerance,
             "claim": claim,
             "agrees": self.agrees,
@@ -90,7 +97,8 @@ def evaluate(paper: Paper, results: Results) -> list[Row]:
 
 def _row(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> Row:
     expected = paper.expected.get((scenario, scheduler, name), Expected(scenario, scheduler, name))
-    measured = measure(paper, results, scenario, scheduler, name)
+    found = estimate(paper, results, scenario, scheduler, name)
+    measured, interval = (None, None) if found is None else (found.value, found.interval)
     return Row(
         scenario=scenario,
         scheduler=scheduler,
@@ -99,9 +107,10 @@ def _row(paper: Paper, results: Results, scenario: str, scheduler: str, name: st
         measured=measured,
         tolerance=expected.tolerance,
         claim=expected.claim,
-        agrees=agrees(expected, measured),
+        agrees=agrees(expected, measured, interval),
         note=expected.note,
         reason=expected.reason,
+        interval=interval,
     )
 
 
@@ -114,7 +123,9 @@ def differing(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def agrees(expected: Expected, measured: float | None) -> bool | None:
+def agrees(
+    expected: Expected, measured: float | None, interval: tuple[float, float] | None = None
+) -> bool | None:
     """Whether the measured value is within the tolerance and the claim; None where the paper says nothing."""
     if expected.paper is None and expected.claim is None:
         return None
@@ -125,27 +136,75 @@ def agrees(expected: Expected, measured: float | None) -> bool | None:
         allowed = ((expected.tolerance or 0.0) + ROUNDING) * abs(expected.paper)
         good = abs(measured - expected.paper) <= allowed
     if expected.claim is not None:
-        good = good and expected.claim.holds(measured)
+        checked = (measured, *(interval or ())) if expected.claim.interval else (measured,)
+        good = good and all(map(expected.claim.holds, checked))
     return good
 
 
 def measure(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> float | None:
-    """A metric of one run, of the models, or of one against the other.
+    """The value of a metric, see `estimate`."""
+    found = estimate(paper, results, scenario, scheduler, name)
+    return None if found is None else found.value
 
+
+def estimate(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> Estimate | None:
+    """A metric of a scenario's run or runs, of the models, or of one against another.
+
+    ``mean.<metric>`` and ``median.<metric>`` are statistics over the members of a scenario (seeds, points of a design).
+    ``change.<metric>`` is the difference to the paper's baseline scheduler in percent, ``since.<scenario>.<metric>``
+    that to the same scheduler in another scenario, ``excess.<metric>`` that to the model's longest blocking; None where
+    that is zero. ``difference.median.<metric>`` is the median over the members of the difference to the baseline.
     ``model.blocking_ms`` is eq. (2) of the DAPS paper, ``model.asymmetry`` the ratio of the bandwidth-delay products.
-    ``change.<metric>`` is the difference to the paper's baseline scheduler in percent, ``excess.<metric>`` that to the
-    model's longest blocking in percent; both None where that is zero.
     """
     kind, _, rest = name.partition(".")
-    case = paper.scenarios[scenario]
+    case, key = paper.scenarios[scenario], (scenario, scheduler)
     if kind == "model":
-        return _model(case, rest)
-    value = metric(results[scenario, scheduler], rest if kind in ("change", "excess") else name)
-    if kind == "change":
-        return _percent(value, metric(results[scenario, paper.baseline], rest))
+        return Estimate(_model(case, rest))
+    if kind in ("change", "since"):
+        other, base = scenario, paper.baseline
+        if kind == "since":
+            base = scheduler
+            other, _, rest = rest.partition(".")
+        return _against(paper, results, key, (other, base), rest)
+    if kind == "difference":
+        statistic, _, rest = rest.partition(".")
+        pairs = _pairs(paper, results, key, (scenario, paper.baseline), rest)
+        return STATISTICS[statistic]([one - other for one, other in pairs]) if pairs else None
+    if kind in STATISTICS:
+        values = [value for value in _values(paper, results, key, rest) if value is not None]
+        return STATISTICS[kind](values) if values else None
+    (value,) = _values(paper, results, key, rest if kind == "excess" else name)
     if kind == "excess":
         return _percent(value, max_blocking_ms(case.paths))
-    return value
+    return None if value is None else Estimate(value)
+
+
+def _values(paper: Paper, results: Results, key: tuple[str, str], name: str) -> list[float | None]:
+    """A metric of each member's run."""
+    return [run_metric(paper, key, made, name) for made in results[key]]
+
+
+def _pairs(
+    paper: Paper, results: Results, key: tuple[str, str], base: tuple[str, str], name: str
+) -> list[tuple[float, float]]:
+    """A metric of each member in two cases, where both have it."""
+    values = zip(_values(paper, results, key, name), _values(paper, results, base, name), strict=True)
+    return [(one, other) for one, other in values if one is not None and other is not None]
+
+
+def _against(
+    paper: Paper, results: Results, key: tuple[str, str], base: tuple[str, str], name: str
+) -> Estimate | None:
+    """By how many percent a metric differs from another case's."""
+    kind, _, rest = name.partition(".")
+    if kind == "mean":
+        pairs = _pairs(paper, results, key, base, rest)
+        return change_of_mean([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
+    if kind == "median":
+        one, other = (estimate(paper, results, *each, name) for each in (key, base))
+        return None if one is None or other is None else _percent(one.value, other.value)
+    (value,), (other_value,) = (_values(paper, results, each, name) for each in (key, base))
+    return _percent(value, other_value)
 
 
 def _model(case: PaperScenario, name: str) -> float:
@@ -156,7 +215,7 @@ def _model(case: PaperScenario, name: str) -> float:
     raise KeyError(name)
 
 
-def _percent(value: float | None, base: float | None) -> float | None:
+def _percent(value: float | None, base: float | None) -> Estimate | None:
     if value is None or not base:
         return None
-    return (value / base - 1) * 100
+    return Estimate((value / base - 1) * 100)

@@ -10,7 +10,12 @@ from matplotlib.figure import Figure
 from plait.files import whole_file
 from plait.plots.bars import application_delay, metric_bars, slow_path_usage
 from plait.plots.blocking import blocking_time
+from plait.plots.delays import estimated_delays
+from plait.plots.distribution import distribution
 from plait.plots.occupancy import receive_buffer
+from plait.plots.order import Strip, receive_order
+from plait.plots.over import over
+from plait.plots.sequence import sequence
 from plait.plots.space_time import space_time
 from plait.plots.throughput import cumulative_throughput
 
@@ -32,13 +37,19 @@ def png(figure: Figure) -> bytes:
 
 
 __all__ = [
+    "Strip",
     "application_delay",
     "blocking_time",
     "cumulative_throughput",
+    "distribution",
+    "estimated_delays",
     "metric_bars",
+    "over",
     "png",
     "receive_buffer",
+    "receive_order",
     "save",
+    "sequence",
     "slow_path_usage",
     "space_time",
 ]

@@ -11,7 +11,13 @@ from plait.result import Result, metric
 
 
 def metric_bars(
-    results: Sequence[Sequence[Result]], titles: Sequence[str], name: str, axis: str, *, scale: float = 1.0
+    results: Sequence[Sequence[Result]],
+    titles: Sequence[str],
+    name: str,
+    axis: str,
+    *,
+    scale: float = 1.0,
+    beside: Sequence[Sequence[Result]] = (),
 ) -> Figure:
     """One metric of every scenario (groups) and scheduler (bars).
 
@@ -21,6 +27,7 @@ def metric_bars(
         name: the metric's dotted name, see `plait.result.metric`.
         axis: label of the vertical axis, with the unit after scaling.
         scale: factor from the metric's unit to the axis's.
+        beside: for each group results that are no bars but lines across it, such as single-path TCP.
     """
     figure, (axes,) = new_figure(width=9.6, height=3.8)
     series = [
@@ -28,8 +35,20 @@ def metric_bars(
         for index, one in enumerate(results[0])
     ]
     grouped_bars(axes, titles, series)
+    for index, one in enumerate(beside[0] if beside else ()):
+        values = [(metric(group[index], name) or 0.0) * scale for group in beside]
+        axes.hlines(
+            values,
+            [place - 0.44 for place in range(len(values))],
+            [place + 0.44 for place in range(len(values))],
+            color="#111111",
+            linestyle=("-", (0, (2, 1.5)))[index % 2],
+            linewidth=1.5,
+            label=one.scheduler,
+            zorder=3,
+        )
     label(axes, y=axis)
-    legend(figure, axes)
+    legend(figure, axes, columns=6)
     return figure
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B6B6B", "#B8A900")
@@ -32,6 +33,8 @@ LOSS = "#C1121F"
 MODEL = "#333333"
 GRID = "#E3E3E3"
 NANOSECONDS = 1e9
+MOST_NUMBERS = 30
+"""Bars of one figure that still have their values written above them."""
 
 
 class NotebookFigure(Figure):
@@ -46,6 +49,11 @@ class NotebookFigure(Figure):
 def colour(index: int) -> str:
     """The colour of the curve, bar or path with this index."""
     return COLOURS[index % len(COLOURS)]
+
+
+def line(index: int) -> Any:
+    """The line style of the curve with this index; with the colour it tells 32 curves apart."""
+    return LINES[(index + index // len(COLOURS)) % len(LINES)]
 
 
 def new_figure(
@@ -74,7 +82,7 @@ def dress(axes: Axes) -> None:
     """Give axes the common style."""
     axes.grid(visible=True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=9, length=3, color="#888888")
+    axes.tick_params(which="both", labelsize=9, length=3, color="#888888")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -93,13 +101,14 @@ def label(axes: Axes, *, x: str | None = None, y: str | None = None, title: str 
 
 def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """One legend for the whole figure, above it, where it covers no data."""
-    handles, labels = axes.get_legend_handles_labels()
-    if len(handles) > 1:
+    entries = list(zip(*axes.get_legend_handles_labels(), strict=True))
+    entries.sort(key=lambda entry: not isinstance(entry[0], Container))  # bars before the lines beside them
+    if len(entries) > 1:
         drawn = figure.legend(
-            handles,
-            labels,
+            [handle for handle, _ in entries],
+            [text for _, text in entries],
             loc="outside upper center",
-            ncols=min(columns, len(handles)),
+            ncols=min(columns, len(entries)),
             fontsize=9,
             frameon=False,
         )
@@ -130,15 +139,19 @@ def grouped_bars(
     *,
     number: str = "{:.0f}",
 ) -> None:
-    """Bars side by side: one group per entry of `groups`, one bar per series, its value written above it."""
+    """Bars side by side: one group per entry of `groups`, one bar per series.
+
+    Its value is written above each bar where there is room.
+    """
     positions = np.arange(len(groups))
     width = 0.8 / max(1, len(series))
     for index, (name, values) in enumerate(series):
         offset = (index - (len(series) - 1) / 2) * width
         bars = axes.bar(positions + offset, values, width * 0.92, label=name, color=colour(index), zorder=2)
-        axes.bar_label(
-            bars, [number.format(value) for value in values], fontsize=7.5, padding=2, color="#333333"
-        )
+        if len(groups) * len(series) <= MOST_NUMBERS:
+            axes.bar_label(
+                bars, [number.format(value) for value in values], fontsize=7.5, padding=2, color="#333333"
+            )
     axes.set_xticks(positions, list(groups))
     axes.grid(visible=False, axis="x")
     axes.margins(y=0.14)

@@ -10,17 +10,24 @@ from matplotlib.figure import Figure
 from plait.plots.style import LINES, NANOSECONDS, colour, in_window, label, legend, new_figure
 from plait.result import Result
 
+MOST_CURVES = 2
+"""Paths whose curves still fit into one panel."""
+
 
 def cumulative_throughput(
     results: Sequence[Result], *, window: tuple[float, float] | None = None, average: float = 1.0
 ) -> Figure:
     """First-arrival payload per second, summed over all paths (left) and of each path (right).
 
+    Of more than two paths the curves would cover each other: one panel per result then stacks them.
+
     Args:
         results: one curve each; each needs ``series``.
         window: seconds from and to; everything without it.
         average: length of the averaging interval in seconds.
     """
+    if len(results[0].path_names) > MOST_CURVES:
+        return _stacked(results, average, window)
     figure, (left, right) = new_figure(2, height=3.5, width=9.6, share_y=True)
     for index, result in enumerate(results):
         width = max(1.2, 2.6 - 0.7 * index)  # equal curves remain visible below each other
@@ -59,6 +66,32 @@ def cumulative_throughput(
         )
     right.legend(fontsize=9, frameon=False, loc="upper right", ncols=4, bbox_to_anchor=(1.0, 1.12))
     legend(figure, left)
+    return figure
+
+
+def _stacked(results: Sequence[Result], average: float, window: tuple[float, float] | None) -> Figure:
+    """One panel per result, the paths on top of each other."""
+    figure, panels = new_figure(len(results), height=3.7, width=9.6, share_y=True)
+    for number, (axes, result) in enumerate(zip(panels, results, strict=True)):
+        rates = _rates(result, average, window)
+        paths = [rates.filter(pl.col("path") == index) for index in range(len(result.path_names))]
+        axes.stackplot(
+            paths[0]["time"].to_numpy(),
+            [one["mbps"].to_numpy() for one in paths],
+            labels=[f"path “{name}”" for name in result.path_names],
+            colors=[colour(index) for index in range(len(paths))],
+            alpha=0.75,
+            linewidth=0,
+        )
+        axes.margins(x=0)
+        label(
+            axes,
+            x="time (s)",
+            y="payload arrived (Mbit/s)" if number == 0 else None,
+            title=result.scheduler,
+        )
+    panels[0].set_ylim(bottom=0)
+    legend(figure, panels[0])
     return figure
 
 

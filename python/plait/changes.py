@@ -1,0 +1,54 @@
+"""Changing values of a scenario's table by dotted key: how one file describes many cases."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plait._core import ScenarioError
+
+NAMED = ("path", "link", "flow")
+"""Lists of tables whose entries are told apart by `name`."""
+
+
+def change(
+    table: Mapping[str, Any], changes: Mapping[str, Any], paths: Sequence[str] = (), name: str = "scenario"
+) -> dict[str, Any]:
+    """A copy of a scenario's table with other values.
+
+    Args:
+        table: as a scenario file has it.
+        changes: new values by dotted key, such as ``path.slow.forward.delay`` (the path named slow).
+        paths: keep only the paths of these names; all without it.
+        name: of the scenario, for messages.
+
+    Raises:
+        ScenarioError: a key leads to no table. Whether a key exists is checked where the scenario is read.
+    """
+    changed: dict[str, Any] = copy.deepcopy(dict(table))
+    for key, value in changes.items():
+        parts = key.split(".")
+        place = changed
+        if parts[0] in NAMED and len(parts) > 2:
+            place = _entry(changed, parts[0], parts[1], name)
+            parts = parts[2:]
+        for part in parts[:-1]:
+            place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                message = f"{name}: {key}: {part} is not a table"
+                raise ScenarioError(message)
+        place[parts[-1]] = value
+    if paths:
+        changed["path"] = [_entry(changed, "path", wanted, name) for wanted in paths]
+    return changed
+
+
+def _entry(table: dict[str, Any], kind: str, wanted: str, name: str) -> dict[str, Any]:
+    entries: list[dict[str, Any]] = table.get(kind, [])
+    for entry in entries:
+        if entry.get("name") == wanted:
+            return entry
+    known = ", ".join(str(entry.get("name")) for entry in entries) or "none"
+    message = f"{name}: {kind} {wanted!r}: unknown; expected one of: {known}"
+    raise ScenarioError(message)

@@ -1,0 +1,85 @@
+"""Estimates from several runs: a value and its confidence interval.
+
+Means have Student's interval, which is made for few runs; medians and ratios have bootstrap intervals (percentiles of
+resampled data), which need no assumption about the distribution. Always the same numbers for the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+CONFIDENCE = 0.95
+"""Share of such intervals that contain the true value."""
+RESAMPLES = 4999
+"""Resamples of a bootstrap."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, and its confidence interval if it comes from several runs."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The confidence interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """The mean with Student's interval."""
+    data = np.asarray(values, dtype=np.float64)
+    value = float(data.mean())
+    if len(data) < 2 or np.ptp(data) == 0:
+        return Estimate(value, value, value) if len(data) > 1 else Estimate(value)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(data) - 1) * stats.sem(data))
+    return Estimate(value, value - half, value + half)
+
+
+def median(values: Sequence[float]) -> Estimate:
+    """The median with a bootstrap interval."""
+    data = np.asarray(values, dtype=np.float64)
+    return _bootstrap(float(np.median(data)), (data,), np.median)
+
+
+def change_of_mean(values: Sequence[float], base: Sequence[float]) -> Estimate | None:
+    """By how many percent the mean is above that of `base`; runs in the same place are pairs (same seed or point).
+
+    None if the base's mean is zero.
+    """
+    above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    if below.mean() == 0:
+        return None
+
+    def percent(one: Any, other: Any, axis: int) -> Any:
+        return (one.mean(axis=axis) / other.mean(axis=axis) - 1) * 100
+
+    return _bootstrap(float(percent(above, below, -1)), (above, below), percent)
+
+
+def difference_of_median(values: Sequence[float], base: Sequence[float]) -> Estimate:
+    """The median of the differences of pairs, with a bootstrap interval."""
+    return median([one - other for one, other in zip(values, base, strict=True)])
+
+
+def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
+    if len(data[0]) < 2:
+        return Estimate(value)
+    interval = stats.bootstrap(
+        data,
+        statistic,
+        n_resamples=RESAMPLES,
+        paired=len(data) > 1,
+        vectorized=True,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    return Estimate(value, float(interval.low), float(interval.high))

@@ -1,0 +1,128 @@
+"""The runs of a reproduction, and the metrics of one run that only a paper asks for."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from plait.papers.description import Paper, ReceiveOrder
+from plait.papers.family import Member
+from plait.result import Result, metric
+from plait.scenario import Scenario
+from plait.units import duration_ns, rate_bps
+
+SERIES = "10ms"
+"""The interval of recorded time series."""
+SETTLED = 0.5
+"""Share of a run after which estimates of delays are looked at: smoothing has forgotten its beginning."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run that was made: the scenario as it was run, and which member of the paper's case it is."""
+
+    scenario: Scenario
+    member: Member
+    result: Result
+
+    @property
+    def paths(self) -> list[dict[str, Any]]:
+        """The paths' tables, every default filled in."""
+        paths: list[dict[str, Any]] = json.loads(self.scenario.json)["path"]
+        return paths
+
+
+Results = Mapping[tuple[str, str], Sequence[Made]]
+"""The runs by scenario and scheduler label, one per member of the scenario."""
+
+
+def receive_order(result: Result) -> pl.DataFrame:
+    """The transmissions that arrived first of their segment, in the order of arrival, with `number` from 1 on."""
+    arrived = result.packets.filter(pl.col("arrived_ns").is_not_null()).sort(
+        "arrived_ns", maintain_order=True
+    )
+    return arrived.with_columns((pl.col("sequence") - pl.col("sequence").min() + 1).alias("number"))
+
+
+def common_prefix(printed: Sequence[int], measured: Sequence[int]) -> int:
+    """How many numbers at the beginning are the same."""
+    for index, (one, other) in enumerate(zip(printed, measured, strict=False)):
+        if one != other:
+            return index
+    return min(len(printed), len(measured))
+
+
+def forward_delays_ms(made: Made) -> list[tuple[float, float]]:
+    """The configured one-way delay of each path's data, and the sender's estimate in the second half of the run."""
+    times = made.result.decisions.select("time_ns").with_row_index("decision")
+    facts = made.result.decision_paths.with_columns(pl.col("decision").cast(pl.UInt32))
+    later = facts.join(times, on="decision").filter(pl.col("time_ns") >= pl.col("time_ns").max() * SETTLED)
+    estimates = later.group_by("path").agg(pl.col("forward_delay_ns").median()).sort("path")
+    return [
+        (configured, math.nan if estimate is None else estimate / 1e6)
+        for configured, estimate in zip(
+            configured_delays_ms(made), estimates["forward_delay_ns"], strict=True
+        )
+    ]
+
+
+def configured_delays_ms(made: Made) -> list[float]:
+    """The one-way delay of each path's data, its links added up."""
+    return [duration_ns(path["forward"]["delay"]) / 1e6 for path in made.paths]
+
+
+def _utilization(made: Made, _: ReceiveOrder | None) -> float | None:
+    capacity = sum(rate_bps(path["forward"]["rate"]) for path in made.paths)
+    used = metric(made.result, "paths.sum.throughput_bps")
+    return None if used is None or not capacity else used / capacity
+
+
+def _delay_difference(made: Made, _: ReceiveOrder | None) -> float:
+    first, second = (estimate for _, estimate in forward_delays_ms(made))
+    return second - first
+
+
+def _delay_error(made: Made, _: ReceiveOrder | None) -> float:
+    (true_first, first), (true_second, second) = forward_delays_ms(made)
+    return abs((second - first) - (true_second - true_first))
+
+
+def _prefix(made: Made, order: ReceiveOrder | None) -> float | None:
+    if order is None:
+        return None
+    return float(common_prefix(order.numbers, receive_order(made.result)["number"].to_list()))
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A metric computed from a run's tables: how, and what has to be recorded."""
+
+    value: Callable[[Made, ReceiveOrder | None], float | None]
+    packets: bool = False
+    decisions: bool = False
+
+
+DERIVED: Mapping[str, Derived] = {
+    "utilization": Derived(_utilization),
+    "forward_difference_ms": Derived(_delay_difference, decisions=True),
+    "forward_difference_error_ms": Derived(_delay_error, decisions=True),
+    "printed_order_packets": Derived(_prefix, packets=True),
+}
+"""Metrics of papers.
+
+utilization: payload that arrived, as a share of all paths' rates. forward_difference_ms: how much longer packets take
+on the second path than on the first, by the sender's estimate; forward_difference_error_ms: how far that is from what
+is configured. printed_order_packets: how many arrive in the paper's order before the first that does not.
+"""
+
+
+def run_metric(paper: Paper, key: tuple[str, str], made: Made, name: str) -> float | None:
+    """A metric of one run; KeyError if there is none of that name."""
+    if name in DERIVED:
+        return DERIVED[name].value(made, paper.orders.get(key))
+    return metric(made.result, name)

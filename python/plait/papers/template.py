@@ -1,0 +1,72 @@
+"""Templates of a paper's description: text with arithmetic in braces, such as ``"{20 + 5*n}ms"``."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from plait._core import ScenarioError
+
+Variables = Mapping[str, float | int | str]
+"""What a template can name."""
+
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"ceil": math.ceil, "max": max, "min": min}
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+def fill(template: Any, variables: Variables) -> Any:
+    """The template with its braces evaluated; what is no text is returned as it is.
+
+    In braces: numbers, variables, + − * /, parentheses, ceil(), max(), min(). Numbers are written with six significant
+    digits.
+
+    Raises:
+        ScenarioError: the braces hold something else, or name an unknown variable.
+    """
+    if not isinstance(template, str):
+        return template
+
+    def evaluated(found: re.Match[str]) -> str:
+        value = _evaluate(found[1], variables)
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    return _BRACES.sub(evaluated, template)
+
+
+def _evaluate(text: str, variables: Variables) -> float | int | str:
+    try:
+        value: float | int | str = _value(ast.parse(text.strip(), mode="eval").body, variables)
+    except (SyntaxError, TypeError, ZeroDivisionError) as error:
+        message = f"template {{{text}}}: {error}"
+        raise ScenarioError(message) from error
+    return value
+
+
+def _value(node: ast.expr, variables: Variables) -> Any:
+    match node:
+        case ast.Constant(value=int() | float()):
+            return node.value
+        case ast.Name(id=name):
+            if name not in variables:
+                message = f"template: variable {name!r}: unknown; expected one of: {', '.join(variables)}"
+                raise ScenarioError(message)
+            return variables[name]
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](_value(node.left, variables), _value(node.right, variables))
+        case ast.UnaryOp() if type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](_value(node.operand, variables))
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*(_value(argument, variables) for argument in node.args))
+    message = f"template: {ast.unparse(node)}: expected numbers, variables, + - * /, {', '.join(_FUNCTIONS)}"
+    raise ScenarioError(message)

@@ -1,0 +1,71 @@
+"""Distributions of a metric over many cases, one curve per scheduler, with medians and their confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from plait.estimate import median
+from plait.plots.style import colour, label, legend, line, new_figure
+
+LOWEST = 1e-3
+"""Where a logarithmic axis begins for values of zero."""
+
+
+def distribution(
+    groups: Sequence[Mapping[str, Sequence[float]]],
+    titles: Sequence[str],
+    axis: str,
+    *,
+    log: bool = False,
+    marks: Sequence[float] = (),
+) -> Figure:
+    """Cumulative distribution of a metric (above) and its median with a 95 % confidence interval (below).
+
+    Args:
+        groups: one column of panels per entry: the metric's values by scheduler, the same schedulers in each.
+        titles: of the columns.
+        axis: the metric's name and unit.
+        log: logarithmic axis of the metric; zeros are drawn at its lowest value.
+        marks: values to be marked by a vertical line.
+    """
+    names = list(groups[0])
+    rows = [3.0, 0.55 + 0.2 * len(names)]
+    figure, panels = new_figure(
+        len(groups), 2, width=max(6.4, 4.8 * len(groups)), height=1.2 + sum(rows), heights=rows
+    )
+    for column, (group, title) in enumerate(zip(groups, titles, strict=True)):
+        curves, medians = panels[column], panels[len(groups) + column]
+        for index, name in enumerate(names):
+            values = np.sort(np.maximum(group[name], LOWEST) if log else np.asarray(group[name]))
+            share = np.arange(1, len(values) + 1) / len(values)
+            curves.step(
+                values,
+                share,
+                where="post",
+                color=colour(index),
+                linestyle=line(index),
+                linewidth=1.5,
+                label=name,
+            )
+            middle = median(group[name])
+            low, high = middle.interval or (middle.value, middle.value)
+            place = len(names) - 1 - index
+            medians.plot(
+                [low, high], [place, place], color=colour(index), linewidth=2.4, solid_capstyle="butt"
+            )
+            medians.plot([middle.value], [place], marker="o", color=colour(index), markersize=5)
+        for axes in (curves, medians):
+            if log:
+                axes.set_xscale("log")
+            for mark in marks:
+                axes.axvline(mark, color="#777777", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        curves.set_ylim(0, 1.01)
+        medians.set_yticks(range(len(names)), names[::-1] if column == 0 else [""] * len(names))
+        medians.set_ylim(-0.7, len(names) - 0.3)
+        label(curves, x=axis, y="share of cases" if column == 0 else None, title=title)
+        label(medians, x=f"median: {axis}")
+    legend(figure, panels[0], columns=3 if len(groups) == 1 else 5)
+    return figure

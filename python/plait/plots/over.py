@@ -1,0 +1,78 @@
+"""A metric over a parameter of the scenario, one curve per scheduler, with confidence bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from plait.estimate import Estimate
+from plait.plots.style import colour, label, legend, line, new_figure
+
+
+def over(
+    places: Sequence[float],
+    curves: Mapping[str, Sequence[Estimate]],
+    *,
+    x: str,
+    y: str,
+    scale: float = 1.0,
+    log: bool = False,
+    marks: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draw estimates over a parameter; the band is the 95 % confidence interval.
+
+    Args:
+        places: the parameter's values.
+        curves: one estimate per place, by scheduler.
+        x: the parameter's name and unit.
+        y: the metric's name and unit after scaling.
+        scale: factor from the metric's unit to the axis's.
+        log: logarithmic axis of the parameter.
+        marks: values of the metric to be marked by a horizontal line, by what is written there.
+    """
+    figure, (axes,) = new_figure(height=3.8)
+    for index, (name, estimates) in enumerate(curves.items()):
+        axes.plot(
+            places,
+            [one.value * scale for one in estimates],
+            color=colour(index),
+            linestyle=line(index),
+            linewidth=1.7,
+            marker="o",
+            markersize=4,
+            label=name,
+        )
+        bounds = [(one.value, one.value) if one.interval is None else one.interval for one in estimates]
+        axes.fill_between(
+            places,
+            [low * scale for low, _ in bounds],
+            [high * scale for _, high in bounds],
+            color=colour(index),
+            alpha=0.18,
+            linewidth=0,
+        )
+    for text, value in (marks or {}).items():
+        axes.axhline(value * scale, color="#777777", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.text(
+            0.995,
+            value * scale,
+            text,
+            transform=axes.get_yaxis_transform(),
+            fontsize=8,
+            ha="right",
+            va="bottom",
+        )
+    if log:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(list(places))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.tick_params(axis="x", labelrotation=45)
+    elif len(places) <= 16:
+        axes.set_xticks(list(places))
+    axes.set_ylim(bottom=0)
+    axes.margins(y=0.12)
+    label(axes, x=x, y=y)
+    legend(figure, axes)
+    return figure

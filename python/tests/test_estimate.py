@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from plait.estimate import change_of_mean, mean, median
+
+
+def test_the_mean_has_students_interval() -> None:
+    found = mean([1.0, 2.0, 3.0])
+    assert found.value == 2
+    # t(0.975, 2) = 4.3027, standard error 1/sqrt(3)
+    assert found.interval == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), rel=1e-4)
+    assert mean([5.0]).interval is None
+    assert mean([5.0, 5.0]).interval == (5, 5)
+
+
+@pytest.mark.parametrize("estimator", [mean, median])
+def test_ninety_five_of_a_hundred_intervals_contain_the_true_value(estimator) -> None:  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(3)
+    found = [estimator(random.normal(10, 2, 30)).interval for _ in range(300)]
+    share = sum(low <= 10 <= high for low, high in found) / len(found)
+    assert 0.9 < share < 0.99
+
+
+def test_the_median_is_the_same_every_time() -> None:
+    values = np.random.default_rng(1).random(50).tolist()
+    assert median(values) == median(values)
+    low, high = median(values).interval or (0, 0)
+    assert low < float(np.median(values)) < high
+
+
+def test_changes_are_of_pairs() -> None:
+    """What all members have in common, here the seed's luck, does not widen the interval."""
+    luck = np.random.default_rng(2).random(20) * 100 + 50
+    found = change_of_mean((1.2 * luck).tolist(), luck.tolist())
+    assert found is not None
+    assert found.value == pytest.approx(20)
+    assert found.interval == pytest.approx((20, 20))
+    assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
