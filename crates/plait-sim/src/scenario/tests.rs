@@ -57,6 +57,11 @@ fn read(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::from_toml(text, "s.toml", Path::new("."))
 }
 
+/// A path's own wire.
+fn wire(scenario: &Scenario, path: usize) -> &Wire {
+    scenario.paths[path].wire.as_ref().expect("a wire of its own")
+}
+
 /// The text of the error that `text` gives.
 fn refused(text: &str) -> String {
     let error = read(text).expect_err(text).to_string();
@@ -79,9 +84,13 @@ fn the_full_example_is_read_as_written() {
     assert_eq!(transport.receive_window_accounting, WindowAccounting::Outstanding);
     assert_eq!(transport.retransmission_policy, RetransmissionPolicy::LossRate);
     let start = Duration::from_secs(1);
-    assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start });
+    assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start, stop: None });
 
-    let [fast, slow] = &scenario.paths[..] else { panic!("two paths") };
+    let [(fast_config, fast), (slow_config, slow)] = [0, 1].map(|path: usize| {
+        let config = &scenario.paths[path];
+        (config, config.wire.as_ref().expect("a wire of its own"))
+    });
+    assert_eq!((fast_config.links.len(), slow_config.links.len()), (0, 0));
     let second = |s| Time::ZERO + Duration::from_secs(s);
     let outages = Outages::Windows(vec![
         Window { from: second(10), to: second(12) },
@@ -102,7 +111,8 @@ fn the_full_example_is_read_as_written() {
     assert_eq!(fast.forward, LinkConfig { loss, jitter, ..wire.clone() });
     assert_eq!(fast.backward, wire, "loss and jitter of a path concern its forward direction");
 
-    assert_eq!((slow.backup, slow.cost, slow.rtt()), (true, 3, Duration::from_millis(100)));
+    let slow_rtt = scenario.round_trip(1);
+    assert_eq!((slow_config.backup, slow_config.cost, slow_rtt), (true, 3, Duration::from_millis(100)));
     // 2 Mbit/s · 100 ms = 25 000 bytes = 16.7 packets.
     assert_eq!(
         (slow.forward.queue, slow.backward.queue),
@@ -120,7 +130,7 @@ fn what_is_not_said_has_the_documented_default() {
     let scenario = Scenario::from_toml(SMALL, "folder/small.toml", Path::new(".")).expect("a valid scenario");
     assert_eq!((scenario.name.as_str(), scenario.seed), ("small", 1));
     assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(60), Duration::ZERO));
-    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::Bulk));
+    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::DEFAULT));
     assert_eq!(scenario.transport.receive_buffer, 500_000);
     assert_eq!((scenario.transport.send_buffer, scenario.transport.initial_ssthresh), (None, None));
     assert_eq!((scenario.transport.initial_window, scenario.transport.max_burst), (4380, None));
@@ -144,7 +154,7 @@ fn json_says_the_same_as_toml_and_is_read_back() {
 fn a_queue_of_one_bandwidth_delay_product_holds_two_packets_at_least() {
     let queue = |rate: &str, rtt: &str| {
         let text = format!("[[path]]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"bdp\"\n");
-        read(&text).expect("a valid scenario").paths[0].forward.queue
+        wire(&read(&text).expect("a valid scenario"), 0).forward.queue
     };
     assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(2)); // 1.67
     assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(2));
@@ -433,9 +443,9 @@ fn trace_files_are_found_beside_the_scenario() {
 
     let scenario =
         with("rtt = \"20ms\"\ntrace = \"lte.down\"\nrate = \"1Mbit\"\nqueue = \"bdp\"").expect("valid");
-    let path = &scenario.paths[0];
+    let path = wire(&scenario, 0);
     assert_eq!(
-        (path.forward.capacity.mean_rate(), &path.backward.capacity),
+        (path.forward.capacity.nominal_rate(), &path.backward.capacity),
         (12_000_000, &Capacity::Rate(1_000_000))
     );
     assert_eq!((path.forward.queue, path.backward.queue), (QueueLimit::Packets(20), QueueLimit::Packets(2)));

@@ -4,17 +4,33 @@
 use plait_sched::Time;
 use plait_transport::packet::{Data, Packet, Sack};
 
-/// A packet inside a link.
+/// A packet inside a link, and where it is on its route.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Flying {
+pub(super) struct Flying {
+    pub(super) content: Content,
+    /// The leg that it is on; its route, and so its owner, follows from it.
+    pub(super) leg: u32,
+    /// On the wire.
+    pub(super) bytes: u32,
+}
+
+const _: () = assert!(size_of::<Flying>() <= 48, "packets under way are many");
+
+/// What a packet holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    /// A data packet, field by field: that takes less room than as it comes.
     Data {
-        data: Data,
+        segment: u64,
         transmission: u64,
+        bytes: u32,
     },
     /// The acknowledgement's place in the store.
     Sack(u32),
     Heartbeat(Time),
     HeartbeatAck(Time),
+    /// Belongs to no connection; the moment of its sending.
+    Datagram(Time),
 }
 
 /// The acknowledgements under way; places are used again.
@@ -25,12 +41,12 @@ pub(super) struct Sacks {
 }
 
 impl Sacks {
-    pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Flying {
+    pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Content {
         match *packet {
-            Packet::Data(data) => Flying::Data { data, transmission },
-            Packet::Sack(ref sack) => Flying::Sack(self.keep(sack)),
-            Packet::Heartbeat { sent_at } => Flying::Heartbeat(sent_at),
-            Packet::HeartbeatAck { sent_at } => Flying::HeartbeatAck(sent_at),
+            Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission, bytes },
+            Packet::Sack(ref sack) => Content::Sack(self.keep(sack)),
+            Packet::Heartbeat { sent_at } => Content::Heartbeat(sent_at),
+            Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck(sent_at),
         }
     }
 
@@ -43,22 +59,25 @@ impl Sacks {
         (self.places.len() - 1) as u32
     }
 
-    /// The packet as it arrives, and its transmission's number if it is data.
-    pub(super) fn land(&mut self, flying: Flying) -> (Packet, u64) {
-        match flying {
-            Flying::Data { data, transmission } => (Packet::Data(data), transmission),
-            Flying::Sack(place) => {
+    /// The packet as it arrives, and its transmission's number if it is data; `None` for a datagram.
+    pub(super) fn land(&mut self, content: Content) -> Option<(Packet, u64)> {
+        Some(match content {
+            Content::Data { segment, transmission, bytes } => {
+                (Packet::Data(Data { segment, bytes }), transmission)
+            }
+            Content::Sack(place) => {
                 self.free.push(place);
                 (Packet::Sack(self.places[place as usize]), 0)
             }
-            Flying::Heartbeat(sent_at) => (Packet::Heartbeat { sent_at }, 0),
-            Flying::HeartbeatAck(sent_at) => (Packet::HeartbeatAck { sent_at }, 0),
-        }
+            Content::Heartbeat(sent_at) => (Packet::Heartbeat { sent_at }, 0),
+            Content::HeartbeatAck(sent_at) => (Packet::HeartbeatAck { sent_at }, 0),
+            Content::Datagram(_) => return None,
+        })
     }
 
     /// The packet never arrives.
-    pub(super) fn forget(&mut self, flying: Flying) {
-        if let Flying::Sack(place) = flying {
+    pub(super) fn forget(&mut self, content: Content) {
+        if let Content::Sack(place) = content {
             self.free.push(place);
         }
     }

@@ -1,6 +1,7 @@
 //! From a scenario to the pieces that are simulated.
 
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, FlowRoute, Scenario};
+use plait_sched::Builtin;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
 use plait_transport::rtt::RtoConfig;
@@ -47,4 +48,38 @@ pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
 /// What the sender is told about the paths.
 pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
     scenario.paths.iter().map(|path| PathConfig { backup: path.backup, cost: path.cost }).collect()
+}
+
+/// The transport of a competing TCP flow, for both ends: one path of the scenario's own transport stands for it.
+pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
+    transport(scenario)
+}
+
+/// The scheduler of a connection that has nothing to choose.
+pub(super) fn only_path() -> Builtin {
+    #[expect(clippy::expect_used, reason = "a name of the registry and no parameters")]
+    Builtin::new("lowest-rtt", &[]).expect("a built-in scheduler")
+}
+
+/// The headers of a transport's packets.
+pub(super) const fn overhead(config: &endpoint::Config) -> Overhead {
+    match config {
+        endpoint::Config::CmtSctp(_) => Overhead::SCTP,
+    }
+}
+
+/// What a flow's sender is told about its paths. A path that is a backup to the scenario's connection is one like any
+/// other to a flow that has nothing else.
+pub(super) fn flow_paths(scenario: &Scenario, route: &FlowRoute) -> Vec<PathConfig> {
+    match route {
+        FlowRoute::Paths(paths) => {
+            let only = paths.len() == 1;
+            let config = |&path: &usize| {
+                let path = &scenario.paths[path];
+                PathConfig { backup: path.backup && !only, cost: path.cost }
+            };
+            paths.iter().map(config).collect()
+        }
+        FlowRoute::Links(_) => vec![PathConfig { backup: false, cost: 0 }],
+    }
 }

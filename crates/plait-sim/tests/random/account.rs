@@ -57,7 +57,7 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
         let (start, arrival, delivery) = (packets.sent[row], packets.arrived[row], packets.delivered[row]);
         if arrival != NEVER {
             arrived[path] += 1;
-            let delay = scenario.paths[path].forward.delay.as_nanos() as i64;
+            let delay = scenario.delay(path, Way::Forward).as_nanos() as i64;
             ensure(arrival >= start + delay, || format!("row {row} arrived before its delay was over"))?;
         }
         if delivery != NEVER {
@@ -89,8 +89,8 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
 fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let metrics = &result.metrics;
     let written = match scenario.workload {
-        Workload::Bulk => None,
-        Workload::File { size } => Some(size),
+        Workload::Bulk { .. } => None,
+        Workload::File { size, .. } => Some(size),
         Workload::ConstantRate { rate, block, start } => {
             let span = scenario.duration.as_nanos().saturating_sub(start.as_nanos());
             // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the end.
