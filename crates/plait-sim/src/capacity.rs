@@ -116,11 +116,8 @@ mod tests {
     /// Three links, each shared by another pair: half of each.
     #[test]
     fn cycles_of_links_have_fractional_solutions() {
-        let links = [
-            (vec![true, true, false], 1.0),
-            (vec![false, true, true], 1.0),
-            (vec![true, false, true], 1.0),
-        ];
+        let links =
+            [(vec![true, true, false], 1.0), (vec![false, true, true], 1.0), (vec![true, false, true], 1.0)];
         close(most(&[1.0, 1.0, 1.0], &links), 1.5);
     }
 

@@ -166,9 +166,8 @@ mod tests {
             (0..count).map(|_| draw().as_secs_f64() / mean.as_secs_f64()).collect()
         };
         let average = |spans: &[f64]| spans.iter().sum::<f64>() / f64::from(count);
-        let beyond = |spans: &[f64], x: f64| {
-            spans.iter().filter(|span| **span > x).count() as f64 / f64::from(count)
-        };
+        let beyond =
+            |spans: &[f64], x: f64| spans.iter().filter(|span| **span > x).count() as f64 / f64::from(count);
         let mut stream = Stream::new(7, "spans");
         let exponential = draws(&mut || stream.exponential(mean));
         assert!((average(&exponential) - 1.0).abs() < 0.01, "{}", average(&exponential));

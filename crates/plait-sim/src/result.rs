@@ -180,8 +180,8 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         events: simulation.events,
     };
     let counted = f64::from(scenario.transport.packet - Overhead::SCTP.packet);
-    let paths =
-        scenario.paths.iter().zip(simulation.main.sender.paths()).enumerate().map(|(index, (path, facts))| {
+    let paths = scenario.paths.iter().zip(simulation.main.sender.paths()).enumerate().map(
+        |(index, (path, facts))| {
             let (packets_lost, packets_dropped) = simulation.forward_counters(index);
             let record = &recorder.paths[index];
             PathMetrics {
@@ -194,7 +194,8 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
                 srtt_ms: facts.has_rtt().then(|| facts.srtt.as_millis_f64()),
                 cwnd_packets: simulation.main.sender.window(facts.id).0 as f64 / counted,
             }
-        });
+        },
+    );
     let paths = paths.collect();
     let flows = flows(&simulation, per_second);
     let sampled = !simulation.connection_series.time.is_empty();
@@ -209,10 +210,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
     }
 }
 
-fn flows<S: Scheduler>(
-    simulation: &Simulation<'_, S>,
-    per_second: impl Fn(u64) -> f64,
-) -> Vec<FlowMetrics> {
+fn flows<S: Scheduler>(simulation: &Simulation<'_, S>, per_second: impl Fn(u64) -> f64) -> Vec<FlowMetrics> {
     let flows = simulation.scenario.flows.iter().zip(&simulation.flows).zip(&simulation.baseline.flows);
     let metrics = flows.map(|((flow, running), before)| {
         let totals = running.totals(&simulation.network);

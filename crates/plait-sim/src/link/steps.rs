@@ -114,8 +114,7 @@ pub(super) struct Stepper {
 
 impl Stepper {
     pub(super) fn new(steps: Arc<Steps>) -> Self {
-        let mut stepper =
-            Self { base: 0, passed: 0, rate: 0, change: 0, busy_until: 0, remainder: 0, steps };
+        let mut stepper = Self { base: 0, passed: 0, rate: 0, change: 0, busy_until: 0, remainder: 0, steps };
         stepper.enter(0, 0);
         stepper
     }

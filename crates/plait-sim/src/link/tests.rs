@@ -515,8 +515,10 @@ proptest! {
 fn stepping(first: u64, steps: &[(u64, u64)], repeat: Option<u64>) -> (Link<u64>, Steps) {
     let steps = steps.iter().map(|&(at, rate)| Step { at: time(at), rate }).collect();
     let steps = Steps::new(first, steps, repeat.map(Duration::from_nanos));
-    let config =
-        LinkConfig { capacity: Capacity::Steps(Arc::new(steps.clone())), ..LinkConfig::new(1, Duration::ZERO) };
+    let config = LinkConfig {
+        capacity: Capacity::Steps(Arc::new(steps.clone())),
+        ..LinkConfig::new(1, Duration::ZERO)
+    };
     (Link::new(&config, 1, "test"), steps)
 }
 

@@ -124,7 +124,9 @@ impl Flow {
         let (source, place) = (item.source, item.place.clone());
         let items = item.list("a table such as { kind = \"tcp\", path = \"path1\" }")?;
         if items.len() > MAX_FLOWS {
-            return Err(source.rule(place, format!("a scenario has at most {MAX_FLOWS} flows, not {}", items.len())));
+            return Err(
+                source.rule(place, format!("a scenario has at most {MAX_FLOWS} flows, not {}", items.len()))
+            );
         }
         let mut flows: Vec<Self> = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
@@ -198,7 +200,7 @@ pub(super) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Du
     Ok(Some(stop))
 }
 
-fn names<'a>(paths: &'a [PathDraft]) -> Vec<&'a str> {
+fn names(paths: &[PathDraft]) -> Vec<&str> {
     paths.iter().map(|path| path.name.as_str()).collect()
 }
 

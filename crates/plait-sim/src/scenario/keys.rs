@@ -131,7 +131,12 @@ pub const TOP: TableInfo = TableInfo {
             "The paths, at least one; the order numbers them.",
         ),
         key("link", "a list of tables, [[link]]", Otherwise("none"), "Links that paths and flows share."),
-        key("flow", "a list of tables, [[flow]]", Otherwise("none"), "Traffic that competes with the connection."),
+        key(
+            "flow",
+            "a list of tables, [[flow]]",
+            Otherwise("none"),
+            "Traffic that competes with the connection.",
+        ),
     ],
     later: &[],
 };
@@ -449,12 +454,8 @@ const FLOW_NAME: KeyInfo = key(
     Otherwise("flow1, flow2, …"),
     "What it is called; no two flows have the same name.",
 );
-const FLOW_KIND: KeyInfo = key(
-    "kind",
-    "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"",
-    Required,
-    "What kind of traffic.",
-);
+const FLOW_KIND: KeyInfo =
+    key("kind", "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"", Required, "What kind of traffic.");
 const FLOW_PATH: KeyInfo =
     key("path", "a path's name", Otherwise("links"), "The path whose route its packets take.");
 const FLOW_LINKS: KeyInfo = key(

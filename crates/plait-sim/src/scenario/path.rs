@@ -61,7 +61,8 @@ impl PathDraft {
             reader.finish();
             None
         };
-        let own = wire.as_ref().map_or(Duration::ZERO, |(forward, backward)| forward.delay() + backward.delay());
+        let own =
+            wire.as_ref().map_or(Duration::ZERO, |(forward, backward)| forward.delay() + backward.delay());
         let rtt = own + shared::round_trip(&links, known);
         if wire.is_none() {
             shared::check_way(&links, known, Way::Forward, source, &place)?;

@@ -155,5 +155,6 @@ pub(super) fn check_way(
         return Ok(());
     }
     let direction = if way == Way::Forward { "forward" } else { "backward" };
-    Err(source.rule(place, format!("none of its links has a {direction} direction, and it has no wire of its own")))
+    Err(source
+        .rule(place, format!("none of its links has a {direction} direction, and it has no wire of its own")))
 }

@@ -182,7 +182,10 @@ fn links_and_flows_are_read_as_written() {
     let steps = Steps::new(4_000_000, steps, Some(Duration::from_secs(30)));
     let forward = radio.forward.as_ref().expect("both directions");
     assert_eq!(forward.capacity, Capacity::Steps(std::sync::Arc::new(steps)));
-    assert_eq!((forward.loss, forward.queue), (Loss::Bernoulli { share: 1_000_000 }, QueueLimit::Packets(50)));
+    assert_eq!(
+        (forward.loss, forward.queue),
+        (Loss::Bernoulli { share: 1_000_000 }, QueueLimit::Packets(50))
+    );
     let backward = radio.backward.as_ref().expect("both directions");
     assert_eq!((&backward.capacity, backward.loss), (&Capacity::Rate(1_000_000), Loss::None));
     // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, 30 at 10 Mbit/s.
@@ -192,11 +195,17 @@ fn links_and_flows_are_read_as_written() {
 
     let [download, second, voice, bursts] = &scenario.flows[..] else { panic!("four flows") };
     assert_eq!((download.name.as_str(), second.name.as_str()), ("download", "flow2"));
-    assert_eq!((&download.kind, &download.route), (&FlowKind::Tcp { size: Some(10_000_000) }, &FlowRoute::Links(vec![0])));
+    assert_eq!(
+        (&download.kind, &download.route),
+        (&FlowKind::Tcp { size: Some(10_000_000) }, &FlowRoute::Links(vec![0]))
+    );
     assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
     assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
     assert!(matches!(&second.kind, FlowKind::Multipath { scheduler } if scheduler.name() == "round-robin"));
-    assert_eq!((&voice.kind, voice.direction), (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Way::Forward));
+    assert_eq!(
+        (&voice.kind, voice.direction),
+        (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Way::Forward)
+    );
     let times = OnOff {
         on: Duration::from_millis(300),
         off: Duration::from_millis(600),
@@ -210,14 +219,18 @@ fn workloads_have_a_start_and_a_stop() {
     let workload = |text: &str| read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text).workload;
     let second = Duration::from_secs;
     assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Workload::Bulk { start: second(2) });
-    let text = "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\"";
+    let text =
+        "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\"";
     let times = OnOff { on: second(1), off: second(3), distribution: Distribution::Exponential };
     let expected =
         Workload::OnOff { rate: 1_000_000, block: 1000, times, start: Duration::ZERO, stop: Some(second(9)) };
     assert_eq!(workload(text), expected);
     let scenario = read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text);
     let json = scenario.to_json().to_string();
-    assert_eq!(Scenario::from_json(&json, "s.json", Path::new(".")), Ok(Scenario { name: "s".into(), ..scenario }));
+    assert_eq!(
+        Scenario::from_json(&json, "s.json", Path::new(".")),
+        Ok(Scenario { name: "s".into(), ..scenario })
+    );
 }
 
 /// As [`errors_name_the_place_the_value_and_the_choices`], of links, flows and steps.
@@ -329,9 +342,17 @@ fn errors_of_links_and_flows_name_the_choices() {
             "paths = []",
             "flow[1].paths = [list of 0]: name at least one path, or leave the key out",
         ),
-        ("name = \"download\"", "name = \"flow2\"", "flow[1]: its name, \"flow2\", is that of flow[0] already"),
+        (
+            "name = \"download\"",
+            "name = \"flow2\"",
+            "flow[1]: its name, \"flow2\", is that of flow[0] already",
+        ),
         ("stop = \"50s\"", "stop = \"2s\"", "flow[0].stop = \"2s\": must be later than start, 2s"),
-        ("start = \"2s\"", "start = \"100s\"", "flow[0].start = \"100s\": must be before the end of the run, 100s"),
+        (
+            "start = \"2s\"",
+            "start = \"100s\"",
+            "flow[0].start = \"100s\": must be before the end of the run, 100s",
+        ),
         (
             "direction = \"backward\"",
             "direction = \"back\"",
@@ -343,8 +364,16 @@ fn errors_of_links_and_flows_name_the_choices() {
             "flow[2].rate = \"1Tbit\": packets must be at least 1ns apart: larger packets or a lower rate",
         ),
         ("on = \"300ms\"", "on = \"999ns\"", "flow[3].on = \"999ns\": must be from 1us to 1000000s"),
-        ("shape = 1.9", "shape = 1", "flow[3].shape = 1: must be more than 1, or there is no mean, and at most 1000"),
-        ("shape = 1.9", "shape = nan", "flow[3].shape = nan: must be more than 1, or there is no mean, and at most 1000"),
+        (
+            "shape = 1.9",
+            "shape = 1",
+            "flow[3].shape = 1: must be more than 1, or there is no mean, and at most 1000",
+        ),
+        (
+            "shape = 1.9",
+            "shape = nan",
+            "flow[3].shape = nan: must be more than 1, or there is no mean, and at most 1000",
+        ),
         (
             "distribution = \"pareto\"\n",
             "",
@@ -556,11 +585,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
             "rto_initial = \"100ms\"",
             "transport.rto_initial = \"100ms\": must be from rto_min 1s to rto_max 60s",
         ),
-        (
-            "kind = \"cbr\"",
-            "kind = \"on-off\"",
-            "workload: on is missing",
-        ),
+        ("kind = \"cbr\"", "kind = \"on-off\"", "workload: on is missing"),
         ("kind = \"cbr\"", "kind = \"bulk\"", "workload.block: unknown key (valid: kind, start)"),
         ("kind = \"cbr\"\n", "", "workload: kind is missing"),
         ("block = \"8kB\"\n", "", "workload: block is missing"),

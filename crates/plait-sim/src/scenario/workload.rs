@@ -72,12 +72,8 @@ pub(super) enum Kind {
 }
 
 impl Word for Kind {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("bulk", Self::Bulk),
-        ("file", Self::File),
-        ("cbr", Self::ConstantRate),
-        ("on-off", Self::OnOff),
-    ];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("bulk", Self::Bulk), ("file", Self::File), ("cbr", Self::ConstantRate), ("on-off", Self::OnOff)];
 }
 
 impl Workload {

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::keys::TRANSPORT;
 use super::reader::{UNLIMITED, Word};
 use super::{
-    Distribution, Flow, FlowKind, FlowRoute, OnOff, Parameter, PathConfig, Scenario, SchedulerChoice, SharedLink,
-    TransportOptions, Workload, text,
+    Distribution, Flow, FlowKind, FlowRoute, OnOff, Parameter, PathConfig, Scenario, SchedulerChoice,
+    SharedLink, TransportOptions, Workload, text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
 

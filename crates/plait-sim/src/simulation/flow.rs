@@ -124,7 +124,8 @@ impl Flow {
     pub(crate) fn totals(&self, network: &Network) -> Totals {
         match self {
             Self::Connection(connection) => {
-                let routes = (0..connection.paths()).map(|path| network.counters(connection.data_route(path)));
+                let routes =
+                    (0..connection.paths()).map(|path| network.counters(connection.data_route(path)));
                 let (lost, dropped) =
                     routes.fold((0, 0), |(lost, dropped), one| (lost + one.lost, dropped + one.dropped));
                 let tally = &connection.observer;
@@ -156,7 +157,8 @@ impl Flow {
         match self {
             Self::Connection(connection) => {
                 let tally = &connection.observer;
-                let complete = tally.delivered_bytes > 0 && tally.delivered_bytes == connection.written_bytes();
+                let complete =
+                    tally.delivered_bytes > 0 && tally.delivered_bytes == connection.written_bytes();
                 complete.then_some(tally.last_delivery)
             }
             Self::Datagrams(_) => None,

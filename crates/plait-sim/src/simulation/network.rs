@@ -258,9 +258,7 @@ impl Network {
 /// What each of a flow's paths passes, in the order of the scenario's forward direction.
 pub(super) fn hops(scenario: &Scenario, route: &FlowRoute) -> Vec<Vec<Hop>> {
     match route {
-        FlowRoute::Paths(paths) => {
-            paths.iter().map(|&path| scenario.hops(path)).collect()
-        }
+        FlowRoute::Paths(paths) => paths.iter().map(|&path| scenario.hops(path)).collect(),
         FlowRoute::Links(links) => vec![links.iter().map(|&link| Hop::Shared(link)).collect()],
     }
 }

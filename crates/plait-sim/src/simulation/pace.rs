@@ -86,8 +86,9 @@ impl Pace {
     /// One on time at most is looked at: long silences take as many events.
     fn plan(&mut self) {
         let offset = u128::from(self.count) * u128::from(self.bits) * 1_000_000_000 / u128::from(self.rate);
-        let after =
-            |from: Time, offset: u128| from.saturating_add(Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX)));
+        let after = |from: Time, offset: u128| {
+            from.saturating_add(Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX)))
+        };
         let Some(periods) = &mut self.periods else {
             self.wake = after(self.start, offset);
             return;

@@ -66,11 +66,9 @@ fn two_paths_over_one_bottleneck_get_all_of_it_and_no_more() {
 #[test]
 fn constant_traffic_leaves_the_rest() {
     // 3 of 10 Mbit/s in the same queue, which is never empty and drops nothing.
-    let result = run(
-        "duration = \"30s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"300kB\" }\n\
+    let result = run("duration = \"30s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"300kB\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
-         [[flow]]\nname = \"video\"\nkind = \"cbr\"\npath = \"path1\"\nrate = \"3Mbit\"",
-    );
+         [[flow]]\nname = \"video\"\nkind = \"cbr\"\npath = \"path1\"\nrate = \"3Mbit\"");
     within(result.metrics.goodput_bps, 7e6 * SHARE, 0.002, "what is left");
     let [flow] = &result.flows[..] else { panic!("one flow") };
     assert_eq!((flow.name.as_str(), flow.kind), ("video", "cbr"));
@@ -81,11 +79,9 @@ fn constant_traffic_leaves_the_rest() {
 
 #[test]
 fn equal_connections_share_a_bottleneck_and_a_finite_one_completes() {
-    let result = run(
-        "duration = \"60s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"200kB\" }\n\
+    let result = run("duration = \"60s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"200kB\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
-         [[flow]]\nkind = \"tcp\"\npath = \"path1\"\n[[flow]]\nkind = \"tcp\"\npath = \"path1\"\nsize = \"10kB\"",
-    );
+         [[flow]]\nkind = \"tcp\"\npath = \"path1\"\n[[flow]]\nkind = \"tcp\"\npath = \"path1\"\nsize = \"10kB\"");
     // Both have a window of 200 kB in flight, all of it in the same queue.
     within(result.metrics.goodput_bps + result.flows[0].goodput_bps, 10e6 * SHARE, 0.001, "together");
     within(result.metrics.goodput_bps, result.flows[0].goodput_bps, 0.02, "in equal parts");
@@ -110,12 +106,10 @@ fn datagrams_in_the_backward_direction_delay_acknowledgements_by_their_transmiss
 fn bulk_data_in_the_backward_direction_delays_acknowledgements_by_a_full_queue() {
     // A window of 25 full packets against the connection's acknowledgements keeps a queue of 25 · 12000 bits, less what
     // is on its way, at 2 Mbit/s.
-    let result = run(
-        "duration = \"60s\"\nwarmup = \"20s\"\ntransport = { receive_buffer = \"36700B\" }\n\
+    let result = run("duration = \"60s\"\nwarmup = \"20s\"\ntransport = { receive_buffer = \"36700B\" }\n\
          [[path]]\nforward = { rate = \"20Mbit\", delay = \"10ms\" }\n\
          backward = { rate = \"2Mbit\", delay = \"10ms\", queue = \"infinite\" }\n\
-         [[flow]]\nkind = \"tcp\"\npath = \"path1\"\ndirection = \"backward\"",
-    );
+         [[flow]]\nkind = \"tcp\"\npath = \"path1\"\ndirection = \"backward\"");
     let srtt = result.paths[0].srtt_ms.unwrap();
     assert!((100.0..=175.0).contains(&srtt), "{srtt} ms");
     // The connection's own goodput is a window per that round trip.
@@ -153,11 +147,9 @@ fn on_off_blocks_are_delivered_and_counted() {
 #[test]
 fn rate_steps_carry_what_their_rates_do() {
     // 4 s at 2 Mbit/s and 1 s at 12 Mbit/s, again and again: 4 Mbit/s on average.
-    let result = run(
-        "duration = \"55s\"\nwarmup = \"5s\"\ntransport = { receive_buffer = \"1MB\" }\n\
+    let result = run("duration = \"55s\"\nwarmup = \"5s\"\ntransport = { receive_buffer = \"1MB\" }\n\
          [[path]]\nrtt = \"20ms\"\nqueue = \"infinite\"\nrate = \"2Mbit\"\n\
-         rate_steps = [{ at = \"4s\", rate = \"12Mbit\" }]\nrepeat = \"5s\"\n",
-    );
+         rate_steps = [{ at = \"4s\", rate = \"12Mbit\" }]\nrepeat = \"5s\"\n");
     within(result.metrics.goodput_bps, 4e6 * SHARE, 0.002, "the mean rate");
     assert!(result.metrics.aggregation_benefit.abs() < 0.002);
 }

@@ -169,7 +169,8 @@ fn recovers(scenario: &Scenario) -> bool {
         Outages::Windows(windows) => windows.iter().all(|window| window.to <= HEALTHY_FROM),
         Outages::Periodic { .. } => false,
     });
-    repaired && (0..scenario.paths.len()).all(|path| scenario.transport.rto_max > round_trip(scenario, path) * 3)
+    repaired
+        && (0..scenario.paths.len()).all(|path| scenario.transport.rto_max > round_trip(scenario, path) * 3)
 }
 
 /// The longest round trip of a full packet on an idle path. A sender whose longest timeout is shorter only ever floods the

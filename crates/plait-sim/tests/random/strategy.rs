@@ -140,10 +140,9 @@ fn workload() -> impl Strategy<Value = (String, bool)> {
             format!("kind = \"cbr\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\nstart = \"{start}ms\"");
         (text, false)
     });
-    let on_off = (log(10, 3_000), log(20, 100_000), on_off())
-        .prop_map(|(rate, block, times)| {
-            (format!("kind = \"on-off\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\n{times}"), false)
-        });
+    let on_off = (log(10, 3_000), log(20, 100_000), on_off()).prop_map(|(rate, block, times)| {
+        (format!("kind = \"on-off\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\n{times}"), false)
+    });
     prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => Just(("kind = \"bulk\"".to_owned(), true))]
 }
 
@@ -196,7 +195,8 @@ fn connect(paths: &mut [(u64, String)], links: &[SharedLink]) -> Vec<String> {
 /// Up to two competing flows, mostly none.
 fn flows() -> impl Strategy<Value = Vec<String>> {
     let direction = prop::sample::select(vec!["forward", "backward"]);
-    let tcp = log(1, 300_000).prop_map(|size| format!("kind = \"tcp\"\npath = \"path1\"\nsize = \"{size}B\"\n"));
+    let tcp =
+        log(1, 300_000).prop_map(|size| format!("kind = \"tcp\"\npath = \"path1\"\nsize = \"{size}B\"\n"));
     let constant = (log(10, 3_000), log(20, 9_000)).prop_map(|(rate, packet)| {
         format!("kind = \"cbr\"\npath = \"path1\"\nrate = \"{rate}kbit\"\npacket = \"{packet}B\"\n")
     });
