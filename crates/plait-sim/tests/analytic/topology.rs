@@ -1,6 +1,7 @@
 //! Routes over several links, links that several share, and traffic that competes.
 
-use crate::common::{PACKETS, run, run_with};
+use crate::common::{PACKETS, run, run_with, scenario, try_run};
+use plait_sim::recorder::RecordOptions;
 
 /// Payload of a full packet.
 const SHARE: f64 = 1452.0 / 1500.0;
@@ -175,4 +176,14 @@ fn a_flow_falls_silent_when_told_to() {
          [[flow]]\nkind = \"multipath\"\nstart = \"1s\"\nstop = \"9s\"");
     assert_eq!((result.flows[0].packets_sent, result.flows[0].goodput_bps), (0, 0.0));
     within(result.metrics.goodput_bps, 10e6 * SHARE, 0.001, "all of it afterwards");
+}
+
+#[test]
+fn the_error_of_a_flow_names_it() {
+    let text = "duration = \"60s\"\ntransport = { association_max_retransmissions = 0 }\n\
+         [[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\n\
+         [[link]]\nname = \"cut\"\nrate = \"1Mbit\"\ndelay = \"10ms\"\noutages = [{ from = \"0s\", to = \"60s\" }]\n\
+         [[flow]]\nname = \"upload\"\nkind = \"tcp\"\nlinks = [\"cut\"]";
+    let error = try_run(&scenario(text), &RecordOptions::default()).expect_err(text).to_string();
+    assert!(error.starts_with("flow \"upload\": at ") && error.contains("given up"), "{error}");
 }
