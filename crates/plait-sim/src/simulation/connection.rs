@@ -115,6 +115,7 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
     }
 
     /// A packet comes out of one of the routes.
+    #[inline]
     pub(super) fn arrive(
         &mut self,
         network: &mut Network,
@@ -138,6 +139,7 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
         }
     }
 
+    #[inline]
     fn drain_receiver(&mut self, network: &mut Network) {
         while let Some(transmit) = self.receiver.poll_transmit(network.now) {
             let [_, route] = self.routes[transmit.path.index()];
@@ -147,6 +149,7 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
         self.set_timer(network, Timer::Receiver, timer);
     }
 
+    #[inline]
     fn drain_sender(&mut self, network: &mut Network) -> Result<(), Error> {
         if network.now >= self.until {
             return Ok(());

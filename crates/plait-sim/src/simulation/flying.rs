@@ -41,6 +41,7 @@ pub(super) struct Sacks {
 }
 
 impl Sacks {
+    #[inline]
     pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Content {
         match *packet {
             Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission, bytes },
@@ -60,6 +61,7 @@ impl Sacks {
     }
 
     /// The packet as it arrives, and its transmission's number if it is data; `None` for a datagram.
+    #[inline]
     pub(super) fn land(&mut self, content: Content) -> Option<(Packet, u64)> {
         Some(match content {
             Content::Data { segment, transmission, bytes } => {

@@ -205,6 +205,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         }
     }
 
+    #[inline(never)]
     fn arrive_at_flow(&mut self, end: End, flying: &flying::Flying) -> Result<(), RunError> {
         let index = end.connection as usize - 1;
         let arrived = match (&mut self.flows[index], flying.content) {
@@ -223,6 +224,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         arrived.map_err(|error| self.flow_error(index, error))
     }
 
+    #[inline(never)]
     fn handle_flow_timer(&mut self, index: usize, timer: usize) -> Result<(), RunError> {
         let handled = match &mut self.flows[index] {
             Flow::Connection(connection) => connection.handle_timer(&mut self.network, timer),

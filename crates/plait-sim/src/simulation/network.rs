@@ -143,6 +143,7 @@ impl Network {
     }
 
     /// Puts a connection's packet on a route.
+    #[inline]
     pub(super) fn send(&mut self, route: RouteId, packet: &Packet, transmission: u64, overhead: Overhead) {
         let bytes = overhead.wire_bytes(packet);
         let content = self.sacks.launch(packet, transmission);
@@ -154,6 +155,7 @@ impl Network {
         self.send_content(route, Content::Datagram(self.now), bytes);
     }
 
+    #[inline]
     fn send_content(&mut self, route: RouteId, content: Content, bytes: u32) {
         let route = &mut self.routes[route.0 as usize];
         route.counters.sent += 1;
@@ -162,6 +164,7 @@ impl Network {
     }
 
     /// Puts a packet on the link of its leg.
+    #[inline]
     fn put(&mut self, flying: Flying) {
         let Leg { link, route, .. } = self.legs[flying.leg as usize];
         let link = link as usize;
@@ -175,6 +178,7 @@ impl Network {
     }
 
     /// The next packet leaves `link`: to be handed over if it has reached its route's end.
+    #[inline]
     pub(super) fn pop(&mut self, link: usize) -> Option<(End, Flying)> {
         let exit = self.links[link].pop();
         self.reschedule(link);
@@ -199,10 +203,12 @@ impl Network {
     }
 
     /// A connection's packet as it arrives, and its transmission's number.
+    #[inline]
     pub(super) fn land(&mut self, flying: &Flying) -> Option<(Packet, u64)> {
         self.sacks.land(flying.content)
     }
 
+    #[inline]
     fn reschedule(&mut self, link: usize) {
         match self.links[link].head() {
             Some(key) if self.agenda.get(link) == Some(key) => {}
@@ -213,6 +219,7 @@ impl Network {
 
     /// A timer that moves into the future is left where it is: it comes too early then, which is harmless, and is set
     /// again. Retransmission timers move with every acknowledgement and hardly ever run out.
+    #[inline]
     pub(super) fn set_timer(&mut self, source: usize, at: Option<Time>) {
         let Some(at) = at else { return };
         if self.agenda.get(source).is_none_or(|pending| at < pending.time) {
