@@ -84,6 +84,25 @@ class PathMetrics(TypedDict, total=False):
     cwnd_packets: float
 
 
+class FlowMetrics(TypedDict, total=False):
+    """The metrics of one competing flow, from the end of the warm-up on.
+
+    goodput_bps: payload delivered in order, bit/s; of datagrams what arrived, headers included. delay_ms: sending to
+    arrival of datagrams, None for connections. completion_time_s: when the last byte of a finite flow was delivered.
+    """
+
+    name: str
+    kind: str
+    goodput_bps: float
+    packets_sent: int
+    retransmissions: int
+    packets_delivered: int
+    packets_lost: int
+    packets_dropped: int
+    delay_ms: dict[str, float] | None
+    completion_time_s: float | None
+
+
 TABLES = ("packets", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
 
@@ -166,6 +185,12 @@ class Result:
         """The metrics of each path, in the scenario's order."""
         paths: list[PathMetrics] = self.data["paths"]
         return paths
+
+    @property
+    def flows(self) -> list[FlowMetrics]:
+        """The metrics of each competing flow, in the scenario's order."""
+        flows: list[FlowMetrics] = self.data["flows"]
+        return flows
 
     @property
     def path_names(self) -> list[str]:

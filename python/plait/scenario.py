@@ -24,7 +24,8 @@ Table = Mapping[str, Any]
 
 _TEXTS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("rate",), rate_text),
-    **dict.fromkeys(("delay", "rtt", "jitter", "duration", "warmup", "start", "ack_delay"), duration_text),
+    **dict.fromkeys(("delay", "rtt", "jitter", "duration", "warmup", "ack_delay"), duration_text),
+    **dict.fromkeys(("start", "stop", "on", "off", "repeat"), duration_text),
     **dict.fromkeys(
         ("rto_initial", "rto_min", "rto_max", "heartbeat_interval", "timestamp_granularity"), duration_text
     ),
@@ -38,9 +39,9 @@ def _table(builder: Any) -> dict[str, Any]:
     table: dict[str, Any] = {}
     for key in (one.name for one in fields(builder)):
         value = getattr(builder, key)
-        if value is None or key in ("base", "paths"):
+        if value is None or (isinstance(builder, Scenario) and key in ("base", "paths", "links", "flows")):
             continue
-        if isinstance(value, Direction | Transport | Bulk | File | ConstantRate):
+        if isinstance(value, Direction | Transport | Bulk | File | ConstantRate | OnOff):
             table[key] = _table(value)
         elif key in _TEXTS and not isinstance(value, Mapping):
             table[key] = _TEXTS[key](value)
@@ -51,9 +52,11 @@ def _table(builder: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Direction:
-    """One direction of a path; what it does not say, the path says."""
+    """One direction of a path or a link; what it does not say, the path or link says."""
 
     rate: Rate | None = None
+    rate_steps: Sequence[Table] | None = None
+    repeat: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
     loss: str | Table | None = None
@@ -68,10 +71,16 @@ class Path:
 
     `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``, ``"100ms"``, ``"bdp"``
     or ``"infinite"``. `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
+    `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and begin anew after `repeat`.
+
+    `links` names links that others share; packets pass them after the path's own wire, and backward in reverse. A path
+    of links alone gives nothing that describes a wire.
     """
 
     name: str | None = None
     rate: Rate | None = None
+    rate_steps: Sequence[Table] | None = None
+    repeat: Duration | None = None
     rtt: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
@@ -81,8 +90,105 @@ class Path:
     trace: str | None = None
     forward: Direction | None = None
     backward: Direction | None = None
+    links: Sequence[str] | None = None
     backup: bool | None = None
     cost: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A link that paths and flows share: they meet in its queue and divide its capacity.
+
+    `delay` is one way and 0 unless given; everything else is as of a `Path`. Without a rate of its own, a link has only
+    the directions that are given, and packets pass it unhindered the other way.
+    """
+
+    name: str
+    rate: Rate | None = None
+    rate_steps: Sequence[Table] | None = None
+    repeat: Duration | None = None
+    delay: Duration | None = None
+    queue: str | None = None
+    loss: str | Table | None = None
+    jitter: Duration | Table | None = None
+    outages: Table | Sequence[Table] | None = None
+    trace: str | None = None
+    forward: Direction | None = None
+    backward: Direction | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcpFlow:
+    """A competing reliable stream over the route of `path`, or over `links`; without a `size`, it does not end.
+
+    Backward, its data goes against the connection's, beside the acknowledgements. From `stop` on it is silent.
+    """
+
+    name: str | None = None
+    path: str | None = None
+    links: Sequence[str] | None = None
+    direction: Literal["forward", "backward"] | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    size: Size | None = None
+    kind: Literal["tcp"] = field(default="tcp", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultipathFlow:
+    """A second connection with the scenario's transport that always has data to send, over all paths unless given.
+
+    `scheduler` names a built-in one; None is the scenario's.
+    """
+
+    name: str | None = None
+    paths: Sequence[str] | None = None
+    scheduler: str | Table | None = None
+    direction: Literal["forward", "backward"] | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    kind: Literal["multipath"] = field(default="multipath", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstantRateFlow:
+    """Datagrams at equal intervals; `rate` and `packet` count on the wire, `packet` is the transport's unless given."""
+
+    rate: Rate
+    name: str | None = None
+    path: str | None = None
+    links: Sequence[str] | None = None
+    direction: Literal["forward", "backward"] | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    packet: Size | None = None
+    kind: Literal["cbr"] = field(default="cbr", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOffFlow:
+    """Datagrams at `rate` during random on times of mean `on`, none during off times of mean `off`.
+
+    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given).
+    """
+
+    rate: Rate
+    on: Duration
+    off: Duration
+    distribution: Literal["exponential", "pareto"] | None = None
+    shape: float | None = None
+    name: str | None = None
+    path: str | None = None
+    links: Sequence[str] | None = None
+    direction: Literal["forward", "backward"] | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    packet: Size | None = None
+    kind: Literal["on-off"] = field(default="on-off", init=False)
+
+
+Flow = TcpFlow | MultipathFlow | ConstantRateFlow | OnOffFlow
+"""Traffic that competes with the connection."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +226,9 @@ class Transport:
 
 @dataclass(frozen=True, kw_only=True)
 class Bulk:
-    """The application always has data to send."""
+    """The application always has data to send, from `start` on."""
 
+    start: Duration | None = None
     kind: Literal["bulk"] = field(default="bulk", init=False)
 
 
@@ -130,31 +237,53 @@ class File:
     """The application writes `size` payload bytes at once; the run ends when all of them have arrived."""
 
     size: Size
+    start: Duration | None = None
     kind: Literal["file"] = field(default="file", init=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConstantRate:
-    """The application writes blocks of `block` payload bytes at equal intervals, at the mean rate `rate`."""
+    """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`."""
 
     rate: Rate
     block: Size
     start: Duration | None = None
+    stop: Duration | None = None
     kind: Literal["cbr"] = field(default="cbr", init=False)
 
 
-Workload = Bulk | File | ConstantRate
+@dataclass(frozen=True, kw_only=True)
+class OnOff:
+    """The application writes blocks at `rate` during random on times of mean `on`, none during off times of mean `off`.
+
+    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given).
+    """
+
+    rate: Rate
+    block: Size
+    on: Duration
+    off: Duration
+    distribution: Literal["exponential", "pareto"] | None = None
+    shape: float | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    kind: Literal["on-off"] = field(default="on-off", init=False)
+
+
+Workload = Bulk | File | ConstantRate | OnOff
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Paths, traffic and transport of a run. Trace files are found relative to the folder `base`.
+    """Paths, links that they share, traffic and transport of a run. Trace files are found relative to `base`.
 
     Raises:
         ScenarioError: a value is not valid; the message names the key, the value and the valid choices.
     """
 
     paths: Sequence[Path]
+    links: Sequence[Link] = ()
+    flows: Sequence[Flow] = ()
     name: str = "scenario"
     seed: int | None = None
     duration: Duration | None = None
@@ -169,7 +298,8 @@ class Scenario:
 
     def to_dict(self) -> dict[str, Any]:
         """The scenario as a scenario file has it: only what was given."""
-        return {**_table(self), "path": [_table(path) for path in self.paths]}
+        lists = {"path": self.paths, "link": self.links, "flow": self.flows}
+        return _table(self) | {key: [_table(one) for one in some] for key, some in lists.items() if some}
 
     @cached_property
     def json(self) -> str:
@@ -198,12 +328,16 @@ def load(
     table = json.loads(
         _changed(fspath(file), changes or {}, only) if changes or only else _core.load_scenario(fspath(file))
     )
-    paths = [_path(path) for path in table.pop("path")]
+    paths = [Path(**_with_directions(path)) for path in table.pop("path")]
+    links = [Link(**_with_directions(link)) for link in table.pop("link", [])]
+    flows = [_FLOWS[flow.pop("kind")](**flow) for flow in table.pop("flow", [])]
     workload = table.pop("workload")
-    kind = {"bulk": Bulk, "file": File, "cbr": ConstantRate}[workload.pop("kind")]
+    kind = {"bulk": Bulk, "file": File, "cbr": ConstantRate, "on-off": OnOff}[workload.pop("kind")]
     return Scenario(
         **table | {"transport": Transport(**table["transport"])},
         paths=paths,
+        links=links,
+        flows=flows,
         workload=cast("Workload", kind(**workload)),
         base=FilePath(file).parent,
     )
@@ -218,11 +352,16 @@ def _changed(file: str, changes: Mapping[str, Any], only: Sequence[str]) -> str:
     )
 
 
-def _path(table: dict[str, Any]) -> Path:
-    directions: dict[str, Any] = {
-        key: Direction(**table[key]) for key in ("forward", "backward") if key in table
-    }
-    return Path(**table | directions)
+_FLOWS: dict[str, Callable[..., Flow]] = {
+    "tcp": TcpFlow,
+    "multipath": MultipathFlow,
+    "cbr": ConstantRateFlow,
+    "on-off": OnOffFlow,
+}
+
+
+def _with_directions(table: dict[str, Any]) -> dict[str, Any]:
+    return table | {key: Direction(**table[key]) for key in ("forward", "backward") if key in table}
 
 
 class Key(TypedDict):

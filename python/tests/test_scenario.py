@@ -34,9 +34,14 @@ def test_a_loaded_scenario_keeps_its_meaning(scenario_file: Path) -> None:
 
 @pytest.mark.parametrize(
     "workload",
-    [plait.Bulk(), plait.File(size="1MB"), plait.ConstantRate(rate="1Mbit", block="8kB", start=0.25)],
+    [
+        plait.Bulk(start=1.5),
+        plait.File(size="1MB"),
+        plait.ConstantRate(rate="1Mbit", block="8kB", start=0.25, stop=2),
+        plait.OnOff(rate="1Mbit", block="8kB", on=0.1, off="300ms", distribution="pareto", shape=1.7),
+    ],
 )
-def test_workloads(workload: plait.Bulk | plait.File | plait.ConstantRate) -> None:
+def test_workloads(workload: plait.Bulk | plait.File | plait.ConstantRate | plait.OnOff) -> None:
     path = plait.Path(rate="2Mbit", rtt="20ms")
     built = plait.Scenario(paths=[path], workload=workload)
     assert json.loads(built.json)["workload"]["kind"] == workload.kind
@@ -55,6 +60,39 @@ def test_directions_losses_and_outages() -> None:
     assert canonical["forward"]["delay"] != canonical["backward"]["delay"]
 
 
+def test_links_and_flows(tmp_path: Path) -> None:
+    built = plait.Scenario(
+        name="meeting",
+        duration=5,
+        links=[
+            plait.Link(name="core", rate="4Mbit", delay="5ms"),
+            plait.Link(
+                name="cell",
+                rate="8Mbit",
+                rate_steps=[{"at": "1s", "rate": "2Mbit"}],
+                repeat=2,
+                backward=plait.Direction(delay=0.02),
+            ),
+        ],
+        paths=[
+            plait.Path(name="wire", rate="3Mbit", rtt="20ms", links=["core"]),
+            plait.Path(name="radio", links=["cell", "core"]),
+        ],
+        flows=[
+            plait.TcpFlow(name="download", links=["core"], size="100kB", start=1),
+            plait.MultipathFlow(paths=["wire"], scheduler="round-robin", direction="backward", stop=4),
+            plait.ConstantRateFlow(path="radio", rate="100kbit", packet=200),
+            plait.OnOffFlow(links=["cell"], rate=1e6, on=0.1, off=0.2, distribution="pareto", shape=1.8),
+        ],
+    )
+    file = tmp_path / "meeting.json"
+    file.write_text(built.json)
+    assert plait.load(file).json == built.json
+    flows = plait.run(built).flows
+    assert [flow["kind"] for flow in flows] == ["tcp", "multipath", "cbr", "on-off"]
+    assert all(flow["goodput_bps"] > 0 for flow in flows)
+
+
 def test_every_key_of_the_format_has_a_builder_field() -> None:
     builders = {
         "(top)": plait.Scenario,
@@ -65,13 +103,20 @@ def test_every_key_of_the_format_has_a_builder_field() -> None:
         '[workload] kind = "bulk"': plait.Bulk,
         '[workload] kind = "file"': plait.File,
         '[workload] kind = "cbr"': plait.ConstantRate,
+        '[workload] kind = "on-off"': plait.OnOff,
+        "[[link]]": plait.Link,
+        '[[flow]] kind = "tcp"': plait.TcpFlow,
+        '[[flow]] kind = "multipath"': plait.MultipathFlow,
+        '[[flow]] kind = "cbr"': plait.ConstantRateFlow,
+        '[[flow]] kind = "on-off"': plait.OnOffFlow,
     }
     tables = {key["table"] for key in plait.scenario_keys()}
     assert set(builders) <= tables
     for key in plait.scenario_keys():
         if key["table"] in builders:
             names = {one.name for one in fields(builders[key["table"]])}
-            assert (key["key"] if key["key"] != "path" else "paths") in names, key
+            lists = {"path": "paths", "link": "links", "flow": "flows"} if key["table"] == "(top)" else {}
+            assert lists.get(key["key"], key["key"]) in names, key
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 //!
 //! - [`scenario`]: what is simulated, from a TOML file or from Rust;
 //! - [`simulation`]: one run;
-//! - [`link`]: one direction of a wire, everything computed when a packet enters it;
-//! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component;
+//! - [`link`]: one direction of a wire, everything computed when a packet enters it; [`capacity`]: what paths carry;
+//! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component; [`logarithm`] for them;
 //! - [`recorder`], [`result`]: metrics, and tables when asked for.
 //!
 //! ```
@@ -28,8 +28,10 @@
 //! ```
 
 pub mod agenda;
+pub mod capacity;
 pub mod error;
 pub mod link;
+pub mod logarithm;
 pub mod random;
 pub mod recorder;
 pub mod result;

@@ -6,8 +6,10 @@
 //! # The numbers are part of the product
 //! The same seed and name give the same numbers in every version and on every machine. The generator is xoshiro256++;
 //! its 256-bit state is the next four outputs of SplitMix64, started at `SplitMix64(seed) XOR FNV-1a-64(name)`.
-//! Floating-point draws use only exact operations.
+//! Floating-point draws use only operations that are rounded the same way everywhere.
 
+use crate::logarithm::{exp, ln};
+use plait_sched::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -59,6 +61,24 @@ impl Stream {
             Some(count) => low + self.below(count),
             None => self.bits(),
         }
+    }
+
+    /// An exponentially distributed span, at least 1 ns.
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        self.span(mean.as_nanos() as f64, |u| -ln(u))
+    }
+
+    /// A Pareto-distributed span, at least 1 ns: P(X > x) = (least / x)^shape, where the least is mean · (shape − 1) / shape.
+    pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
+        self.span(mean.as_nanos() as f64 * ((shape - 1.0) / shape), |u| exp(-ln(u) / shape))
+    }
+
+    /// `unit` times a function of a number in (0, 1].
+    fn span(&mut self, unit: f64, function: impl Fn(f64) -> f64) -> Duration {
+        /// A moment that far away never comes, and a sum of such spans does not overflow.
+        const LONGEST: f64 = 1e18;
+        let nanos = (unit * function(1.0 - self.uniform())).round();
+        Duration::from_nanos(nanos.clamp(1.0, LONGEST) as u64)
     }
 
     /// A whole number from 0 up to, not including, `count` (Lemire's multiplication).
@@ -136,6 +156,26 @@ mod tests {
             histogram[(stream.between(10, 12) - 10) as usize] += 1;
         }
         assert!(histogram.iter().all(|&n| n.abs_diff(66_667) < 1_000), "{histogram:?}");
+    }
+
+    #[test]
+    fn spans_have_their_mean_and_their_tail() {
+        let mean = Duration::from_millis(10);
+        let count = 200_000;
+        let draws = |draw: &mut dyn FnMut() -> Duration| -> Vec<f64> {
+            (0..count).map(|_| draw().as_secs_f64() / mean.as_secs_f64()).collect()
+        };
+        let average = |spans: &[f64]| spans.iter().sum::<f64>() / f64::from(count);
+        let beyond =
+            |spans: &[f64], x: f64| spans.iter().filter(|span| **span > x).count() as f64 / f64::from(count);
+        let mut stream = Stream::new(7, "spans");
+        let exponential = draws(&mut || stream.exponential(mean));
+        assert!((average(&exponential) - 1.0).abs() < 0.01, "{}", average(&exponential));
+        assert!((beyond(&exponential, 2.0) - (-2.0_f64).exp()).abs() < 0.003);
+        let pareto = draws(&mut || stream.pareto(mean, 2.5));
+        assert!((average(&pareto) - 1.0).abs() < 0.02, "{}", average(&pareto));
+        assert!(pareto.iter().all(|span| *span >= 0.6 - 1e-6), "never less than the least");
+        assert!((beyond(&pareto, 3.0) - 0.2_f64.powf(2.5)).abs() < 0.002);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! What a run gives: metrics in the shape of its JSON, and the tables that were asked for.
 
-use crate::link::Capacity;
+use crate::capacity::Capacities;
 use crate::recorder::decisions::DecisionLog;
 use crate::recorder::frames::{ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries};
 use crate::recorder::statistics::{LevelSummary, SpanSummary};
-use crate::scenario::{Scenario, Workload};
-use crate::simulation::Simulation;
-use plait_sched::Scheduler;
+use crate::scenario::Scenario;
+use crate::simulation::{FlowInRun, Simulation};
+use plait_sched::{Scheduler, Time};
 use serde::Serialize;
 
 /// The metrics of a run. Everything counts from the end of the warm-up to the end of the run.
@@ -22,9 +22,9 @@ pub struct Metrics {
     pub receive_buffer_packets: LevelSummary,
     /// Payload bytes waiting for in-order delivery.
     pub receive_buffer_bytes: LevelSummary,
-    /// Write of a block to the delivery of its last byte (constant-rate workloads).
+    /// Write of a block to the delivery of its last byte (workloads of blocks).
     pub block_delay_ms: Option<SpanSummary>,
-    /// Difference of the delays of consecutive blocks (constant-rate workloads).
+    /// Difference of the delays of consecutive blocks (workloads of blocks).
     pub delay_variance_ms: Option<SpanSummary>,
     /// Packets sent again because they were considered lost.
     pub retransmissions: u64,
@@ -77,6 +77,31 @@ pub struct PathMetrics {
     pub cwnd_packets: f64,
 }
 
+/// What a competing flow did. Everything counts from the end of the warm-up to the end of the run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FlowMetrics {
+    /// The flow's name.
+    pub name: String,
+    /// What kind of traffic.
+    pub kind: &'static str,
+    /// Payload delivered in order, in bits per second; of datagrams, what arrived, with their headers.
+    pub goodput_bps: f64,
+    /// Data packets sent.
+    pub packets_sent: u64,
+    /// Of these, retransmissions.
+    pub retransmissions: u64,
+    /// Data packets delivered.
+    pub packets_delivered: u64,
+    /// Packets lost on the way.
+    pub packets_lost: u64,
+    /// Packets that found a queue full.
+    pub packets_dropped: u64,
+    /// Sending to arrival, per datagram; null for connections.
+    pub delay_ms: Option<SpanSummary>,
+    /// When the last byte of a finite flow was delivered, in seconds; null if it was not.
+    pub completion_time_s: Option<f64>,
+}
+
 /// A finished run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
@@ -84,6 +109,8 @@ pub struct RunResult {
     pub metrics: Metrics,
     /// Metrics of the paths.
     pub paths: Vec<PathMetrics>,
+    /// Metrics of the competing flows.
+    pub flows: Vec<FlowMetrics>,
     /// One row per transmission, if asked for.
     pub packets: Option<PacketFrame>,
     /// One row per path and sampling moment, if asked for.
@@ -104,6 +131,7 @@ struct Document<'a> {
     scheduler: &'a str,
     metrics: &'a Metrics,
     paths: &'a [PathMetrics],
+    flows: &'a [FlowMetrics],
 }
 
 impl RunResult {
@@ -116,6 +144,7 @@ impl RunResult {
             scheduler,
             metrics: &self.metrics,
             paths: &self.paths,
+            flows: &self.flows,
         };
         #[expect(clippy::expect_used, reason = "plain structs with string keys always serialize")]
         serde_json::to_string(&document).expect("serializable")
@@ -125,14 +154,13 @@ impl RunResult {
 pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResult {
     let scenario = simulation.scenario;
     let start = scenario.warmup.as_nanos();
-    let end = simulation.now.as_nanos();
-    let recorder = &simulation.recorder;
+    let end = simulation.network.now.as_nanos();
+    let recorder = &simulation.main.observer;
     let seconds = end.saturating_sub(start) as f64 / 1e9;
     let per_second = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
     let goodput_bps = per_second(recorder.delivered_bytes - recorder.delivered_in_warmup);
-    let counters = simulation.sender.counters();
+    let counters = simulation.main.sender.counters();
     let baseline = &simulation.baseline;
-    let complete = matches!(scenario.workload, Workload::File { size } if recorder.delivered_bytes == size);
     let metrics = Metrics {
         goodput_bps,
         app_delay_ms: recorder.app_delay.summary(),
@@ -142,14 +170,14 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         block_delay_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.delay.summary()),
         delay_variance_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.variance.summary()),
         retransmissions: counters.retransmissions - baseline.sender.retransmissions,
-        spurious_retransmissions: simulation.sender.spurious_retransmissions() - baseline.spurious,
+        spurious_retransmissions: simulation.main.sender.spurious_retransmissions() - baseline.spurious,
         reinjections: counters.reinjections - baseline.sender.reinjections,
         tail_probes: counters.tail_probes - baseline.sender.tail_probes,
         timeouts: counters.timeouts - baseline.sender.timeouts,
         decisions: counters.decisions - baseline.sender.decisions,
         waits: counters.waits - baseline.sender.waits,
-        aggregation_benefit: aggregation_benefit(goodput_bps, &capacities(scenario)),
-        completion_time_s: complete.then(|| recorder.last_delivery.as_secs_f64()),
+        aggregation_benefit: benefit(goodput_bps, &capacities(scenario, simulation.network.now)),
+        completion_time_s: simulation.is_complete().then(|| recorder.last_delivery.as_secs_f64()),
         packets_delivered: recorder.delivered_packets - recorder.delivered_packets_in_warmup,
         delivered_bytes: recorder.delivered_bytes,
         undelivered_bytes: simulation.undelivered_bytes(),
@@ -157,8 +185,8 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         events: simulation.events,
     };
     let counted = scenario.transport.counted_packet();
-    let paths =
-        scenario.paths.iter().zip(simulation.sender.paths()).enumerate().map(|(index, (path, facts))| {
+    let paths = scenario.paths.iter().zip(simulation.main.sender.paths()).enumerate().map(
+        |(index, (path, facts))| {
             let (packets_lost, packets_dropped) = simulation.forward_counters(index);
             let record = &recorder.paths[index];
             PathMetrics {
@@ -169,36 +197,67 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
                 packets_lost,
                 packets_dropped,
                 srtt_ms: facts.has_rtt().then(|| facts.srtt.as_millis_f64()),
-                cwnd_packets: simulation.sender.window(facts.id).0 as f64 / counted,
+                cwnd_packets: simulation.main.sender.window(facts.id).0 as f64 / counted,
             }
-        });
+        },
+    );
     let paths = paths.collect();
-    let (decisions, decision_paths) = simulation.recorder.decisions.map(DecisionLog::finish).unzip();
+    let flows = flows(&simulation, per_second);
+    let (decisions, decision_paths) = simulation.main.observer.decisions.map(DecisionLog::finish).unzip();
     let sampled = !simulation.connection_series.time.is_empty();
     RunResult {
         metrics,
         paths,
+        flows,
         path_series: sampled.then_some(simulation.path_series),
         connection_series: sampled.then_some(simulation.connection_series),
-        packets: simulation.recorder.packets,
+        packets: simulation.main.observer.packets,
         decisions,
         decision_paths,
     }
 }
 
-/// What each path could carry at most, in payload bits per second.
-fn capacities(scenario: &Scenario) -> Vec<f64> {
+fn flows<S: Scheduler>(simulation: &Simulation<'_, S>, per_second: impl Fn(u64) -> f64) -> Vec<FlowMetrics> {
+    let flows = simulation.scenario.flows.iter().zip(&simulation.flows).zip(&simulation.baseline.flows);
+    let metrics = flows.map(|((flow, running), before)| {
+        let totals = running.totals(&simulation.network);
+        FlowMetrics {
+            name: flow.name.clone(),
+            kind: flow.kind.word(),
+            goodput_bps: per_second(totals.delivered_bytes - before.delivered_bytes),
+            packets_sent: totals.sent - before.sent,
+            retransmissions: totals.retransmissions - before.retransmissions,
+            packets_delivered: totals.delivered_packets - before.delivered_packets,
+            packets_lost: totals.lost - before.lost,
+            packets_dropped: totals.dropped - before.dropped,
+            delay_ms: match running {
+                FlowInRun::Datagrams(datagrams) => datagrams.delay.summary(),
+                FlowInRun::Connection(_) => None,
+            },
+            completion_time_s: running.completed().map(Time::as_secs_f64),
+        }
+    });
+    metrics.collect()
+}
+
+/// What the paths could carry at most while metrics were taken, in payload bits per second.
+fn capacities(scenario: &Scenario, end: Time) -> Capacities {
     let packet = f64::from(scenario.transport.packet);
     let payload = packet - f64::from(scenario.transport.protocol.overhead().of_data());
-    let rate = |capacity: &Capacity| capacity.mean_rate() as f64;
-    scenario.paths.iter().map(|path| rate(&path.forward.capacity) * payload / packet).collect()
+    let start = (Time::ZERO + scenario.warmup).min(end);
+    Capacities::new(scenario, start, end, |rate| rate * payload / packet)
 }
 
 /// Kaspar's aggregation benefit of a goodput over paths with these capacities: (g − C_max)/(ΣC_i − C_max) if
 /// g ≥ C_max, else (g − C_max)/C_max.
 pub fn aggregation_benefit(goodput: f64, capacities: &[f64]) -> f64 {
-    let best = capacities.iter().copied().fold(0.0, f64::max);
-    let others = capacities.iter().sum::<f64>() - best;
+    benefit(goodput, &Capacities { paths: capacities.to_vec(), total: capacities.iter().sum() })
+}
+
+/// The same where paths share links: ΣC_i is what they carry together.
+fn benefit(goodput: f64, capacities: &Capacities) -> f64 {
+    let best = capacities.paths.iter().copied().fold(0.0, f64::max);
+    let others = capacities.total - best;
     let gain = goodput - best;
     if gain < 0.0 {
         gain / best

@@ -56,9 +56,48 @@ fn second_half(text: &str) -> (u64, u64) {
     (at_end - at_half.expect("the run is long enough to be asked"), result.metrics.packets_delivered)
 }
 
+/// Two paths that meet in a link, and what competes there.
+const TOPOLOGY: &str = r#"
+    duration = "20s"
+    transport = { receive_buffer = "1MB" }
+    [[path]]
+    rate = "100Mbit"
+    rtt = "20ms"
+    links = ["core"]
+    [[path]]
+    links = ["cell", "core"]
+    [[link]]
+    name = "core"
+    rate = "100Mbit"
+    delay = "5ms"
+    queue = "bdp"
+    [[link]]
+    name = "cell"
+    rate = "50Mbit"
+    rate_steps = [{ at = "1s", rate = "20Mbit" }]
+    repeat = "2s"
+    delay = "20ms"
+    [[flow]]
+    kind = "tcp"
+    links = ["core"]
+    [[flow]]
+    kind = "multipath"
+    direction = "backward"
+    [[flow]]
+    kind = "on-off"
+    links = ["cell"]
+    rate = "5Mbit"
+    on = "10ms"
+    off = "10ms"
+"#;
+
 /// One test for all: the count is of the whole process.
 #[test]
 fn packets_allocate_nothing_in_the_steady_state() {
+    let (allocations, packets) = second_half(TOPOLOGY);
+    println!("shared links and flows: {allocations} allocations, {packets} packets");
+    assert!(packets > 20_000, "{packets} packets");
+    assert!(allocations <= 8, "{allocations} allocations for {packets} packets");
     for scheduler in ["round-robin", "lowest-rtt", "daps", "daps-rounds"] {
         for loss in ["0%", "0.01%"] {
             let (allocations, packets) = second_half(&format!(

@@ -32,6 +32,36 @@ fn eventful(scheduler: &str, seed: u64) -> String {
         rtt = "50ms"
         jitter = "10ms"
         backward = {{ loss = "2%" }}
+        links = ["radio"]
+        [[path]]
+        links = ["radio"]
+        [[link]]
+        name = "radio"
+        rate = "4Mbit"
+        rate_steps = [{{ at = "2s", rate = "1Mbit" }}]
+        repeat = "3s"
+        delay = "5ms"
+        loss = "0.5%"
+        [[flow]]
+        kind = "tcp"
+        links = ["radio"]
+        stop = "15s"
+        [[flow]]
+        kind = "multipath"
+        paths = ["path1", "path4"]
+        direction = "backward"
+        start = "500ms"
+        [[flow]]
+        kind = "on-off"
+        path = "path2"
+        rate = "1Mbit"
+        on = "100ms"
+        off = "200ms"
+        distribution = "pareto"
+        [[flow]]
+        kind = "cbr"
+        path = "path3"
+        rate = "100kbit"
         "#
     )
 }

@@ -3,7 +3,7 @@
 use crate::core::{Counters, OneWayDelays, PathConfig, Transmit};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::Packet;
+use crate::packet::{Overhead, Packet};
 use crate::reassembly::Reassembly;
 use crate::{cmt_sctp, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
@@ -30,6 +30,15 @@ impl From<mptcp::Config> for Config {
 }
 
 impl Config {
+    /// What the protocol adds to payload on the wire.
+    pub const fn overhead(&self) -> Overhead {
+        match self {
+            Self::CmtSctp(_) => Overhead::SCTP,
+            Self::Mptcp(config) if config.multipath => Overhead::MPTCP,
+            Self::Mptcp(_) => Overhead::TCP,
+        }
+    }
+
     /// What the protocol lets a scheduler do.
     pub const fn capabilities(&self) -> Capabilities {
         match self {

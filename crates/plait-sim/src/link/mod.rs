@@ -18,6 +18,7 @@ pub mod loss;
 pub mod outage;
 pub mod queue;
 pub mod service;
+pub mod steps;
 pub mod trace;
 
 #[cfg(test)]
@@ -35,6 +36,7 @@ pub use loss::Loss;
 pub use outage::{Outages, Window};
 pub use queue::QueueLimit;
 pub use service::Capacity;
+pub use steps::{Step, Steps};
 pub use trace::Trace;
 
 /// The largest packet that a link carries, in bytes (16 MiB): far more than any packet has, and small enough that

@@ -1,9 +1,10 @@
-//! How fast bytes leave: at a constant rate, exactly, or when a recorded trace says so.
+//! How fast bytes leave: at a constant rate or one that changes, exactly, or when a recorded trace says so.
 
 use std::sync::Arc;
 
 use plait_sched::{Duration, Time};
 
+use super::steps::{Stepper, Steps};
 use super::trace::{Cursor, Trace};
 
 /// How fast a link's bytes leave.
@@ -11,15 +12,27 @@ use super::trace::{Cursor, Trace};
 pub enum Capacity {
     /// Constantly, in bits per second; more than zero.
     Rate(u64),
+    /// At a rate that changes at given moments.
+    Steps(Arc<Steps>),
     /// At recorded delivery opportunities.
     Trace(Arc<Trace>),
 }
 
 impl Capacity {
-    /// Bits per second, on average where it varies (rounded down, at least 1).
-    pub fn mean_rate(&self) -> u64 {
+    /// Bits per second between two moments, on average (rounded down, at least 1); a trace's over whole periods.
+    pub fn mean_rate(&self, from: Time, to: Time) -> u64 {
         match self {
             Self::Rate(rate) => *rate,
+            Self::Steps(steps) => steps.mean_rate(from, to),
+            Self::Trace(trace) => trace.mean_rate(),
+        }
+    }
+
+    /// What a queue is sized by: the rate, before any steps; of a trace the mean.
+    pub fn nominal_rate(&self) -> u64 {
+        match self {
+            Self::Rate(rate) => *rate,
+            Self::Steps(steps) => steps.first(),
             Self::Trace(trace) => trace.mean_rate(),
         }
     }
@@ -29,6 +42,7 @@ impl Capacity {
 #[derive(Clone, Debug)]
 pub(super) enum Service {
     Rate(Serializer),
+    Steps(Stepper),
     Trace(Cursor),
 }
 
@@ -36,6 +50,7 @@ impl Service {
     pub(super) fn new(capacity: &Capacity) -> Self {
         match capacity {
             Capacity::Rate(rate) => Self::Rate(Serializer::new(*rate)),
+            Capacity::Steps(steps) => Self::Steps(Stepper::new(Arc::clone(steps))),
             Capacity::Trace(trace) => Self::Trace(Cursor::new(Arc::clone(trace))),
         }
     }
@@ -44,6 +59,7 @@ impl Service {
     pub(super) fn start(&mut self, now: Time) -> Time {
         match self {
             Self::Rate(serializer) => serializer.start(now),
+            Self::Steps(stepper) => stepper.start(now),
             Self::Trace(cursor) => cursor.start(now),
         }
     }
@@ -52,6 +68,7 @@ impl Service {
     pub(super) fn serve(&mut self, bytes: u32) -> Time {
         match self {
             Self::Rate(serializer) => serializer.serve(bytes),
+            Self::Steps(stepper) => stepper.serve(bytes),
             Self::Trace(cursor) => cursor.serve(bytes),
         }
     }

@@ -45,7 +45,7 @@ pub(crate) struct PathRecord {
     pub(crate) arrived_bytes_since_start: u64,
 }
 
-/// Blocks of a constant-rate writer: when they were written and how long their delivery took.
+/// Blocks of a writer at a constant rate, or with on and off times: when they were written and how long their delivery took.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     bytes: u64,
@@ -105,17 +105,14 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
-        let blocks = match workload {
-            Workload::ConstantRate { block, .. } => Some(Blocks {
-                bytes: *block,
-                written: VecDeque::new(),
-                delivered: 0,
-                last_delay: None,
-                delay: Spans::new(),
-                variance: Spans::new(),
-            }),
-            _ => None,
-        };
+        let blocks = workload.block().map(|bytes| Blocks {
+            bytes,
+            written: VecDeque::new(),
+            delivered: 0,
+            last_delay: None,
+            delay: Spans::new(),
+            variance: Spans::new(),
+        });
         Self {
             warmup_end: Time::ZERO + warmup,
             arriving: 0,

@@ -77,8 +77,15 @@ pub const TABLES: &[TableInfo] = &[
     WORKLOAD_BULK,
     WORKLOAD_FILE,
     WORKLOAD_CBR,
+    WORKLOAD_ON_OFF,
     PATH,
+    LINK,
     FORWARD_OR_BACKWARD,
+    RATE_STEP,
+    FLOW_TCP,
+    FLOW_MULTIPATH,
+    FLOW_CBR,
+    FLOW_ON_OFF,
     LOSS_BERNOULLI,
     LOSS_GILBERT_ELLIOTT,
     JITTER_TABLE,
@@ -124,8 +131,15 @@ pub const TOP: TableInfo = TableInfo {
             Required,
             "The paths, at least one; the order numbers them.",
         ),
+        key("link", "a list of tables, [[link]]", Otherwise("none"), "Links that paths and flows share."),
+        key(
+            "flow",
+            "a list of tables, [[flow]]",
+            Otherwise("none"),
+            "Traffic that competes with the connection.",
+        ),
     ],
-    later: &["link", "flow"],
+    later: &[],
 };
 
 /// `[transport]` of protocol `cmt-sctp`.
@@ -323,7 +337,7 @@ const POTENTIALLY_FAILED: KeyInfo = key(
 pub const WORKLOAD_BULK: TableInfo = TableInfo {
     name: "[workload] kind = \"bulk\"",
     doc: "As much as fits, all the time.",
-    keys: &[KIND],
+    keys: &[KIND, key("start", DURATION, Text("0s"), "When it begins.")],
     later: &[],
 };
 
@@ -331,7 +345,11 @@ pub const WORKLOAD_BULK: TableInfo = TableInfo {
 pub const WORKLOAD_FILE: TableInfo = TableInfo {
     name: "[workload] kind = \"file\"",
     doc: "One file, written at once; the run ends when all of it has arrived.",
-    keys: &[KIND, key("size", SIZE, Required, "How much, in payload bytes.")],
+    keys: &[
+        KIND,
+        key("size", SIZE, Required, "How much, in payload bytes."),
+        key("start", DURATION, Text("0s"), "When it is written."),
+    ],
     later: &[],
 };
 
@@ -342,20 +360,61 @@ pub const WORKLOAD_CBR: TableInfo = TableInfo {
     keys: &[
         KIND,
         key("rate", RATE, Required, "The rate, in payload bits per second."),
-        key("block", SIZE, Required, "The size of a block, in payload bytes."),
+        BLOCK,
         key("start", DURATION, Text("0s"), "When the first block is written."),
+        BLOCKS_STOP,
     ],
     later: &[],
 };
 
-const KIND: KeyInfo = key("kind", "\"bulk\", \"file\" or \"cbr\"", Required, "What kind of traffic.");
+/// `[workload]` of kind `on-off`.
+pub const WORKLOAD_ON_OFF: TableInfo = TableInfo {
+    name: "[workload] kind = \"on-off\"",
+    doc: "Constant bit rate during random on times, nothing in between. The mean rate is rate · on / (on + off).",
+    keys: &[
+        KIND,
+        key("rate", RATE, Required, "The rate during on times, in payload bits per second."),
+        BLOCK,
+        ON,
+        OFF,
+        DISTRIBUTION,
+        SHAPE,
+        key("start", DURATION, Text("0s"), "When the first on time begins."),
+        BLOCKS_STOP,
+    ],
+    later: &[],
+};
+
+const KIND: KeyInfo =
+    key("kind", "\"bulk\", \"file\", \"cbr\" or \"on-off\"", Required, "What kind of traffic.");
+const BLOCK: KeyInfo = key("block", SIZE, Required, "The size of a block, in payload bytes.");
+const BLOCKS_STOP: KeyInfo = key(
+    "stop",
+    DURATION,
+    Otherwise("the end of the run"),
+    "From when on no block is written; what was written still arrives.",
+);
+const ON: KeyInfo = key("on", DURATION, Required, "The mean on time; the first one begins at start.");
+const OFF: KeyInfo = key("off", DURATION, Required, "The mean off time.");
+const DISTRIBUTION: KeyInfo = key(
+    "distribution",
+    "\"exponential\" or \"pareto\"",
+    Text("exponential"),
+    "How on and off times are distributed; with Pareto's heavy tail, many sources together are self-similar.",
+);
+const SHAPE: KeyInfo = key(
+    "shape",
+    "a number",
+    Otherwise("1.5 for pareto"),
+    "The shape of Pareto's distribution, more than 1; up to 2 the variance is infinite.",
+);
 
 /// `[[path]]`.
 pub const PATH: TableInfo = TableInfo {
     name: "[[path]]",
     doc: "One path. What describes the wire (rate, delay, queue, outages) holds for both directions; what happens to \
           packets (loss, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
-          forward and backward override all of it for their direction.",
+          forward and backward override all of it for their direction. A path of links alone has none of these keys.",
     keys: &[
         key(
             "name",
@@ -369,6 +428,8 @@ pub const PATH: TableInfo = TableInfo {
             Otherwise("each direction needs a rate or a trace"),
             "The rate of both directions, in bits per second on the wire; at most 1Tbit.",
         ),
+        RATE_STEPS,
+        REPEAT,
         key(
             "rtt",
             DURATION,
@@ -399,6 +460,13 @@ pub const PATH: TableInfo = TableInfo {
         ),
         key("forward", DIRECTION, Otherwise("as the path says"), "The direction of the data."),
         key("backward", DIRECTION, Otherwise("as the path says"), "The direction of the acknowledgements."),
+        key(
+            "links",
+            "a list of links' names",
+            Otherwise("none"),
+            "The shared links that packets pass after the path's own wire, if it has one, in this order; backward in \
+             reverse, the own wire last.",
+        ),
         key("backup", TRUTH, Boolean(false), "Whether it is used only while no other path is usable."),
         key(
             "cost",
@@ -407,7 +475,173 @@ pub const PATH: TableInfo = TableInfo {
             "What using it costs, in units of your choice, for schedulers that mind.",
         ),
     ],
-    later: &["links"],
+    later: &[],
+};
+
+const RATE_STEPS: KeyInfo = key(
+    "rate_steps",
+    "a list such as [{ at = \"10s\", rate = \"2Mbit\" }]",
+    Otherwise("none"),
+    "When the rate changes, and to what; a packet that is being sent then leaves partly at either rate.",
+);
+const REPEAT: KeyInfo = key(
+    "repeat",
+    DURATION,
+    Otherwise("they do not"),
+    "After how long the rate and its rate_steps begin anew, again and again; later than the last step.",
+);
+
+/// One of the `rate_steps`.
+pub const RATE_STEP: TableInfo = TableInfo {
+    name: "rate_steps[…]",
+    doc: "A change of the rate. They are listed in order.",
+    keys: &[
+        key("at", DURATION, Required, "When: from the start of the run, or of each repetition."),
+        key("rate", RATE, Required, "The rate from then on."),
+    ],
+    later: &[],
+};
+
+/// `[[link]]`.
+pub const LINK: TableInfo = TableInfo {
+    name: "[[link]]",
+    doc: "A link that paths and flows share: they meet in its queue and divide its capacity. Its keys are those of a \
+          path's wire. Without a rate of its own it has only the directions that have a table; packets pass it \
+          unhindered the other way. Every link has to be used.",
+    keys: &[
+        key("name", "a string", Required, "What it is called; no two links have the same name."),
+        key(
+            "rate",
+            RATE,
+            Otherwise("each direction that has a table needs a rate or a trace"),
+            "The rate of both directions, in bits per second on the wire; at most 1Tbit.",
+        ),
+        RATE_STEPS,
+        REPEAT,
+        key("delay", DURATION, Text("0s"), "The one-way delay of both directions."),
+        key("queue", QUEUE, Text("50p"), "As of a path; bdp takes the longest round trip through the link."),
+        key("loss", LOSS, Text("0%"), "Which packets the wire loses (forward only)."),
+        key("jitter", JITTER, Text("0ms"), "Random extra delay, uniform from 0 (forward only)."),
+        key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
+        key("trace", TRACE, Otherwise("rate"), "Recorded capacity in Mahimahi's format (forward only)."),
+        key("forward", DIRECTION, Otherwise("as the link says"), "The direction of the connection's data."),
+        key("backward", DIRECTION, Otherwise("as the link says"), "The direction of its acknowledgements."),
+    ],
+    later: &[],
+};
+
+const FLOW_NAME: KeyInfo = key(
+    "name",
+    "a string",
+    Otherwise("flow1, flow2, …"),
+    "What it is called; no two flows have the same name.",
+);
+const FLOW_KIND: KeyInfo =
+    key("kind", "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"", Required, "What kind of traffic.");
+const FLOW_PATH: KeyInfo =
+    key("path", "a path's name", Otherwise("links"), "The path whose route its packets take.");
+const FLOW_LINKS: KeyInfo = key(
+    "links",
+    "a list of links' names",
+    Otherwise("path"),
+    "The shared links that its packets pass, in the order of the forward direction.",
+);
+const FLOW_DIRECTION: KeyInfo = key(
+    "direction",
+    "\"forward\" or \"backward\"",
+    Text("forward"),
+    "Which way its data goes: with the connection's, or against it, beside its acknowledgements.",
+);
+const FLOW_START: KeyInfo = key("start", DURATION, Text("0s"), "When it begins.");
+const FLOW_STOP: KeyInfo = key(
+    "stop",
+    DURATION,
+    Otherwise("the end of the run"),
+    "When it falls silent; what is lost by then is not sent again.",
+);
+const FLOW_PACKET: KeyInfo = key(
+    "packet",
+    SIZE,
+    Otherwise("the transport's packet"),
+    "The size of a datagram on the wire, headers included; at most 16 MiB.",
+);
+
+/// `[[flow]]` of kind `tcp`.
+pub const FLOW_TCP: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"tcp\"",
+    doc: "A reliable stream over one path, as fast as its congestion window allows.",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes."),
+    ],
+    later: &[],
+};
+
+/// `[[flow]]` of kind `multipath`.
+pub const FLOW_MULTIPATH: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"multipath\"",
+    doc: "A second connection with the scenario's transport, which always has data to send.",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        key("paths", "a list of paths' names", Otherwise("all paths"), "The paths that it uses."),
+        key(
+            "scheduler",
+            "a scheduler's name, or a table with name and parameters",
+            Otherwise("the scenario's scheduler"),
+            "Who decides which path carries which of its packets.",
+        ),
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+    ],
+    later: &[],
+};
+
+/// `[[flow]]` of kind `cbr`.
+pub const FLOW_CBR: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"cbr\"",
+    doc: "Datagrams at equal intervals of packet · 8 / rate.",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        key("rate", RATE, Required, "The rate, in bits per second on the wire."),
+        FLOW_PACKET,
+    ],
+    later: &[],
+};
+
+/// `[[flow]]` of kind `on-off`.
+pub const FLOW_ON_OFF: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"on-off\"",
+    doc: "Datagrams at equal intervals during random on times. The mean rate is rate · on / (on + off).",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        key("rate", RATE, Required, "The rate during on times, in bits per second on the wire."),
+        FLOW_PACKET,
+        ON,
+        OFF,
+        DISTRIBUTION,
+        SHAPE,
+    ],
+    later: &[],
 };
 
 const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so many in the system, the one in \
@@ -420,9 +654,11 @@ const TRACE: &str = "a file's name";
 /// `forward` and `backward` of a path.
 pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
     name: "forward, backward",
-    doc: "One direction of a path; what it does not say, the path says.",
+    doc: "One direction of a path or a link; what it does not say, the path or link says.",
     keys: &[
         key("rate", RATE, Otherwise("the path's rate"), "Bits per second on the wire; at most 1Tbit."),
+        RATE_STEPS,
+        REPEAT,
         key(
             "delay",
             DURATION,

@@ -7,15 +7,16 @@ use plait_sched::{Duration, Time, UnitError};
 
 use super::keys::{JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, OUTAGE, OUTAGES_PERIODIC};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Word, reason};
-use super::text;
+use super::{steps, text};
 use crate::error::ScenarioError;
-use crate::link::{Jitter, Loss, Outages, QueueLimit, Trace, Window};
+use crate::link::{Capacity, Jitter, Loss, Outages, QueueLimit, Trace, Window};
 use crate::random::PARTS_PER_BILLION;
 
 /// What a table says of a link; what it does not say is `None`.
 #[derive(Default)]
 pub(super) struct Given {
-    pub(super) rate: Option<u64>,
+    /// A rate, with its steps.
+    pub(super) rate: Option<Capacity>,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) delay: Option<Duration>,
     pub(super) queue: Option<QueueGiven>,
@@ -59,7 +60,7 @@ impl Given {
         mut common: impl FnMut(&mut Reader<'a>, &'static str) -> Option<Item<'a>>,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
-            rate: reader.take("rate").map(|item| item.rate()).transpose()?,
+            rate: steps::rate(reader)?,
             trace: reader.take("trace").map(|item| trace(&item)).transpose()?,
             delay: reader
                 .take("delay")

@@ -22,30 +22,42 @@
 //! what it is if nobody gives it. Unknown keys, units and names are errors.
 
 mod document;
+mod flow;
 pub mod keys;
 mod link;
+mod on_off;
 mod path;
 mod reader;
 mod scheduler;
+mod shared;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod text;
+mod topology;
 mod transport;
+mod wire;
 mod workload;
 mod write;
 
 use std::path::Path;
 
-use plait_sched::{Duration, MAX_PATHS};
+use plait_sched::Duration;
 
 use crate::error::ScenarioError;
-use reader::{Item, MAX_DURATION, Reader, Source};
+use reader::{MAX_DURATION, Reader, Source};
+use topology::Topology;
 
+pub use flow::{Flow, FlowKind, FlowRoute};
+pub use on_off::{Distribution, OnOff};
 pub use path::PathConfig;
 pub use scheduler::{Parameter, SchedulerChoice};
+pub use shared::SharedLink;
+pub use topology::Hop;
 pub use transport::{
     CongestionControl, OwnOptions, Protocol, RetransmissionPolicy, TransportOptions, WindowAccounting,
 };
+pub use wire::{Way, Wire};
 pub use workload::Workload;
 
 /// A whole experiment, checked: what [`Scenario::from_toml`] returns can be run.
@@ -65,8 +77,12 @@ pub struct Scenario {
     pub transport: TransportOptions,
     /// What the application sends.
     pub workload: Workload,
-    /// The paths; at least one, at most [`MAX_PATHS`].
+    /// The links that paths and flows share.
+    pub links: Vec<SharedLink>,
+    /// The paths; at least one, at most [`plait_sched::MAX_PATHS`].
     pub paths: Vec<PathConfig>,
+    /// The traffic that competes with the connection.
+    pub flows: Vec<Flow>,
 }
 
 impl Scenario {
@@ -127,11 +143,12 @@ impl Scenario {
         let scheduler = SchedulerChoice::read(&reader.need("scheduler")?)?;
         let place = reader.place_of("transport");
         let transport = TransportOptions::read(reader.take("transport"), source, place)?;
-        let workload = reader.take("workload").map_or(Ok(Workload::Bulk), Workload::read)?;
-        let paths = paths(reader.need("path")?, transport.packet)?;
+        let workload = reader.take("workload").map_or(Ok(Workload::DEFAULT), Workload::read)?;
+        let Topology { links, paths, flows } =
+            Topology::read(&mut reader, &scheduler, transport.packet, duration)?;
         check_protocol(&transport, &paths, &source, &reader)?;
         reader.finish();
-        Ok(Self { name, seed, duration, warmup, scheduler, transport, workload, paths })
+        Ok(Self { name, seed, duration, warmup, scheduler, transport, workload, links, paths, flows })
     }
 }
 
@@ -154,25 +171,6 @@ fn check_protocol(
         return Err(source.rule("transport.initial_path", reason));
     }
     Ok(())
-}
-
-fn paths(item: Item<'_>, packet: u32) -> Result<Vec<PathConfig>, ScenarioError> {
-    let (source, place) = (item.source, item.place.clone());
-    let items = item.list("a table such as { rate = \"10Mbit\", rtt = \"20ms\" }")?;
-    if items.is_empty() || items.len() > MAX_PATHS {
-        return Err(source.rule(place, format!("a scenario has 1 to {MAX_PATHS} paths, not {}", items.len())));
-    }
-    let mut paths: Vec<PathConfig> = Vec::with_capacity(items.len());
-    for (index, item) in items.into_iter().enumerate() {
-        let place = item.place.clone();
-        let path = PathConfig::read(item, index + 1, packet)?;
-        if let Some(other) = paths.iter().position(|other| other.name == path.name) {
-            let reason = format!("its name, {:?}, is that of path[{other}] already", path.name);
-            return Err(source.rule(place, reason));
-        }
-        paths.push(path);
-    }
-    Ok(paths)
 }
 
 /// The default name of a scenario: its file's, without the ending.

@@ -79,6 +79,11 @@ impl<'a> Reader<'a> {
         Some(self.item(info, value))
     }
 
+    /// Whether the user gave something for `key`.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
     /// What the user gave for `key`, else its default.
     pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'a>, ScenarioError> {
         let info = self.describe(key);
@@ -224,6 +229,12 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// A number with or without a fraction.
+    pub(super) fn number(&self) -> Result<f64, ScenarioError> {
+        let whole = self.value.as_integer().map(|number| number as f64);
+        self.value.as_float().or(whole).ok_or_else(|| self.mistyped())
+    }
+
     pub(super) fn word<T: Word>(&self) -> Result<T, ScenarioError> {
         let text = self.text()?;
         if let Some((_, choice)) = T::WORDS.iter().find(|(word, _)| *word == text) {
@@ -282,6 +293,22 @@ impl<'a> Item<'a> {
     }
 }
 
+/// Refuses a name that is among those of others already; `what` they are is what their list is called.
+pub(super) fn unique<'a>(
+    source: Source<'_>,
+    place: &str,
+    name: &str,
+    what: &str,
+    mut others: impl Iterator<Item = &'a str>,
+) -> Result<(), ScenarioError> {
+    match others.position(|other| other == name) {
+        Some(other) => {
+            Err(source.rule(place, format!("its name, {name:?}, is that of {what}[{other}] already")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// How a size without limit is spelled.
 pub(super) const UNLIMITED: &str = "unlimited";
 
@@ -318,7 +345,7 @@ fn join(place: &str, key: &str) -> String {
 }
 
 /// The choice that `word` is most probably a misspelling of.
-fn nearest(word: &str, choices: &[&'static str]) -> Option<&'static str> {
+pub(super) fn nearest<'a>(word: &str, choices: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 40;
     if word.chars().count() > LONGEST {
         return None;

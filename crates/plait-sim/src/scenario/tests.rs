@@ -6,7 +6,7 @@ use plait_sched::{Duration, Time};
 use proptest::prelude::*;
 
 use super::*;
-use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Window};
+use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps, Window};
 
 /// The example of the format, with every kind of table in it.
 const FULL: &str = r#"
@@ -49,12 +49,58 @@ queue = "bdp"
 outages = { every = "30s", length = "100ms" }
 backup = true
 cost = 3
+[[path]]
+name = "shared"
+links = ["radio", "core"]
+
+[[link]]
+name = "radio"
+rate = "4Mbit"
+rate_steps = [{ at = "10s", rate = "500kbit" }, { at = "12s", rate = "8Mbit" }]
+repeat = "30s"
+delay = "15ms"
+loss = "0.1%"
+backward = { rate = "1Mbit", queue = "bdp" }
+[[link]]
+name = "core"
+forward = { rate = "10Mbit", delay = "6ms", queue = "bdp" }
+
+[[flow]]
+name = "download"
+kind = "tcp"
+links = ["radio"]
+size = "10MB"
+start = "2s"
+stop = "50s"
+[[flow]]
+kind = "multipath"
+paths = ["slow", "shared"]
+scheduler = { name = "round-robin", segments = 3 }
+direction = "backward"
+[[flow]]
+kind = "cbr"
+path = "fast"
+rate = "64kbit"
+packet = "200B"
+[[flow]]
+kind = "on-off"
+links = ["core"]
+rate = "2Mbit"
+on = "300ms"
+off = "600ms"
+distribution = "pareto"
+shape = 1.9
 "#;
 
 const SMALL: &str = "[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\n";
 
 fn read(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::from_toml(text, "s.toml", Path::new("."))
+}
+
+/// A path's own wire.
+fn wire(scenario: &Scenario, path: usize) -> &Wire {
+    scenario.paths[path].wire.as_ref().expect("a wire of its own")
 }
 
 /// The text of the error that `text` gives.
@@ -82,9 +128,13 @@ fn the_full_example_is_read_as_written() {
     assert_eq!(receive_window_accounting, WindowAccounting::Outstanding);
     assert_eq!(retransmission_policy, RetransmissionPolicy::LossRate);
     let start = Duration::from_secs(1);
-    assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start });
+    assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start, stop: None });
 
-    let [fast, slow] = &scenario.paths[..] else { panic!("two paths") };
+    let [(fast_config, fast), (slow_config, slow)] = [0, 1].map(|path: usize| {
+        let config = &scenario.paths[path];
+        (config, config.wire.as_ref().expect("a wire of its own"))
+    });
+    assert_eq!((fast_config.links.len(), slow_config.links.len()), (0, 0));
     let second = |s| Time::ZERO + Duration::from_secs(s);
     let outages = Outages::Windows(vec![
         Window { from: second(10), to: second(12) },
@@ -105,7 +155,8 @@ fn the_full_example_is_read_as_written() {
     assert_eq!(fast.forward, LinkConfig { loss, jitter, ..wire.clone() });
     assert_eq!(fast.backward, wire, "loss and jitter of a path concern its forward direction");
 
-    assert_eq!((slow.backup, slow.cost, slow.rtt()), (true, 3, Duration::from_millis(100)));
+    let slow_rtt = scenario.round_trip(1);
+    assert_eq!((slow_config.backup, slow_config.cost, slow_rtt), (true, 3, Duration::from_millis(100)));
     // 2 Mbit/s · 100 ms = 25 000 bytes = 16.7 packets.
     assert_eq!(
         (slow.forward.queue, slow.backward.queue),
@@ -119,11 +170,244 @@ fn the_full_example_is_read_as_written() {
 }
 
 #[test]
+fn links_and_flows_are_read_as_written() {
+    let scenario = read(FULL).expect("a valid scenario");
+    let shared = &scenario.paths[2];
+    assert_eq!((&shared.wire, &shared.links[..]), (&None, &[0, 1][..]));
+    let trip = Duration::from_millis(15 + 6 + 15);
+    assert_eq!(scenario.round_trip(2), trip);
+    assert_eq!(scenario.directed(scenario.hops(2), Way::Forward), [Hop::Shared(0), Hop::Shared(1)]);
+    assert_eq!(scenario.directed(scenario.hops(2), Way::Backward), [Hop::Shared(0)], "core is forward only");
+
+    let [radio, core] = &scenario.links[..] else { panic!("two links") };
+    let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+    let steps = vec![Step { at: at(10), rate: 500_000 }, Step { at: at(12), rate: 8_000_000 }];
+    let steps = Steps::new(4_000_000, steps, Some(Duration::from_secs(30)));
+    let forward = radio.forward.as_ref().expect("both directions");
+    assert_eq!(forward.capacity, Capacity::Steps(std::sync::Arc::new(steps)));
+    assert_eq!(
+        (forward.loss, forward.queue),
+        (Loss::Bernoulli { share: 1_000_000 }, QueueLimit::Packets(50))
+    );
+    let backward = radio.backward.as_ref().expect("both directions");
+    assert_eq!((&backward.capacity, backward.loss), (&Capacity::Rate(1_000_000), Loss::None));
+    // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, 30 at 10 Mbit/s.
+    assert_eq!(backward.queue, QueueLimit::Packets(3));
+    assert_eq!(core.forward.as_ref().map(|link| link.queue), Some(QueueLimit::Packets(30)));
+    assert_eq!(core.backward, None);
+
+    let [download, second, voice, bursts] = &scenario.flows[..] else { panic!("four flows") };
+    assert_eq!((download.name.as_str(), second.name.as_str()), ("download", "flow2"));
+    assert_eq!(
+        (&download.kind, &download.route),
+        (&FlowKind::Tcp { size: Some(10_000_000) }, &FlowRoute::Links(vec![0]))
+    );
+    assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
+    assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
+    assert!(matches!(&second.kind, FlowKind::Multipath { scheduler } if scheduler.name() == "round-robin"));
+    assert_eq!(
+        (&voice.kind, voice.direction),
+        (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Way::Forward)
+    );
+    let times = OnOff {
+        on: Duration::from_millis(300),
+        off: Duration::from_millis(600),
+        distribution: Distribution::Pareto { shape: 1.9 },
+    };
+    assert_eq!(bursts.kind, FlowKind::OnOff { rate: 2_000_000, packet: 1500, times });
+}
+
+#[test]
+fn workloads_have_a_start_and_a_stop() {
+    let workload = |text: &str| read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text).workload;
+    let second = Duration::from_secs;
+    assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Workload::Bulk { start: second(2) });
+    let text =
+        "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\"";
+    let times = OnOff { on: second(1), off: second(3), distribution: Distribution::Exponential };
+    let expected =
+        Workload::OnOff { rate: 1_000_000, block: 1000, times, start: Duration::ZERO, stop: Some(second(9)) };
+    assert_eq!(workload(text), expected);
+    let scenario = read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text);
+    let json = scenario.to_json().to_string();
+    assert_eq!(
+        Scenario::from_json(&json, "s.json", Path::new(".")),
+        Ok(Scenario { name: "s".into(), ..scenario })
+    );
+}
+
+/// As [`errors_name_the_place_the_value_and_the_choices`], of links, flows and steps.
+#[test]
+fn errors_of_links_and_flows_name_the_choices() {
+    for (from, to, expected) in [
+        (
+            "links = [\"radio\", \"core\"]",
+            "links = [\"radio\", \"cor\"]",
+            "path[2].links[1] = \"cor\": unknown link (did you mean core? valid: radio, core)",
+        ),
+        (
+            "links = [\"radio\", \"core\"]",
+            "links = [\"radio\", \"radio\"]",
+            "path[2].links[1] = \"radio\": it is in the list already",
+        ),
+        (
+            "links = [\"radio\", \"core\"]",
+            "links = \"radio\"",
+            "path[2].links = \"radio\": expected a list of links' names, got a string",
+        ),
+        (
+            "links = [\"radio\", \"core\"]",
+            "links = [\"radio\", \"core\"]\nqueue = \"5p\"",
+            "path[2]: rtt or delay is missing",
+        ),
+        (
+            "links = [\"radio\", \"core\"]",
+            "links = [\"core\"]",
+            "path[2]: none of its links has a backward direction, and it has no wire of its own",
+        ),
+        ("name = \"core\"", "name = \"radio\"", "link[1]: its name, \"radio\", is that of link[0] already"),
+        ("name = \"core\"\n", "", "link[1]: name is missing"),
+        (
+            "name = \"core\"\nforward = {",
+            "name = \"core\"\nfroward = {",
+            "link[1].froward: unknown key (did you mean forward? valid: name, rate, rate_steps, repeat, delay, queue, loss, jitter, outages, trace, forward, backward)",
+        ),
+        (
+            "forward = { rate = \"10Mbit\", delay = \"6ms\", queue = \"bdp\" }",
+            "",
+            "link[1]: rate, trace, or a table forward or backward is missing",
+        ),
+        ("{ rate = \"10Mbit\", ", "{ ", "link[1].forward: rate or trace is missing"),
+        (
+            "{ at = \"10s\", rate = \"500kbit\" }",
+            "{ at = \"12s\", rate = \"500kbit\" }",
+            "link[0].rate_steps[1].at = \"12s\": is not later than the step before it: list them in order",
+        ),
+        (
+            "{ at = \"10s\", rate = \"500kbit\" }",
+            "{ at = \"0s\", rate = \"500kbit\" }",
+            "link[0].rate_steps[0].at = \"0s\": must be from 1ns to 1000000s",
+        ),
+        (
+            "{ at = \"10s\", rate = \"500kbit\" }",
+            "{ at = \"10s\" }",
+            "link[0].rate_steps[0]: rate is missing",
+        ),
+        (
+            "repeat = \"30s\"",
+            "repeat = \"12s\"",
+            "link[0].repeat = \"12s\": must be later than the last step, at 12s",
+        ),
+        (
+            "rate_steps = [{ at = \"10s\", rate = \"500kbit\" }, { at = \"12s\", rate = \"8Mbit\" }]",
+            "",
+            "link[0].repeat = \"30s\": there are no rate_steps to repeat",
+        ),
+        (
+            "[{ at = \"10s\", rate = \"500kbit\" }, { at = \"12s\", rate = \"8Mbit\" }]",
+            "[]",
+            "link[0].rate_steps = [list of 0]: a list has 1 to 100000 steps",
+        ),
+        (
+            "rate = \"4Mbit\"\n",
+            "",
+            "link[0].rate_steps = [list of 2]: there is no rate to begin with: give the rate before the first step too",
+        ),
+        ("kind = \"tcp\"\n", "", "flow[0]: kind is missing"),
+        (
+            "kind = \"tcp\"",
+            "kind = \"udp\"",
+            "flow[0].kind = \"udp\": unknown (valid: tcp, multipath, cbr, on-off)",
+        ),
+        (
+            "size = \"10MB\"",
+            "rate = \"10Mbit\"",
+            "flow[0].rate: unknown key (valid: name, kind, path, links, direction, start, stop, size)",
+        ),
+        ("links = [\"radio\"]\n", "", "flow[0]: path or links is missing"),
+        (
+            "links = [\"radio\"]\n",
+            "links = [\"radio\"]\npath = \"fast\"\n",
+            "flow[0].path = \"fast\": path and links exclude each other: give one of them",
+        ),
+        (
+            "path = \"fast\"",
+            "path = \"fsat\"",
+            "flow[2].path = \"fsat\": unknown path (valid: fast, slow, shared)",
+        ),
+        (
+            "path = \"fast\"",
+            "links = [\"core\"]\ndirection = \"backward\"",
+            "flow[2]: none of its links has a backward direction, and it has no wire of its own",
+        ),
+        (
+            "paths = [\"slow\", \"shared\"]",
+            "paths = []",
+            "flow[1].paths = [list of 0]: name at least one path, or leave the key out",
+        ),
+        (
+            "name = \"download\"",
+            "name = \"flow2\"",
+            "flow[1]: its name, \"flow2\", is that of flow[0] already",
+        ),
+        ("stop = \"50s\"", "stop = \"2s\"", "flow[0].stop = \"2s\": must be later than start, 2s"),
+        (
+            "start = \"2s\"",
+            "start = \"100s\"",
+            "flow[0].start = \"100s\": must be before the end of the run, 100s",
+        ),
+        (
+            "direction = \"backward\"",
+            "direction = \"back\"",
+            "flow[1].direction = \"back\": unknown (valid: forward, backward)",
+        ),
+        (
+            "rate = \"64kbit\"\npacket = \"200B\"",
+            "rate = \"1Tbit\"\npacket = \"1B\"",
+            "flow[2].rate = \"1Tbit\": packets must be at least 1ns apart: larger packets or a lower rate",
+        ),
+        ("on = \"300ms\"", "on = \"999ns\"", "flow[3].on = \"999ns\": must be from 1us to 1000000s"),
+        (
+            "shape = 1.9",
+            "shape = 1",
+            "flow[3].shape = 1: must be more than 1, or there is no mean, and at most 1000",
+        ),
+        (
+            "shape = 1.9",
+            "shape = nan",
+            "flow[3].shape = nan: must be more than 1, or there is no mean, and at most 1000",
+        ),
+        (
+            "distribution = \"pareto\"\n",
+            "",
+            "flow[3].shape = 1.9: only distribution = \"pareto\" has a shape",
+        ),
+    ] {
+        assert!(FULL.contains(from), "{from}");
+        assert_eq!(refused(&FULL.replacen(from, to, 1)), format!("s.toml: {expected}"));
+    }
+    let unused = format!("{SMALL}[[link]]\nname = \"core\"\nrate = \"1Mbit\"\n");
+    assert_eq!(
+        refused(&unused),
+        "s.toml: link[0]: no path or flow names the link \"core\": name it or remove it"
+    );
+    let instant = format!("[[path]]\nlinks = [\"core\"]\n{}", &unused[SMALL.len()..]);
+    assert_eq!(
+        refused(&instant),
+        "s.toml: path[0]: the delays of both directions, those of its links included, are zero; one must be more"
+    );
+    let looped = format!("{unused}[[flow]]\nkind = \"tcp\"\nlinks = [\"core\"]\n");
+    assert_eq!(refused(&looped), "s.toml: flow[0]: the delays of its links are zero; one must be more");
+    let none = format!("{SMALL}links = [\"core\"]\n");
+    assert_eq!(refused(&none), "s.toml: path[0].links[0] = \"core\": unknown link (there is no [[link]])");
+}
+
+#[test]
 fn what_is_not_said_has_the_documented_default() {
     let scenario = Scenario::from_toml(SMALL, "folder/small.toml", Path::new(".")).expect("a valid scenario");
     assert_eq!((scenario.name.as_str(), scenario.seed), ("small", 1));
     assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(60), Duration::ZERO));
-    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::Bulk));
+    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::DEFAULT));
     assert_eq!(scenario.transport.receive_buffer, 500_000);
     assert_eq!((scenario.transport.send_buffer, scenario.transport.initial_ssthresh), (None, None));
     assert_eq!((scenario.transport.initial_window, scenario.transport.max_burst), (4380, None));
@@ -147,7 +431,7 @@ fn json_says_the_same_as_toml_and_is_read_back() {
 fn a_queue_of_one_bandwidth_delay_product_holds_two_packets_at_least() {
     let queue = |rate: &str, rtt: &str| {
         let text = format!("[[path]]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"bdp\"\n");
-        read(&text).expect("a valid scenario").paths[0].forward.queue
+        wire(&read(&text).expect("a valid scenario"), 0).forward.queue
     };
     assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(2)); // 1.67
     assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(2));
@@ -217,12 +501,12 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "rate = \"1Mbit\"",
             "links = []",
-            "path[0].links: not available yet (valid: name, rate, rtt, delay, queue, loss, jitter, outages, trace, forward, backward, backup, cost)",
+            "path[0].links = [list of 0]: name at least one link, or leave the key out",
         ),
         (
             "rate = \"1Mbit\"",
             "bandwith = \"1Mbit\"",
-            "path[0].bandwith: unknown key (valid: name, rate, rtt, delay, queue, loss, jitter, outages, trace, forward, backward, backup, cost)",
+            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, repeat, rtt, delay, queue, loss, jitter, outages, trace, forward, backward, links, backup, cost)",
         ),
         ("name = \"slow\"", "name = \"fast\"", "path[1]: its name, \"fast\", is that of path[0] already"),
         (
@@ -308,12 +592,8 @@ fn errors_name_the_place_the_value_and_the_choices() {
             "rto_initial = \"100ms\"",
             "transport.rto_initial = \"100ms\": must be from rto_min 1s to rto_max 60s",
         ),
-        (
-            "kind = \"cbr\"",
-            "kind = \"on-off\"",
-            "workload.kind = \"on-off\": not available yet (valid: bulk, file, cbr)",
-        ),
-        ("kind = \"cbr\"", "kind = \"bulk\"", "workload.block: unknown key (valid: kind)"),
+        ("kind = \"cbr\"", "kind = \"on-off\"", "workload: on is missing"),
+        ("kind = \"cbr\"", "kind = \"bulk\"", "workload.block: unknown key (valid: kind, start)"),
         ("kind = \"cbr\"\n", "", "workload: kind is missing"),
         ("block = \"8kB\"\n", "", "workload: block is missing"),
         ("block = \"8kB\"", "block = \"0B\"", "workload.block = \"0B\": must be from 1B to 1000000GB"),
@@ -336,13 +616,13 @@ fn errors_name_the_place_the_value_and_the_choices() {
         ("seed = 7", "seed = -1", "seed = -1: must be from 0 to 9223372036854775807"),
         (
             "seed = 7",
-            "flow = []",
-            "flow: not available yet (valid: name, seed, duration, warmup, scheduler, transport, workload, path)",
+            "flows = []",
+            "flows: unknown key (did you mean flow? valid: name, seed, duration, warmup, scheduler, transport, workload, path, link, flow)",
         ),
         (
             "seed = 7",
             "\"\\n\" = 1",
-            "\"\\n\": unknown key (valid: name, seed, duration, warmup, scheduler, transport, workload, path)",
+            "\"\\n\": unknown key (valid: name, seed, duration, warmup, scheduler, transport, workload, path, link, flow)",
         ),
         (
             "segments = 10",
@@ -425,7 +705,7 @@ fn json_is_refused_like_toml() {
     assert_eq!(refused(r#"{"seed": 1, "seed": 2}"#), "s.json: line 1, column 18: duplicate key: `seed`");
     assert_eq!(
         refused(r#"{"seeed": 1}"#),
-        "s.json: seeed: unknown key (did you mean seed? valid: name, seed, duration, warmup, scheduler, transport, workload, path)"
+        "s.json: seeed: unknown key (did you mean seed? valid: name, seed, duration, warmup, scheduler, transport, workload, path, link, flow)"
     );
     for text in [r#"{"seed": null}"#, r#"{"seed": 18446744073709551615}"#, r#"{"seed": 1e400}"#] {
         assert!(refused(text).starts_with("s.json: line 1, column "), "{}", refused(text));
@@ -465,9 +745,9 @@ fn trace_files_are_found_beside_the_scenario() {
 
     let scenario =
         with("rtt = \"20ms\"\ntrace = \"lte.down\"\nrate = \"1Mbit\"\nqueue = \"bdp\"").expect("valid");
-    let path = &scenario.paths[0];
+    let path = wire(&scenario, 0);
     assert_eq!(
-        (path.forward.capacity.mean_rate(), &path.backward.capacity),
+        (path.forward.capacity.nominal_rate(), &path.backward.capacity),
         (12_000_000, &Capacity::Rate(1_000_000))
     );
     assert_eq!((path.forward.queue, path.backward.queue), (QueueLimit::Packets(20), QueueLimit::Packets(2)));
@@ -558,6 +838,9 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     check::<WindowAccounting>(&keys::TRANSPORT_CMT_SCTP, "receive_window_accounting");
     check::<RetransmissionPolicy>(&keys::TRANSPORT_CMT_SCTP, "retransmission_policy");
     check::<workload::Kind>(&keys::WORKLOAD_BULK, "kind");
+    check::<flow::Kind>(&keys::FLOW_TCP, "kind");
+    check::<Way>(&keys::FLOW_TCP, "direction");
+    check::<on_off::Shape>(&keys::WORKLOAD_ON_OFF, "distribution");
     check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
 }
 

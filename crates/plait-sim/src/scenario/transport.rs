@@ -227,6 +227,15 @@ impl TransportOptions {
 }
 
 impl OwnOptions {
+    /// TCP's defaults.
+    pub(crate) const TCP: Self = Self::Mptcp {
+        hystart: false,
+        handshake: true,
+        initial_path: None,
+        timestamp_granularity: Duration::from_millis(1),
+        clock_offset: 0,
+    };
+
     fn read(protocol: Protocol, reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
         Ok(match protocol {
             Protocol::CmtSctp => Self::CmtSctp {

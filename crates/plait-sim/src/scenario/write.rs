@@ -1,13 +1,17 @@
 //! The scenario as JSON with every default filled in, in the words that the reader understands.
 
+use plait_sched::Time;
 use serde_json::{Map, Value, json};
 
 use super::reader::{UNLIMITED, Word};
-use super::{OwnOptions, Parameter, PathConfig, Scenario, SchedulerChoice, TransportOptions, Workload, text};
-use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit};
+use super::{
+    Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathConfig, Scenario,
+    SchedulerChoice, SharedLink, TransportOptions, Workload, text,
+};
+use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
 
 pub(super) fn scenario(scenario: &Scenario) -> Value {
-    json!({
+    let mut value = json!({
         "name": scenario.name,
         "seed": scenario.seed,
         "duration": text::duration(scenario.duration),
@@ -15,8 +19,15 @@ pub(super) fn scenario(scenario: &Scenario) -> Value {
         "scheduler": scheduler(&scenario.scheduler),
         "transport": transport(&scenario.transport),
         "workload": workload(&scenario.workload),
-        "path": scenario.paths.iter().map(path).collect::<Vec<_>>(),
-    })
+        "path": scenario.paths.iter().map(|one| path(one, scenario)).collect::<Vec<_>>(),
+    });
+    if !scenario.links.is_empty() {
+        value["link"] = scenario.links.iter().map(shared).collect();
+    }
+    if !scenario.flows.is_empty() {
+        value["flow"] = scenario.flows.iter().map(|one| flow(one, scenario)).collect();
+    }
+    value
 }
 
 fn scheduler(choice: &SchedulerChoice) -> Value {
@@ -85,26 +96,113 @@ fn transport(options: &TransportOptions) -> Value {
 }
 
 fn workload(workload: &Workload) -> Value {
-    match workload {
-        Workload::Bulk => json!({ "kind": "bulk" }),
-        Workload::File { size } => json!({ "kind": "file", "size": text::bytes(*size) }),
-        Workload::ConstantRate { rate, block, start } => json!({
-            "kind": "cbr",
-            "rate": text::rate(*rate),
-            "block": text::bytes(*block),
-            "start": text::duration(*start),
-        }),
+    let (mut value, stop) = match workload {
+        Workload::Bulk { start } => (json!({ "kind": "bulk", "start": text::duration(*start) }), None),
+        Workload::File { size, start } => {
+            (json!({ "kind": "file", "size": text::bytes(*size), "start": text::duration(*start) }), None)
+        }
+        Workload::ConstantRate { rate, block, start, stop } => {
+            let value = json!({
+                "kind": "cbr",
+                "rate": text::rate(*rate),
+                "block": text::bytes(*block),
+                "start": text::duration(*start),
+            });
+            (value, *stop)
+        }
+        Workload::OnOff { rate, block, times, start, stop } => {
+            let mut value = json!({
+                "kind": "on-off",
+                "rate": text::rate(*rate),
+                "block": text::bytes(*block),
+                "start": text::duration(*start),
+            });
+            on_off(&mut value, times);
+            (value, *stop)
+        }
+    };
+    if let Some(stop) = stop {
+        value["stop"] = text::duration(stop).into();
+    }
+    value
+}
+
+fn on_off(value: &mut Value, times: &OnOff) {
+    value["on"] = text::duration(times.on).into();
+    value["off"] = text::duration(times.off).into();
+    match times.distribution {
+        Distribution::Exponential => value["distribution"] = "exponential".into(),
+        Distribution::Pareto { shape } => {
+            value["distribution"] = "pareto".into();
+            value["shape"] = shape.into();
+        }
     }
 }
 
-fn path(path: &PathConfig) -> Value {
-    json!({
+fn path(path: &PathConfig, scenario: &Scenario) -> Value {
+    let mut value = json!({
         "name": path.name,
-        "forward": link(&path.forward),
-        "backward": link(&path.backward),
         "backup": path.backup,
         "cost": path.cost,
-    })
+    });
+    if let Some(wire) = &path.wire {
+        value["forward"] = link(&wire.forward);
+        value["backward"] = link(&wire.backward);
+    }
+    if !path.links.is_empty() {
+        value["links"] = links(&path.links, scenario);
+    }
+    value
+}
+
+fn links(links: &[usize], scenario: &Scenario) -> Value {
+    links.iter().map(|&link| scenario.links[link].name.as_str()).collect()
+}
+
+fn shared(shared: &SharedLink) -> Value {
+    let mut value = json!({ "name": shared.name });
+    if let Some(forward) = &shared.forward {
+        value["forward"] = link(forward);
+    }
+    if let Some(backward) = &shared.backward {
+        value["backward"] = link(backward);
+    }
+    value
+}
+
+fn flow(flow: &Flow, scenario: &Scenario) -> Value {
+    let mut value = json!({
+        "name": flow.name,
+        "kind": flow.kind.word(),
+        "direction": flow.direction.word(),
+        "start": text::duration(flow.start),
+    });
+    if let Some(stop) = flow.stop {
+        value["stop"] = text::duration(stop).into();
+    }
+    let name = |&path: &usize| scenario.paths[path].name.as_str();
+    match (&flow.route, &flow.kind) {
+        (FlowRoute::Links(route), _) => value["links"] = links(route, scenario),
+        (FlowRoute::Paths(paths), FlowKind::Multipath { .. }) => {
+            value["paths"] = paths.iter().map(name).collect();
+        }
+        (FlowRoute::Paths(paths), _) => value["path"] = paths.iter().map(name).collect::<String>().into(),
+    }
+    let mut datagrams = |rate: u64, packet: u32| {
+        value["rate"] = text::rate(rate).into();
+        value["packet"] = text::bytes(u64::from(packet)).into();
+    };
+    match &flow.kind {
+        FlowKind::Tcp { size: None } => {}
+        FlowKind::Tcp { size: Some(size) } => value["size"] = text::bytes(*size).into(),
+        FlowKind::Multipath { scheduler: choice } => value["scheduler"] = scheduler(choice),
+        FlowKind::ConstantRate { rate, packet } => datagrams(*rate, *packet),
+        FlowKind::OnOff { rate, packet, times } => {
+            datagrams(*rate, *packet);
+            on_off(&mut value, times);
+        }
+    }
+    value
 }
 
 /// A direction that leaves nothing to its path.
@@ -116,12 +214,23 @@ fn link(config: &LinkConfig) -> Value {
         "jitter": jitter(config.jitter),
         "outages": outages(&config.outages),
     });
-    let (key, capacity) = match &config.capacity {
-        Capacity::Rate(rate) => ("rate", text::rate(*rate)),
-        Capacity::Trace(trace) => ("trace", trace.name().to_owned()),
-    };
-    value[key] = capacity.into();
+    match &config.capacity {
+        Capacity::Rate(rate) => value["rate"] = text::rate(*rate).into(),
+        Capacity::Trace(trace) => value["trace"] = trace.name().into(),
+        Capacity::Steps(steps) => {
+            value["rate"] = text::rate(steps.first()).into();
+            let step = |step: &Step| json!({ "at": moment(step.at), "rate": text::rate(step.rate) });
+            value["rate_steps"] = steps.steps().iter().map(step).collect();
+            if let Some(repeat) = steps.repeat() {
+                value["repeat"] = text::duration(repeat).into();
+            }
+        }
+    }
     value
+}
+
+fn moment(time: Time) -> String {
+    text::duration(time.since(Time::ZERO))
 }
 
 fn queue(limit: QueueLimit) -> String {
@@ -156,7 +265,6 @@ fn jitter(jitter: Option<Jitter>) -> Value {
 }
 
 fn outages(outages: &Outages) -> Value {
-    let moment = |time: plait_sched::Time| text::duration(time.since(plait_sched::Time::ZERO));
     match outages {
         Outages::Windows(windows) => windows
             .iter()

@@ -8,6 +8,13 @@ use std::fmt;
 pub enum RunError {
     /// The connection broke: by the scheduler's fault, or because the peer became unreachable.
     Connection(plait_transport::Error),
+    /// A competing flow broke, for the same reasons.
+    Flow {
+        /// Its name.
+        name: String,
+        /// Why.
+        error: plait_transport::Error,
+    },
     /// The caller wanted to stop.
     Interrupted,
     /// Nothing was left to happen although data was left to deliver: a defect of the simulator.
@@ -27,6 +34,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connection(error) => error.fmt(f),
+            Self::Flow { name, error } => write!(f, "flow {name:?}: {error}"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Stalled { at } => {
                 write!(f, "at {at} the simulation stalled with undelivered data (a defect)")

@@ -1,23 +1,33 @@
-//! One run: a sender, a receiver and the links between them, in virtual time.
+//! One run: connections, other traffic and the links that they share, in virtual time.
+//!
+//! `network` carries packets over routes; `connection` drives the two ends of one; `flow` is the competing traffic.
 
+mod application;
+mod connection;
+mod datagrams;
 mod error;
+mod flow;
 mod flying;
+mod network;
+mod pace;
 mod setup;
 
 pub use error::RunError;
+pub(crate) use flow::Flow as FlowInRun;
 
-use flying::{Acknowledgements, Flying};
+use application::Application;
+use connection::{Connection, Parts};
+use flow::{Flow, Totals};
+use flying::Content;
+use network::{End, Layout, Network, RouteCounters};
 
-use crate::agenda::{Agenda, Key};
-use crate::link::{Exit, Link, LinkConfig, Sent};
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::{self, RunResult};
-use crate::scenario::{Scenario, Workload};
+use crate::scenario::{Scenario, Way, Workload};
 use plait_sched::{Duration, PathId, Scheduler, Time};
+use plait_transport::Counters;
 use plait_transport::endpoint::{Receiver, Sender};
-use plait_transport::packet::{Overhead, Packet};
-use plait_transport::{Counters, Transmit};
 
 /// Events between two looks at the caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 14;
@@ -31,45 +41,34 @@ pub enum Control {
     Interrupt,
 }
 
-/// Who can have something to do at a moment: the agenda's sources, after the links.
+/// What happens to the run as a whole: the agenda's last sources, after the links and the timers of the connections.
 #[derive(Clone, Copy)]
-enum Timer {
-    Sender,
-    Receiver,
-    Application,
+enum Clock {
     Sampler,
     Warmup,
 }
 
-const TIMERS: usize = 5;
+const CLOCKS: usize = 2;
 
 /// Counters at the end of the warm-up, which the metrics leave out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Baseline {
     pub(crate) sender: Counters,
     pub(crate) spurious: u64,
-    pub(crate) links: Vec<crate::link::Counters>,
+    paths: Vec<RouteCounters>,
+    pub(crate) flows: Vec<Totals>,
 }
 
 /// A run in progress.
 pub(crate) struct Simulation<'a, S> {
     pub(crate) scenario: &'a Scenario,
-    overhead: Overhead,
-    agenda: Agenda,
-    /// Forward links, then backward links, in the order of the paths.
-    links: Vec<Link<Flying>>,
-    acknowledgements: Acknowledgements,
-    pub(crate) sender: Sender<S>,
-    receiver: Receiver,
-    pub(crate) recorder: Recorder,
+    pub(crate) network: Network,
+    pub(crate) main: Connection<S, Recorder>,
+    pub(crate) flows: Vec<Flow>,
     pub(crate) baseline: Baseline,
-    /// Payload bytes that the application has written; `u64::MAX` if it never ends.
-    pub(crate) written_bytes: u64,
-    blocks_written: u64,
     sampling: Option<Duration>,
     pub(crate) path_series: PathSeries,
     pub(crate) connection_series: ConnectionSeries,
-    pub(crate) now: Time,
     pub(crate) events: u64,
 }
 
@@ -85,13 +84,7 @@ pub fn run<S: Scheduler>(
 ) -> Result<RunResult, RunError> {
     let mut simulation = Simulation::new(scenario, scheduler, options)?;
     simulation.run(control)?;
-    debug_assert!(
-        simulation.links.iter().all(|link| {
-            let counters = link.counters();
-            counters.accepted == counters.delivered + counters.lost + link.inside() as u64
-        }),
-        "each packet that a link accepted was delivered, lost, or is inside"
-    );
+    debug_assert!(simulation.network.is_conserved(), "no packet appears or vanishes");
     Ok(result::summarize(simulation))
 }
 
@@ -99,30 +92,44 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
     fn new(scenario: &'a Scenario, scheduler: S, options: &RecordOptions) -> Result<Self, RunError> {
         let config = setup::transport(scenario);
         let paths = scenario.paths.len();
-        let link = |link: &LinkConfig, index: usize, way: &str| {
-            Link::new(link, scenario.seed, &format!("path {index} {way}"))
-        };
-        let forward = scenario.paths.iter().enumerate().map(|(i, p)| link(&p.forward, i, "forward"));
-        let backward = scenario.paths.iter().enumerate().map(|(i, p)| link(&p.backward, i, "backward"));
-        Ok(Self {
-            scenario,
-            overhead: scenario.transport.protocol.overhead(),
-            agenda: Agenda::new(2 * paths + TIMERS),
-            links: forward.chain(backward).collect(),
-            acknowledgements: Acknowledgements::default(),
+        let mut layout = Layout::new(scenario);
+        let (links, connections) = (layout.len(), 1 + scenario.flows.len());
+        let mut network = Network::new(&mut layout, connections * connection::TIMERS + CLOCKS);
+        let routes = (0..paths).map(|path| {
+            [Way::Forward, Way::Backward].map(|way| {
+                let hops = scenario.directed(scenario.hops(path), way);
+                network.add_route(&layout, &hops, way, End { connection: 0, path: path as u8, way })
+            })
+        });
+        let parts = Parts {
+            routes: routes.collect(),
             sender: Sender::new(&config, &setup::paths(scenario), scheduler)?,
             receiver: Receiver::new(&config, paths),
-            recorder: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
+            overhead: config.overhead(),
+            observer: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
+            application: Application::new(&scenario.workload, scenario.seed),
+            until: Time::MAX,
+        };
+        let main = Connection::new(parts, links);
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (index, flow) in scenario.flows.iter().enumerate() {
+            let place = (index + 1, links + (index + 1) * connection::TIMERS);
+            let built = Flow::new(scenario, flow, place, &layout, &mut network);
+            flows.push(built.map_err(|error| RunError::Flow { name: flow.name.clone(), error })?);
+        }
+        Ok(Self {
+            scenario,
             baseline: Baseline {
-                links: vec![crate::link::Counters::default(); 2 * paths],
+                paths: vec![RouteCounters::default(); paths],
+                flows: vec![Totals::default(); flows.len()],
                 ..Baseline::default()
             },
-            written_bytes: 0,
-            blocks_written: 0,
+            network,
+            main,
+            flows,
             sampling: options.series,
             path_series: PathSeries::default(),
             connection_series: ConnectionSeries::default(),
-            now: Time::ZERO,
             events: 0,
         })
     }
@@ -130,20 +137,22 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
     fn run(&mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<(), RunError> {
         let end = Time::ZERO + self.scenario.duration;
         if !self.scenario.warmup.is_zero() {
-            self.set_timer(Timer::Warmup, Some(Time::ZERO + self.scenario.warmup));
+            self.set_clock(Clock::Warmup, Time::ZERO + self.scenario.warmup);
         }
         if self.sampling.is_some() {
-            self.set_timer(Timer::Sampler, Some(Time::ZERO));
+            self.set_clock(Clock::Sampler, Time::ZERO);
         }
-        self.start_application();
-        self.drain_sender()?;
+        self.main.begin(&mut self.network, true)?;
+        for index in 0..self.flows.len() {
+            self.flows[index].begin(&mut self.network).map_err(|error| self.flow_error(index, error))?;
+        }
         let mut until_check = EVENTS_PER_CHECK;
-        while let Some((key, source)) = self.agenda.peek() {
+        while let Some((key, source)) = self.network.agenda.peek() {
             if key.time >= end {
-                self.now = end;
+                self.network.now = end;
                 return Ok(());
             }
-            self.now = key.time;
+            self.network.now = key.time;
             self.events += 1;
             self.handle(source)?;
             if self.is_complete() {
@@ -152,179 +161,115 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             until_check -= 1;
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
-                if control(self.now.as_secs_f64() / end.as_secs_f64()) == Control::Interrupt {
+                if control(key.time.as_secs_f64() / end.as_secs_f64()) == Control::Interrupt {
                     return Err(RunError::Interrupted);
                 }
             }
         }
-        if self.scenario.workload == Workload::Bulk || self.sender.is_drained() {
-            self.now = end;
+        if matches!(self.scenario.workload, Workload::Bulk { .. }) || self.main.sender.is_drained() {
+            self.network.now = end;
             return Ok(());
         }
-        Err(RunError::Stalled { at: self.now })
+        Err(RunError::Stalled { at: self.network.now })
     }
 
     /// True once a finite workload has been delivered wholly.
-    fn is_complete(&self) -> bool {
-        matches!(self.scenario.workload, Workload::File { size } if self.recorder.delivered_bytes == size)
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self.scenario.workload, Workload::File { size, .. } if self.main.observer.delivered_bytes == size)
     }
 
     fn handle(&mut self, source: usize) -> Result<(), RunError> {
-        let paths = self.scenario.paths.len();
-        if source < 2 * paths {
-            let exit = self.links[source].pop();
-            self.reschedule_link(source);
-            return match exit {
-                Exit::Lost(flying) => {
-                    self.acknowledgements.forget(flying);
-                    Ok(())
-                }
-                Exit::Delivered(flying) => {
-                    let (packet, transmission) = self.acknowledgements.land(flying);
-                    self.arrive(source, &packet, transmission)
-                }
-            };
+        let links = self.network.link_count();
+        if source < links {
+            let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
+            if end.connection == 0 {
+                let Some((packet, transmission)) = self.network.land(&flying) else { return Ok(()) };
+                self.main.arrive(&mut self.network, end, &packet, transmission)?;
+                return Ok(());
+            }
+            return self.arrive_at_flow(end, &flying);
         }
-        self.agenda.cancel(source);
-        match source - 2 * paths {
-            n if n == Timer::Sender as usize => {
-                self.sender.handle_timeout(self.now, &mut self.recorder)?;
-                self.drain_sender()
-            }
-            n if n == Timer::Receiver as usize => {
-                self.receiver.handle_timeout(self.now);
-                self.drain_receiver();
-                Ok(())
-            }
-            n if n == Timer::Application as usize => {
-                self.write_block();
-                self.drain_sender()
-            }
-            n if n == Timer::Sampler as usize => {
+        self.network.agenda.cancel(source);
+        let timer = source - links;
+        match (timer / connection::TIMERS, timer % connection::TIMERS) {
+            (0, timer) => Ok(self.main.handle_timer(&mut self.network, timer)?),
+            (flow, timer) if flow <= self.flows.len() => self.handle_flow_timer(flow - 1, timer),
+            (_, clock) if clock == Clock::Sampler as usize => {
                 self.sample();
                 Ok(())
             }
             _ => {
-                self.recorder.end_warmup();
-                self.baseline = Baseline {
-                    sender: self.sender.counters(),
-                    spurious: self.sender.spurious_retransmissions(),
-                    links: self.links.iter().map(|link| *link.counters()).collect(),
-                };
+                self.end_warmup();
                 Ok(())
             }
         }
     }
 
-    fn arrive(&mut self, link: usize, packet: &Packet, transmission: u64) -> Result<(), RunError> {
-        let paths = self.scenario.paths.len();
-        if link < paths {
-            self.arrive_at_receiver(link, packet, transmission);
-            return Ok(());
-        }
-        let path = PathId((link - paths) as u8);
-        self.sender.handle_packet(self.now, path, packet, &mut self.recorder);
-        self.drain_sender()
-    }
-
-    fn arrive_at_receiver(&mut self, path: usize, packet: &Packet, transmission: u64) {
-        self.recorder.arriving = transmission;
-        self.receiver.handle_packet(self.now, PathId(path as u8), packet, &mut self.recorder);
-        self.recorder.settle(self.now);
-        self.drain_receiver();
-    }
-
-    fn drain_receiver(&mut self) {
-        while let Some(transmit) = self.receiver.poll_transmit(self.now) {
-            let paths = self.scenario.paths.len();
-            self.put_on_link(paths + transmit.path.index(), &transmit);
-        }
-        let timer = self.receiver.poll_timeout();
-        self.set_timer(Timer::Receiver, timer);
-    }
-
-    fn drain_sender(&mut self) -> Result<(), RunError> {
-        while let Some(transmit) = self.sender.poll_transmit(self.now, &mut self.recorder)? {
-            self.put_on_link(transmit.path.index(), &transmit);
-        }
-        let timer = self.sender.poll_timeout();
-        self.set_timer(Timer::Sender, timer);
-        Ok(())
-    }
-
-    fn put_on_link(&mut self, link: usize, transmit: &Transmit) {
-        let order = self.agenda.next_order();
-        let bytes = self.overhead.wire_bytes(&transmit.packet);
-        let flying = self.acknowledgements.launch(&transmit.packet, transmit.transmission);
-        // A full queue drops silently, as real ones do: the sender finds out by itself.
-        if self.links[link].send(self.now, bytes, order, flying) == Sent::DroppedFull {
-            self.acknowledgements.forget(flying);
-        }
-        self.reschedule_link(link);
-    }
-
-    fn reschedule_link(&mut self, link: usize) {
-        match self.links[link].head() {
-            Some(key) if self.agenda.get(link) == Some(key) => {}
-            Some(key) => self.agenda.set(link, key),
-            None => self.agenda.cancel(link),
-        }
-    }
-
-    /// A timer that moves into the future is left where it is: it comes too early then, which is harmless, and is set
-    /// again. Retransmission timers move with every acknowledgement and hardly ever run out.
-    fn set_timer(&mut self, timer: Timer, at: Option<Time>) {
-        let Some(at) = at else { return };
-        let source = 2 * self.scenario.paths.len() + timer as usize;
-        if self.agenda.get(source).is_none_or(|pending| at < pending.time) {
-            let order = self.agenda.next_order();
-            self.agenda.set(source, Key { time: at.max(self.now), order });
-        }
-    }
-
-    fn start_application(&mut self) {
-        match self.scenario.workload {
-            Workload::Bulk => {
-                self.written_bytes = u64::MAX;
-                self.sender.write_endlessly();
+    #[inline(never)]
+    fn arrive_at_flow(&mut self, end: End, flying: &flying::Flying) -> Result<(), RunError> {
+        let index = end.connection as usize - 1;
+        let arrived = match (&mut self.flows[index], flying.content) {
+            (Flow::Datagrams(datagrams), Content::Datagram(sent)) => {
+                datagrams.arrive(self.network.now, sent);
+                Ok(())
             }
-            Workload::File { size } => {
-                self.written_bytes = size;
-                self.sender.write(size);
-                self.sender.finish();
-            }
-            Workload::ConstantRate { start, .. } => {
-                self.set_timer(Timer::Application, Some(Time::ZERO + start));
-            }
-        }
+            (Flow::Connection(connection), _) => match self.network.land(flying) {
+                Some((packet, transmission)) => {
+                    connection.arrive(&mut self.network, end, &packet, transmission)
+                }
+                None => Ok(()),
+            },
+            (Flow::Datagrams(_), _) => Ok(()),
+        };
+        arrived.map_err(|error| self.flow_error(index, error))
     }
 
-    fn write_block(&mut self) {
-        let Workload::ConstantRate { rate, block, start } = self.scenario.workload else { return };
-        self.sender.write(block);
-        self.recorder.block_written(self.now);
-        self.written_bytes += block;
-        self.blocks_written += 1;
-        // Computed from the start, not from the last block: the rate is exact over any length.
-        let offset = u128::from(self.blocks_written) * u128::from(block) * 8_000_000_000 / u128::from(rate);
-        let next = Time::ZERO + start;
-        let next = next.saturating_add(Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX)));
-        self.set_timer(Timer::Application, Some(next));
+    #[inline(never)]
+    fn handle_flow_timer(&mut self, index: usize, timer: usize) -> Result<(), RunError> {
+        let handled = match &mut self.flows[index] {
+            Flow::Connection(connection) => connection.handle_timer(&mut self.network, timer),
+            Flow::Datagrams(datagrams) => {
+                datagrams.handle_timer(&mut self.network);
+                Ok(())
+            }
+        };
+        handled.map_err(|error| self.flow_error(index, error))
+    }
+
+    fn flow_error(&self, index: usize, error: plait_transport::Error) -> RunError {
+        RunError::Flow { name: self.scenario.flows[index].name.clone(), error }
+    }
+
+    fn set_clock(&mut self, clock: Clock, at: Time) {
+        let connections = (1 + self.flows.len()) * connection::TIMERS;
+        self.network.set_timer(self.network.link_count() + connections + clock as usize, Some(at));
+    }
+
+    fn end_warmup(&mut self) {
+        self.main.observer.end_warmup();
+        let paths = 0..self.scenario.paths.len();
+        self.baseline = Baseline {
+            sender: self.main.sender.counters(),
+            spurious: self.main.sender.spurious_retransmissions(),
+            paths: paths.map(|path| self.network.counters(self.main.data_route(path))).collect(),
+            flows: self.flows.iter().map(|flow| flow.totals(&self.network)).collect(),
+        };
     }
 
     fn sample(&mut self) {
         let Some(interval) = self.sampling else { return };
-        let time = nanos(self.now);
-        let (packets, bytes) = self.recorder.waiting();
+        let now = self.network.now;
+        let time = nanos(now);
+        let (packets, bytes) = self.main.observer.waiting();
         let series = &mut self.connection_series;
         series.time.push(time);
         series.buffer_packets.push(packets as u32);
         series.buffer_bytes.push(bytes);
-        series.delivered_bytes.push(self.recorder.delivered_bytes);
-        series.window_left.push(self.sender.connection().window_left);
+        series.delivered_bytes.push(self.main.observer.delivered_bytes);
+        series.window_left.push(self.main.sender.connection().window_left);
         let counted = self.scenario.transport.counted_packet();
-        for (index, facts) in self.sender.paths().iter().enumerate() {
-            let (window, threshold) = self.sender.window(PathId(index as u8));
+        for (index, facts) in self.main.sender.paths().iter().enumerate() {
+            let (window, threshold) = self.main.sender.window(PathId(index as u8));
             let series = &mut self.path_series;
             series.time.push(time);
             series.path.push(index as u8);
@@ -337,20 +282,23 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             series.srtt.push(if facts.has_rtt() { facts.srtt.as_nanos() as i64 } else { NEVER });
             series.in_flight.push(facts.in_flight);
             series.queued.push(facts.queued);
-            series.link_queue.push(self.links[index].queue_packets(self.now) as u32);
-            series.arrived_bytes.push(self.recorder.paths[index].arrived_bytes_since_start);
+            series.link_queue.push(self.network.waiting(self.main.data_route(index)) as u32);
+            series.arrived_bytes.push(self.main.observer.paths[index].arrived_bytes_since_start);
         }
-        self.set_timer(Timer::Sampler, Some(self.now + interval));
+        self.set_clock(Clock::Sampler, now + interval);
     }
 
-    /// What a link did since the end of the warm-up.
+    /// Packets of a path's forward route that were lost and dropped since the end of the warm-up.
     pub(crate) fn forward_counters(&self, path: usize) -> (u64, u64) {
-        let (now, before) = (self.links[path].counters(), &self.baseline.links[path]);
+        let now = self.network.counters(self.main.data_route(path));
+        let before = &self.baseline.paths[path];
         (now.lost - before.lost, now.dropped - before.dropped)
     }
 
     /// Payload bytes that are neither delivered nor still to be written: on their way, waiting, or lost.
     pub(crate) fn undelivered_bytes(&self) -> Option<u64> {
-        (self.written_bytes != u64::MAX).then(|| self.written_bytes - self.recorder.delivered_bytes)
+        let written = self.main.written_bytes();
+        let endless = matches!(self.scenario.workload, Workload::Bulk { .. });
+        (!endless).then(|| written - self.main.observer.delivered_bytes)
     }
 }

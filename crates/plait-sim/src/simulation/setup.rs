@@ -1,7 +1,7 @@
 //! From a scenario to the pieces that are simulated.
 
-use crate::scenario::{CongestionControl, OwnOptions, Protocol, Scenario, TransportOptions};
-use plait_sched::PathId;
+use crate::scenario::{CongestionControl, FlowRoute, OwnOptions, Protocol, Scenario, TransportOptions};
+use plait_sched::{Builtin, PathId};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
 use plait_transport::rtt::RtoConfig;
@@ -9,7 +9,19 @@ use plait_transport::{ConnectionConfig, PathConfig, WindowRule, cmt_sctp, endpoi
 
 /// The transport's configuration, for both ends.
 pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
-    let options = &scenario.transport;
+    endpoint_config(&scenario.transport, initial_path(scenario))
+}
+
+/// Which subflow is opened first.
+fn initial_path(scenario: &Scenario) -> PathId {
+    let OwnOptions::Mptcp { initial_path: Some(name), .. } = &scenario.transport.own else {
+        return PathId(0);
+    };
+    let place = scenario.paths.iter().position(|path| path.name == *name);
+    PathId(place.unwrap_or(0) as u8)
+}
+
+fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint::Config {
     let ack_every = u8::try_from(options.ack_every).unwrap_or(u8::MAX);
     match &options.own {
         OwnOptions::CmtSctp {
@@ -30,11 +42,7 @@ pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
             ack_delay: options.ack_delay,
             delayed_ack_for_cmt: *delayed_ack_for_cmt,
         }),
-        OwnOptions::Mptcp { hystart, handshake, initial_path, timestamp_granularity, clock_offset } => {
-            let initial_path = initial_path
-                .as_ref()
-                .and_then(|name| scenario.paths.iter().position(|path| path.name == *name))
-                .map_or(PathId(0), |index| PathId(index as u8));
+        OwnOptions::Mptcp { hystart, handshake, timestamp_granularity, clock_offset, .. } => {
             endpoint::Config::Mptcp(mptcp::Config {
                 connection: connection(options, *hystart),
                 ack_every,
@@ -46,8 +54,7 @@ pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
                     granularity: *timestamp_granularity,
                     receiver_offset: *clock_offset,
                 },
-                // Of TCP's 40 bytes of options, timestamps take 12 and a data ACK 8.
-                ack_blocks: if options.protocol == Protocol::Tcp { 3 } else { 2 },
+                multipath: options.protocol == Protocol::Mptcp,
             })
         }
     }
@@ -95,4 +102,60 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
 /// What the sender is told about the paths.
 pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
     scenario.paths.iter().map(|path| PathConfig { backup: path.backup, cost: path.cost }).collect()
+}
+
+/// The transport of a competing TCP flow, for both ends: as the scenario's, but never held up by its receiver. Coupled
+/// congestion control has nothing to couple on one path.
+pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
+    let own = match &scenario.transport.own {
+        OwnOptions::CmtSctp { .. } => OwnOptions::TCP,
+        mptcp @ OwnOptions::Mptcp { .. } => mptcp.clone(),
+    };
+    let options = TransportOptions {
+        protocol: Protocol::Tcp,
+        own,
+        congestion_control: match scenario.transport.congestion_control {
+            CongestionControl::Cubic => CongestionControl::Cubic,
+            _ => CongestionControl::NewReno,
+        },
+        receive_buffer: UNBOUNDED_BUFFER,
+        send_buffer: None,
+        ..scenario.transport.clone()
+    };
+    endpoint_config(&options, PathId(0))
+}
+
+/// More than any link holds.
+const UNBOUNDED_BUFFER: u64 = 1 << 40;
+
+/// The transport of a second connection like the scenario's own, over `route`.
+pub(super) fn multipath(scenario: &Scenario, route: &FlowRoute) -> endpoint::Config {
+    let first = initial_path(scenario);
+    let place = match route {
+        FlowRoute::Paths(paths) => paths.iter().position(|&path| path == first.index()).unwrap_or(0),
+        FlowRoute::Links(_) => 0,
+    };
+    endpoint_config(&scenario.transport, PathId(place as u8))
+}
+
+/// The scheduler of a connection that has nothing to choose.
+pub(super) fn only_path() -> Builtin {
+    #[expect(clippy::expect_used, reason = "a name of the registry and no parameters")]
+    Builtin::new("lowest-rtt", &[]).expect("a built-in scheduler")
+}
+
+/// What a flow's sender is told about its paths. A path that is a backup to the scenario's connection is one like any
+/// other to a flow that has nothing else.
+pub(super) fn flow_paths(scenario: &Scenario, route: &FlowRoute) -> Vec<PathConfig> {
+    match route {
+        FlowRoute::Paths(paths) => {
+            let only = paths.len() == 1;
+            let config = |&path: &usize| {
+                let path = &scenario.paths[path];
+                PathConfig { backup: path.backup && !only, cost: path.cost }
+            };
+            paths.iter().map(config).collect()
+        }
+        FlowRoute::Links(_) => vec![PathConfig { backup: false, cost: 0 }],
+    }
 }

@@ -7,3 +7,4 @@ mod blocking;
 mod capacity;
 mod delay;
 mod response;
+mod topology;

@@ -2,10 +2,10 @@
 
 use crate::common::{PACKETS, scenario};
 use plait_sched::{Duration, Time};
-use plait_sim::link::{LinkConfig, Loss, Outages, QueueLimit};
+use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
 use plait_sim::result::RunResult;
-use plait_sim::scenario::{PathConfig, Scenario, Workload};
+use plait_sim::scenario::{Scenario, Way, Workload};
 use plait_sim::simulation::{self, Control, RunError};
 use plait_transport::Error;
 
@@ -28,7 +28,10 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     };
     match simulation::run(&scenario, scenario.scheduler.build(), &PACKETS, &mut control) {
         Ok(result) => check_result(&scenario, &result),
-        Err(RunError::Connection(Error::PeerUnreachable { at })) => check_given_up(&scenario, at),
+        Err(
+            RunError::Connection(Error::PeerUnreachable { at })
+            | RunError::Flow { error: Error::PeerUnreachable { at }, .. },
+        ) => check_given_up(&scenario, at),
         Err(RunError::Interrupted) => Err("it runs for ever".to_owned()),
         Err(error) => Err(error.to_string()),
     }
@@ -57,7 +60,7 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
         let (start, arrival, delivery) = (packets.sent[row], packets.arrived[row], packets.delivered[row]);
         if arrival != NEVER {
             arrived[path] += 1;
-            let delay = scenario.paths[path].forward.delay.as_nanos() as i64;
+            let delay = scenario.delay(path, Way::Forward).as_nanos() as i64;
             ensure(arrival >= start + delay, || format!("row {row} arrived before its delay was over"))?;
         }
         if delivery != NEVER {
@@ -88,11 +91,15 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
 /// Every byte written is delivered or accounted for as not delivered.
 fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let metrics = &result.metrics;
+    let accounted = metrics.undelivered_bytes.map(|left| left + metrics.delivered_bytes);
     let written = match scenario.workload {
-        Workload::Bulk => None,
-        Workload::File { size } => Some(size),
-        Workload::ConstantRate { rate, block, start } => {
-            let span = scenario.duration.as_nanos().saturating_sub(start.as_nanos());
+        Workload::Bulk { .. } => None,
+        Workload::File { size, .. } => Some(if accounted == Some(0) { 0 } else { size }),
+        // How much is random: whole blocks.
+        Workload::OnOff { block, .. } => accounted.map(|bytes| bytes / block * block),
+        Workload::ConstantRate { rate, block, start, stop } => {
+            let end = stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
+            let span = end.as_nanos().saturating_sub(start.as_nanos());
             // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the end.
             let before =
                 |k: u128| k * u128::from(block) * 8_000_000_000 / u128::from(rate) < u128::from(span);
@@ -102,7 +109,6 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
             Some(blocks as u64 * block)
         }
     };
-    let accounted = metrics.undelivered_bytes.map(|left| left + metrics.delivered_bytes);
     ensure(accounted == written, || format!("{written:?} written, {accounted:?} accounted for"))?;
     let arrived: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
     ensure(arrived >= metrics.goodput_bps * (1.0 - 1e-9), || {
@@ -111,7 +117,9 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
 }
 
 fn links(scenario: &Scenario) -> impl Iterator<Item = &LinkConfig> {
-    scenario.paths.iter().flat_map(|path| [&path.forward, &path.backward])
+    let wires = scenario.paths.iter().filter_map(|path| path.wire.as_ref());
+    let wires = wires.flat_map(|wire| [&wire.forward, &wire.backward]);
+    wires.chain(scenario.links.iter().flat_map(|link| link.forward.iter().chain(&link.backward)))
 }
 
 /// Where nothing gets lost and paths keep their order, nothing is found lost from later arrivals.
@@ -134,14 +142,20 @@ fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String>
 /// Data flows as long as there is some, at the latest from the end of the last outage on.
 fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame) -> Result<(), String> {
     let end = Time::ZERO + scenario.duration;
-    if !recovers(scenario) || end.since(HEALTHY_FROM) < LONGEST_PAUSE * 3 / 2 {
+    // What competing flows leave may be nothing, or an endless queue.
+    if !scenario.flows.is_empty() || !recovers(scenario) || end.since(HEALTHY_FROM) < LONGEST_PAUSE * 3 / 2 {
         return Ok(());
     }
     let late = Time::ZERO + (end.since(Time::ZERO) - LONGEST_PAUSE);
     let waiting_since = match scenario.workload {
-        Workload::Bulk => Some(Time::ZERO),
-        Workload::File { size } => (result.metrics.delivered_bytes < size).then_some(Time::ZERO),
-        Workload::ConstantRate { rate, block, start } => {
+        Workload::Bulk { start } => Some(Time::ZERO + start),
+        Workload::File { size, start } => {
+            (result.metrics.delivered_bytes < size).then_some(Time::ZERO + start)
+        }
+        // When the next block was written is random.
+        Workload::OnOff { .. } => None,
+        Workload::ConstantRate { stop: Some(_), .. } => None,
+        Workload::ConstantRate { rate, block, start, stop: None } => {
             let blocks = u128::from(result.metrics.delivered_bytes / block);
             let offset = blocks * u128::from(block) * 8_000_000_000 / u128::from(rate);
             Some(Time::ZERO + start + Duration::from_nanos(offset as u64)).filter(|written| *written < end)
@@ -158,18 +172,24 @@ fn recovers(scenario: &Scenario) -> bool {
         Outages::Windows(windows) => windows.iter().all(|window| window.to <= HEALTHY_FROM),
         Outages::Periodic { .. } => false,
     });
-    repaired && scenario.paths.iter().all(|path| scenario.transport.rto_max > round_trip(scenario, path) * 3)
+    repaired
+        && (0..scenario.paths.len()).all(|path| scenario.transport.rto_max > round_trip(scenario, path) * 3)
 }
 
 /// The longest round trip of a full packet on an idle path. A sender whose longest timeout is shorter only ever floods the
 /// path with copies.
-fn round_trip(scenario: &Scenario, path: &PathConfig) -> Duration {
+fn round_trip(scenario: &Scenario, path: usize) -> Duration {
     let one_way = |link: &LinkConfig| {
-        let packet = u64::from(scenario.transport.packet) * 8_000_000_000 / link.capacity.mean_rate();
+        let slowest = match &link.capacity {
+            Capacity::Steps(steps) => steps.slowest(),
+            capacity => capacity.nominal_rate(),
+        };
+        let packet = u64::from(scenario.transport.packet) * 8_000_000_000 / slowest;
         let jitter = link.jitter.map_or(Duration::ZERO, |jitter| jitter.amount);
         Duration::from_nanos(packet) + link.delay + jitter
     };
-    one_way(&path.forward) + one_way(&path.backward) + scenario.transport.ack_delay
+    let links = scenario.route(path, Way::Forward).chain(scenario.route(path, Way::Backward));
+    links.map(one_way).fold(scenario.transport.ack_delay, |sum, one| sum + one)
 }
 
 /// The peer is given up only if something may keep it from answering, and early.

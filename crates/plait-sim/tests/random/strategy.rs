@@ -25,8 +25,14 @@ pub(crate) enum Network {
 /// A whole scenario.
 pub(crate) fn scenario(network: Network) -> impl Strategy<Value = String> {
     let paths = prop::collection::vec(path(network), 1..=8);
-    (any::<u32>(), scheduler(), transport(), workload(), paths).prop_map(
-        |(seed, scheduler, transport, (workload, bulk), paths)| {
+    let surroundings = (paths, links(network), flows());
+    (any::<u32>(), scheduler(), transport(), workload(), surroundings).prop_map(
+        |(seed, scheduler, transport, (workload, bulk), (mut paths, links, flows))| {
+            let links = connect(&mut paths, &links);
+            let total: u64 = paths.iter().map(|(rate, _)| rate).sum();
+            // A flow is some thousand packets at most.
+            let flow_millis = (60_000_000 * 1_000 / total).clamp(1, 150_000);
+            let flows: Vec<String> = flows.iter().map(|flow| flow.replace("$stop", &flow_millis.to_string())).collect();
             let duration = if bulk {
                 // Bulk traffic is as long as its rate allows: some ten thousand packets.
                 let rate: u64 = paths.iter().map(|(rate, _)| rate).sum();
@@ -37,8 +43,10 @@ pub(crate) fn scenario(network: Network) -> impl Strategy<Value = String> {
             let paths: Vec<String> = paths.into_iter().map(|(_, text)| text).collect();
             format!(
                 "seed = {seed}\nduration = \"{duration}s\"\nscheduler = {scheduler}\n\n[transport]\n{transport}\n\
-                 [workload]\n{workload}\n\n{}",
-                paths.join("\n")
+                 [workload]\n{workload}\n\n{}\n{}\n{}",
+                paths.join("\n"),
+                links.join("\n"),
+                flows.join("\n")
             )
         },
     )
@@ -179,7 +187,74 @@ fn workload() -> impl Strategy<Value = (String, bool)> {
             format!("kind = \"cbr\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\nstart = \"{start}ms\"");
         (text, false)
     });
-    prop_oneof![3 => file, 1 => constant, 1 => Just(("kind = \"bulk\"".to_owned(), true))]
+    let on_off = (log(10, 3_000), log(20, 100_000), on_off()).prop_map(|(rate, block, times)| {
+        (format!("kind = \"on-off\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\n{times}"), false)
+    });
+    prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => Just(("kind = \"bulk\"".to_owned(), true))]
+}
+
+/// On and off times.
+fn on_off() -> impl Strategy<Value = String> {
+    (log(1, 5_000), log(1, 5_000), prop::option::of(11_u32..50)).prop_map(|(on, off, shape)| {
+        let shape = shape.map_or(String::new(), |shape| {
+            format!("distribution = \"pareto\"\nshape = {:.1}\n", f64::from(shape) / 10.0)
+        });
+        format!("on = \"{on}ms\"\noff = \"{off}ms\"\n{shape}")
+    })
+}
+
+/// A shared link: its rate, its text, and for each path whether it is used, and instead of a wire.
+type SharedLink = (u64, String, Vec<(bool, bool)>);
+
+/// Up to three shared links, mostly none.
+fn links(network: Network) -> impl Strategy<Value = Vec<SharedLink>> {
+    let users = prop::collection::vec((any::<bool>(), prop::bool::weighted(0.2)), 8);
+    let link = (log(10_000, 100_000_000), way(network), way(network), users).prop_map(
+        |(rate, forward, backward, users)| {
+            let text =
+                format!("forward = {{ rate = \"{rate}bit\", {forward} }}\nbackward = {{ rate = \"{rate}bit\", {backward} }}\n");
+            (rate, text, users)
+        },
+    );
+    prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(link, 1..=3)]
+}
+
+/// Makes paths pass the links; the text of those that are passed.
+fn connect(paths: &mut [(u64, String)], links: &[SharedLink]) -> Vec<String> {
+    let mut used = vec![false; links.len()];
+    for (index, (rate, text)) in paths.iter_mut().enumerate() {
+        let passed: Vec<usize> = (0..links.len()).filter(|&link| links[link].2[index].0).collect();
+        if passed.is_empty() {
+            continue;
+        }
+        let names: Vec<String> = passed.iter().map(|link| format!("\"link{link}\"")).collect();
+        passed.iter().for_each(|&link| used[link] = true);
+        if links[passed[0]].2[index].1 {
+            *text = "[[path]]\n".to_owned();
+            *rate = links[passed[0]].0;
+        }
+        text.push_str(&format!("links = [{}]\n", names.join(", ")));
+    }
+    let texts = links.iter().enumerate().filter(|(link, _)| used[*link]);
+    texts.map(|(link, (_, text, _))| format!("[[link]]\nname = \"link{link}\"\n{text}")).collect()
+}
+
+/// Up to two competing flows, mostly none.
+fn flows() -> impl Strategy<Value = Vec<String>> {
+    let direction = prop::sample::select(vec!["forward", "backward"]);
+    let tcp =
+        log(1, 300_000).prop_map(|size| format!("kind = \"tcp\"\npath = \"path1\"\nsize = \"{size}B\"\n"));
+    let constant = (log(10, 3_000), log(20, 9_000)).prop_map(|(rate, packet)| {
+        format!("kind = \"cbr\"\npath = \"path1\"\nrate = \"{rate}kbit\"\npacket = \"{packet}B\"\n")
+    });
+    let on_off = (log(10, 3_000), on_off()).prop_map(|(rate, times)| {
+        format!("kind = \"on-off\"\npath = \"path1\"\nrate = \"{rate}kbit\"\n{times}")
+    });
+    let multipath = scheduler()
+        .prop_map(|scheduler| format!("kind = \"multipath\"\nscheduler = {scheduler}\nstop = \"$stopms\"\n"));
+    let flow = (direction, prop_oneof![tcp, constant, on_off, multipath])
+        .prop_map(|(direction, text)| format!("[[flow]]\ndirection = \"{direction}\"\n{text}"));
+    prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(flow, 1..=2)]
 }
 
 /// The path's rate in bits per second, and the text.
@@ -187,16 +262,26 @@ fn path(network: Network) -> impl Strategy<Value = (u64, String)> {
     let rates = (log(10_000, 100_000_000), prop_oneof![2 => Just(1_u64), 1 => log(1, 20)]);
     let ways = (way(network), way(network));
     let outages = if network == Network::Any { outages().boxed() } else { Just(String::new()).boxed() };
-    (rates, ways, outages, prop::bool::weighted(0.1), 0_u32..5).prop_map(
-        |((rate, slower), (forward, backward), outages, backup, cost)| {
+    (rates, ways, outages, steps(), (prop::bool::weighted(0.1), 0_u32..5)).prop_map(
+        |((rate, slower), (forward, backward), outages, steps, (backup, cost))| {
             let back = (rate / slower).max(10_000);
+            let steps = steps.replace("$rate", &(rate / 2).to_string());
             let text = format!(
                 "[[path]]\nbackup = {backup}\ncost = {cost}\n{outages}\
-                 forward = {{ rate = \"{rate}bit\", {forward} }}\nbackward = {{ rate = \"{back}bit\", {backward} }}\n"
+                 forward = {{ rate = \"{rate}bit\", {forward}{steps} }}\nbackward = {{ rate = \"{back}bit\", {backward} }}\n"
             );
             (rate, text)
         },
     )
+}
+
+/// Half the rate from some moment on, now and then; and all of it again and again, or not.
+fn steps() -> impl Strategy<Value = String> {
+    let steps = (log(1, 20_000), prop::option::of(log(1, 20_000))).prop_map(|(at, rest)| {
+        let repeat = rest.map_or(String::new(), |rest| format!(", repeat = \"{}ms\"", at + rest));
+        format!(", rate_steps = [{{ at = \"{at}ms\", rate = \"$ratebit\" }}]{repeat}")
+    });
+    prop_oneof![4 => Just(String::new()), 1 => steps]
 }
 
 /// One direction: delay, queue, loss, jitter.

@@ -37,6 +37,14 @@ use plait_sched::{Capabilities, Duration, PathId};
 /// What MPTCP lets a scheduler do: everything.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
+impl Config {
+    /// Selective blocks that an acknowledgement has room for: of TCP's 40 bytes of options, timestamps take 12 and a data
+    /// ACK 8; a block takes 8.
+    pub(crate) const fn ack_blocks(&self) -> usize {
+        if self.multipath { 2 } else { 3 }
+    }
+}
+
 /// Everything that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -54,6 +62,6 @@ pub struct Config {
     pub initial_path: PathId,
     /// The timestamps.
     pub clock: ClockConfig,
-    /// Selective blocks that an acknowledgement has room for: 3 for TCP with timestamps, 2 beside a data ACK.
-    pub ack_blocks: u8,
+    /// MPTCP with its options; otherwise plain TCP.
+    pub multipath: bool,
 }

@@ -187,7 +187,7 @@ impl Receiver {
         let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
         ack.duplicate = core::mem::take(&mut subflow.duplicate);
         // The report of a duplicate takes a block's place.
-        let room = usize::from(self.config.ack_blocks).saturating_sub(usize::from(ack.duplicate));
+        let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate));
         for (first, last) in subflow.recent.iter().flatten().take(room) {
             ack.push_block(*first, *last);
         }

@@ -73,6 +73,6 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         handshake: false,
         initial_path: PathId(0),
         clock: mptcp::ClockConfig { granularity: Duration::from_millis(1), receiver_offset: 0 },
-        ack_blocks: 2,
+        multipath: true,
     }
 }

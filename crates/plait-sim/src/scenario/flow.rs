@@ -1,0 +1,260 @@
+//! `[[flow]]`: traffic that competes with the connection.
+
+use plait_sched::{Duration, MAX_PATHS};
+
+use super::keys::{FLOW_CBR, FLOW_MULTIPATH, FLOW_ON_OFF, FLOW_TCP};
+use super::on_off::OnOff;
+use super::path::PathDraft;
+use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word, unique};
+use super::shared::{self, LinkDraft};
+use super::wire::Way;
+use super::{SchedulerChoice, text};
+use crate::error::ScenarioError;
+use crate::link::MAX_PACKET_BYTES;
+
+/// Traffic that competes with the connection, checked, with defaults filled in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flow {
+    /// What it is called; no two flows have the same name.
+    pub name: String,
+    /// What it sends, and how.
+    pub kind: FlowKind,
+    /// What its packets pass.
+    pub route: FlowRoute,
+    /// Which way its data goes: backward is from the side of the connection's receiver.
+    pub direction: Way,
+    /// When it begins.
+    pub start: Duration,
+    /// When it falls silent; `None` is the end of the run.
+    pub stop: Option<Duration>,
+}
+
+/// What a flow sends, and how.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FlowKind {
+    /// A reliable stream over one path.
+    Tcp {
+        /// Payload bytes; `None` is no end.
+        size: Option<u64>,
+    },
+    /// A second connection like the scenario's own, endless.
+    Multipath {
+        /// Who decides there.
+        scheduler: SchedulerChoice,
+    },
+    /// Datagrams at equal intervals.
+    ConstantRate {
+        /// Bits per second on the wire.
+        rate: u64,
+        /// Bytes of a datagram on the wire.
+        packet: u32,
+    },
+    /// Datagrams at equal intervals during on times.
+    OnOff {
+        /// Bits per second on the wire, during on times.
+        rate: u64,
+        /// Bytes of a datagram on the wire.
+        packet: u32,
+        /// When.
+        times: OnOff,
+    },
+}
+
+impl FlowKind {
+    /// The word for the kind.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Tcp { .. } => Kind::Tcp,
+            Self::Multipath { .. } => Kind::Multipath,
+            Self::ConstantRate { .. } => Kind::ConstantRate,
+            Self::OnOff { .. } => Kind::OnOff,
+        }
+        .word()
+    }
+}
+
+/// What a flow's packets pass. Numbers are places in the scenario's lists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FlowRoute {
+    /// The routes of these paths.
+    Paths(Vec<usize>),
+    /// These shared links, in the order of the forward direction.
+    Links(Vec<usize>),
+}
+
+/// The kinds, before their keys are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tcp,
+    Multipath,
+    ConstantRate,
+    OnOff,
+}
+
+impl Word for Kind {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("tcp", Self::Tcp),
+        ("multipath", Self::Multipath),
+        ("cbr", Self::ConstantRate),
+        ("on-off", Self::OnOff),
+    ];
+}
+
+impl Word for Way {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("forward", Self::Forward), ("backward", Self::Backward)];
+}
+
+/// Most flows of a scenario.
+const MAX_FLOWS: usize = 1_000;
+
+/// What a flow may name, and what it takes its defaults from.
+pub(super) struct Surroundings<'a> {
+    pub(super) links: &'a [LinkDraft],
+    pub(super) paths: &'a [PathDraft],
+    pub(super) scheduler: &'a SchedulerChoice,
+    /// The transport's packet.
+    pub(super) packet: u32,
+    pub(super) duration: Duration,
+}
+
+impl Flow {
+    /// Every flow of the list.
+    pub(super) fn read_all(item: Item<'_>, around: &Surroundings<'_>) -> Result<Vec<Self>, ScenarioError> {
+        let (source, place) = (item.source, item.place.clone());
+        let items = item.list("a table such as { kind = \"tcp\", path = \"path1\" }")?;
+        if items.len() > MAX_FLOWS {
+            return Err(
+                source.rule(place, format!("a scenario has at most {MAX_FLOWS} flows, not {}", items.len()))
+            );
+        }
+        let mut flows: Vec<Self> = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let place = item.place.clone();
+            let flow = Self::read(item, index + 1, around)?;
+            unique(source, &place, &flow.name, "flow", flows.iter().map(|other| other.name.as_str()))?;
+            flows.push(flow);
+        }
+        Ok(flows)
+    }
+
+    /// Reads flow `number`, from 1.
+    fn read(item: Item<'_>, number: usize, around: &Surroundings<'_>) -> Result<Self, ScenarioError> {
+        let kind: Kind = item.variant(&FLOW_TCP, "kind")?;
+        let mut reader = item.reader(match kind {
+            Kind::Tcp => &FLOW_TCP,
+            Kind::Multipath => &FLOW_MULTIPATH,
+            Kind::ConstantRate => &FLOW_CBR,
+            Kind::OnOff => &FLOW_ON_OFF,
+        })?;
+        let _: Kind = reader.need("kind")?.word()?;
+        let name = match reader.take("name") {
+            Some(item) => item.name()?,
+            None => format!("flow{number}"),
+        };
+        let direction = reader.need("direction")?.word()?;
+        let start_item = reader.need("start")?;
+        let start = start_item.duration(Duration::ZERO..=MAX_DURATION)?;
+        if start >= around.duration {
+            let end = text::duration(around.duration);
+            return Err(start_item.wrong(format!("must be before the end of the run, {end}")));
+        }
+        let stop = stop(&mut reader, start)?;
+        let route = match kind {
+            Kind::Multipath => paths(&mut reader, around)?,
+            Kind::Tcp | Kind::ConstantRate | Kind::OnOff => route(&mut reader, around)?,
+        };
+        check_route(&route, kind, direction, around.links, reader.source, &reader.place)?;
+        let kind = match kind {
+            Kind::Tcp => {
+                let size = reader.take("size");
+                FlowKind::Tcp { size: size.map(|item| item.bytes(&(1..=MAX_BYTES))).transpose()? }
+            }
+            Kind::Multipath => FlowKind::Multipath {
+                scheduler: match reader.take("scheduler") {
+                    Some(item) => SchedulerChoice::read(&item)?,
+                    None => around.scheduler.clone(),
+                },
+            },
+            Kind::ConstantRate => {
+                let (rate, packet) = datagrams(&mut reader, around.packet)?;
+                FlowKind::ConstantRate { rate, packet }
+            }
+            Kind::OnOff => {
+                let (rate, packet) = datagrams(&mut reader, around.packet)?;
+                FlowKind::OnOff { rate, packet, times: OnOff::read(&mut reader)? }
+            }
+        };
+        reader.finish();
+        Ok(Self { name, kind, route, direction, start, stop })
+    }
+}
+
+/// When something that begins at `start` stops, if the table says so.
+pub(super) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Duration>, ScenarioError> {
+    let Some(item) = reader.take("stop") else { return Ok(None) };
+    let stop = item.duration(Duration::ZERO..=MAX_DURATION)?;
+    if stop <= start {
+        return Err(item.wrong(format!("must be later than start, {}", text::duration(start))));
+    }
+    Ok(Some(stop))
+}
+
+fn names(paths: &[PathDraft]) -> Vec<&str> {
+    paths.iter().map(|path| path.name.as_str()).collect()
+}
+
+fn paths(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute, ScenarioError> {
+    let paths = match reader.take("paths") {
+        Some(item) => shared::members(item, &names(around.paths), "path", "a path's name")?,
+        None => (0..around.paths.len()).collect(),
+    };
+    debug_assert!(paths.len() <= MAX_PATHS, "each path once");
+    Ok(FlowRoute::Paths(paths))
+}
+
+fn route(reader: &mut Reader<'_>, around: &Surroundings<'_>) -> Result<FlowRoute, ScenarioError> {
+    match (reader.take("path"), reader.take("links")) {
+        (Some(item), None) => {
+            Ok(FlowRoute::Paths(vec![shared::member(&item, &names(around.paths), "path")?]))
+        }
+        (None, Some(item)) => Ok(FlowRoute::Links(shared::named(item, around.links)?)),
+        (Some(item), Some(_)) => Err(item.wrong("path and links exclude each other: give one of them")),
+        (None, None) => Err(reader.source.missing(reader.place.clone(), "path or links")),
+    }
+}
+
+/// A route of links alone has to take time, where something comes back.
+fn check_route(
+    route: &FlowRoute,
+    kind: Kind,
+    direction: Way,
+    known: &[LinkDraft],
+    source: Source<'_>,
+    place: &str,
+) -> Result<(), ScenarioError> {
+    let FlowRoute::Links(links) = route else { return Ok(()) };
+    shared::check_way(links, known, direction, source, place)?;
+    if matches!(kind, Kind::Tcp | Kind::Multipath) {
+        shared::check_way(links, known, direction.reversed(), source, place)?;
+        if shared::round_trip(links, known).is_zero() {
+            return Err(source.rule(place, "the delays of its links are zero; one must be more"));
+        }
+    }
+    Ok(())
+}
+
+/// The rate and the size of datagrams.
+fn datagrams(reader: &mut Reader<'_>, default: u32) -> Result<(u64, u32), ScenarioError> {
+    let rate_item = reader.need("rate")?;
+    let rate = rate_item.rate()?;
+    let packet = match reader.take("packet") {
+        Some(item) => item.bytes(&(1..=u64::from(MAX_PACKET_BYTES)))? as u32,
+        None => default,
+    };
+    // Datagrams closer than that would not let the clock advance.
+    if u128::from(packet) * 8_000_000_000 < u128::from(rate) {
+        return Err(rate_item.wrong("packets must be at least 1ns apart: larger packets or a lower rate"));
+    }
+    Ok((rate, packet))
+}

@@ -1,0 +1,160 @@
+//! `[[link]]`: a wire that several paths and flows share.
+
+use plait_sched::Duration;
+
+use super::keys::LINK;
+use super::link::Given;
+use super::reader::{Item, Source, nearest, unique};
+use super::wire::{Directions, Draft, Way};
+use crate::error::ScenarioError;
+use crate::link::LinkConfig;
+
+/// A link by name. Whoever names it shares its queue and its capacity in each direction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedLink {
+    /// What it is called; no two links have the same name.
+    pub name: String,
+    /// From the senders' side to the receivers'; none if packets pass it unhindered that way.
+    pub forward: Option<LinkConfig>,
+    /// From the receivers' side to the senders'.
+    pub backward: Option<LinkConfig>,
+}
+
+impl SharedLink {
+    /// The one direction or the other, if the link has it.
+    pub const fn way(&self, way: Way) -> Option<&LinkConfig> {
+        match way {
+            Way::Forward => self.forward.as_ref(),
+            Way::Backward => self.backward.as_ref(),
+        }
+    }
+}
+
+/// A link whose queues may still wait for the round-trip times of those who share it.
+pub(super) struct LinkDraft {
+    pub(super) name: String,
+    forward: Option<Draft>,
+    backward: Option<Draft>,
+    /// Where it stands.
+    pub(super) place: String,
+}
+
+impl LinkDraft {
+    /// Every link of the list.
+    pub(super) fn read_all(item: Item<'_>, packet: u32) -> Result<Vec<Self>, ScenarioError> {
+        let source = item.source;
+        let mut links: Vec<Self> = Vec::new();
+        for item in item.list("a table such as { name = \"core\", rate = \"10Mbit\" }")? {
+            let link = Self::read(item, packet)?;
+            unique(source, &link.place, &link.name, "link", links.iter().map(|other| other.name.as_str()))?;
+            links.push(link);
+        }
+        Ok(links)
+    }
+
+    fn read(item: Item<'_>, packet: u32) -> Result<Self, ScenarioError> {
+        let mut reader = item.reader(&LINK)?;
+        let name = reader.need("name")?.name()?;
+        let shared = Given::path(&mut reader, packet)?;
+        let delay = Some(shared.delay.unwrap_or(Duration::ZERO));
+        let own = Directions::read(&mut reader, packet)?;
+        let (source, place) = (reader.source, reader.place.clone());
+        let places = (reader.place_of("forward"), reader.place_of("backward"));
+        reader.finish();
+        // Without a rate for both, only the directions that have a table exist.
+        let both = shared.rate.is_some();
+        let draft = |own: Option<Given>, way, place: &str| {
+            let exists = both || own.is_some() || (way == Way::Forward && shared.trace.is_some());
+            exists.then(|| Draft::new(own, &shared, way, delay, source, place)).transpose()
+        };
+        let forward = draft(own.forward, Way::Forward, &places.0)?;
+        let backward = draft(own.backward, Way::Backward, &places.1)?;
+        if forward.is_none() && backward.is_none() {
+            return Err(source.missing(place, "rate, trace, or a table forward or backward"));
+        }
+        Ok(Self { name, forward, backward, place })
+    }
+
+    fn way(&self, way: Way) -> Option<&Draft> {
+        match way {
+            Way::Forward => self.forward.as_ref(),
+            Way::Backward => self.backward.as_ref(),
+        }
+    }
+
+    /// The link, where the longest round trip through it takes `rtt` when empty.
+    pub(super) fn finish(self, rtt: Duration, packet: u32) -> SharedLink {
+        SharedLink {
+            name: self.name,
+            forward: self.forward.map(|draft| draft.finish(rtt, packet)),
+            backward: self.backward.map(|draft| draft.finish(rtt, packet)),
+        }
+    }
+}
+
+/// The links that a list names, each once.
+pub(super) fn named(item: Item<'_>, known: &[LinkDraft]) -> Result<Vec<usize>, ScenarioError> {
+    let names: Vec<&str> = known.iter().map(|link| link.name.as_str()).collect();
+    members(item, &names, "link", "a link's name")
+}
+
+/// The places among `known` of the names in a list, which is not empty and has each once.
+pub(super) fn members(
+    item: Item<'_>,
+    known: &[&str],
+    what: &str,
+    kind: &'static str,
+) -> Result<Vec<usize>, ScenarioError> {
+    let empty = item.value.as_array().is_some_and(Vec::is_empty);
+    if empty {
+        return Err(item.wrong(format!("name at least one {what}, or leave the key out")));
+    }
+    let mut found = Vec::new();
+    for item in item.list(kind)? {
+        let index = member(&item, known, what)?;
+        if found.contains(&index) {
+            return Err(item.wrong("it is in the list already"));
+        }
+        found.push(index);
+    }
+    Ok(found)
+}
+
+/// The place among `known` of a name.
+pub(super) fn member(item: &Item<'_>, known: &[&str], what: &str) -> Result<usize, ScenarioError> {
+    let name = item.text()?;
+    known.iter().position(|other| *other == name).ok_or_else(|| {
+        let near = nearest(name, known).map_or(String::new(), |near| format!("did you mean {near}? "));
+        let valid = if known.is_empty() {
+            format!("there is no [[{what}]]")
+        } else {
+            // A scenario may have many; an error is a line to be read.
+            let shown: Vec<&str> = known.iter().copied().take(20).collect();
+            format!("valid: {}{}", shown.join(", "), if known.len() > 20 { ", …" } else { "" })
+        };
+        item.wrong(format!("unknown {what} ({near}{valid})"))
+    })
+}
+
+/// The delays of both directions of `links`, added up.
+pub(super) fn round_trip(links: &[usize], known: &[LinkDraft]) -> Duration {
+    let delay = |draft: Option<&Draft>| draft.map_or(Duration::ZERO, Draft::delay);
+    let both = |&link: &usize| delay(known[link].way(Way::Forward)) + delay(known[link].way(Way::Backward));
+    links.iter().map(both).fold(Duration::ZERO, |sum, delay| sum + delay)
+}
+
+/// A route needs a link in each direction that it uses: something has to take time.
+pub(super) fn check_way(
+    links: &[usize],
+    known: &[LinkDraft],
+    way: Way,
+    source: Source<'_>,
+    place: &str,
+) -> Result<(), ScenarioError> {
+    if links.iter().any(|&link| known[link].way(way).is_some()) {
+        return Ok(());
+    }
+    let direction = if way == Way::Forward { "forward" } else { "backward" };
+    Err(source
+        .rule(place, format!("none of its links has a {direction} direction, and it has no wire of its own")))
+}

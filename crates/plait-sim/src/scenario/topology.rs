@@ -1,0 +1,135 @@
+//! Links, paths and flows: what names what, and which queues wait for which round-trip time.
+
+use plait_sched::{Duration, MAX_PATHS};
+
+use super::flow::{Flow, FlowRoute, Surroundings};
+use super::path::{PathConfig, PathDraft};
+use super::reader::{Item, Reader, Source, unique};
+use super::shared::{self, LinkDraft, SharedLink};
+use super::wire::Way;
+use super::{Scenario, SchedulerChoice};
+use crate::error::ScenarioError;
+use crate::link::LinkConfig;
+
+/// The three lists of a scenario.
+pub(super) struct Topology {
+    pub(super) links: Vec<SharedLink>,
+    pub(super) paths: Vec<PathConfig>,
+    pub(super) flows: Vec<Flow>,
+}
+
+impl Topology {
+    pub(super) fn read(
+        reader: &mut Reader<'_>,
+        scheduler: &SchedulerChoice,
+        packet: u32,
+        duration: Duration,
+    ) -> Result<Self, ScenarioError> {
+        let links = reader.take("link").map(|item| LinkDraft::read_all(item, packet)).transpose()?;
+        let links = links.unwrap_or_default();
+        let paths = paths(reader.need("path")?, packet, &links)?;
+        let around = Surroundings { links: &links, paths: &paths, scheduler, packet, duration };
+        let flows = reader.take("flow").map(|item| Flow::read_all(item, &around)).transpose()?;
+        let flows = flows.unwrap_or_default();
+        let trips = round_trips(&links, &paths, &flows, reader.source)?;
+        let links = links.into_iter().zip(trips).map(|(link, rtt)| link.finish(rtt, packet)).collect();
+        let paths = paths.into_iter().map(|path| path.finish(packet)).collect();
+        Ok(Self { links, paths, flows })
+    }
+}
+
+fn paths(item: Item<'_>, packet: u32, links: &[LinkDraft]) -> Result<Vec<PathDraft>, ScenarioError> {
+    let (source, place) = (item.source, item.place.clone());
+    let items = item.list("a table such as { rate = \"10Mbit\", rtt = \"20ms\" }")?;
+    if items.is_empty() || items.len() > MAX_PATHS {
+        return Err(source.rule(place, format!("a scenario has 1 to {MAX_PATHS} paths, not {}", items.len())));
+    }
+    let mut paths: Vec<PathDraft> = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        let place = item.place.clone();
+        let path = PathDraft::read(item, index + 1, packet, links)?;
+        unique(source, &place, &path.name, "path", paths.iter().map(|other| other.name.as_str()))?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// The longest round trip through each link. A link that nothing passes is a mistake: a name that was forgotten, or a
+/// link that was to be taken out.
+fn round_trips(
+    links: &[LinkDraft],
+    paths: &[PathDraft],
+    flows: &[Flow],
+    source: Source<'_>,
+) -> Result<Vec<Duration>, ScenarioError> {
+    let mut longest: Vec<Option<Duration>> = vec![None; links.len()];
+    let mut pass = |route: &[usize], rtt: Duration| {
+        for &link in route {
+            longest[link] = longest[link].max(Some(rtt));
+        }
+    };
+    for path in paths {
+        pass(&path.links, path.rtt);
+    }
+    for flow in flows {
+        if let FlowRoute::Links(route) = &flow.route {
+            pass(route, shared::round_trip(route, links));
+        }
+    }
+    let used = links.iter().zip(longest).map(|(link, longest)| {
+        let reason = || format!("no path or flow names the link {:?}: name it or remove it", link.name);
+        longest.ok_or_else(|| source.rule(link.place.clone(), reason()))
+    });
+    used.collect()
+}
+
+/// A link of a route: a path's own wire, or a shared link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hop {
+    /// The wire of this path.
+    Wire(usize),
+    /// This shared link.
+    Shared(usize),
+}
+
+impl Scenario {
+    /// What makes up path `path`, in the order of its forward direction.
+    pub fn hops(&self, path: usize) -> Vec<Hop> {
+        let config = &self.paths[path];
+        let wire = config.wire.iter().map(|_| Hop::Wire(path));
+        wire.chain(config.links.iter().map(|&link| Hop::Shared(link))).collect()
+    }
+
+    /// What a packet passes in one direction of `hops`, in order: backward the other way round, and without the links
+    /// that lack the direction.
+    pub fn directed(&self, mut hops: Vec<Hop>, way: Way) -> Vec<Hop> {
+        hops.retain(|&hop| self.hop(hop, way).is_some());
+        if way == Way::Backward {
+            hops.reverse();
+        }
+        hops
+    }
+
+    /// The links that packets of path `path` pass in one direction.
+    pub fn route(&self, path: usize, way: Way) -> impl Iterator<Item = &LinkConfig> {
+        self.directed(self.hops(path), way).into_iter().filter_map(move |hop| self.hop(hop, way))
+    }
+
+    /// One direction of a link; `None` if the link lacks it.
+    pub fn hop(&self, hop: Hop, way: Way) -> Option<&LinkConfig> {
+        match hop {
+            Hop::Wire(path) => self.paths[path].wire.as_ref().map(|wire| wire.way(way)),
+            Hop::Shared(link) => self.links[link].way(way),
+        }
+    }
+
+    /// The delay of a path in one direction, without serialization and queues.
+    pub fn delay(&self, path: usize, way: Way) -> Duration {
+        self.route(path, way).map(|link| link.delay).fold(Duration::ZERO, |sum, delay| sum + delay)
+    }
+
+    /// The round-trip time of an empty path, serialization not included.
+    pub fn round_trip(&self, path: usize) -> Duration {
+        self.delay(path, Way::Forward) + self.delay(path, Way::Backward)
+    }
+}

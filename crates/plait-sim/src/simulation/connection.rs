@@ -1,0 +1,184 @@
+//! One connection: its two ends, what is written into it, and the routes between.
+
+use super::application::Application;
+use super::network::{End, Network, RouteId};
+use crate::recorder::Recorder;
+use crate::scenario::Way;
+use plait_sched::{PathId, Scheduler, Time};
+use plait_transport::endpoint::{Receiver, Sender};
+use plait_transport::packet::{Overhead, Packet};
+use plait_transport::{Error, Observer};
+
+/// What a connection is made of.
+pub(super) struct Parts<S, O> {
+    pub(super) sender: Sender<S>,
+    pub(super) receiver: Receiver,
+    pub(super) overhead: Overhead,
+    pub(super) observer: O,
+    pub(super) application: Application,
+    /// The routes of each path: with the data, and with the acknowledgements.
+    pub(super) routes: Vec<[RouteId; 2]>,
+    /// When it falls silent.
+    pub(super) until: Time,
+}
+
+/// What records a connection, beside observing its ends.
+pub(crate) trait Record: Observer {
+    /// The transmission of this number arrives.
+    fn arriving(&mut self, _transmission: u64) {}
+    /// The receiver has taken what arrived.
+    fn settle(&mut self, _now: Time) {}
+    /// The application wrote a block.
+    fn block_written(&mut self, _now: Time) {}
+}
+
+impl Record for Recorder {
+    fn arriving(&mut self, transmission: u64) {
+        self.arriving = transmission;
+    }
+
+    fn settle(&mut self, now: Time) {
+        self.settle(now);
+    }
+
+    fn block_written(&mut self, now: Time) {
+        self.block_written(now);
+    }
+}
+
+/// What a connection can have to do at a moment: its sources in the agenda.
+#[derive(Clone, Copy)]
+pub(super) enum Timer {
+    Sender,
+    Receiver,
+    Application,
+}
+
+/// How many sources of the agenda a connection has.
+pub(super) const TIMERS: usize = 3;
+
+/// A connection in progress.
+pub(crate) struct Connection<S, O> {
+    pub(crate) sender: Sender<S>,
+    receiver: Receiver,
+    overhead: Overhead,
+    pub(crate) observer: O,
+    application: Application,
+    routes: Vec<[RouteId; 2]>,
+    until: Time,
+    /// The first of its sources in the agenda.
+    source: usize,
+}
+
+impl<S: Scheduler, O: Record> Connection<S, O> {
+    /// A connection whose sources in the agenda begin at `source`.
+    pub(super) fn new(parts: Parts<S, O>, source: usize) -> Self {
+        let Parts { sender, receiver, overhead, observer, application, routes, until } = parts;
+        Self { sender, receiver, overhead, observer, application, routes, until, source }
+    }
+
+    /// Writes what is written at the very start, and sends what there is to send. A connection that is not `open` yet
+    /// stays silent until its application writes.
+    pub(super) fn begin(&mut self, network: &mut Network, open: bool) -> Result<(), Error> {
+        let at_once = self.application.is_due_at_start();
+        if at_once {
+            let _ = self.application.write(&mut self.sender);
+        }
+        let next = self.application.next();
+        self.set_timer(network, Timer::Application, next);
+        if open || at_once { self.drain_sender(network) } else { Ok(()) }
+    }
+
+    /// One of the sources in the agenda has come: the `timer`th.
+    pub(super) fn handle_timer(&mut self, network: &mut Network, timer: usize) -> Result<(), Error> {
+        match timer {
+            n if n == Timer::Sender as usize => {
+                if network.now < self.until {
+                    self.sender.handle_timeout(network.now, &mut self.observer)?;
+                }
+                self.drain_sender(network)
+            }
+            n if n == Timer::Receiver as usize => {
+                self.receiver.handle_timeout(network.now);
+                self.drain_receiver(network);
+                Ok(())
+            }
+            _ => {
+                if self.application.write(&mut self.sender) {
+                    self.observer.block_written(network.now);
+                }
+                let next = self.application.next();
+                self.set_timer(network, Timer::Application, next);
+                self.drain_sender(network)
+            }
+        }
+    }
+
+    /// A packet comes out of one of the routes.
+    #[inline]
+    pub(super) fn arrive(
+        &mut self,
+        network: &mut Network,
+        end: End,
+        packet: &Packet,
+        transmission: u64,
+    ) -> Result<(), Error> {
+        let path = PathId(end.path);
+        match end.way {
+            Way::Forward => {
+                self.observer.arriving(transmission);
+                self.receiver.handle_packet(network.now, path, packet, &mut self.observer);
+                self.observer.settle(network.now);
+                self.drain_receiver(network);
+                Ok(())
+            }
+            Way::Backward => {
+                self.sender.handle_packet(network.now, path, packet, &mut self.observer);
+                self.drain_sender(network)
+            }
+        }
+    }
+
+    #[inline]
+    fn drain_receiver(&mut self, network: &mut Network) {
+        while let Some(transmit) = self.receiver.poll_transmit(network.now) {
+            let [_, route] = self.routes[transmit.path.index()];
+            network.send(route, &transmit.packet, transmit.transmission, self.overhead);
+        }
+        let timer = self.receiver.poll_timeout();
+        self.set_timer(network, Timer::Receiver, timer);
+    }
+
+    #[inline]
+    fn drain_sender(&mut self, network: &mut Network) -> Result<(), Error> {
+        if network.now >= self.until {
+            return Ok(());
+        }
+        while let Some(transmit) = self.sender.poll_transmit(network.now, &mut self.observer)? {
+            let [route, _] = self.routes[transmit.path.index()];
+            network.send(route, &transmit.packet, transmit.transmission, self.overhead);
+        }
+        let timer = self.sender.poll_timeout();
+        self.set_timer(network, Timer::Sender, timer);
+        Ok(())
+    }
+
+    fn set_timer(&self, network: &mut Network, timer: Timer, at: Option<Time>) {
+        network.set_timer(self.source + timer as usize, at);
+    }
+
+    /// The route of a path's data.
+    pub(crate) fn data_route(&self, path: usize) -> RouteId {
+        self.routes[path][0]
+    }
+
+    /// How many paths it has.
+    pub(crate) fn paths(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Payload bytes that the application has written; `u64::MAX` if it never ends.
+    pub(crate) const fn written_bytes(&self) -> u64 {
+        self.application.written_bytes
+    }
+}

@@ -1,0 +1,51 @@
+//! Datagrams: traffic that nobody acknowledges.
+
+use super::network::{Network, RouteId};
+use super::pace::Pace;
+use crate::recorder::statistics::Spans;
+use plait_sched::{Duration, Time};
+
+/// A source of datagrams and their sink.
+pub(crate) struct Datagrams {
+    pace: Pace,
+    bytes: u32,
+    route: RouteId,
+    /// Its source in the agenda.
+    source: usize,
+    /// Delays are measured from here on.
+    warmup_end: Time,
+    pub(crate) delay: Spans,
+}
+
+impl Datagrams {
+    pub(super) fn new(pace: Pace, bytes: u32, route: RouteId, source: usize, warmup: Duration) -> Self {
+        Self { pace, bytes, route, source, warmup_end: Time::ZERO + warmup, delay: Spans::new() }
+    }
+
+    pub(super) fn begin(&self, network: &mut Network) {
+        network.set_timer(self.source, self.pace.next());
+    }
+
+    pub(super) fn handle_timer(&mut self, network: &mut Network) {
+        if self.pace.fire() {
+            network.send_datagram(self.route, self.bytes);
+        }
+        self.begin(network);
+    }
+
+    /// A datagram arrives that left at `sent`.
+    pub(super) fn arrive(&mut self, now: Time, sent: Time) {
+        if now >= self.warmup_end {
+            self.delay.add(now.since(sent));
+        }
+    }
+
+    pub(crate) fn route(&self) -> RouteId {
+        self.route
+    }
+
+    /// Bytes on the wire of each.
+    pub(crate) const fn bytes(&self) -> u32 {
+        self.bytes
+    }
+}

@@ -1,0 +1,169 @@
+//! Competing traffic in a run: connections and datagrams, and what they count.
+
+use super::application::Application;
+use super::connection::{Connection, Parts, Record};
+use super::datagrams::Datagrams;
+use super::network::{self, End, Layout, Network, RouteCounters, RouteId};
+use super::pace::Pace;
+use super::setup;
+use crate::random::Stream;
+use crate::scenario::{self, FlowKind, Scenario, Way};
+use plait_sched::{Builtin, Time};
+use plait_transport::endpoint::{Receiver, Sender};
+use plait_transport::{Error, Observer, SendReason, Sent};
+
+/// Counts what a connection does, and keeps nothing else.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    sent: u64,
+    retransmissions: u64,
+    delivered_packets: u64,
+    delivered_bytes: u64,
+    last_delivery: Time,
+}
+
+impl Observer for Tally {
+    fn sent(&mut self, _now: Time, sent: &Sent) {
+        self.sent += 1;
+        self.retransmissions += u64::from(sent.reason == SendReason::Retransmission);
+    }
+
+    fn delivered(&mut self, now: Time, _segment: u64, bytes: u32) {
+        self.delivered_packets += 1;
+        self.delivered_bytes += u64::from(bytes);
+        self.last_delivery = now;
+    }
+}
+
+impl Record for Tally {}
+
+/// A flow's totals since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) sent: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) delivered_packets: u64,
+    pub(crate) delivered_bytes: u64,
+    pub(crate) lost: u64,
+    pub(crate) dropped: u64,
+}
+
+/// Competing traffic in a run.
+#[expect(clippy::large_enum_variant, reason = "there are few, and connections are the large ones")]
+pub(crate) enum Flow {
+    /// A connection.
+    Connection(Connection<Builtin, Tally>),
+    /// Datagrams.
+    Datagrams(Datagrams),
+}
+
+impl Flow {
+    /// Builds connection `number` of the run, whose sources in the agenda begin at `source`.
+    pub(super) fn new(
+        scenario: &Scenario,
+        flow: &scenario::Flow,
+        (number, source): (usize, usize),
+        layout: &Layout,
+        network: &mut Network,
+    ) -> Result<Self, Error> {
+        let mut add = |hops: &[scenario::Hop], path: usize, way: Way| {
+            let direction = if way == Way::Forward { flow.direction } else { flow.direction.reversed() };
+            let end = End { connection: number as u32, path: path as u8, way };
+            let hops = scenario.directed(hops.to_vec(), direction);
+            network.add_route(layout, &hops, direction, end)
+        };
+        let hops = network::hops(scenario, &flow.route);
+        let until = flow.stop.map_or(Time::MAX, |stop| Time::ZERO + stop);
+        let (pace, packet) = match &flow.kind {
+            FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
+                let routes = hops
+                    .iter()
+                    .enumerate()
+                    .map(|(path, hops)| [add(hops, path, Way::Forward), add(hops, path, Way::Backward)]);
+                let routes: Vec<[RouteId; 2]> = routes.collect();
+                let (setup, scheduler) = match &flow.kind {
+                    FlowKind::Multipath { scheduler } => {
+                        (setup::multipath(scenario, &flow.route), scheduler.build())
+                    }
+                    _ => (setup::tcp(scenario), setup::only_path()),
+                };
+                let paths = setup::flow_paths(scenario, &flow.route);
+                let parts = Parts {
+                    sender: Sender::new(&setup, &paths, scheduler)?,
+                    receiver: Receiver::new(&setup, paths.len()),
+                    overhead: setup.overhead(),
+                    observer: Tally::default(),
+                    application: Application::of_flow(&flow.kind, flow.start),
+                    routes,
+                    until,
+                };
+                return Ok(Self::Connection(Connection::new(parts, source)));
+            }
+            FlowKind::ConstantRate { rate, packet } => {
+                (Pace::constant(*rate, u64::from(*packet), flow.start, flow.stop), *packet)
+            }
+            FlowKind::OnOff { rate, packet, times } => {
+                let pace = Pace::constant(*rate, u64::from(*packet), flow.start, flow.stop);
+                let stream = Stream::new(scenario.seed, &format!("flow {}/on-off", flow.name));
+                (pace.on_off(*times, stream), *packet)
+            }
+        };
+        let route = add(&hops[0], 0, Way::Forward);
+        Ok(Self::Datagrams(Datagrams::new(pace, packet, route, source, scenario.warmup)))
+    }
+
+    pub(super) fn begin(&mut self, network: &mut Network) -> Result<(), Error> {
+        match self {
+            Self::Connection(connection) => connection.begin(network, false),
+            Self::Datagrams(datagrams) => {
+                datagrams.begin(network);
+                Ok(())
+            }
+        }
+    }
+
+    /// What it did so far.
+    pub(crate) fn totals(&self, network: &Network) -> Totals {
+        match self {
+            Self::Connection(connection) => {
+                let routes =
+                    (0..connection.paths()).map(|path| network.counters(connection.data_route(path)));
+                let (lost, dropped) =
+                    routes.fold((0, 0), |(lost, dropped), one| (lost + one.lost, dropped + one.dropped));
+                let tally = &connection.observer;
+                Totals {
+                    sent: tally.sent,
+                    retransmissions: tally.retransmissions,
+                    delivered_packets: tally.delivered_packets,
+                    delivered_bytes: tally.delivered_bytes,
+                    lost,
+                    dropped,
+                }
+            }
+            Self::Datagrams(datagrams) => {
+                let RouteCounters { sent, arrived, lost, dropped } = network.counters(datagrams.route());
+                Totals {
+                    sent,
+                    retransmissions: 0,
+                    delivered_packets: arrived,
+                    delivered_bytes: arrived * u64::from(datagrams.bytes()),
+                    lost,
+                    dropped,
+                }
+            }
+        }
+    }
+
+    /// When the last byte of a finite flow was delivered, if it was.
+    pub(crate) fn completed(&self) -> Option<Time> {
+        match self {
+            Self::Connection(connection) => {
+                let tally = &connection.observer;
+                let complete =
+                    tally.delivered_bytes > 0 && tally.delivered_bytes == connection.written_bytes();
+                complete.then_some(tally.last_delivery)
+            }
+            Self::Datagrams(_) => None,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The links of a run, the routes over them, and the agenda: everything between the endpoints.
+
+use super::flying::{Acknowledgements, Content, Flying};
+use crate::agenda::{Agenda, Key};
+use crate::link::{Exit, Link, LinkConfig, Sent};
+use crate::scenario::{FlowRoute, Hop, Scenario, Way};
+use plait_sched::Time;
+use plait_transport::packet::{Overhead, Packet};
+
+/// Which end of which connection, or which datagrams' sink, a route leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct End {
+    /// 0 is the scenario's own connection, the others are its flows.
+    pub(super) connection: u32,
+    /// The connection's path.
+    pub(super) path: u8,
+    /// With the connection's data, or with its acknowledgements.
+    pub(super) way: Way,
+}
+
+/// One link of a route. The legs of a route follow each other.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    link: u32,
+    route: u32,
+    last: bool,
+}
+
+/// What became of the packets of one route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RouteCounters {
+    /// Put on the route.
+    pub(crate) sent: u64,
+    /// Came out at its end.
+    pub(crate) arrived: u64,
+    /// Lost on a wire.
+    pub(crate) lost: u64,
+    /// Found a queue full.
+    pub(crate) dropped: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Route {
+    end: End,
+    first: u32,
+    counters: RouteCounters,
+}
+
+/// The number of a route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RouteId(u32);
+
+/// Links, routes and the agenda. The links are the agenda's first sources.
+pub(crate) struct Network {
+    pub(super) agenda: Agenda,
+    links: Vec<Link<Flying>>,
+    legs: Vec<Leg>,
+    routes: Vec<Route>,
+    acknowledgements: Acknowledgements,
+    pub(crate) now: Time,
+}
+
+/// Where each link of a scenario is among the links of a run.
+pub(super) struct Layout {
+    /// Per path its own wire, forward and backward.
+    wires: Vec<[Option<u32>; 2]>,
+    shared: Vec<[Option<u32>; 2]>,
+    links: Vec<Link<Flying>>,
+}
+
+impl Layout {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let mut links = Vec::new();
+        let mut place = |config: Option<&LinkConfig>, name: String| {
+            config.map(|config| {
+                links.push(Link::new(config, scenario.seed, &name));
+                (links.len() - 1) as u32
+            })
+        };
+        // A path's wire is named by its number, so that a path may be renamed and meets the same losses.
+        let wires = scenario.paths.iter().enumerate().map(|(index, path)| {
+            let wire = path.wire.as_ref();
+            [
+                place(wire.map(|wire| &wire.forward), format!("path {index} forward")),
+                place(wire.map(|wire| &wire.backward), format!("path {index} backward")),
+            ]
+        });
+        let wires = wires.collect();
+        let shared = scenario.links.iter().map(|link| {
+            [
+                place(link.forward.as_ref(), format!("link {} forward", link.name)),
+                place(link.backward.as_ref(), format!("link {} backward", link.name)),
+            ]
+        });
+        let shared = shared.collect();
+        Self { wires, shared, links }
+    }
+
+    /// How many links, each direction counted.
+    pub(super) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    fn link(&self, hop: Hop, way: Way) -> Option<u32> {
+        let ways = match hop {
+            Hop::Wire(path) => self.wires[path],
+            Hop::Shared(link) => self.shared[link],
+        };
+        ways[usize::from(way == Way::Backward)]
+    }
+}
+
+impl Network {
+    /// The network of `scenario`, with room in the agenda for `timers` other sources.
+    pub(super) fn new(layout: &mut Layout, timers: usize) -> Self {
+        let links = std::mem::take(&mut layout.links);
+        Self {
+            agenda: Agenda::new(links.len() + timers),
+            links,
+            legs: Vec::new(),
+            routes: Vec::new(),
+            acknowledgements: Acknowledgements::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// How many of the agenda's sources are links.
+    pub(super) fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Adds a route over `hops`, taken in the scenario's direction `way`.
+    pub(super) fn add_route(&mut self, layout: &Layout, hops: &[Hop], way: Way, end: End) -> RouteId {
+        let (first, route) = (self.legs.len() as u32, self.routes.len() as u32);
+        let links = hops.iter().filter_map(|&hop| layout.link(hop, way));
+        self.legs.extend(links.map(|link| Leg { link, route, last: false }));
+        assert!(self.legs.len() > first as usize, "a route has at least one link");
+        if let Some(leg) = self.legs.last_mut() {
+            leg.last = true;
+        }
+        self.routes.push(Route { end, first, counters: RouteCounters::default() });
+        RouteId(route)
+    }
+
+    /// Puts a connection's packet on a route.
+    #[inline]
+    pub(super) fn send(&mut self, route: RouteId, packet: &Packet, transmission: u64, overhead: Overhead) {
+        let bytes = overhead.wire_bytes(packet);
+        let content = self.acknowledgements.launch(packet, transmission);
+        self.send_content(route, content, bytes);
+    }
+
+    /// Puts a datagram on a route.
+    pub(super) fn send_datagram(&mut self, route: RouteId, bytes: u32) {
+        self.send_content(route, Content::Datagram(self.now), bytes);
+    }
+
+    #[inline]
+    fn send_content(&mut self, route: RouteId, content: Content, bytes: u32) {
+        let route = &mut self.routes[route.0 as usize];
+        route.counters.sent += 1;
+        let leg = route.first;
+        self.put(Flying { content, leg, bytes });
+    }
+
+    /// Puts a packet on the link of its leg.
+    #[inline]
+    fn put(&mut self, flying: Flying) {
+        let Leg { link, route, .. } = self.legs[flying.leg as usize];
+        let link = link as usize;
+        let order = self.agenda.next_order();
+        // A full queue drops silently, as real ones do: the sender finds out by itself.
+        if self.links[link].send(self.now, flying.bytes, order, flying) == Sent::DroppedFull {
+            self.routes[route as usize].counters.dropped += 1;
+            self.acknowledgements.forget(flying.content);
+        }
+        self.reschedule(link);
+    }
+
+    /// The next packet leaves `link`: to be handed over if it has reached its route's end.
+    #[inline]
+    pub(super) fn pop(&mut self, link: usize) -> Option<(End, Flying)> {
+        let exit = self.links[link].pop();
+        self.reschedule(link);
+        match exit {
+            Exit::Lost(flying) => {
+                let route = self.legs[flying.leg as usize].route;
+                self.routes[route as usize].counters.lost += 1;
+                self.acknowledgements.forget(flying.content);
+                None
+            }
+            Exit::Delivered(flying) => {
+                let leg = self.legs[flying.leg as usize];
+                if !leg.last {
+                    self.put(Flying { leg: flying.leg + 1, ..flying });
+                    return None;
+                }
+                let route = &mut self.routes[leg.route as usize];
+                route.counters.arrived += 1;
+                Some((route.end, flying))
+            }
+        }
+    }
+
+    /// A connection's packet as it arrives, and its transmission's number.
+    #[inline]
+    pub(super) fn land(&mut self, flying: &Flying) -> Option<(Packet, u64)> {
+        self.acknowledgements.land(flying.content)
+    }
+
+    #[inline]
+    fn reschedule(&mut self, link: usize) {
+        match self.links[link].head() {
+            Some(key) if self.agenda.get(link) == Some(key) => {}
+            Some(key) => self.agenda.set(link, key),
+            None => self.agenda.cancel(link),
+        }
+    }
+
+    /// A timer that moves into the future is left where it is: it comes too early then, which is harmless, and is set
+    /// again. Retransmission timers move with every acknowledgement and hardly ever run out.
+    #[inline]
+    pub(super) fn set_timer(&mut self, source: usize, at: Option<Time>) {
+        let Some(at) = at else { return };
+        if self.agenda.get(source).is_none_or(|pending| at < pending.time) {
+            let order = self.agenda.next_order();
+            self.agenda.set(source, Key { time: at.max(self.now), order });
+        }
+    }
+
+    /// What became of a route's packets so far.
+    pub(crate) fn counters(&self, route: RouteId) -> RouteCounters {
+        self.routes[route.0 as usize].counters
+    }
+
+    /// Packets that wait in the queues along a route, whosever they are.
+    pub(super) fn waiting(&mut self, route: RouteId) -> u64 {
+        let first = self.routes[route.0 as usize].first as usize;
+        let mut waiting = 0;
+        for leg in &self.legs[first..] {
+            waiting += self.links[leg.link as usize].queue_packets(self.now);
+            if leg.last {
+                break;
+            }
+        }
+        waiting
+    }
+
+    /// Each packet that a link accepted was delivered, lost, or is inside; each that was put on a route arrived, was
+    /// lost, was dropped, or is inside a link.
+    pub(super) fn is_conserved(&self) -> bool {
+        let links = self.links.iter().all(|link| {
+            let counters = link.counters();
+            counters.accepted == counters.delivered + counters.lost + link.inside() as u64
+        });
+        let inside: u64 = self.links.iter().map(|link| link.inside() as u64).sum();
+        let gone = |counters: &RouteCounters| counters.arrived + counters.lost + counters.dropped;
+        let routes = self.routes.iter().all(|route| route.counters.sent >= gone(&route.counters));
+        let under_way: u64 =
+            self.routes.iter().map(|route| route.counters.sent - gone(&route.counters)).sum();
+        links && routes && under_way == inside
+    }
+}
+
+/// What each of a flow's paths passes, in the order of the scenario's forward direction.
+pub(super) fn hops(scenario: &Scenario, route: &FlowRoute) -> Vec<Vec<Hop>> {
+    match route {
+        FlowRoute::Paths(paths) => paths.iter().map(|&path| scenario.hops(path)).collect(),
+        FlowRoute::Links(links) => vec![links.iter().map(|&link| Hop::Shared(link)).collect()],
+    }
+}
