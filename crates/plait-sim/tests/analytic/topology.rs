@@ -82,7 +82,7 @@ fn constant_traffic_leaves_the_rest() {
 fn equal_connections_share_a_bottleneck_and_a_finite_one_completes() {
     let result = run("duration = \"60s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"200kB\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
-         [[flow]]\nkind = \"tcp\"\npath = \"path1\"\n[[flow]]\nkind = \"tcp\"\npath = \"path1\"\nsize = \"10kB\"");
+         [[flow]]\nkind = \"multipath\"\npaths = [\"path1\"]\n[[flow]]\nkind = \"tcp\"\npath = \"path1\"\nsize = \"10kB\"");
     // Both have a window of 200 kB in flight, all of it in the same queue.
     within(result.metrics.goodput_bps + result.flows[0].goodput_bps, 10e6 * SHARE, 0.001, "together");
     within(result.metrics.goodput_bps, result.flows[0].goodput_bps, 0.02, "in equal parts");
@@ -110,7 +110,7 @@ fn bulk_data_in_the_backward_direction_delays_acknowledgements_by_a_full_queue()
     let result = run("duration = \"60s\"\nwarmup = \"20s\"\ntransport = { receive_buffer = \"36700B\" }\n\
          [[path]]\nforward = { rate = \"20Mbit\", delay = \"10ms\" }\n\
          backward = { rate = \"2Mbit\", delay = \"10ms\", queue = \"infinite\" }\n\
-         [[flow]]\nkind = \"tcp\"\npath = \"path1\"\ndirection = \"backward\"");
+         [[flow]]\nkind = \"multipath\"\npaths = [\"path1\"]\ndirection = \"backward\"");
     let srtt = result.paths[0].srtt_ms.unwrap();
     assert!((100.0..=175.0).contains(&srtt), "{srtt} ms");
     // The connection's own goodput is a window per that round trip.
