@@ -22,7 +22,9 @@
 //!   path is open, all queues are recalled and the walk starts afresh, so the lowest numbers are planned first. It
 //!   costs the engine a recall of everything that waits for each acknowledgement that opens a window.
 //! * "exhausted": the walk goes on where it stopped; queues are recalled, once, when a period begins and when a path
-//!   timed out, failed or came back. Cheaper; follows changes of window and delay a period later.
+//!   timed out, failed or came back. Cheaper; follows changes of window and delay a period later. Where the receiver's window is the limit, a
+//!   round of a path with a wide window takes all of it, and the others wait for the next one: over MPTCP, 20 Mbit/s
+//!   with 60 ms beside 10 Mbit/s with 25 ms and 0.5 % loss bring 20.3 Mbit/s with a buffer of 256 kB, "always" 25.2.
 //!
 //! # Departures
 //! * Real delays have no small common multiple, so D_i is rounded to the nearest multiple of D_min, at least 1 (as

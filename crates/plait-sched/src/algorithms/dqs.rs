@@ -23,6 +23,8 @@
 //!   not been measured goes first. The first sample starts the average.
 //! * A path that timed out comes after all others until it acknowledges something: else its own segments might be
 //!   dispatched to it again. Equal T are decided for the lower path number.
+//! * A path that is given nothing is not measured again. Early losses on a path may so leave it unused for good, if the
+//!   others alone fill the receiver's window.
 //! * Recalled is what the engine has not taken back by itself.
 
 use super::clip;
