@@ -12,8 +12,6 @@
 //! acknowledged meanwhile.
 //!
 //! # Departures
-//! * A path that has not been measured comes last: one that only copies may never be, as over SCTP an acknowledgement does
-//!   not say which copy arrived.
 //! * A segment is copied once per path. What is lost is sent again by the engine, whatever other copies there are.
 //! * While the oldest unacknowledged segment is not known (it is to be sent again), paths take new data and copy later.
 //! * A copy that turns out to be of no use (the segment arrived, or the path carries it) is not sent, but decided.
@@ -84,10 +82,8 @@ impl Scheduler for Redundant {
         loop {
             let open =
                 usable(paths).take(MAX_PATHS).filter(|path| path.is_open() && done >> path.id.0 & 1 == 0);
-            // `min_by_key` keeps the first of equals.
-            let Some(path) = open.min_by_key(|path| (!path.has_rtt(), path.srtt)) else {
-                return Decision::WAIT;
-            };
+            // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the smallest.
+            let Some(path) = open.min_by_key(|path| path.srtt) else { return Decision::WAIT };
             if let Some(segment) = self.copy(connection, path) {
                 return Decision::Reinject { path: path.id, segment };
             }
