@@ -157,10 +157,13 @@ impl Capabilities {
 /// A scheduler is pure in its arguments and its own state: it has no clock, does no I/O and allocates nothing per
 /// decision. The same calls give the same answers.
 pub trait Scheduler {
-    /// Called while there is unassigned data, after each event, again and again until the answer is
-    /// [`Decision::Wait`]; a scheduler that needs [`Capabilities::reinject`] is asked without unassigned data, too. The facts are up to date before every call: what the last decision assigned is counted,
-    /// and sent if the windows admit it. An engine that stops asking because the data queue is empty need not wait for
-    /// the answer to be `Wait`.
+    /// Called after each event, again and again until the answer is [`Decision::Wait`], while there is something to decide
+    /// about: unassigned data; for a scheduler that needs [`Capabilities::recall`] also segments that wait in a path's
+    /// queue; for one that needs [`Capabilities::reinject`], always. So [`crate::Connection::unassigned`] may be 0.
+    ///
+    /// The facts are up to date before every call: what the last decision assigned is counted, and sent if the windows
+    /// admit it. An engine that stops asking because there is nothing left to decide about need not wait for the answer to
+    /// be `Wait`.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
 
     /// Told of every event; the facts already contain it.

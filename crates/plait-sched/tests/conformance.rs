@@ -78,11 +78,15 @@ fn every_builtin_conforms_with_every_combination_of_parameters() {
 fn every_builtin_conforms_with_every_option() {
     for info in SCHEDULERS {
         for suffixes in ["+rp", "+bm", "+rp+bm"] {
-            for lambda in [1.0, 3.0] {
+            for (lambda, interval) in [(1.0, "fast"), (3.0, "fast"), (1.0, "slow"), (3.0, "slow")] {
                 let name = format!("{}{suffixes}", info.name);
-                let given = [("bufferbloat_lambda", Value::Number(lambda))];
+                let given = [
+                    ("bufferbloat_lambda", Value::Number(lambda)),
+                    ("penalization_interval", Value::Text(interval)),
+                ];
                 let report = run(&name, || Builtin::new(&name, &given).expect("it takes options"));
-                let report = report.unwrap_or_else(|failure| panic!("{name}, {lambda}: {failure}"));
+                let report =
+                    report.unwrap_or_else(|failure| panic!("{name}, {lambda}, {interval}: {failure}"));
                 assert!(report.decisions > 10_000 && report.segments > 10_000, "{report:?}");
             }
         }

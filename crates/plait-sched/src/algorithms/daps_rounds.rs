@@ -22,18 +22,23 @@
 //!   path is open, all queues are recalled and the walk starts afresh, so the lowest numbers are planned first. It
 //!   costs the engine a recall of everything that waits for each acknowledgement that opens a window.
 //! * "exhausted": the walk goes on where it stopped; queues are recalled, once, when a period begins and when a path
-//!   timed out, failed or came back. Cheaper; follows changes of window and delay a period later.
+//!   timed out, failed or came back. Cheaper; follows changes of window and delay a period later. Where the receiver's window is the limit, a
+//!   round of a path with a wide window takes all of it, and the others wait for the next one: over MPTCP, 20 Mbit/s
+//!   with 60 ms beside 10 Mbit/s with 25 ms and 0.5 % loss bring 20.3 Mbit/s with a buffer of 256 kB, "always" 25.2.
 //!
 //! # Departures
 //! * Real delays have no small common multiple, so D_i is rounded to the nearest multiple of D_min, at least 1 (as
 //!   D is half of srtt, so is srtt_i to that of srtt_min). Both these multiples and their least common multiple are
 //!   capped at `max_period`; a period that is capped ends early for all paths.
-//! * While the RTT of a usable path is unknown, round-robin. A path in loss recovery misses its rounds.
+//! * While the RTT of a usable path is unknown, round-robin. A path in loss recovery misses its rounds. One that
+//!   timed out gets what it can send at once, and no more until it acknowledges something, while another one is better
+//!   off.
 //! * Nothing is assigned while the receiver's window is closed: it would only be recalled.
 
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
+use super::suspects::Suspects;
 use super::{clip, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
@@ -72,6 +77,9 @@ pub struct DapsRounds {
     /// A bit per path whose queue may still be recalled in this opportunity. Each at most once: what is recalled is
     /// assigned again, and would be recalled for ever.
     recalls: u32,
+    suspects: Suspects,
+    /// A path timed out, failed or came back since the plan was made.
+    overtaken: bool,
     walk: Walk,
 }
 
@@ -118,6 +126,8 @@ impl DapsRounds {
             opportunity: Opportunity::NEW,
             blind: false,
             recalls: 0,
+            suspects: Suspects::NONE,
+            overtaken: false,
             walk: Walk::NONE,
         }
     }
@@ -167,7 +177,17 @@ impl Scheduler for DapsRounds {
             self.begin(paths);
         }
         let open = paths.iter().any(|path| room_now(path, paths) > 0);
-        if connection.sendable() == 0 || !open {
+        if !open {
+            return self.opportunity.end();
+        }
+        // What the plan of before put into the queues is planned again, whether there is more to plan or not.
+        if self.overtaken
+            && let Some(path) = self.recall(paths)
+        {
+            return Decision::Recall { path };
+        }
+        self.overtaken = false;
+        if connection.sendable() == 0 {
             return self.opportunity.end();
         }
         if self.blind {
@@ -179,7 +199,7 @@ impl Scheduler for DapsRounds {
             }
             // Once a period is under way, what it assigned stays, however many periods this opportunity takes.
             self.recalls = 0;
-            self.walk.start(self.spacing, self.max_period, paths);
+            self.walk.start(self.spacing, self.max_period, self.suspects, paths);
         }
         loop {
             if let Some((path, segments)) = self.walk.next(paths) {
@@ -191,17 +211,19 @@ impl Scheduler for DapsRounds {
             }
             self.recalls = 0;
             // Some path is open, so it takes part and has a first round: the walk has a next step.
-            self.walk.start(self.spacing, self.max_period, paths);
+            self.walk.start(self.spacing, self.max_period, self.suspects, paths);
         }
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
         self.opportunity.on_event(event);
+        self.suspects.on_event(event);
         if let Some(guard) = &mut self.guard {
             guard.on_event(event);
         }
         if matches!(event, Event::Timeout { .. } | Event::PathDown { .. } | Event::PathUp { .. }) {
             self.walk.stop();
+            self.overtaken = true;
         }
     }
 
@@ -251,7 +273,7 @@ impl Walk {
     }
 
     /// Begins a period with the delays and windows of this moment; all usable paths are measured.
-    fn start(&mut self, spacing: Spacing, max_period: u32, paths: &[Path]) {
+    fn start(&mut self, spacing: Spacing, max_period: u32, suspects: Suspects, paths: &[Path]) {
         self.stop();
         self.end = 1;
         let Some(fastest) = usable(paths).map(|path| path.srtt.as_nanos()).min() else { return };
@@ -262,7 +284,9 @@ impl Walk {
                 Spacing::OneWay => (every, path.cwnd),
                 Spacing::RoundTrip => (2 * every, path.room()),
             };
-            let round = Round { due: every, every, step, first, segments: path.cwnd, path: path.id };
+            let (first, segments) =
+                if suspects.excludes(path, paths) { (path.room(), 0) } else { (first, path.cwnd) };
+            let round = Round { due: every, every, step, first, segments, path: path.id };
             self.rounds[usize::from(self.len)] = round;
             self.len += 1;
         }

@@ -23,10 +23,12 @@
 //!   not been measured goes first. The first sample starts the average.
 //! * A path that timed out comes after all others until it acknowledges something: else its own segments might be
 //!   dispatched to it again. Equal T are decided for the lower path number.
-//! * Recalled is what the engine has not taken back by itself, while there are segments to dispatch: an engine asks no
-//!   scheduler for what else to do when the data queue is empty.
+//! * A path that is given nothing is not measured again. Early losses on a path may so leave it unused for good, if the
+//!   others alone fill the receiver's window.
+//! * Recalled is what the engine has not taken back by itself.
 
 use super::clip;
+use super::suspects::Suspects;
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::{Duration, Time};
@@ -49,8 +51,7 @@ pub struct Dqs {
     rtt: [u64; MAX_PATHS],
     /// A bit per path whose queue is to be recalled.
     recalls: u32,
-    /// A bit per path that timed out and has acknowledged nothing since.
-    suspects: u32,
+    suspects: Suspects,
 }
 
 impl Dqs {
@@ -72,7 +73,7 @@ impl Dqs {
 
     /// One of the readings.
     pub const fn new(window: Window) -> Self {
-        Self { window, rtt: [0; MAX_PATHS], recalls: 0, suspects: 0 }
+        Self { window, rtt: [0; MAX_PATHS], recalls: 0, suspects: Suspects::NONE }
     }
 
     /// From checked parameters.
@@ -118,7 +119,7 @@ impl Scheduler for Dqs {
         let best = usable(paths)
             .take(MAX_PATHS)
             .filter(|path| self.amount(connection, path) > 0)
-            .min_by_key(|path| (self.suspects >> path.id.0 & 1, self.time(path)));
+            .min_by_key(|path| (self.suspects.contains(path.id), self.time(path)));
         match best {
             Some(path) => Decision::Assign { path: path.id, segments: self.amount(connection, path) },
             None => Decision::WAIT,
@@ -126,21 +127,17 @@ impl Scheduler for Dqs {
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        self.suspects.on_event(event);
         match *event {
             Event::Acked { path, rtt, .. } => {
-                self.suspects &= !(1 << path.0);
                 let sample = rtt.map_or(0, Duration::as_nanos);
                 match self.rtt.get_mut(path.index()) {
                     Some(average) if sample > 0 => *average = smooth(*average, sample),
                     _ => {}
                 }
             }
-            Event::Timeout { path } | Event::PathDown { path } => {
-                self.recalls |= 1 << path.0;
-                self.suspects |= 1 << path.0;
-            }
-            Event::PathUp { path } => self.suspects &= !(1 << path.0),
-            Event::Sent { .. } | Event::Lost { .. } => {}
+            Event::Timeout { path } | Event::PathDown { path } => self.recalls |= 1 << path.0,
+            Event::PathUp { .. } | Event::Sent { .. } | Event::Lost { .. } => {}
         }
     }
 

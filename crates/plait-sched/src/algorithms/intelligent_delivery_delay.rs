@@ -28,9 +28,11 @@
 //! # Departures
 //! * None of the slides' rule, as there is none. Ties are decided for the path with the smaller delay.
 //! * A path whose delay or round-trip time is not known takes the next segments while it is open, to be measured, and
-//!   nothing ahead. A path in loss recovery takes nothing.
+//!   nothing ahead. Nor does one that timed out, until it acknowledges something, while another one is better off: the
+//!   prediction knows nothing of timeouts. A path in loss recovery takes nothing.
 
 use super::delivery_delay::delays;
+use super::suspects::Suspects;
 use super::{room, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
@@ -49,6 +51,7 @@ pub struct IntelligentDeliveryDelay {
     current: Option<Time>,
     /// A bit per path whose queue is to be recalled before anything is assigned.
     recalls: u32,
+    suspects: Suspects,
 }
 
 impl IntelligentDeliveryDelay {
@@ -75,6 +78,7 @@ impl IntelligentDeliveryDelay {
             sent: [0; MAX_PATHS],
             current: None,
             recalls: 0,
+            suspects: Suspects::NONE,
         }
     }
 
@@ -134,6 +138,9 @@ impl Scheduler for IntelligentDeliveryDelay {
         let delay = delays(paths);
         let mut best = None;
         for path in usable(paths).take(MAX_PATHS).filter(|path| !path.in_recovery) {
+            if room(path) == 0 && self.suspects.excludes(path, paths) {
+                continue;
+            }
             let key = match delay(path).filter(|_| path.has_rtt()) {
                 Some(delay) => (self.departure(now, path).saturating_add(delay), delay),
                 None if room(path) > 0 => (i64::MIN, i64::MIN),
@@ -161,6 +168,7 @@ impl Scheduler for IntelligentDeliveryDelay {
             return;
         }
         self.current = None;
+        self.suspects.on_event(event);
         if !matches!(event, Event::Acked { .. }) {
             self.recalls = u32::MAX;
         }

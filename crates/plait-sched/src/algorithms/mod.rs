@@ -12,6 +12,7 @@ pub mod redundant;
 pub mod round_robin;
 #[cfg(test)]
 mod script;
+mod suspects;
 
 use crate::view::{Path, PathState};
 

@@ -6,7 +6,7 @@ use crate::time::Time;
 /// Knows whether a call of `decide` is the first of an opportunity.
 ///
 /// An opportunity ends with `Wait`. It also ends when time passes or something but a transmission happens: an engine
-/// stops asking, without having been told to wait, when the data queue is empty.
+/// stops asking, without having been told to wait, when there is nothing left to decide about.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunity {
     begun: Option<Time>,

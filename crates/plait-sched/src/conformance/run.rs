@@ -74,8 +74,7 @@ impl<'a> Run<'a> {
             // Every path may copy all that was sent and is sent meanwhile.
             left += self.model.paths.len() as u64 * self.model.total();
         }
-        // There may be something to copy when there is nothing to assign, and the transports ask then too.
-        while self.model.connection().unassigned > 0 || self.needs.reinject {
+        while self.is_asked() {
             let connection = self.model.connection();
             let decision = self.decide(&connection)?;
             if let Err(rule) = judge(&self.model, self.needs, &connection, &decision) {
@@ -103,6 +102,12 @@ impl<'a> Run<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// There may be something to copy or to take back when there is nothing to assign, and the transports ask then too.
+    fn is_asked(&self) -> bool {
+        let recallable = || self.model.paths.iter().any(|path| path.queued > 0);
+        self.model.connection().unassigned > 0 || self.needs.reinject || (self.needs.recall && recallable())
     }
 
     fn decide(&mut self, connection: &Connection) -> Verdict<Decision> {

@@ -6,6 +6,11 @@
 //! (ACM CSWS 2014): what may be in flight on path i is
 //! λ · (smallest srtt_i so far / srtt_i) · cwnd_i, if that is less than cwnd_i; λ = 3.
 //!
+//! # Readings
+//! The formula of the evaluation, λ · (min srtt_i / srtt_i) · cwnd_i, does not say over what the minimum is taken. It is
+//! read as the smallest that path i itself has had so far. Over the paths it would cap a path for being long, not for
+//! having a queue: one with more than λ times the round trip of the shortest would lose a part of its window at rest.
+//!
 //! # Departures
 //! * At least one segment.
 //! * The congestion control keeps its window; the cap is a limit beside it ([`Decision::Limit`]), the smaller of it and

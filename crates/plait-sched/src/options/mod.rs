@@ -7,7 +7,7 @@ mod bufferbloat;
 mod retransmission;
 
 pub use bufferbloat::Mitigation;
-pub use retransmission::Penalization;
+pub use retransmission::{Interval, Penalization};
 
 use core::fmt;
 
@@ -42,6 +42,19 @@ const PENALIZATION: OptionInfo = OptionInfo {
     source: "Raiciu et al., How Hard Can It Be?, USENIX NSDI 2012; Paasch et al., CSWS 2014",
 };
 
+const INTERVAL: OptionInfo = OptionInfo {
+    parameter: ParameterInfo {
+        name: "penalization_interval",
+        doc: "With retransmission_penalization: a path is penalized once in a round trip of the path that could send (fast, \
+              as Linux) or of its own (slow, as NSDI 2012; gentler, and a long queue holds up the fast path longer).",
+        default: Value::Text("fast"),
+        domain: Domain::Choice(&["fast", "slow"]),
+    },
+    suffix: None,
+    needs: Capabilities::NONE,
+    source: PENALIZATION.source,
+};
+
 const MITIGATION: OptionInfo = OptionInfo {
     parameter: ParameterInfo {
         name: "bufferbloat_mitigation",
@@ -67,7 +80,7 @@ const LAMBDA: OptionInfo = OptionInfo {
 };
 
 /// The parameters that every built-in scheduler takes.
-pub static OPTIONS: &[OptionInfo] = &[PENALIZATION, MITIGATION, LAMBDA];
+pub static OPTIONS: &[OptionInfo] = &[PENALIZATION, INTERVAL, MITIGATION, LAMBDA];
 
 /// Which options a scheduler has; none by default.
 #[derive(Clone, Debug, Default)]
@@ -84,8 +97,12 @@ impl Options {
         let is_on = |option: &OptionInfo| {
             parameters.boolean(option.parameter.name) || option.suffix.is_some_and(&suffixed)
         };
+        let interval = match parameters.text(INTERVAL.parameter.name) {
+            "slow" => Interval::Slow,
+            _ => Interval::Fast,
+        };
         Self {
-            penalization: is_on(&PENALIZATION).then(Penalization::new),
+            penalization: is_on(&PENALIZATION).then(|| Penalization::new(interval)),
             mitigation: is_on(&MITIGATION).then(|| Mitigation::new(parameters.number(LAMBDA.parameter.name))),
         }
     }

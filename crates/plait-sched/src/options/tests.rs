@@ -15,7 +15,10 @@ fn path(id: u8, srtt: u64, cwnd: u32, in_flight: u32) -> Path {
 }
 
 fn with(penalization: bool, lambda: Option<f64>) -> Options {
-    Options { penalization: penalization.then(Penalization::new), mitigation: lambda.map(Mitigation::new) }
+    Options {
+        penalization: penalization.then(Penalization::default),
+        mitigation: lambda.map(Mitigation::new),
+    }
 }
 
 /// A full window: segment 7, on path 1, is missing.
@@ -70,19 +73,31 @@ fn assign(path: u8, segments: u32) -> Decision {
 }
 
 /// The example of the evaluation: 47 and 1 Mbit/s, both with a round trip of 250 ms; a queue of 250 ms has grown on the
-/// slow one. Its window is halved, once in its round-trip time, until it is so small that the segment is copied.
-#[test]
-fn two_paths_of_equal_round_trip_and_a_queue_on_one() {
-    let mut scheduler = WithOptions::new(LowestRtt, with(true, None));
+/// slow one. Its window is halved, once in a round-trip time, until it is so small that the segment is copied.
+fn two_paths_of_equal_round_trip_and_a_queue_on_one(interval: Interval, round: u64) {
+    let options = Options { penalization: Some(Penalization::new(interval)), ..Options::default() };
+    let mut scheduler = WithOptions::new(LowestRtt, options);
     let mut paths = vec![path(0, 250, 900, 100), path(1, 500, 40, 40)];
     let mut connection = blocked();
     let mut at = |millis| decisions(&mut scheduler, millis, &mut connection, &mut paths);
     assert_eq!(at(0), [penalty(1)], "40 → 20; 4 · 250 ms is more than 500 ms: no copy yet");
-    assert_eq!(at(499), [], "not again within 500 ms");
-    assert_eq!(at(500), [penalty(1)], "→ 10");
-    assert_eq!(at(1_000), [penalty(1)], "→ 5");
-    assert_eq!(at(1_500), [penalty(1), copy(0)], "→ 2, which is no more than 4");
-    assert_eq!(at(1_501), [], "path 0 carries it now");
+    assert_eq!(at(round - 1), [], "not again within {round} ms");
+    assert_eq!(at(round), [penalty(1)], "→ 10");
+    assert_eq!(at(2 * round - 1), []);
+    assert_eq!(at(2 * round), [penalty(1)], "→ 5");
+    assert_eq!(at(3 * round), [penalty(1), copy(0)], "→ 2, which is no more than 4");
+    assert_eq!(at(4 * round), [penalty(1)], "→ 1; path 0 carries it now");
+    assert_eq!(at(5 * round), [], "no less than 1");
+}
+
+#[test]
+fn a_penalty_in_each_round_trip_of_the_path_that_could_send() {
+    two_paths_of_equal_round_trip_and_a_queue_on_one(Interval::Fast, 250);
+}
+
+#[test]
+fn a_penalty_in_each_round_trip_of_the_penalized_path() {
+    two_paths_of_equal_round_trip_and_a_queue_on_one(Interval::Slow, 500);
 }
 
 #[test]

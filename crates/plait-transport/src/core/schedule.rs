@@ -56,7 +56,9 @@ impl<S: Scheduler> Core<S> {
         self.wake = None;
         for _ in 0..MAX_DECISIONS_PER_OPPORTUNITY {
             let connection = self.connection_facts();
-            if connection.unassigned == 0 && !self.needs.reinject {
+            // With an empty data queue there may still be something to copy, or to take back from a path's queue.
+            let recallable = self.needs.recall && self.queued_segments > 0;
+            if connection.unassigned == 0 && !self.needs.reinject && !recallable {
                 return Ok(());
             }
             let decision = self.scheduler.decide(now, &connection, &self.facts);

@@ -1,7 +1,8 @@
 //! Taking unsent segments back: nothing is lost, nothing is sent out of turn.
 
-use crate::common::{By, Pair, at, config, ms};
-use plait_sched::{Connection, Decision, Path, PathId};
+use crate::common::{By, Pair, at, config, mptcp_config, ms};
+use plait_sched::{Builtin, Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, Time, Value};
+use plait_transport::endpoint::Config;
 
 /// Carries out `plan` one decision per opportunity, then gives single segments to whatever is open.
 fn planned(mut plan: Vec<Decision>) -> By<impl FnMut(plait_sched::Time, &Connection, &[Path]) -> Decision> {
@@ -74,4 +75,86 @@ fn what_was_sent_is_not_recalled() {
     let mut segments: Vec<_> = pair.log.sent.iter().map(|(_, sent)| sent.segment).collect();
     segments.dedup();
     assert_eq!(segments, (0..10).collect::<Vec<_>>(), "each once");
+}
+
+/// Puts everything into the queue of path 1, and what comes back from there on path 0.
+struct Tail {
+    timed_out: bool,
+    recalls: u32,
+}
+
+impl Scheduler for Tail {
+    fn decide(&mut self, _: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        if self.timed_out && paths[1].queued > 0 && self.recalls == 0 {
+            self.recalls += 1;
+            return recall(1);
+        }
+        match connection.unassigned {
+            0 => Decision::WAIT,
+            left => assign(u8::from(!self.timed_out), left as u32),
+        }
+    }
+
+    fn on_event(&mut self, event: &Event, _: &Connection, _: &[Path]) {
+        self.timed_out |= matches!(event, Event::Timeout { .. });
+    }
+
+    fn needs(&self) -> Capabilities {
+        Capabilities { assign_ahead: true, recall: true, ..Capabilities::NONE }
+    }
+}
+
+fn both_protocols() -> [Config; 2] {
+    [config().into(), mptcp_config().into()]
+}
+
+/// The end of the stream waits for a path that times out: the data queue is empty, and the scheduler asked all the same.
+#[test]
+fn the_tail_is_taken_back_from_a_path_that_times_out() {
+    for config in both_protocols() {
+        let mut pair = Pair::new(config, &[20, 20], Tail { timed_out: false, recalls: 0 });
+        pair.cut(1, at(0), Time::MAX);
+        pair.send_file(40 * 1452);
+        pair.run_until(at(900));
+        assert_eq!(
+            (pair.sender.connection().unassigned, pair.log.delivered.len()),
+            (0, 0),
+            "all is assigned"
+        );
+        assert!(pair.path(1).queued > 0);
+        // The first timeout comes after a second; the second one would come at three.
+        pair.run_until(at(2_000));
+        assert_eq!(pair.log.delivered.len(), 40);
+        assert!(pair.sender.is_drained());
+    }
+}
+
+/// The built-in schedulers that assign ahead and recall: the path falls silent when all has been assigned.
+#[test]
+fn builtin_schedulers_take_the_tail_back() {
+    let cases: [(&str, &[(&str, Value<'_>)]); 5] = [
+        ("dqs", &[("window", Value::Text("whole"))]),
+        ("dqs+rp+bm", &[("window", Value::Text("whole"))]),
+        ("intelligent-delivery-delay", &[]),
+        ("daps-rounds", &[]),
+        ("daps-rounds", &[("replan", Value::Text("always"))]),
+    ];
+    for (name, given) in cases {
+        let mut waited = false;
+        for config in both_protocols() {
+            for segments in 20..80 {
+                let scheduler = Builtin::new(name, given).expect("a built-in scheduler");
+                let mut pair = Pair::new(config, &[100, 20], scheduler).spaced(ms(1));
+                pair.cut(1, at(60), Time::MAX);
+                pair.send_file(segments * 1452);
+                pair.run_until(at(900));
+                waited |= pair.path(1).queued > 0 && pair.sender.connection().unassigned == 0;
+                // One more segment may be sent on the silent path after each timeout: at 1, 3 and 7 seconds.
+                pair.run_until(at(8_000));
+                let delivered = pair.log.delivered.len() as u64;
+                assert_eq!(delivered, segments, "{name} {given:?}, {:?}", pair.sender.paths());
+            }
+        }
+        assert!(waited, "{name} {given:?}: in some case the tail waits on the silent path");
+    }
 }
