@@ -6,4 +6,6 @@ mod common;
 mod blocking;
 mod capacity;
 mod delay;
+mod one_way;
 mod response;
+mod tcp;
