@@ -64,7 +64,7 @@ fn segments_per_round_trip(control: &str, rtt: f64, loss: f64, seconds: u64, see
 
 /// √(3/2) / √p for one acknowledgement per packet (RFC 5681's growth; Mathis et al. 1997).
 fn reno(loss: f64) -> f64 {
-    (1.5 / loss).sqrt()
+    (1.5_f64 / loss).sqrt()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn newrenos_response_to_loss() {
 /// RFC 9438 §5.1: (C (3 + β) / (4 (1 − β)) · (RTT / p)³)^¼ segments, and no less than Reno's (§4.3).
 #[test]
 fn cubics_response_to_loss() {
-    let cases = [
+    let cases: [(f64, f64, u64); 6] = [
         (0.1, 0.0001, 1_500),
         (0.2, 0.0001, 2_000),
         (0.2, 0.0003, 1_500),
@@ -89,7 +89,7 @@ fn cubics_response_to_loss() {
         (0.05, 0.01, 300),
     ];
     for (rtt, loss, seconds) in cases {
-        let cubic = (0.4 * 3.7 / (4.0 * 0.3) * (rtt / loss).powi(3)).sqrt().sqrt();
+        let cubic = (0.4_f64 * 3.7 / (4.0 * 0.3) * (rtt / loss).powi(3)).sqrt().sqrt();
         let ratio = segments_per_round_trip("cubic", rtt, loss, seconds, 4) / cubic.max(reno(loss));
         println!("cubic, {rtt} s, p = {loss}: cubic {cubic:.1}, reno {:.1}: {ratio:.3}", reno(loss));
         assert!((0.85..=1.15).contains(&ratio), "{rtt} s, p = {loss}: {ratio:.3} of the formula");
