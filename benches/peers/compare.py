@@ -118,7 +118,7 @@ def main(
         json_file.write_text(
             json.dumps([report.document() for report in reports], indent=2) + "\n", encoding="utf-8"
         )
-    sys.exit(any(report.unexplained for report in [*reports, *in_tcp]))
+    sys.exit(any(report.unexplained for report in reports) or any(report.unexplained for report in in_tcp))
 
 
 if __name__ == "__main__":

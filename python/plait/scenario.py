@@ -85,7 +85,7 @@ class Path:
 class Transport:
     """How the endpoints behave; timers and thresholds are those of RFC 9260 unless given."""
 
-    protocol: Literal["cmt-sctp"] | None = None
+    protocol: Literal["cmt-sctp", "mptcp", "tcp"] | None = None
     receive_buffer: Size | None = None
     send_buffer: Size | None = None
     packet: Size | None = None
