@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 import ns2
 import ours
+import tcp
 from cases import Case, PeerError, load_cases
 from report import Attempt, CaseReport, summarize, table
 from rich.console import Console
@@ -63,6 +64,16 @@ def choose(cases: list[Case], only: tuple[str, ...], *, quick: bool) -> list[Cas
     return [case for case in chosen if "quick" in case.tags] if quick else chosen
 
 
+def compare_tcp(only: tuple[str, ...], pool: ProcessPoolExecutor) -> list[tcp.Report]:
+    """The cases of TCP over one path whose name contains one of ``only``."""
+
+    def measure(members: Sequence[tcp.Case], step: tcp.Step) -> list[tcp.Measured]:
+        return list(pool.map(tcp.in_ns2, members, [step] * len(members)))
+
+    chosen = [case for case in tcp.load_cases() if not only or any(text in case.name for text in only)]
+    return [tcp.report_case(case, measure) for case in chosen]
+
+
 @click.command()
 @click.option(
     "--only", multiple=True, metavar="TEXT", help="Only cases whose name contains TEXT; may be repeated."
@@ -76,12 +87,15 @@ def choose(cases: list[Case], only: tuple[str, ...], *, quick: bool) -> list[Cas
     default=cpu_count() or 1,
     help="Processes that run ns-2 for its results; speeds are timed alone.",
 )
+@click.option("--tcp-only", is_flag=True, help="TCP over one path alone, without CMT-SCTP.")
 @click.option("--speed/--no-speed", default=True, help="Time both simulators.")
-def main(only: tuple[str, ...], *, quick: bool, json_file: Path | None, jobs: int, speed: bool) -> None:
+def main(
+    only: tuple[str, ...], *, quick: bool, json_file: Path | None, jobs: int, tcp_only: bool, speed: bool
+) -> None:
     """Run the cases of cases.toml in ns-2 and in Plait; print both results, both speeds and the verdicts."""
     start = time.monotonic()
     try:
-        chosen = choose(load_cases(CASES), only, quick=quick)
+        chosen = [] if tcp_only else choose(load_cases(CASES), only, quick=quick)
         reports = []
         with ProcessPoolExecutor(jobs) as pool, Progress("comparing") as progress:
             for number, case in enumerate(chosen):
@@ -89,18 +103,22 @@ def main(only: tuple[str, ...], *, quick: bool, json_file: Path | None, jobs: in
                 reports.append(
                     report_case(case, lambda members: list(pool.map(ns2.measure, members)), speed=speed)
                 )
+            in_tcp = [] if quick or (only and not tcp_only) else compare_tcp(only, pool)
     except (PeerError, plait.ScenarioError) as error:
         click.echo(f"compare: {error}", err=True)
         sys.exit(2)
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    console.print(table(reports))
-    summarize(console, reports)
+    if reports:
+        console.print(table(reports))
+        summarize(console, reports)
+    if in_tcp:
+        console.print(tcp.table(in_tcp))
     console.print(f"Took {time.monotonic() - start:.0f} s.")
     if json_file:
         json_file.write_text(
             json.dumps([report.document() for report in reports], indent=2) + "\n", encoding="utf-8"
         )
-    sys.exit(any(report.unexplained for report in reports))
+    sys.exit(any(report.unexplained for report in reports) or any(report.unexplained for report in in_tcp))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ DELAY_TOLERANCE = 0.10
 FEW_PACKETS = 2.0
 PACKETS_TOLERANCE = 1.0
 MILLISECONDS_TOLERANCE = 2.0
+FIVE_PERCENT = 0.05  # TCP over one path
+COUNTING = 3.0  # packets: where few are sent again, one loss more or less means nothing
 NO_TOLERANCE = float("inf")  # shown, not judged: one packet decides it
 
 AGREES, OPEN, DIFFERS = "agrees", "open", "differs"
@@ -116,6 +118,11 @@ def _squared_error(theirs: Sequence[float], ours: Sequence[float], *, paired: bo
     if paired:
         return variance([one - other for one, other in zip(ours, theirs, strict=True)]) / len(theirs)
     return variance(theirs) / len(theirs) + variance(ours) / len(ours)
+
+
+def standard_error(theirs: Sequence[float], ours: Sequence[float]) -> float:
+    """Of the difference of the means of independent runs; 0 for single ones."""
+    return sqrt(_squared_error(theirs, ours, paired=False))
 
 
 def overall(rows: Sequence[Compared]) -> str:

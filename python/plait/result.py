@@ -71,6 +71,8 @@ class PathMetrics(TypedDict, total=False):
     """The metrics of one path, from the end of the warm-up on.
 
     throughput_bps: payload that arrived for the first time, bit/s. srtt_ms: the smoothed round-trip time at the end.
+    forward_delay_ms, backward_delay_ms: one-way delays at the end, as timestamps tell them, the offset between the
+    clocks contained in both; None for CMT-SCTP.
     packets_lost: lost on the way; packets_dropped: found the queue full. cwnd_packets: the window at the end.
     """
 
@@ -81,6 +83,8 @@ class PathMetrics(TypedDict, total=False):
     packets_lost: int
     packets_dropped: int
     srtt_ms: float | None
+    forward_delay_ms: float | None
+    backward_delay_ms: float | None
     cwnd_packets: float
 
 

@@ -73,6 +73,11 @@ pub struct PathMetrics {
     pub packets_dropped: u64,
     /// Smoothed round-trip time at the end; null if it was never measured.
     pub srtt_ms: Option<f64>,
+    /// One-way delay of the data at the end, as timestamps tell it: smoothed, the offset between the clocks contained; null
+    /// if it was never measured (CMT-SCTP does not).
+    pub forward_delay_ms: Option<f64>,
+    /// One-way delay of the acknowledgements likewise.
+    pub backward_delay_ms: Option<f64>,
     /// Congestion window at the end, in packets.
     pub cwnd_packets: f64,
 }
@@ -189,6 +194,7 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
         |(index, (path, facts))| {
             let (packets_lost, packets_dropped) = simulation.forward_counters(index);
             let record = &recorder.paths[index];
+            let delays = simulation.main.sender.delays(facts.id);
             PathMetrics {
                 name: path.name.clone(),
                 throughput_bps: per_second(record.arrived_bytes),
@@ -198,6 +204,8 @@ pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResul
                 packets_dropped,
                 srtt_ms: facts.has_rtt().then(|| facts.srtt.as_millis_f64()),
                 cwnd_packets: simulation.main.sender.window(facts.id).0 as f64 / counted,
+                forward_delay_ms: delays.map(|delays| delays.forward as f64 / 1e6),
+                backward_delay_ms: delays.map(|delays| delays.backward as f64 / 1e6),
             }
         },
     );

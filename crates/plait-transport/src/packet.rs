@@ -132,9 +132,10 @@ pub struct Sack {
     pub gap_blocks: u16,
     /// Data packets that arrived since the last acknowledgement (delayed acknowledgement for CMT).
     pub packets: u8,
-    /// The blocks in memory hold everything that arrived since the last acknowledgement on the same path. Otherwise what
-    /// they do not report is not to be taken as missing.
-    pub complete: bool,
+    /// The blocks in memory report the changes of runs from this one in the receiver's count; from 0 if they report all runs.
+    pub changes_from: u64,
+    /// They report the changes before this one: so many there had been when the acknowledgement left.
+    pub changes_end: u64,
     blocks: [GapBlock; MAX_GAP_BLOCKS],
     block_count: u8,
     duplicates: [u64; MAX_DUPLICATES],
@@ -149,7 +150,8 @@ impl Sack {
             window,
             gap_blocks: 0,
             packets,
-            complete: true,
+            changes_from: 0,
+            changes_end: 0,
             blocks: [GapBlock::default(); MAX_GAP_BLOCKS],
             block_count: 0,
             duplicates: [0; MAX_DUPLICATES],

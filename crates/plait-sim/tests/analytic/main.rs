@@ -6,5 +6,7 @@ mod common;
 mod blocking;
 mod capacity;
 mod delay;
+mod one_way;
 mod response;
+mod tcp;
 mod topology;

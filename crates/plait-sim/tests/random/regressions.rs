@@ -59,3 +59,63 @@ fn retransmissions_do_not_hold_back_the_segment_that_all_wait_for() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// Every path got a copy of everything. When one copy arrived, all of them counted as arrived: on the slow paths they seemed to
+/// have overtaken the segments before them.
+#[test]
+fn a_copy_that_arrived_elsewhere_overtakes_nothing() {
+    let scenario = r#"
+        duration = "150s"
+        seed = 392114244
+        scheduler = { name = "redundant" }
+        [transport]
+        packet = "1408B"
+        receive_buffer = "14080B"
+        receive_window_accounting = "buffer"
+        initial_window = "3399B"
+        initial_ssthresh = "1159B"
+        grow_in_recovery = true
+        ack_every = 13
+        ack_delay = "88ms"
+        delayed_ack_for_cmt = true
+        retransmission_policy = "asap"
+        fast_retransmit_threshold = 1
+        rto_min = "42ms"
+        rto_initial = "252ms"
+        rto_max = "1973ms"
+        path_max_retransmissions = 1
+        association_max_retransmissions = 100000
+        potentially_failed = true
+        heartbeat_interval = "1502ms"
+        [workload]
+        kind = "cbr"
+        rate = "24kbit"
+        block = "41775B"
+        start = "287ms"
+        [[path]]
+        forward = { rate = "25799381bit", delay = "2546us", queue = "infinite", jitter = "3403us" }
+        backward = { rate = "25799381bit", delay = "253us", queue = "infinite", jitter = "166us" }
+        [[path]]
+        forward = { rate = "349431bit", delay = "237us", queue = "infinite" }
+        backward = { rate = "349431bit", delay = "1030us", queue = "infinite", jitter = "3215us" }
+        [[path]]
+        forward = { rate = "1190995bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "1190995bit", delay = "6631us", queue = "infinite", jitter = "688us" }
+        [[path]]
+        backup = true
+        forward = { rate = "24436441bit", delay = "108us", queue = "infinite" }
+        backward = { rate = "24436441bit", delay = "212673us", queue = "infinite", jitter = "6006us" }
+        [[path]]
+        backup = true
+        forward = { rate = "37202399bit", delay = "813us", queue = "infinite" }
+        backward = { rate = "9300599bit", delay = "64411us", queue = "infinite", jitter = "35us" }
+        [[path]]
+        forward = { rate = "39233055bit", delay = "1711us", queue = "infinite" }
+        backward = { rate = "39233055bit", delay = "714us", queue = "infinite" }
+        [[path]]
+        backup = true
+        forward = { rate = "1025543bit", delay = "5473us", queue = "infinite" }
+        backward = { rate = "1025543bit", delay = "80082us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

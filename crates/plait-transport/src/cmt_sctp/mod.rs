@@ -12,6 +12,7 @@
 
 mod heartbeat;
 mod receiver;
+mod reports;
 mod retransmission;
 mod sender;
 

@@ -155,7 +155,6 @@ impl Receiver {
         let mut sack = Sack::new(next, window, self.unacknowledged);
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
         let reported = &mut self.reported[self.path.index()];
-        sack.complete = self.changes - reported[0] <= REMEMBERED;
         let news = (self.changes - reported[2]).clamp(REPEATED, REMEMBERED).min(self.changes);
         *reported = [self.changes, reported[0], reported[1]];
         for change in (self.changes - news..self.changes).rev() {
@@ -166,7 +165,9 @@ impl Receiver {
                 sack.push_block(first, last);
             }
         }
+        sack.changes_end = self.changes;
         if waiting.runs() > sack.blocks().len() {
+            sack.changes_from = self.changes - news;
             self.push_older_run(&mut sack);
         }
         for duplicate in &mut self.duplicates {

@@ -1,5 +1,6 @@
 //! The sender: reading SACKs, finding losses, timers.
 
+use super::reports::Reports;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{ANY_PATH, Core, Counters, PathConfig, SegmentState, TransmissionState, Transmit};
@@ -20,6 +21,7 @@ pub struct Sender<S> {
     pub(super) config: Config,
     /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
     acknowledged: RunSet,
+    reports: Reports,
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
     pub(super) heartbeats: VecDeque<Transmit>,
@@ -37,6 +39,7 @@ impl<S: Scheduler> Sender<S> {
             core: Core::new(config.connection, paths, scheduler, CAPABILITIES)?,
             config,
             acknowledged: RunSet::new(),
+            reports: Reports::default(),
             lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
             spurious_retransmissions: 0,
@@ -109,19 +112,24 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn handle_sack(&mut self, now: Time, sack: &Sack) {
-        // SACKs overtake each other between paths; an older one brings nothing (RFC 9260 §6.2.1 i). One that acknowledges
-        // what was never sent is not believed in anything.
-        if sack.cumulative < self.core.stream.first() || sack.cumulative > self.core.sent_end {
+        // What acknowledges the unsent is not believed in anything.
+        if sack.cumulative > self.core.sent_end {
             return;
         }
+        // SACKs overtake each other between paths. An older one brings nothing that the newer one did not report on the wire
+        // (RFC 9260 §6.2.1 i), but in memory its blocks may be those that the newer one had no room for.
+        let overtaken = sack.cumulative < self.core.stream.first();
         let advanced = sack.cumulative > self.core.stream.first();
         self.spurious_retransmissions += sack.duplicates().len() as u64;
         self.core.begin_acknowledgement();
-        let cumulative = self.core.advance(now, sack.cumulative);
+        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()));
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack);
+        self.reports.take(sack, cumulative, self.core.sent_end);
         self.find_missing(sack);
-        self.read_window(sack, advanced);
+        if !overtaken {
+            self.read_window(sack, advanced);
+        }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
         self.fast_retransmit(now);
@@ -139,7 +147,8 @@ impl<S: Scheduler> Sender<S> {
         let end = self.core.sent_end;
         for block in sack.blocks() {
             let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
-            let mut segment = self.acknowledged.first_absent(sack.cumulative + u64::from(block.first));
+            let first = (sack.cumulative + u64::from(block.first)).max(self.acknowledged.base());
+            let mut segment = self.acknowledged.first_absent(first);
             while segment <= last {
                 if self.core.acknowledge(now, segment) {
                     self.acknowledged.insert(segment);
@@ -153,7 +162,7 @@ impl<S: Scheduler> Sender<S> {
     /// path newly acknowledged. With CMT's delayed acknowledgements one SACK may count for several.
     fn find_missing(&mut self, sack: &Sack) {
         self.lost.clear();
-        if !sack.complete {
+        if !self.reports.is_complete() {
             return;
         }
         let paths_with_news = self.core.news.iter().filter(|news| news.segments > 0).count();

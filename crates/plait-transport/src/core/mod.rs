@@ -226,9 +226,12 @@ impl<S: Scheduler> Core<S> {
             return entry.ever_sent;
         }
         entry.state = SegmentState::Acknowledged;
+        let carried = entry.carried;
         let counted = self.counted(bytes);
         self.window.acknowledged(counted);
         let newest = (usize::from(path), transmission);
+        // Of copies on several paths nobody knows which one arrived: none overtook anything for sure.
+        let certain = carried.0.count_ones() <= 1;
         let mut at = Some(newest);
         while let Some((index, number)) = at.take() {
             let sender = &mut self.paths[index];
@@ -239,9 +242,11 @@ impl<S: Scheduler> Core<S> {
             let news = &mut self.news[index];
             news.bytes += u64::from(sent.bytes);
             news.segments += 1;
-            news.newest_end = news.newest_end.max(number + 1);
-            news.highest_end = news.highest_end.max(segment + 1);
-            news.lowest = news.lowest.min(segment);
+            if certain {
+                news.newest_end = news.newest_end.max(number + 1);
+                news.highest_end = news.highest_end.max(segment + 1);
+                news.lowest = news.lowest.min(segment);
+            }
             news.oldest_acknowledged |= was_oldest;
             if sender.timed == Some(number) {
                 sender.timed = None;

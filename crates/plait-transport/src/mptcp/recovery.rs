@@ -193,6 +193,7 @@ impl<S: Scheduler> Sender<S> {
         subflow.repair = Repair::Timeout;
         (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
         subflow.probe_due = false;
+        subflow.withheld = 0;
         subflow.resent.clear();
         let flight = &mut path.flight;
         for number in flight.first()..flight.next() {

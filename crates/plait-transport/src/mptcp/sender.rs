@@ -143,7 +143,7 @@ impl<S: Scheduler> Sender<S> {
             self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
         }
         if news.segments > 0 {
-            self.take_news(now, index, &news, observer);
+            self.take_news(now, index, &news, progress, observer);
         }
         self.judge_probe(now, index, ack.duplicate);
         if progress || news.segments > 0 {
@@ -204,7 +204,14 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Something arrived on the subflow: it works, its window may grow, and what was overtaken is lost.
-    fn take_news(&mut self, now: Time, index: usize, news: &PathNews, observer: &mut impl Observer) {
+    fn take_news(
+        &mut self,
+        now: Time,
+        index: usize,
+        news: &PathNews,
+        progress: bool,
+        observer: &mut impl Observer,
+    ) {
         let id = PathId(index as u8);
         self.core.association_errors = 0;
         let path = &mut self.core.paths[index];
@@ -214,14 +221,29 @@ impl<S: Scheduler> Sender<S> {
         self.core.set_state(now, index, working, observer);
         self.note_repaired(index);
         self.find_lost(now, index);
-        if self.subflows[index].repair != Repair::Fast || self.config.connection.grow_in_recovery {
-            self.core.grow_window(now, index, news);
-        }
+        self.grow_window(now, index, news, progress);
         if self.core.paths[index].flight.segments() == 0 {
             self.core.paths[index].control.on_drained();
         }
         self.core.refresh(index);
         self.core.notify(&Event::Acked { path: id, segments: news.segments, rtt: news.rtt });
+    }
+
+    /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
+    /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
+    fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool) {
+        let subflow = &mut self.subflows[index];
+        if self.config.connection.grow_in_recovery {
+            self.core.grow_window(now, index, news);
+        } else if subflow.repair == Repair::Fast {
+            subflow.withheld = 0;
+        } else if progress {
+            let withheld = core::mem::take(&mut subflow.withheld);
+            let news = PathNews { bytes: news.bytes + withheld, ..*news };
+            self.core.grow_window(now, index, &news);
+        } else {
+            subflow.withheld += news.bytes;
+        }
     }
 
     /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.

@@ -71,6 +71,8 @@ pub(super) struct Subflow {
     pub(super) probe: Option<Probe>,
     /// The next transmission is a probe, whatever the window says.
     pub(super) probe_due: bool,
+    /// Bytes that duplicate acknowledgements reported and that have not grown the window.
+    pub(super) withheld: u64,
     /// Retransmissions that may leave whatever the window says.
     pub(super) exempt: u32,
 }
@@ -89,6 +91,7 @@ impl Subflow {
             probe_timer: None,
             probe: None,
             probe_due: false,
+            withheld: 0,
             exempt: 0,
         }
     }

@@ -31,6 +31,25 @@ fn two_later_arrivals_do_not_but_time_does() {
 }
 
 #[test]
+fn duplicate_acknowledgements_grow_the_window_only_if_nothing_was_lost() {
+    let mut pair = Pair::new(mptcp_config(), &[20], in_turns()).spaced(ms(1));
+    // Segment 4 comes two late: reordering, and no loss.
+    pair.script(|judged| match judged.segment() {
+        Some(4) => Fate::Late(ms(2)),
+        _ => Fate::Pass,
+    });
+    pair.sender.write_endlessly();
+    pair.run_until(at(25));
+    let before = pair.path(0).cwnd;
+    assert_eq!(before, 14, "0 to 3 arrived in order");
+    pair.run_until(at(26));
+    assert_eq!(pair.path(0).cwnd, before, "RFC 5681 section 3.2, step 1");
+    pair.run_until(at(28));
+    assert!(pair.path(0).cwnd > before);
+    assert_eq!(pair.sender.counters().retransmissions, 0);
+}
+
+#[test]
 fn the_window_is_halved_once_for_the_losses_of_a_window() {
     let mut pair = Pair::new(mptcp_config(), &[20], in_turns());
     pair.sender.write_endlessly();

@@ -1,0 +1,112 @@
+//! Which of the receiver's reports have come, so that nothing counts as missing that only was not heard of yet.
+//!
+//! On the wire every SACK reports all gap blocks. In memory each carries the runs that changed lately, as a range of changes
+//! in the receiver's count. SACKs of different paths overtake each other and some have no room for everything, so the ranges
+//! come in any order and with holes. A SACK tells what is missing only if there is no hole.
+
+use crate::packet::{MAX_GAP_BLOCKS, Sack};
+use crate::run_set::RunSet;
+
+/// Changes beyond a hole that are remembered; a hole that stays longer ends with the cumulative acknowledgement.
+const REMEMBERED: u64 = 1 << 16;
+
+/// What the sender knows of the receiver's changes of runs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reports {
+    /// All changes below this number are known.
+    known: u64,
+    /// Those beyond a hole.
+    beyond: RunSet,
+    /// The receiver had counted so many changes when the newest SACK left that has come.
+    newest: u64,
+    /// The hole is about segments below this number, and ends before this change.
+    doubt: Option<(u64, u64)>,
+}
+
+impl Reports {
+    /// Takes a SACK's range, once its blocks are read. `cumulative` and `sent_end`: the first segments that are not
+    /// cumulatively acknowledged and that were never sent.
+    pub(super) fn take(&mut self, sack: &Sack, cumulative: u64, sent_end: u64) {
+        self.newest = self.newest.max(sack.changes_end);
+        if sack.changes_from <= self.known {
+            self.know(sack.changes_end);
+        } else if sack.changes_end - self.known < REMEMBERED {
+            let from = sack.changes_from.max(sack.changes_end.saturating_sub(MAX_GAP_BLOCKS as u64));
+            for change in from..sack.changes_end {
+                self.beyond.insert(change);
+            }
+        }
+        // What the hole was about has arrived, whatever it said.
+        if let Some((until, end)) = self.doubt
+            && until <= cumulative
+        {
+            self.know(end);
+        }
+        if self.is_complete() {
+            self.doubt = None;
+        } else if self.doubt.is_none_or(|(_, end)| end <= self.known) {
+            self.doubt = Some((sent_end, self.newest));
+        }
+    }
+
+    fn know(&mut self, end: u64) {
+        if end > self.known {
+            self.known = self.beyond.first_absent(end.max(self.beyond.base()));
+            self.beyond.advance(self.known);
+        }
+    }
+
+    /// Everything is known that had arrived when the newest SACK left.
+    pub(super) fn is_complete(&self) -> bool {
+        self.known >= self.newest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report of the changes `from..end`, while `sent` segments have been sent.
+    fn take(reports: &mut Reports, (from, end): (u64, u64), cumulative: u64, sent: u64) -> bool {
+        let mut sack = Sack::new(cumulative, 0, 1);
+        (sack.changes_from, sack.changes_end) = (from, end);
+        reports.take(&sack, cumulative, sent);
+        reports.is_complete()
+    }
+
+    #[test]
+    fn overtaken_reports_fill_the_hole() {
+        let mut reports = Reports::default();
+        assert!(take(&mut reports, (0, 4), 0, 50));
+        assert!(!take(&mut reports, (20, 40), 0, 50));
+        assert!(!take(&mut reports, (12, 20), 0, 50));
+        assert!(!take(&mut reports, (40, 41), 0, 50), "later ones do not");
+        assert!(take(&mut reports, (2, 12), 0, 50));
+        assert_eq!(reports.known, 41);
+    }
+
+    #[test]
+    fn a_hole_ends_with_the_segments_that_it_can_be_about() {
+        let mut reports = Reports::default();
+        assert!(!take(&mut reports, (10, 20), 0, 50));
+        assert!(!take(&mut reports, (30, 40), 49, 80));
+        assert!(!take(&mut reports, (40, 41), 50, 90), "the second hole is left");
+        assert!(!take(&mut reports, (41, 42), 89, 99));
+        assert!(take(&mut reports, (42, 43), 90, 99));
+    }
+
+    #[test]
+    fn a_report_of_all_runs_leaves_no_hole() {
+        let mut reports = Reports::default();
+        assert!(!take(&mut reports, (10, 20), 0, 50));
+        assert!(take(&mut reports, (0, 30), 0, 50));
+    }
+
+    #[test]
+    fn absurd_numbers_cost_nothing() {
+        let mut reports = Reports::default();
+        assert!(!take(&mut reports, (u64::MAX - 2, u64::MAX), 0, 50));
+        assert!(!take(&mut reports, (3, 7), 0, 50));
+        assert!(take(&mut reports, (7, 9), 50, 60));
+    }
+}
