@@ -47,7 +47,6 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
                 connection: connection(options, *hystart),
                 ack_every,
                 ack_delay: options.ack_delay,
-                loss_threshold: 3,
                 handshake: *handshake,
                 initial_path,
                 clock: mptcp::ClockConfig {

@@ -22,7 +22,7 @@ pub(crate) enum TransmissionState {
 pub(crate) struct Transmission {
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
-    /// Its place in the order of sending on all paths.
+    /// Its place in the order of sending on its path.
     pub(crate) order: u64,
     /// Bytes that count against the congestion window.
     pub(crate) bytes: u32,

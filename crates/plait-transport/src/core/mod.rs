@@ -144,7 +144,7 @@ pub(crate) struct Core<S> {
     pub(crate) shared_retransmissions: VecDeque<u64>,
     /// Timeouts in a row on all paths together.
     pub(crate) association_errors: u32,
-    pub(crate) next_transmission: u64,
+    next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
     /// What coupled congestion control sees of the paths; empty for an algorithm that is not coupled.

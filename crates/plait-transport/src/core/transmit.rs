@@ -153,7 +153,7 @@ impl<S: Scheduler> Core<S> {
         sender.flight.push(Transmission {
             segment,
             sent_at: now,
-            order: self.next_transmission,
+            order: sender.sent,
             bytes: counted,
             state: TransmissionState::InFlight,
             missing: 0,

@@ -11,8 +11,8 @@
 //!   (`clock.rs`).
 //!
 //! # Loss detection
-//! A transmission is lost once three that were sent later *on the same subflow* have arrived, or one that was sent later
-//! has and 9/8 of a round trip has passed. In the order of sending the first rule is RFC 6675's `IsLost` for what was sent
+//! A transmission is lost once three that were sent later *on the same subflow* have arrived; or one that was sent later
+//! has, and one and a half round trips have passed, or 9/8 of one if fewer than three were sent later at all. In the order of sending the first rule is RFC 6675's `IsLost` for what was sent
 //! once; for retransmissions it is the idea of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail that nothing follows
 //! is probed after two round trips (RFC 8985 §7), so that a lone loss at the end needs no timeout.
 //!
@@ -54,8 +54,6 @@ pub struct Config {
     pub ack_every: u8,
     /// The longest that an acknowledgement is delayed.
     pub ack_delay: Duration,
-    /// Segments that were sent later and arrived make one lost (RFC 6675's DupThresh: 3).
-    pub loss_threshold: u8,
     /// Subflows are opened by handshakes; otherwise all are open from the start.
     pub handshake: bool,
     /// The subflow that is opened first; the others join once it is open.

@@ -7,6 +7,9 @@ use crate::core::{TransmissionState, insert_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
+/// So many that were sent later and arrived make a transmission lost (DupThresh of RFC 6675).
+const LATER_ARRIVALS: u8 = 3;
+
 impl<S: Scheduler> Sender<S> {
     /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
     fn outstanding(&self, index: usize) -> u64 {
@@ -34,17 +37,20 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         subflow.loss_timer = None;
         let Some(latest) = subflow.latest_arrived[0] else { return };
-        let threshold = usize::from(self.config.loss_threshold.clamp(1, 3)) - 1;
-        let overtaken = subflow.latest_arrived[threshold];
+        let overtaken = subflow.latest_arrived[usize::from(LATER_ARRIVALS) - 1];
         let path = &self.core.paths[index];
         let round_trip = path.rtt.smoothed().max(path.rtt.latest());
-        let patience = round_trip + round_trip / 8;
+        let sent = path.sent;
         let mut losses = 0;
         let mut judge = |order: u64, sent_at: Time| {
             if order >= latest {
                 return Verdict::Wait(None);
             }
-            let due = sent_at.saturating_add(patience);
+            // Of a tail no third arrival can tell. Elsewhere that one comes first, behind a standing queue well after a round
+            // trip: who is hastier drops the retransmission at the same full queue.
+            let is_tail = sent - order <= u64::from(LATER_ARRIVALS);
+            let patience = if is_tail { round_trip / 8 } else { round_trip / 2 };
+            let due = sent_at.saturating_add(round_trip + patience);
             if overtaken.is_some_and(|overtaken| order < overtaken) || due <= now {
                 losses += 1;
                 return Verdict::Lost;

@@ -377,7 +377,7 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) -> Option<Transmit> {
         let path = PathId(index as u8);
-        let order = self.core.next_transmission;
+        let order = self.core.paths[index].sent;
         let sent = self.core.paths[index].flight.resend(now, order, number)?;
         self.subflows[index].resent.push_back(Resent { number, order });
         let reason = SendReason::Retransmission;

@@ -69,7 +69,6 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         },
         ack_every: 1,
         ack_delay: Duration::from_millis(200),
-        loss_threshold: 3,
         handshake: false,
         initial_path: PathId(0),
         clock: mptcp::ClockConfig { granularity: Duration::from_millis(1), receiver_offset: 0 },
