@@ -6,5 +6,7 @@ mod common;
 mod blocking;
 mod capacity;
 mod delay;
+mod fairness;
 mod response;
+mod slow_start;
 mod topology;

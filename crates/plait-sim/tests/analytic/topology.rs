@@ -43,7 +43,8 @@ fn acknowledgements_take_the_route_in_reverse() {
          backward = { rate = \"1Mbit\", delay = \"11ms\" }",
         &PACKETS,
     );
-    let (there, back) = (1_000_000 + 3_000_000 + 2_000_000 + 7_000_000, 384_000 + 11_000_000 + 96_000 + 5_000_000);
+    let (there, back) =
+        (1_000_000 + 3_000_000 + 2_000_000 + 7_000_000, 384_000 + 11_000_000 + 96_000 + 5_000_000);
     let packets = result.packets.unwrap();
     assert_eq!(packets.sent, [0, there + back]);
     assert_eq!(packets.arrived, [there, there + back + there]);
