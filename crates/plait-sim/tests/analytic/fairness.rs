@@ -79,7 +79,7 @@ fn disjoint(transport: &str, paths: &[&str], right: &str, seed: u64) -> f64 {
         )
     };
     let result = run(&format!(
-        "seed = {seed}\nduration = \"80s\"\nwarmup = \"20s\"\nscheduler = \"lowest-rtt\"\n\
+        "seed = {seed}\nduration = \"60s\"\nwarmup = \"15s\"\nscheduler = \"lowest-rtt\"\n\
          transport = {{ {transport}, receive_buffer = \"4MB\" }}\n{own}{}{}{}{}{}",
         link("left", "20ms"),
         link("right", right),
