@@ -62,6 +62,7 @@ pub enum Sender<S> {
 
 /// The receiving end.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a connection has one")]
 pub enum Receiver {
     /// See [`cmt_sctp::Receiver`].
     CmtSctp(cmt_sctp::Receiver),

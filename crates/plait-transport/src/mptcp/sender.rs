@@ -307,10 +307,10 @@ impl<S: Scheduler> Sender<S> {
                 subflow.exempt = subflow.exempt.saturating_sub(1);
                 return self.resend(now, index, number, observer);
             }
-            if subflow.probe_due {
-                if let Some(transmit) = self.send_probe(now, index, observer) {
-                    return Some(transmit);
-                }
+            if subflow.probe_due
+                && let Some(transmit) = self.send_probe(now, index, observer)
+            {
+                return Some(transmit);
             }
         }
         None
