@@ -18,7 +18,7 @@ struct Golden {
     bound: fn(&RunResult),
 }
 
-const GOLDENS: [Golden; 4] = [
+const GOLDENS: [Golden; 8] = [
     Golden {
         name: "round-robin, equation (1), 2 Mbit/s / 100 ms / 35 kB",
         scenario: r#"
@@ -119,6 +119,99 @@ const GOLDENS: [Golden; 4] = [
             assert!(fast <= 968_000.0 * 1.001 && slow <= 1_936_000.0 * 1.001, "{fast} + {slow}");
             // The paper's effect: fewer than the 9 packets that wait with round-robin.
             assert!(result.metrics.receive_buffer_packets.mean < 9.0);
+        },
+    },
+    Golden {
+        name: "mptcp, lia, a bottleneck shared with TCP",
+        scenario: r#"
+            duration = "60s"
+            warmup = "10s"
+            transport = { protocol = "mptcp", congestion_control = "lia", receive_buffer = "2MB" }
+            [[path]]
+            links = ["core"]
+            [[path]]
+            links = ["core"]
+            [[link]]
+            name = "core"
+            rate = "10Mbit"
+            delay = "20ms"
+            forward = { loss = "0.02%" }
+            [[flow]]
+            kind = "tcp"
+            links = ["core"]
+            start = "300ms"
+        "#,
+        bound: |result| {
+            let (ours, theirs) = (result.metrics.goodput_bps, result.flows[0].goodput_bps);
+            assert!(ours + theirs < 10e6 * 1448.0 / 1500.0 && ours + theirs > 9e6, "{ours} + {theirs}");
+            assert!((0.5..2.0).contains(&(ours / theirs)), "{ours} beside {theirs}");
+        },
+    },
+    Golden {
+        name: "mptcp, olia, lossy paths, file",
+        scenario: r#"
+            duration = "100s"
+            transport = { protocol = "mptcp", congestion_control = "olia", ack_every = 2, initial_path = "path2" }
+            workload = { kind = "file", size = "5MB" }
+            [[path]]
+            rate = "4Mbit"
+            rtt = "30ms"
+            loss = "0.5%"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "60ms"
+            loss = { model = "gilbert-elliott", to_bad = "0.5%", to_good = "40%" }
+            jitter = { amount = "20ms", reorder = true }
+            outages = [{ from = "3s", to = "5s" }]
+        "#,
+        bound: |result| {
+            // 5 MB at 6 Mbit/s · 1448/1500 take 6.9 s.
+            let time = result.metrics.completion_time_s.unwrap();
+            assert!((6.9..100.0).contains(&time), "{time}");
+            assert_eq!(result.metrics.delivered_bytes, 5_000_000);
+        },
+    },
+    Golden {
+        name: "mptcp, balia, constant rate beside datagrams",
+        scenario: r#"
+            duration = "60s"
+            scheduler = "round-robin"
+            transport = { protocol = "mptcp", congestion_control = "balia", handshake = false }
+            workload = { kind = "cbr", rate = "1Mbit", block = "8KiB" }
+            [[path]]
+            rate = "2Mbit"
+            rtt = "20ms"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "80ms"
+            jitter = "5ms"
+            [[flow]]
+            kind = "on-off"
+            path = "path1"
+            rate = "1Mbit"
+            on = "500ms"
+            off = "500ms"
+        "#,
+        bound: |result| {
+            let (delivered, left) =
+                (result.metrics.delivered_bytes, result.metrics.undelivered_bytes.unwrap());
+            assert_eq!((delivered + left) / 8_192, 60 * 125_000 / 8_192 + 1);
+            assert!(left <= 2 * 8_192, "{left}");
+        },
+    },
+    Golden {
+        name: "tcp, cubic, hystart, 50 Mbit/s / 80 ms",
+        scenario: r#"
+            duration = "20s"
+            transport = { protocol = "tcp", congestion_control = "cubic", hystart = true, receive_buffer = "20MB" }
+            [[path]]
+            rate = "50Mbit"
+            rtt = "80ms"
+            queue = "bdp"
+        "#,
+        bound: |result| {
+            let goodput = result.metrics.goodput_bps;
+            assert!(goodput < 50e6 * 1448.0 / 1500.0 && goodput > 40e6, "{goodput}");
         },
     },
 ];

@@ -31,18 +31,23 @@ fn two_hops_take_two_serializations_and_both_delays() {
 
 #[test]
 fn acknowledgements_take_the_route_in_reverse() {
-    // Far: 1 Mbit/s back; near: 2 Mbit/s back. A SACK of 48 bytes is 384 bits: 384 us, then 192 us. The second packet is
-    // written long after the first one is acknowledged, so the round-trip sample is exact.
+    // A SACK of 48 bytes is 384 bits: 384 us at far's 1 Mbit/s back, which it passes first; it gets to near behind the step
+    // there, to 4 Mbit/s: 96 us. The window is one packet, so the second one leaves when the SACK arrives.
     let result = run_with(
-        "duration = \"10s\"\nworkload = { kind = \"file\", size = \"1452B\" }\n\
+        "duration = \"10s\"\nworkload = { kind = \"file\", size = \"2904B\" }\n\
+         transport = { initial_window = \"1468B\" }\n\
          [[path]]\nlinks = [\"near\", \"far\"]\n\
          [[link]]\nname = \"near\"\nforward = { rate = \"12Mbit\", delay = \"3ms\" }\n\
-         backward = { rate = \"2Mbit\", delay = \"5ms\" }\n\
+         backward = { rate = \"2Mbit\", rate_steps = [{ at = \"20ms\", rate = \"4Mbit\" }], delay = \"5ms\" }\n\
          [[link]]\nname = \"far\"\nforward = { rate = \"6Mbit\", delay = \"7ms\" }\n\
          backward = { rate = \"1Mbit\", delay = \"11ms\" }",
         &PACKETS,
     );
-    assert_eq!(result.packets.unwrap().arrived, [1_000_000 + 3_000_000 + 2_000_000 + 7_000_000]);
+    let (there, back) =
+        (1_000_000 + 3_000_000 + 2_000_000 + 7_000_000, 384_000 + 11_000_000 + 96_000 + 5_000_000);
+    let packets = result.packets.unwrap();
+    assert_eq!(packets.sent, [0, there + back]);
+    assert_eq!(packets.arrived, [there, there + back + there]);
 }
 
 #[test]

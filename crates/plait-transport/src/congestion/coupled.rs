@@ -19,7 +19,7 @@ pub trait Coupling {
         0.5
     }
 
-    /// So many bytes were acknowledged.
+    /// So many bytes were acknowledged, also while losses were being repaired.
     fn note_acknowledged(&mut self, _bytes: u64) {}
 
     /// A loss or a timeout.
@@ -54,6 +54,10 @@ impl<C: Coupling> CongestionControl for Coupled<C> {
             _ => 1.0,
         };
         self.reno.grow(acknowledged, gain);
+    }
+
+    fn on_repaired(&mut self, bytes: u64) {
+        self.coupling.note_acknowledged(bytes);
     }
 
     fn on_congestion(&mut self, _now: Time, outstanding: u64) {

@@ -27,6 +27,7 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
         now: Time::ZERO,
         bytes,
         in_flight_before,
+        used_before: in_flight_before,
         srtt: Duration::from_millis(20),
         rtt: None,
         path: 0,

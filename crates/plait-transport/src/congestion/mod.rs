@@ -39,6 +39,8 @@ pub struct Acknowledged {
     pub bytes: u64,
     /// Bytes in flight on the path before the acknowledgement.
     pub in_flight_before: u64,
+    /// What these took of the window: as many bytes, or more where whole segments are counted and small ones were sent.
+    pub used_before: u64,
     /// The path's smoothed round-trip time.
     pub srtt: Duration,
     /// The round-trip sample that came with it, if one was taken.
@@ -81,6 +83,9 @@ pub trait CongestionControl {
     /// New data was acknowledged and the window may grow. `shares` are those of all paths of the connection if the
     /// algorithm [is coupled](Algorithm::is_coupled), else nothing.
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]);
+
+    /// So many bytes were acknowledged while a loss is being repaired and the window may not grow.
+    fn on_repaired(&mut self, _bytes: u64) {}
 
     /// A loss was found from later acknowledgements; called once per window of data. `outstanding`: bytes sent and not
     /// cumulatively acknowledged (FlightSize of RFC 5681).
@@ -201,6 +206,10 @@ macro_rules! dispatch {
 impl CongestionControl for Controller {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
         dispatch!(self, c => c.on_acknowledged(acknowledged, shares));
+    }
+
+    fn on_repaired(&mut self, bytes: u64) {
+        dispatch!(self, c => c.on_repaired(bytes));
     }
 
     fn on_congestion(&mut self, now: Time, outstanding: u64) {

@@ -31,7 +31,7 @@ impl NewReno {
 
 impl CongestionControl for NewReno {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
-        let fully_used = acknowledged.in_flight_before >= self.window;
+        let fully_used = acknowledged.used_before >= self.window;
         if self.window <= self.threshold {
             // §7.2.1: only a window that is fully used may grow, by at most one segment per acknowledgement.
             if fully_used {
@@ -111,6 +111,7 @@ mod tests {
             now: Time::ZERO,
             bytes,
             in_flight_before,
+            used_before: in_flight_before,
             srtt: Duration::from_millis(20),
             rtt: None,
             path: 0,

@@ -164,4 +164,16 @@ mod tests {
         control.on_congestion(Time::ZERO, segments(5));
         assert_eq!(control.loss_interval(), segments(3));
     }
+
+    /// A window of data is acknowledged while a loss is repaired: without it the intervals would be too short, and the more
+    /// so the shorter they are.
+    #[test]
+    fn what_arrives_during_a_repair_belongs_to_the_loss_interval() {
+        let mut control = Olia::new(&config(Algorithm::Olia));
+        control.on_congestion(Time::ZERO, segments(10));
+        control.on_repaired(segments(10));
+        assert_eq!(control.window(), segments(5), "the window does not grow");
+        control.on_acknowledged(&ack(segments(5), segments(5)), &[]);
+        assert_eq!(control.loss_interval(), segments(15));
+    }
 }

@@ -83,7 +83,7 @@ impl Reno {
             self.threshold = self.window;
             return acknowledged.bytes;
         };
-        if acknowledged.in_flight_before < self.window / 2 {
+        if acknowledged.used_before < self.window / 2 {
             return 0;
         }
         let step = acknowledged.bytes.min(limit * self.segment) / divisor;
@@ -94,7 +94,7 @@ impl Reno {
 
     /// True if the window kept the sender from sending more before the acknowledgement.
     pub(super) fn is_used(&self, acknowledged: &Acknowledged) -> bool {
-        acknowledged.in_flight_before + self.segment > self.window
+        acknowledged.used_before + self.segment > self.window
     }
 
     fn avoid_congestion(&mut self, bytes: u64, gain: f64) {

@@ -47,6 +47,7 @@ impl Flow {
             now: self.next,
             bytes: SEGMENT,
             in_flight_before: window,
+            used_before: window,
             srtt: self.rtt,
             rtt: None,
             path,

@@ -100,7 +100,16 @@ pub(crate) struct PathNews {
     /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative acknowledgement).
     pub(crate) oldest_acknowledged: bool,
     pub(crate) in_flight_before: u64,
+    /// See [`Acknowledged::used_before`].
+    pub(crate) used_before: u64,
     pub(crate) rtt: Option<Duration>,
+}
+
+impl PathNews {
+    /// Of a path before the acknowledgement is read.
+    pub(crate) fn before(path: &PathSender) -> Self {
+        Self { in_flight_before: path.flight.bytes(), used_before: path.used(), ..Self::default() }
+    }
 }
 
 /// Amounts of data at one moment.
@@ -166,7 +175,7 @@ impl<S: Scheduler> Core<S> {
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes),
-            paths: paths.iter().map(|path| PathSender::new(&config, path)).collect(),
+            paths: paths.iter().map(|path| PathSender::new(&config, path, !needs.assign_ahead)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
                 .collect(),
@@ -212,8 +221,7 @@ impl<S: Scheduler> Core<S> {
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
         for (news, path) in self.news.iter_mut().zip(&self.paths) {
-            *news =
-                PathNews { in_flight_before: path.flight.bytes(), lowest: u64::MAX, ..PathNews::default() };
+            *news = PathNews { lowest: u64::MAX, ..PathNews::before(path) };
         }
     }
 
@@ -290,6 +298,7 @@ impl<S: Scheduler> Core<S> {
             now,
             bytes: news.bytes,
             in_flight_before: news.in_flight_before,
+            used_before: news.used_before,
             srtt: path.rtt.smoothed(),
             rtt: news.rtt,
             path: index,

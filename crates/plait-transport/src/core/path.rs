@@ -30,6 +30,8 @@ pub(crate) struct PathSender {
     pub(crate) control: Controller,
     /// Bytes that the window must have left for another packet to leave.
     headroom: u64,
+    /// What each segment in flight takes of the window at least, see [`PathSender::used`].
+    least: u64,
     pub(crate) rtt: RttEstimator,
     pub(crate) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
@@ -93,11 +95,13 @@ pub struct OneWayDelays {
 }
 
 impl PathSender {
-    pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig) -> Self {
+    /// `in_segments`: the scheduler assigns no more than the window has room for, in full segments.
+    pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig, in_segments: bool) -> Self {
         let rtt = RttEstimator::new(config.rto);
         Self {
             control: Controller::new(&config.congestion),
             headroom: config.headroom(),
+            least: if in_segments { config.counted_segment() } else { 0 },
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
             retransmissions: VecDeque::with_capacity(64),
@@ -125,6 +129,13 @@ impl PathSender {
     /// True if the congestion window lets another packet out.
     pub(crate) fn has_window(&self) -> bool {
         self.flight.bytes() + self.headroom <= self.window()
+    }
+
+    /// What is taken of the congestion window. A scheduler that stays within windows counts them in full segments, so small
+    /// ones use up a window that they do not fill; otherwise it would never be found used, and never grow. Where segments
+    /// are assigned ahead, they wait for the window's bytes, and fill them.
+    pub(crate) fn used(&self) -> u64 {
+        self.flight.bytes().max(u64::from(self.flight.segments()) * self.least)
     }
 
     /// The congestion window, cut by the burst limit.

@@ -132,8 +132,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.release(ack.data);
         self.core.note_opportunity();
         let before = self.core.paths[index].flight.first();
-        let mut news =
-            PathNews { in_flight_before: self.core.paths[index].flight.bytes(), ..PathNews::default() };
+        let mut news = PathNews::before(&self.core.paths[index]);
         self.read_numbers(now, index, ack, &mut news);
         self.spurious_retransmissions += u64::from(ack.duplicate);
         let progress = self.core.paths[index].flight.first() > before;
@@ -236,7 +235,8 @@ impl<S: Scheduler> Sender<S> {
         if self.config.connection.grow_in_recovery {
             self.core.grow_window(now, index, news);
         } else if subflow.repair == Repair::Fast {
-            subflow.withheld = 0;
+            let withheld = core::mem::take(&mut subflow.withheld);
+            self.core.paths[index].control.on_repaired(news.bytes + withheld);
         } else if progress {
             let withheld = core::mem::take(&mut subflow.withheld);
             let news = PathNews { bytes: news.bytes + withheld, ..*news };

@@ -59,6 +59,18 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert_eq!(pair.window(0), 3);
 }
 
+/// Five of them are in flight, which a window of three full segments does not let out although it has the bytes.
+#[test]
+fn small_segments_grow_a_window_that_holds_them_up_and_no_further() {
+    let mut pair = Pair::new(config(), &[20], in_turns());
+    for write in 1..=100 {
+        pair.sender.write(1000);
+        pair.run_until(at(4 * write));
+    }
+    assert!((5..=7).contains(&pair.window(0)), "{}", pair.window(0));
+    assert!(pair.sender.connection().unassigned == 0);
+}
+
 #[test]
 fn a_loss_halves_the_window_once_per_window_of_data() {
     let mut pair = Pair::new(config(), &[20], in_turns()).spaced(ms(1) / 10);
