@@ -7,8 +7,8 @@
 //! because a segment on the slow path, behind the queue of its bottleneck, is missing. Then
 //! * *opportunistic retransmission*: the path that could send sends the first unacknowledged segment, if it has not
 //!   carried it;
-//! * *penalization*: the slower path that carries it gets half its congestion window, at most once in its round-trip
-//!   time.
+//! * *penalization*: the slower path that carries it gets half its congestion window, at most once in a round-trip
+//!   time of the path that could send.
 //!
 //! The conditions are those of Linux' out-of-tree implementation: a copy is sent only if a path that carries the
 //! segment has a window of no more than 4 segments, or if all of them have more than four times the smoothed round-trip
@@ -20,8 +20,8 @@
 //!   conditions compare by it. On each path a segment is copied once.
 //!
 //! # Departures
-//! Linux counts the time since the last penalty from the path that could send; here each penalized path has its own,
-//! as the paper says. A window of one segment is not halved.
+//! Linux keeps the time of the last penalty with the path that could send; here each penalized path has its own. A
+//! window of one segment is not halved.
 
 use crate::decision::Decision;
 use crate::time::Time;
