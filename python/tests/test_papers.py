@@ -148,6 +148,8 @@ def test_pooling_depends_on_what_the_talk_does_not_print() -> None:
     assert round_trips[0] > 2 * round_trips[1]  # the slow path's queue, and with it what holds up the window
     window = 8 * 6_291_456 / round_trips[0]
     assert 0.5 * window < blind.metrics["goodput_bps"] < 2 * window
+    overshooting = plait.load(file, {"transport.hystart": False})
+    assert plait.run(overshooting, "lowest-rtt+rp").metrics["goodput_bps"] < 40e6
     shallow = plait.load(file, {"path.good.queue": "100ms", "path.bad.queue": "100ms"})
     assert plait.run(shallow).metrics["goodput_bps"] > 44e6  # the slow path's queue cannot grow
 
