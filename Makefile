@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python lint lint-rust lint-python format figures bench peers lock clean
+.PHONY: help setup demo test test-rust test-python reproduce lint lint-rust lint-python format figures bench peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ test-rust: setup ## the Rust tests, documentation examples included
 test-python: setup ## the Python tests
 	$(call say,pytest)
 	$(BIN)/python -m pytest
+
+reproduce: setup ## every paper in full: rows, reasons and the READMEs' tables held against the runs (minutes)
+	$(call say,papers)
+	$(BIN)/python -m pytest -m 'full or not full' python/tests/test_papers.py
 
 lint: lint-rust lint-python ## formatting, lints, types, stubs, documentation
 

@@ -1,12 +1,13 @@
 """Write the measured tables into the papers' READMEs: every number there comes from a run.
 
 A table stands between `<!-- measured: NAME -->` and `<!-- end -->`; a test holds it against a fresh run.
-Run from anywhere: `.venv/bin/python docs/measured.py`, or `make figures`.
+Run from anywhere: `.venv/bin/python docs/measured.py [PAPER]…`, or `make figures`.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,21 +16,70 @@ import polars as pl
 
 import plait
 from plait.designs import DESIGNS, uniformity
-from plait.papers import reproduce
+from plait.papers import Reproduction, reproduce
+from plait.papers.page import pivot
 from plait.run import Task, run_tasks
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 QUEUES = (17, 50, 200)
 
 
-def tables(paper: str) -> dict[str, str]:
+MEASURES = {"schedulers-csws14": ("pooling", "benefit", "window", "half", "limited")}
+"""Names of a paper's measures, in the order of its expected.toml, that are tables of their own."""
+
+
+def tables(done: Reproduction) -> dict[str, str]:
     """The measured tables of a paper's README, by name, as Markdown."""
-    made = {"headline": reproduce(paper, with_figures=False).headline().markdown()}
-    if paper == "daps-icc14":
+    made = {"headline": done.headline().markdown()}
+    for name, index in zip(MEASURES.get(done.paper.id, ()), range(len(done.paper.measures)), strict=False):
+        made[name] = measured(done, index)
+    if done.paper.id == "daps-icc14":
         made["queues"] = queues()
-    if paper == "schedulers-csws14":
+    if done.paper.id == "schedulers-csws14":
         made["designs"] = designs()
+        made["blocking"] = blocking()
     return made
+
+
+def measured(done: Reproduction, index: int) -> str:
+    """One of the paper's measures with confidence intervals: a line per scenario and scheduler."""
+    table = pivot(done.paper, done.rows, done.paper.measures[index])
+    lines = [
+        ["case", "scheduler", *table["headings"]],
+        ["---", "---", *["--:"] * len(table["headings"])],
+        *([title, f"`{scheduler}`", *numbers] for title, scheduler, numbers in table["lines"]),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def blocking() -> str:
+    """Resource pooling: how long the slow path's round trip is, and what the receiver's window gives by it."""
+    file = PAPERS / "schedulers-csws14" / "scenarios" / "pooling.toml"
+    runs = plait.compare(file, ["lowest-rtt", "lowest-rtt+rp"], series="100ms")
+    headings = (
+        "scheduler",
+        "slow path: round trip, mean (s)",
+        "queue, mean (packets)",
+        "congestion window, mean (packets)",
+        "receive buffer / round trip (Mbit/s)",
+        "goodput (Mbit/s)",
+    )
+    lines = [list(headings), ["---", *["--:"] * 5]]
+    for run in runs:
+        slow = run.path_series.filter((pl.col("path") == 1) & (pl.col("time_ns") >= 100_000_000_000))
+        means = [
+            slow.select(pl.col(name).cast(pl.Float64).mean()).item()
+            for name in ("srtt_ns", "link_queue_packets", "cwnd_packets")
+        ]
+        seconds = means[0] / 1e9
+        numbers = (
+            f"{seconds:.1f}",
+            f"{means[1]:.0f}",
+            f"{means[2]:.0f}",
+            f"{6_291_456 * 8e-6 / seconds:.0f}",
+        )
+        lines.append([f"`{run.scheduler}`", *numbers, f"{run.metrics['goodput_bps'] / 1e6:.1f}"])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def designs() -> str:
@@ -104,11 +154,14 @@ def fill(text: str, made: dict[str, str]) -> str:
     return text
 
 
-def main() -> None:
-    """Fill in all papers' READMEs."""
+def main(papers: Sequence[str]) -> None:
+    """Fill in the READMEs of the papers, or of all."""
     for file in sorted(PAPERS.glob("*/README.md")):
-        file.write_text(fill(file.read_text(encoding="utf-8"), tables(file.parent.name)), encoding="utf-8")
+        if papers and file.parent.name not in papers:
+            continue
+        done = reproduce(file.parent.name, with_figures=False)
+        file.write_text(fill(file.read_text(encoding="utf-8"), tables(done)), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import plait
+from plait.papers import Reproduction, reproduce
 
 SCENARIO = """
 name = "two paths"
@@ -37,6 +39,12 @@ loss = "0.5%"
 """
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def reproduced() -> Callable[[str], Reproduction]:
+    """A paper's runs in full, made once for all tests."""
+    return cache(lambda name: reproduce(name, with_figures=False))
 
 
 @pytest.fixture

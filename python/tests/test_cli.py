@@ -5,14 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import SCENARIO, Command
 from rich.console import Console
 
-import plait.papers
 from plait.cli.reproduce import _comparison, _print_headline
+from plait.papers import Reproduction
 
 EDITS = {
     "unknown-key": ("[transport]", "[transport]\nspeed = 3", ["speed", "receive_buffer"]),
@@ -245,12 +246,14 @@ def test_reproduce_by_json(command: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 160])
-def test_tables_of_a_paper_fit_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_a_paper_fit_the_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch, reproduced: Callable[[str], Reproduction]
+) -> None:
     printed = io.StringIO()
     terminal = Console(width=width, file=printed)
     # The package's attribute of that name is the command, not the module.
     monkeypatch.setattr(sys.modules["plait.cli.reproduce"], "console", lambda: terminal)
-    done = plait.papers.reproduce("daps-slides", with_figures=False)
+    done = reproduced("daps-slides")
     terminal.print(_comparison(done))
     _print_headline(done.headline())
     assert max(len(line) for line in printed.getvalue().splitlines()) <= width

@@ -1,5 +1,6 @@
 import importlib.util
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import polars as pl
 import pytest
 
 import plait
-from plait.papers import load_paper, names, reproduce
+from plait.papers import Reproduction, load_paper, names, reproduce
 from plait.papers.description import Claim, Expected
 from plait.papers.figures import kind
 from plait.papers.reproduce import tasks
@@ -15,6 +16,9 @@ from plait.papers.rows import Row, agrees
 from plait.papers.wording import difference, said, wording
 
 ROOT = Path(__file__).resolve().parents[2]
+LARGE = ("schedulers-csws14",)
+"""Papers of minutes, whose runs `make reproduce` makes in full; elsewhere a few points of each design."""
+FULL = [pytest.param(name, marks=[pytest.mark.full] if name in LARGE else []) for name in names()]
 
 
 @pytest.mark.parametrize("name", names())
@@ -98,22 +102,56 @@ def test_rows_as_json_and_as_words() -> None:
     assert wording("app_delay_ms.mean").heading == "mean application delay (ms)"
 
 
-def test_what_differs_says_why_and_what_agrees_does_not() -> None:
-    for name in names():
-        for row in reproduce(name, with_figures=False).rows:
-            assert bool(row.reason) == (row.agrees is False), row.id
-            assert (row.reason in row.document()["note"]) or row.agrees
+@pytest.mark.parametrize("name", FULL)
+def test_what_differs_says_why_and_what_agrees_does_not(
+    name: str, reproduced: Callable[[str], Reproduction]
+) -> None:
+    for row in reproduced(name).rows:
+        assert bool(row.reason) == (row.agrees is False), row.id
+        assert (row.reason in row.document()["note"]) or row.agrees
 
 
-@pytest.mark.parametrize("name", names())
-def test_tables_in_the_readmes_are_those_of_a_fresh_run(name: str) -> None:
+@pytest.mark.parametrize("name", FULL)
+def test_tables_in_the_readmes_are_those_of_a_fresh_run(
+    name: str, reproduced: Callable[[str], Reproduction]
+) -> None:
     spec = importlib.util.spec_from_file_location("measured", ROOT / "docs" / "measured.py")
     assert spec is not None
     assert spec.loader is not None
     measured = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(measured)
     text = (ROOT / "papers" / name / "README.md").read_text(encoding="utf-8")
-    assert measured.fill(text, measured.tables(name)) == text, "run docs/measured.py"
+    assert measured.fill(text, measured.tables(reproduced(name))) == text, "run docs/measured.py"
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_papers_in_small(name: str, tmp_path: Path) -> None:
+    """Every run, row and figure of the paper, with a few points of its designs."""
+    done = reproduce(name, members=3)
+    assert all(1 <= len(group) <= 3 for group in done.results.values())
+    assert all(row.measured is not None for row in done.rows if row.compared)
+    page, *figures = done.write(tmp_path)
+    assert len(figures) == len(done.paper.figures)
+    assert page.read_text(encoding="utf-8").count("data:image/png;base64,") == len(figures)
+
+
+def test_pooling_depends_on_what_the_talk_does_not_print() -> None:
+    """What papers/schedulers-csws14/README.md says of it."""
+    file = ROOT / "papers" / "schedulers-csws14" / "scenarios" / "pooling.toml"
+    blind, penalizing = plait.compare(file, ["lowest-rtt", "lowest-rtt+rp"], series="100ms")
+    round_trips = []
+    for run in (blind, penalizing):
+        slow = run.path_series.filter((pl.col("path") == 1) & (pl.col("time_ns") >= 100_000_000_000))
+        round_trips.append(slow.select(pl.col("srtt_ns").mean()).item() / 1e9)
+    assert blind.metrics["goodput_bps"] < 14e6
+    assert penalizing.metrics["goodput_bps"] > 44e6
+    assert round_trips[0] > 2 * round_trips[1]  # the slow path's queue, and with it what holds up the window
+    window = 8 * 6_291_456 / round_trips[0]
+    assert 0.5 * window < blind.metrics["goodput_bps"] < 2 * window
+    overshooting = plait.load(file, {"transport.hystart": False})
+    assert plait.run(overshooting, "lowest-rtt+rp").metrics["goodput_bps"] < 40e6
+    shallow = plait.load(file, {"path.good.queue": "100ms", "path.bad.queue": "100ms"})
+    assert plait.run(shallow).metrics["goodput_bps"] > 44e6  # the slow path's queue cannot grow
 
 
 def test_the_reasons_given_for_differences_hold() -> None:

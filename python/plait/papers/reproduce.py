@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -134,6 +134,7 @@ def reproduce(
     name: str,
     *,
     with_figures: bool = True,
+    members: int | None = None,
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Reproduction:
@@ -142,6 +143,7 @@ def reproduce(
     Args:
         name: the paper, see `plait.papers.names`.
         with_figures: record what `Reproduction.write` needs.
+        members: of each scenario's seeds or points at most so many, evenly chosen: a quick look; None for all.
         threads: 0 for one per core.
         progress: called with the share of the work that is done.
 
@@ -149,6 +151,8 @@ def reproduce(
         ScenarioError: no such paper. RunError: a run failed.
     """
     paper = load_paper(name)
+    if members is not None:
+        paper = _thinned(paper, members)
     made = tasks(paper, with_figures=with_figures)
     flat = [task for group in made.values() for task in group]
     runs = iter(run_tasks(flat, threads=threads, progress=progress))
@@ -160,3 +164,12 @@ def reproduce(
         for (scenario, label), group in made.items()
     }
     return Reproduction(paper, results, evaluate(paper, results))
+
+
+def _thinned(paper: Paper, members: int) -> Paper:
+    """The paper with at most so many members of each scenario, evenly chosen."""
+    scenarios = {
+        key: replace(one, members=one.members[:: -(-len(one.members) // members)])
+        for key, one in paper.scenarios.items()
+    }
+    return replace(paper, scenarios=scenarios)

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from plait.estimate import median
 from plait.plots.style import colour, label, legend, line, new_figure
 
 LOWEST = 1e-3
 """Where a logarithmic axis begins for values of zero."""
+FEW = 300
+"""From lowest to highest value of a logarithmic axis: below this, tenfold steps are too few ticks."""
 
 
 def distribution(
@@ -51,15 +54,23 @@ def distribution(
                 label=name,
             )
             middle = median(group[name])
-            low, high = middle.interval or (middle.value, middle.value)
+            value = max(middle.value, LOWEST) if log else middle.value
+            low, high = middle.interval or (value, value)
+            if log:  # no zero on such an axis
+                low, high = max(low, LOWEST), max(high, LOWEST)
             place = len(names) - 1 - index
             medians.plot(
                 [low, high], [place, place], color=colour(index), linewidth=2.4, solid_capstyle="butt"
             )
-            medians.plot([middle.value], [place], marker="o", color=colour(index), markersize=5)
+            medians.plot([value], [place], marker="o", color=colour(index), markersize=5)
         for axes in (curves, medians):
             if log:
                 axes.set_xscale("log")
+                low, high = axes.get_xlim()
+                if high < FEW * low:
+                    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axes.xaxis.set_minor_formatter(NullFormatter())
+                axes.xaxis.set_major_formatter(FuncFormatter(_tick))
             for mark in marks:
                 axes.axvline(mark, color="#777777", linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
         curves.set_ylim(0, 1.01)
@@ -69,3 +80,8 @@ def distribution(
         label(medians, x=f"median: {axis}")
     legend(figure, panels[0], columns=3 if len(groups) == 1 else 5)
     return figure
+
+
+def _tick(value: float, _: int | None) -> str:
+    """A tick of a logarithmic axis; the lowest stands for zeros too."""
+    return f"≤{value:g}" if value <= LOWEST * 1.01 else f"{value:g}"
