@@ -15,7 +15,11 @@ fn path(id: u8, srtt: u64, cwnd: u32, in_flight: u32) -> Path {
 }
 
 fn with(penalization: bool, lambda: Option<f64>) -> Options {
-    Options { penalization: penalization.then(Penalization::new), mitigation: lambda.map(Mitigation::new) }
+    Options {
+        penalization: penalization.then(Penalization::new),
+        mitigation: lambda.map(Mitigation::new),
+        rtt_error: None,
+    }
 }
 
 /// A full window: segment 7, on path 1, is missing.
