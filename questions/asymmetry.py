@@ -7,6 +7,8 @@ least 95 % of the goodput of the better of them. A = C_1·RTT_1 / (C_0·RTT_0).
 from __future__ import annotations
 
 import itertools
+import math
+import statistics
 
 import polars as pl
 from drawing import Cell, Panel, maps
@@ -49,12 +51,10 @@ def judged(runs: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(((pl.col("saved") <= SAVED) & (pl.col("kept") >= KEPT)).alias("pays"))
 
 
-def trigger(cases: pl.DataFrame) -> float | None:
-    """The smallest A from which on every case pays; None if the largest does not."""
-    failing = cases.filter(~pl.col("pays"))["asymmetry"].max()
-    above = cases if failing is None else cases.filter(pl.col("asymmetry") > failing)
-    least = above["asymmetry"].min()
-    return None if least is None else float(str(least))
+def trigger(cases: pl.DataFrame, name: str) -> float | None:
+    """The smallest value of a column from which on every case pays; None if not even the largest does."""
+    failing = max(values(cases.filter(~pl.col("pays")), name), default=0.0)
+    return min((one for one in values(cases, name) if one > failing), default=None)
 
 
 def bands(found: pl.DataFrame) -> str:
@@ -83,7 +83,12 @@ def answer(runs: pl.DataFrame) -> Answer:
     for scheduler in SCHEDULERS:
         for protocol, rate, buffer in groups:
             some = _of(found, scheduler, protocol, rate, buffer)
-            paying, from_ = some.filter(pl.col("pays")), trigger(some)
+            paying, from_ = some.filter(pl.col("pays")), trigger(some, "asymmetry")
+            ratio = trigger(some, "ratio")
+            case = f"{scheduler}, {protocol}, {rate}, {buffer}"
+            sentences[f"{case}: A"] = "none" if from_ is None else f"{from_:g}"
+            sentences[f"{case}: ratio"] = "none" if ratio is None else f"{ratio:g}"
+            sentences[f"{case}: goodput"] = written(min(values(some, "kept")), signed=True)
             lines.append(
                 [
                     f"`{scheduler}`",
@@ -92,7 +97,7 @@ def answer(runs: pl.DataFrame) -> Answer:
                     buffer,
                     f"{len(paying)} of {len(some)}",
                     _range(paying),
-                    "none" if from_ is None else f"{from_:g}",
+                    sentences[f"{case}: A"],
                     *(
                         f"{written(_median(some, name), signed=True)}"
                         for name in ("saved", "kept", "unblocked", "emptied")
@@ -103,7 +108,7 @@ def answer(runs: pl.DataFrame) -> Answer:
         sentences[f"{scheduler}-pays"] = f"{len(own.filter(pl.col('pays')))} of {len(own)}"
         sentences[f"{scheduler}-never-slower"] = f"{len(own.filter(pl.col('saved') <= 0))} of {len(own)}"
         sentences[f"{scheduler}-starves"] = f"{len(own.filter(pl.col('kept') < KEPT))} of {len(own)}"
-        sentences[f"{scheduler}-worst-goodput"] = written(-float(str(own["kept"].min())))
+        sentences[f"{scheduler}-worst-goodput"] = written(-min(values(own, "kept")))
         for rate in (1, 10):
             some = own.filter(pl.col("cf") == rate)
             sentences[f"{scheduler}-pays-{rate}"] = f"{len(some.filter(pl.col('pays')))} of {len(some)}"
@@ -125,7 +130,7 @@ def answer(runs: pl.DataFrame) -> Answer:
     return Answer(
         {"triggers": markdown(headings, lines), "bands": bands(found)},
         sentences,
-        {one: _maps(found, one) for one in SCHEDULERS},
+        {f"asymmetry-{one}": _maps(found, one) for one in SCHEDULERS},
     )
 
 
@@ -139,7 +144,7 @@ def _of(found: pl.DataFrame, scheduler: str, protocol: str, rate: int, buffer: s
 
 
 def _median(cases: pl.DataFrame, name: str) -> float:
-    return float(str(cases.filter(pl.col(name).is_finite())[name].median()))
+    return statistics.median(one for one in values(cases, name) if math.isfinite(one))
 
 
 def _range(cases: pl.DataFrame) -> str:

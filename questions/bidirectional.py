@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import polars as pl
 from drawing import dots
 from study import Answer, change, markdown, values, with_interval, written
@@ -66,9 +68,9 @@ def answer(runs: pl.DataFrame) -> Answer:
         changed = (
             change(two_way, one_way, pair, name).group_by("network", "scheduler").agg(pl.col("change").mean())
         )
-        sentences[f"{short}-median"] = written(float(str(changed["change"].median())), signed=True)
-        sentences[f"{short}-least"] = written(float(str(changed["change"].min())), signed=True)
-        sentences[f"{short}-most"] = written(float(str(changed["change"].max())), signed=True)
+        sentences[f"{short}-median"] = written(statistics.median(values(changed, "change")), signed=True)
+        sentences[f"{short}-least"] = written(min(values(changed, "change")), signed=True)
+        sentences[f"{short}-most"] = written(max(values(changed, "change")), signed=True)
     return Answer(
         tables, sentences, {"bidirectional": dots(panels, WAYS, len(networks), log=[METRICS[1][1]])}
     )
