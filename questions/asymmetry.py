@@ -21,6 +21,7 @@ BASELINES = ("round-robin", "lowest-rtt")
 SCHEDULERS = ("daps", "daps-rounds")
 SAVED, KEPT = -10.0, -5.0
 """Percent: the change of the delay that pays, and the change of the goodput that is borne."""
+PACKET = 1500 * 8
 BANDS = (0.0, 1.0, 3.0, 7.0, 20.0, 100.0)
 """Bounds of the asymmetry in the second table."""
 
@@ -47,6 +48,8 @@ def judged(runs: pl.DataFrame) -> pl.DataFrame:
     found = found.with_columns(
         *(((pl.col(one) / pl.col(other) - 1) * 100).alias(name) for name, (one, other) in percent.items()),
         (pl.col("ratio") * pl.col("share")).alias("asymmetry"),
+        # r_s / r_f against the packets that fill the fast path in r_f = 20 ms.
+        (pl.col("ratio") >= pl.col("cf") * 1e6 * 0.02 / PACKET).alias("covers"),
     )
     return found.with_columns(((pl.col("saved") <= SAVED) & (pl.col("kept") >= KEPT)).alias("pays"))
 
@@ -109,6 +112,10 @@ def answer(runs: pl.DataFrame) -> Answer:
         sentences[f"{scheduler}-never-slower"] = f"{len(own.filter(pl.col('saved') <= 0))} of {len(own)}"
         sentences[f"{scheduler}-starves"] = f"{len(own.filter(pl.col('kept') < KEPT))} of {len(own)}"
         sentences[f"{scheduler}-worst-goodput"] = written(-min(values(own, "kept")))
+        for protocol, covers in itertools.product(PROTOCOLS, (True, False)):
+            some = own.filter((pl.col("protocol") == protocol) & (pl.col("covers") == covers))
+            name = f"{scheduler}, {protocol}, {'covered' if covers else 'uncovered'}"
+            sentences[name] = f"{len(some.filter(pl.col('pays')))} of {len(some)}"
         for rate in (1, 10):
             some = own.filter(pl.col("cf") == rate)
             sentences[f"{scheduler}-pays-{rate}"] = f"{len(some.filter(pl.col('pays')))} of {len(some)}"

@@ -57,16 +57,14 @@ def answer(runs: pl.DataFrame) -> Answer:
             estimates[scheduler] = [percent(one) for one in logs]
             cells = [with_interval(one, 1, signed=True) for one in estimates[scheduler][1:]]
             harmed = sum((math.exp(one) - 1) * 100 * sign >= WORSE for one in logs[-1])
-            lines.append([f"`{scheduler}`", *cells, f"{harmed} of {len(logs[-1])}"])
+            values[f"{name}-{scheduler}-harmed"] = f"{harmed} of {len(logs[-1])}"
+            lines.append([f"`{scheduler}`", *cells, values[f"{name}-{scheduler}-harmed"]])
             for size, one in zip(sizes, estimates[scheduler], strict=True):
                 values[f"{name}-{scheduler}-{size * 100:g}"] = written(one.value, 1, signed=True)
         headings = [f"±{size * 100:g} %" for size in sizes[1:]]
         last = f"pairs of paths that lose ≥ {WORSE:g} % at ±{sizes[-1] * 100:g} %"
         tables[name] = markdown(["scheduler", *headings, last], lines)
         panels.append((f"change of {heading}", estimates))
-        values[f"{name}-most-at-10"] = written(
-            max((one[sizes.index(0.1)].value * sign for one in estimates.values()), default=math.nan), 1
-        )
     values["points"] = f"{runs.select('c1', 'c2', 'r1', 'r2', 'b1', 'b2').unique().height}"
     figure = curves(panels, [f"{size * 100:g}" for size in sizes], x="error of the round-trip times (± %)")
     return Answer(tables, values, {"rtt-error": figure})
