@@ -94,6 +94,19 @@ fn every_builtin_conforms_with_every_option() {
 }
 
 #[test]
+fn every_builtin_conforms_with_wrong_round_trip_times() {
+    for info in SCHEDULERS {
+        for (suffix, error) in [("", 0.9), ("", -0.2), ("+rp+bm", -0.5)] {
+            let name = format!("{}{suffix}", info.name);
+            let given = [("rtt_error", Value::Number(error))];
+            let report = run(&name, || Builtin::new(&name, &given).expect("it takes options"));
+            let report = report.unwrap_or_else(|failure| panic!("{name}, {error}: {failure}"));
+            assert!(report.decisions > 10_000 && report.segments > 10_000, "{report:?}");
+        }
+    }
+}
+
+#[test]
 fn the_longest_list_of_paths_is_no_problem() {
     let mut paths: Vec<Path> = (0..MAX_PATHS as u8)
         .map(|id| Path {

@@ -33,12 +33,12 @@ fn errors_name_the_value_and_the_choices() {
     assert_eq!(
         message("round-robin", &[("segment", Value::Integer(1))]),
         "unknown parameter \"segment\" of scheduler round-robin: choose segments, cwnd_limited, \
-         retransmission_penalization, penalization_interval, bufferbloat_mitigation or bufferbloat_lambda"
+         retransmission_penalization, penalization_interval, bufferbloat_mitigation, bufferbloat_lambda or rtt_error"
     );
     assert_eq!(
         message("lowest-rtt", &[("segments", Value::Integer(1))]),
         "unknown parameter \"segments\" of scheduler lowest-rtt: choose retransmission_penalization, \
-         penalization_interval, bufferbloat_mitigation or bufferbloat_lambda"
+         penalization_interval, bufferbloat_mitigation, bufferbloat_lambda or rtt_error"
     );
     assert_eq!(
         message("round-robin", &[("segments", Value::Integer(0))]),

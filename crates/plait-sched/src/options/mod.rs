@@ -5,9 +5,11 @@
 
 mod bufferbloat;
 mod retransmission;
+mod rtt_error;
 
 pub use bufferbloat::Mitigation;
 pub use retransmission::{Interval, Penalization};
+pub use rtt_error::RttError;
 
 use core::fmt;
 
@@ -79,8 +81,21 @@ const LAMBDA: OptionInfo = OptionInfo {
     source: MITIGATION.source,
 };
 
+const RTT_ERROR: OptionInfo = OptionInfo {
+    parameter: ParameterInfo {
+        name: "rtt_error",
+        doc: "An experiment's instrument: show the scheduler round-trip times that are wrong by this share, too long on the \
+              first, third … path and too short on the others.",
+        default: Value::Number(0.0),
+        domain: Domain::Number { min: -RttError::MAX, max: RttError::MAX },
+    },
+    suffix: None,
+    needs: Capabilities::NONE,
+    source: "none: what it costs not to know exactly",
+};
+
 /// The parameters that every built-in scheduler takes.
-pub static OPTIONS: &[OptionInfo] = &[PENALIZATION, INTERVAL, MITIGATION, LAMBDA];
+pub static OPTIONS: &[OptionInfo] = &[PENALIZATION, INTERVAL, MITIGATION, LAMBDA, RTT_ERROR];
 
 /// Which options a scheduler has; none by default.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +104,8 @@ pub struct Options {
     pub penalization: Option<Penalization>,
     /// Bufferbloat mitigation.
     pub mitigation: Option<Mitigation>,
+    /// Error of the round-trip times that are shown.
+    pub rtt_error: Option<RttError>,
 }
 
 impl Options {
@@ -101,7 +118,9 @@ impl Options {
             "slow" => Interval::Slow,
             _ => Interval::Fast,
         };
+        let rtt_error = parameters.number(RTT_ERROR.parameter.name);
         Self {
+            rtt_error: (rtt_error != 0.0).then(|| RttError::new(rtt_error)),
             penalization: is_on(&PENALIZATION).then(|| Penalization::new(interval)),
             mitigation: is_on(&MITIGATION).then(|| Mitigation::new(parameters.number(LAMBDA.parameter.name))),
         }
@@ -140,7 +159,8 @@ pub struct WithOptions<S> {
 impl<S: Scheduler> WithOptions<S> {
     /// `scheduler` with the given options.
     pub const fn new(scheduler: S, options: Options) -> Self {
-        let any = options.penalization.is_some() || options.mitigation.is_some();
+        let any =
+            options.penalization.is_some() || options.mitigation.is_some() || options.rtt_error.is_some();
         Self { scheduler, options, any }
     }
 
@@ -154,8 +174,16 @@ impl<S: Scheduler> WithOptions<S> {
         &self.options
     }
 
+    #[inline]
+    fn tell(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+        if let Some(mitigation) = &mut self.options.mitigation {
+            mitigation.on_event(event, paths);
+        }
+        self.scheduler.on_event(event, connection, paths);
+    }
+
     fn decide_with_options(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        let Self { scheduler, options: Options { penalization, mitigation }, .. } = self;
+        let Self { scheduler, options: Options { penalization, mitigation, .. }, .. } = self;
         if let Some(decision) = mitigation.as_mut().and_then(|mitigation| mitigation.decide(paths)) {
             return decision;
         }
@@ -215,23 +243,27 @@ fn decide_capped<const N: usize>(
 impl<S: Scheduler> Scheduler for WithOptions<S> {
     #[inline]
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        if self.any {
-            self.decide_with_options(now, connection, paths)
-        } else {
-            self.scheduler.decide(now, connection, paths)
+        if !self.any {
+            return self.scheduler.decide(now, connection, paths);
+        }
+        match self.options.rtt_error {
+            None => self.decide_with_options(now, connection, paths),
+            Some(error) => error.show(paths, |shown| self.decide_with_options(now, connection, shown)),
         }
     }
 
     #[inline]
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
-        if let Some(mitigation) = &mut self.options.mitigation {
-            mitigation.on_event(event, paths);
+        match self.options.rtt_error {
+            None => self.tell(event, connection, paths),
+            Some(error) => {
+                error.show(paths, |shown| self.tell(&error.told(event), connection, shown));
+            }
         }
-        self.scheduler.on_event(event, connection, paths);
     }
 
     fn needs(&self) -> Capabilities {
-        let Options { penalization, mitigation } = &self.options;
+        let Options { penalization, mitigation, .. } = &self.options;
         let mut needs = self.scheduler.needs();
         if penalization.is_some() {
             needs = needs.and(PENALIZATION.needs);

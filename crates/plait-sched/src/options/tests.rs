@@ -18,6 +18,7 @@ fn with(penalization: bool, lambda: Option<f64>) -> Options {
     Options {
         penalization: penalization.then(Penalization::default),
         mitigation: lambda.map(Mitigation::new),
+        rtt_error: None,
     }
 }
 

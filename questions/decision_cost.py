@@ -1,0 +1,77 @@
+"""What does a decision cost? From the samples that ``cargo bench -p plait-sched --bench decision`` leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from study import Answer, MissingInputError, markdown, written
+
+from plait import schedulers
+from plait.plots.style import colour, label, legend, new_figure
+
+COUNTS = (2, 4, 8)
+ENGINE = "engine-alone"
+"""The benchmark of what is not the scheduler, and part of every measurement."""
+UNIT = "lowest-rtt"
+OPTIONS = ("lowest-rtt+rp", "lowest-rtt+bm", "lowest-rtt+rp+bm")
+
+
+def nanoseconds(criterion: Path, name: str, count: int) -> float:
+    """The time of a decision in the fastest of the benchmark's samples: the one that other work disturbed least.
+
+    Raises:
+        MissingInputError: it was not measured.
+    """
+    file = criterion / name / f"{count}-paths" / "new" / "sample.json"
+    if not file.is_file():
+        message = f"{file}: missing; measure with: cargo bench --locked -p plait-sched --bench decision"
+        raise MissingInputError(message)
+    sample = json.loads(file.read_text(encoding="utf-8"))
+    return float(min(time / count for time, count in zip(sample["times"], sample["iters"], strict=True)))
+
+
+def ratios(criterion: Path) -> Mapping[str, list[float]]:
+    """For each scheduler and number of paths the cost of a decision, lowest-RTT's over two paths being 1."""
+    names = [one["name"] for one in schedulers()]
+    place = names.index(UNIT) + 1
+    order = (ENGINE, *names[:place], *OPTIONS, *names[place:])
+    unit = nanoseconds(criterion, UNIT, 2)
+    return {name: [nanoseconds(criterion, name, count) / unit for count in COUNTS] for name in order}
+
+
+def answer(criterion: Path) -> Answer:
+    """The table of ratios, and bars."""
+    found = ratios(criterion)
+    table = markdown(
+        ["scheduler", *(f"{count} paths" for count in COUNTS)],
+        [[f"`{name}`", *(written(one, 1) for one in costs)] for name, costs in found.items()],
+    )
+    figure, (axes,) = new_figure(width=7.6, height=0.42 * len(found) + 0.9)
+    for index, name in enumerate(found):
+        for number, cost in enumerate(found[name]):
+            axes.plot(
+                cost,
+                len(found) - 1 - index + 0.2 * (1 - number),
+                linestyle="",
+                marker="os^"[number],
+                markersize=5,
+                color=colour(number),
+                label=f"{COUNTS[number]} paths" if index == 0 else None,
+            )
+    axes.set_yticks(range(len(found)), list(found)[::-1])
+    axes.set_xlim(left=0)
+    label(axes, x=f"time of a decision ({UNIT} over 2 paths = 1)")
+    legend(figure, axes)
+    choices = {name: costs[0] for name, costs in found.items() if name != ENGINE}
+    least, most = (pick(choices, key=lambda name: choices[name]) for pick in (min, max))
+    values = {
+        "least": f"`{least}` ({written(choices[least], 1)})",
+        "most": f"`{most}` ({written(choices[most], 1)})",
+    }
+    for name, costs in found.items():
+        values.update(
+            {f"{name}-{count}": written(cost, 1) for count, cost in zip(COUNTS, costs, strict=True)}
+        )
+    return Answer({"ratios": table}, values, {"decision-cost": figure})

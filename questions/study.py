@@ -1,0 +1,128 @@
+"""A question as data: its families of scenarios, run, as one frame with a row per run.
+
+``questions/<name>/question.toml`` has families as papers have them (`plait.papers.family`), whose schedulers are
+templates too, and the `metrics` that are wanted. What the rows say is each question's own module.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+import plait
+from plait.estimate import Estimate
+from plait.papers.family import expand
+from plait.papers.template import fill
+from plait.result import Result, metric
+from plait.run import Task, run_tasks
+from plait.scheduler import parse_choice
+
+HERE = Path(__file__).resolve().parent
+
+
+class MissingInputError(plait.ScenarioError):
+    """What a question is answered from is not on this machine."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a question's runs say: tables in Markdown, single values for its sentences, and figures, by name."""
+
+    tables: Mapping[str, str]
+    values: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+
+
+def measure(
+    folder: Path,
+    given: Mapping[str, str] | None = None,
+    *,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> pl.DataFrame:
+    """Make a question's runs: one row each, with its variables, its seed and the metrics.
+
+    Args:
+        folder: holds `question.toml` and the scenario files.
+        given: further variables for the templates, such as the folder of recordings.
+        threads: 0 for one per core.
+        progress: called with the share of the runs that is done.
+
+    Raises:
+        ScenarioError: the question or a scenario is not valid. RunError: a run failed.
+    """
+    question = tomllib.loads((folder / "question.toml").read_text(encoding="utf-8"))
+    tasks, rows = [], []
+    for family in question["family"]:
+        first = [{key: [value]} for key, value in (given or {}).items()]
+        for case in expand({**family, "axes": first + family.get("axes", [])}, folder):
+            for label in case["schedulers"]:
+                for member in case["members"]:
+                    variables = {
+                        key: one for key, one in member.variables.items() if key not in (given or {})
+                    }
+                    rows.append({"family": case["id"], **variables, "seed": member.seed})
+                    choice = parse_choice(fill(label, member.variables))
+                    scenario = plait.load(case["file"], member.changes)
+                    tasks.append(Task(scenario=scenario, scheduler=choice, seed=member.seed))
+    results = run_tasks(tasks, threads=threads, progress=progress)
+    for row, result in zip(rows, results, strict=True):
+        row.update({name: _metric(result, name) for name in question["metrics"]})
+        row.update({f"flows.{flow['name']}.goodput_bps": flow["goodput_bps"] for flow in result.flows})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _metric(result: Result, name: str) -> float | None:
+    """A metric; None also where the workload has none of that name."""
+    try:
+        return metric(result, name)
+    except KeyError:
+        return None
+
+
+def change(runs: pl.DataFrame, base: pl.DataFrame, pair: Sequence[str], name: str) -> pl.DataFrame:
+    """Column `change`: percent by which a metric is above that of the run in `base` with the same values of `pair`."""
+    other = base.select(*pair, pl.col(name).alias("base")).unique(pair, keep="any")
+    return runs.join(other, on=list(pair), nulls_equal=True).with_columns(
+        ((pl.col(name) / pl.col("base") - 1) * 100).alias("change")
+    )
+
+
+def values(frame: pl.DataFrame, name: str) -> list[float]:
+    """A column without its nulls."""
+    return [float(one) for one in frame[name].drop_nulls().to_list()]
+
+
+def written(number: float, decimals: int = 0, *, signed: bool = False) -> str:
+    """A number for people."""
+    if not np.isfinite(number):
+        return "–"
+    rounded = round(number, decimals) + 0.0  # no −0
+    return f"{rounded:{'+' if signed and rounded else ''}.{decimals}f}".replace("-", "−")
+
+
+def with_interval(found: Estimate, decimals: int = 0, *, signed: bool = False) -> str:
+    """A value, and its confidence interval in parentheses."""
+    value = written(found.value, decimals, signed=signed)
+    if found.interval is None:
+        return value
+    low, high = (written(one, decimals, signed=signed) for one in found.interval)
+    return value if low == high == value else f"{value} ({low} … {high})"
+
+
+def markdown(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown; the first column is text, the others are numbers."""
+    rows = [headings, ["---", *["--:"] * (len(headings) - 1)], *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def named(rows: Mapping[str, Any]) -> str:
+    """Names as code, with commas; a dash for none."""
+    return ", ".join(f"`{row}`" for row in rows) or "–"
