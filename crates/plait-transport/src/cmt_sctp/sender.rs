@@ -3,7 +3,7 @@
 use super::reports::Reports;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
-use crate::core::{ANY_PATH, Core, Counters, PathConfig, SegmentState, TransmissionState, Transmit};
+use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, TransmissionState, Transmit, common_to_senders};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, Sack};
@@ -46,59 +46,7 @@ impl<S: Scheduler> Sender<S> {
         })
     }
 
-    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes.
-    pub fn write(&mut self, bytes: u64) {
-        self.core.stream.write(bytes);
-        self.core.note_opportunity();
-    }
-
-    /// From now on there is always more to send.
-    pub fn write_endlessly(&mut self) {
-        self.core.stream.write_endlessly();
-        self.core.note_opportunity();
-    }
-
-    /// The application writes no more.
-    pub fn finish(&mut self) {
-        self.core.stream.finish();
-        self.core.note_opportunity();
-    }
-
-    /// True once everything written is cumulatively acknowledged.
-    pub fn is_drained(&self) -> bool {
-        self.core.stream.is_drained()
-    }
-
-    /// What happened so far.
-    pub fn counters(&self) -> Counters {
-        self.core.counters
-    }
-
-    /// Segments that arrived again after a retransmission or reinjection, as the receiver reported.
-    pub fn spurious_retransmissions(&self) -> u64 {
-        self.spurious_retransmissions
-    }
-
-    /// The facts of the paths, as the scheduler sees them.
-    pub fn paths(&self) -> &[Path] {
-        &self.core.facts
-    }
-
-    /// The facts of the connection, as the scheduler sees them.
-    pub fn connection(&self) -> plait_sched::Connection {
-        self.core.connection_facts()
-    }
-
-    /// A path's congestion window and slow-start threshold in bytes (chunk headers included).
-    pub fn window(&self, path: PathId) -> (u64, u64) {
-        let control = &self.core.paths[path.index()].control;
-        (control.window(), control.slow_start_threshold())
-    }
-
-    /// The scheduler, for looking at its state.
-    pub fn scheduler(&self) -> &S {
-        &self.core.scheduler
-    }
+    common_to_senders!();
 
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {

@@ -4,6 +4,7 @@
 //! What differs between protocols stays outside: how an acknowledgement is read and what it says about losses, where a
 //! lost segment is sent again, what heartbeats look like (see [`crate::cmt_sctp`]).
 
+mod common;
 mod flight;
 mod path;
 mod schedule;
@@ -11,6 +12,7 @@ mod stream;
 mod transmit;
 mod window;
 
+pub(crate) use common::common_to_senders;
 use flight::Copy;
 pub(crate) use flight::TransmissionState;
 pub(crate) use path::PathSender;

@@ -4,7 +4,8 @@ use super::subflow::{Phase, Repair, Resent, Subflow};
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{
-    Core, Counters, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, TransmissionState, Transmit,
+    Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, TransmissionState, Transmit,
+    common_to_senders,
 };
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -52,63 +53,11 @@ impl<S: Scheduler> Sender<S> {
         })
     }
 
-    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes.
-    pub fn write(&mut self, bytes: u64) {
-        self.core.stream.write(bytes);
-        self.core.note_opportunity();
-    }
-
-    /// From now on there is always more to send.
-    pub fn write_endlessly(&mut self) {
-        self.core.stream.write_endlessly();
-        self.core.note_opportunity();
-    }
-
-    /// The application writes no more.
-    pub fn finish(&mut self) {
-        self.core.stream.finish();
-        self.core.note_opportunity();
-    }
-
-    /// True once everything written is acknowledged at the level of the stream.
-    pub fn is_drained(&self) -> bool {
-        self.core.stream.is_drained()
-    }
-
-    /// What happened so far.
-    pub fn counters(&self) -> Counters {
-        self.core.counters
-    }
-
-    /// Segments that arrived again on their subflow, as the receiver reported.
-    pub fn spurious_retransmissions(&self) -> u64 {
-        self.spurious_retransmissions
-    }
-
-    /// The facts of the paths, as the scheduler sees them.
-    pub fn paths(&self) -> &[Path] {
-        &self.core.facts
-    }
-
-    /// The facts of the connection, as the scheduler sees them.
-    pub fn connection(&self) -> plait_sched::Connection {
-        self.core.connection_facts()
-    }
-
-    /// A path's congestion window and slow-start threshold in bytes.
-    pub fn window(&self, path: PathId) -> (u64, u64) {
-        let control = &self.core.paths[path.index()].control;
-        (control.window(), control.slow_start_threshold())
-    }
+    common_to_senders!();
 
     /// A path's one-way delays as timestamps tell them.
     pub fn delays(&self, path: PathId) -> Option<OneWayDelays> {
         self.core.paths[path.index()].delays
-    }
-
-    /// The scheduler, for looking at its state.
-    pub fn scheduler(&self) -> &S {
-        &self.core.scheduler
     }
 
     /// Takes a packet that came back on `path`.

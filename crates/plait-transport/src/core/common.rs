@@ -1,0 +1,62 @@
+//! What every protocol's sender offers in the same way: writing, and looking at the core.
+
+/// The methods, inside the `impl` of a sender that has a `core`.
+macro_rules! common_to_senders {
+    () => {
+        /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes.
+        pub fn write(&mut self, bytes: u64) {
+            self.core.stream.write(bytes);
+            self.core.note_opportunity();
+        }
+
+        /// From now on there is always more to send.
+        pub fn write_endlessly(&mut self) {
+            self.core.stream.write_endlessly();
+            self.core.note_opportunity();
+        }
+
+        /// The application writes no more.
+        pub fn finish(&mut self) {
+            self.core.stream.finish();
+            self.core.note_opportunity();
+        }
+
+        /// True once everything written is cumulatively acknowledged at the level of the stream.
+        pub fn is_drained(&self) -> bool {
+            self.core.stream.is_drained()
+        }
+
+        /// What happened so far.
+        pub fn counters(&self) -> crate::core::Counters {
+            self.core.counters
+        }
+
+        /// Segments that arrived again although they had arrived, as the receiver reported.
+        pub fn spurious_retransmissions(&self) -> u64 {
+            self.spurious_retransmissions
+        }
+
+        /// The facts of the paths, as the scheduler sees them.
+        pub fn paths(&self) -> &[plait_sched::Path] {
+            &self.core.facts
+        }
+
+        /// The facts of the connection, as the scheduler sees them.
+        pub fn connection(&self) -> plait_sched::Connection {
+            self.core.connection_facts()
+        }
+
+        /// A path's congestion window and slow-start threshold in bytes, as the protocol counts them.
+        pub fn window(&self, path: plait_sched::PathId) -> (u64, u64) {
+            let control = &self.core.paths[path.index()].control;
+            (control.window(), control.slow_start_threshold())
+        }
+
+        /// The scheduler, for looking at its state.
+        pub fn scheduler(&self) -> &S {
+            &self.core.scheduler
+        }
+    };
+}
+
+pub(crate) use common_to_senders;
