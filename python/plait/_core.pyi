@@ -146,6 +146,9 @@ class Path:
     forward_delay: float | None
     """Estimated one-way delay towards the receiver, with one clock offset common to all paths; None if not measured."""
     in_recovery: bool
+    """True after a timeout, until its losses are repaired: the path takes no new data."""
+    repairing: bool
+    """True while losses are being repaired, in which way ever."""
     delivery_rate: int
     loss_rate: float
     cost: int

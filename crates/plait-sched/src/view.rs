@@ -66,6 +66,8 @@ pub struct Path {
     pub state: PathState,
     /// True while the path recovers from a loss and should take no new data (engines without that rule: false).
     pub in_recovery: bool,
+    /// True while losses are being repaired, in which way ever: its window has been reduced already.
+    pub repairing: bool,
     /// Smoothed round-trip time; zero until the first sample.
     pub srtt: Duration,
     /// Round-trip time variation (RFC 6298 RTTVAR); zero until the first sample.
@@ -108,6 +110,7 @@ impl Path {
             id,
             state: PathState::Active,
             in_recovery: false,
+            repairing: false,
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             latest_rtt: Duration::ZERO,

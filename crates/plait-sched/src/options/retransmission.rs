@@ -11,7 +11,8 @@
 //!
 //! The conditions are those of Linux' out-of-tree implementation, which the evaluation measured: a copy is sent only if a
 //! path that carries the segment has a window of no more than 4 segments, or if all of them have more than four times
-//! the smoothed round-trip time; and penalized is a path of larger round-trip time, not while it recovers from a loss.
+//! the smoothed round-trip time; and penalized is a path of larger round-trip time, not while it
+//! repairs losses: its window would fall to one segment, and each of them take a round trip.
 //!
 //! # Readings
 //! * *Full* is the window when it admits no further segment while there is one, in the data queue or waiting on a path.
@@ -82,7 +83,7 @@ impl Penalization {
                 Interval::Slow => path.srtt,
             };
             let due = last == Time::MAX || now.since(last) >= round;
-            due && fast.srtt < path.srtt && path.cwnd > 1 && !path.in_recovery
+            due && fast.srtt < path.srtt && path.cwnd > 1 && !path.repairing && !path.in_recovery
         };
         if let Some(slow) = carriers.clone().find(blocks) {
             self.penalized[slow.id.index()] = now;

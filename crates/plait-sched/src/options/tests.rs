@@ -135,6 +135,13 @@ fn nothing_happens_without_need() {
     let mut recovering = two();
     recovering[1].in_recovery = true;
     assert_eq!(act(&mut blocked(), &mut recovering), [copy(0)], "no penalty in recovery");
+    let mut repairing = two();
+    repairing[1].repairing = true;
+    assert_eq!(
+        act(&mut blocked(), &mut repairing),
+        [copy(0)],
+        "nor while losses are repaired in any other way"
+    );
     let mut failed = two();
     failed[0].state = PathState::Failed;
     assert_eq!(act(&mut blocked(), &mut failed), []);

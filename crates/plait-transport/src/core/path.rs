@@ -155,6 +155,7 @@ impl PathSender {
 
     /// Brings the scheduler's facts up to date; the state is kept by [`super::Core`].
     pub(crate) fn refresh(&self, facts: &mut Path, counted_segment: u64) {
+        facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
         facts.rttvar = self.rtt.variation();
         facts.latest_rtt = self.rtt.latest();
