@@ -55,6 +55,7 @@ class Metrics(TypedDict, total=False):
     retransmissions: int
     spurious_retransmissions: int
     reinjections: int
+    tail_probes: int
     timeouts: int
     decisions: int
     waits: int

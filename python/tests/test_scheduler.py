@@ -45,5 +45,5 @@ def test_every_built_in_one_is_described() -> None:
         assert one["summary"]
         assert one["source"]
         assert all(parameter["doc"] for parameter in one["parameters"])
-        assert [option["suffix"] for option in one["options"]] == ["rp", "bm", None, None]
+        assert [option["suffix"] for option in one["options"]] == ["rp", None, "bm", None, None]
         assert all(option["doc"] and option["source"] for option in one["options"])
