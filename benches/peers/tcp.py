@@ -198,8 +198,8 @@ class Report:
 
     @property
     def unexplained(self) -> bool:
-        """Whether it should agree and does not."""
-        return not self.agrees and not self.case.differs
+        """Whether it should agree and does not; a case with too few seeds for a verdict is neither."""
+        return overall(self.attempts[-1][1]) == DIFFERS and not self.case.differs
 
 
 def report_case(case: Case, measure: Callable[[Sequence[Case], Step], list[Measured]]) -> Report:
