@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a scheduler sees and answers: the C mirror of crates/plait-sched (view.rs, decision.rs).
+ *
+ * A scheduler is pure in its arguments and its own state: no clock, no locks, no allocation, no sockets. The
+ * engine (engine.c) takes the facts from the subflows and carries the decisions out; in user space a test replays
+ * calls that were recorded from the Rust schedulers. Nothing here needs more of the kernel than linux/types.h.
+ */
+#ifndef PLAIT_H
+#define PLAIT_H
+
+#ifdef __KERNEL__
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#else
+#include "user.h"
+#endif
+
+/* As many subflows as an MPTCP connection of Linux has at most (MPTCP_SUBFLOWS_MAX). */
+#define PLAIT_PATHS_MAX		8
+/* Enough state for any scheduler with its options. */
+#define PLAIT_STATE_SIZE	1024
+/* Of cwnd limits, thresholds and other amounts: there is none. */
+#define PLAIT_NONE		U32_MAX
+/* Of forward delays: not known. */
+#define PLAIT_UNKNOWN		S64_MIN
+
+enum plait_path_state {
+	PLAIT_ACTIVE,
+	PLAIT_BACKUP,
+	PLAIT_POTENTIALLY_FAILED,
+	PLAIT_FAILED,
+};
+
+/* Times in nanoseconds, amounts in segments. */
+struct plait_path {
+	u8	id;			/* index into the array of paths */
+	u8	state;			/* enum plait_path_state */
+	bool	in_recovery;		/* should take no new data until a loss is repaired */
+	bool	repairing;		/* losses are being repaired: the window has been reduced already */
+	u32	mss;			/* payload bytes of a segment */
+	u32	cwnd;
+	u32	ssthresh;		/* PLAIT_NONE while unset */
+	u32	in_flight;		/* sent, neither acknowledged nor considered lost */
+	u32	queued;			/* assigned and not sent: the subflow's write queue */
+	u32	limit;			/* of in_flight, set by a decision; PLAIT_NONE while there is none */
+	u32	loss_ppm;		/* lost share of what was sent, in parts per million */
+	u32	cost;
+	u64	srtt;			/* 0 until the first sample, as the next ones */
+	u64	rttvar;
+	u64	latest_rtt;
+	u64	min_rtt;
+	s64	forward_delay;		/* one clock offset common to all paths contained; PLAIT_UNKNOWN */
+	u64	rto;
+	u64	delivery_rate;		/* bit/s of payload; 0 until measured */
+};
+
+struct plait_connection {
+	u64	unassigned;		/* segments written by the application, assigned to no path */
+	u64	next_segment;		/* number of the next segment to be assigned */
+	u64	window_left;		/* segments that the receiver's window still admits, less those queued */
+	u64	send_buffer_left;
+	u64	oldest_unacked;		/* number of the oldest segment in flight, if has_oldest */
+	u32	oldest_carried;		/* bit per path that carries it */
+	u8	oldest_path;		/* path that carries it, the newest if several do */
+	bool	has_oldest;
+	bool	finished;		/* the application has written its last byte */
+};
+
+enum plait_decision_kind {
+	PLAIT_WAIT,			/* amount: time to ask again at the latest, 0 for the next event */
+	PLAIT_ASSIGN,			/* amount: segments that path takes next */
+	PLAIT_REINJECT,			/* amount: number of the segment to be sent on path too */
+	PLAIT_RECALL,			/* take back what waits in the queue of path */
+	PLAIT_LIMIT,			/* amount: segments in flight on path at most, PLAIT_NONE to lift it */
+	PLAIT_PENALIZE,			/* halve the congestion window of path */
+};
+
+struct plait_decision {
+	u64	amount;
+	u8	kind;			/* enum plait_decision_kind */
+	u8	path;
+};
+
+enum plait_event_kind {
+	PLAIT_SENT,			/* amount: number of the segment */
+	PLAIT_ACKED,			/* amount: segments; rtt: sample, 0 if none */
+	PLAIT_LOST,			/* amount: segments */
+	PLAIT_TIMEOUT,
+	PLAIT_PATH_DOWN,
+	PLAIT_PATH_UP,
+};
+
+struct plait_event {
+	u64	amount;
+	u64	rtt;
+	u8	kind;			/* enum plait_event_kind */
+	u8	path;
+	bool	retransmission;		/* of PLAIT_SENT: it had been sent before */
+};
+
+/* What a scheduler needs beyond assigning within the window; the engine refuses what it lacks by name. */
+#define PLAIT_NEEDS_ASSIGN_AHEAD	BIT(0)
+#define PLAIT_NEEDS_RECALL		BIT(1)
+#define PLAIT_NEEDS_REINJECT		BIT(2)
+#define PLAIT_NEEDS_LIMIT		BIT(3)
+#define PLAIT_NEEDS_PENALIZE		BIT(4)
+
+struct plait_algorithm {
+	const char *name;		/* as in `plait schedulers` */
+	const char *kernel_name;	/* as in net.mptcp.scheduler: 15 characters at most */
+	size_t	state_size;
+	u32	(*needs)(void);		/* with the parameters as they are now */
+	void	(*init)(void *state);	/* state is zeroed; takes the parameters as they are now */
+	struct plait_decision (*decide)(void *state, u64 now, const struct plait_connection *connection,
+					const struct plait_path *paths, unsigned int count);
+	/* The facts already contain the event. May be NULL. */
+	void	(*on_event)(void *state, const struct plait_event *event, const struct plait_connection *connection,
+			    const struct plait_path *paths, unsigned int count);
+};
+
+extern const struct plait_algorithm plait_round_robin;
+extern const struct plait_algorithm plait_lowest_rtt;
+extern const struct plait_algorithm plait_delivery_delay;
+extern const struct plait_algorithm plait_intelligent_delivery_delay;
+extern const struct plait_algorithm plait_daps;
+extern const struct plait_algorithm plait_daps_rounds;
+extern const struct plait_algorithm plait_dqs;
+
+#endif
