@@ -8,7 +8,7 @@
  * limit	tp->snd_limit.
  * penalize	Halves snd_cwnd, and ssthresh if the window is beyond it.
  * reinject	When MPTCP asks for a retransmission; it does so too when the window is full.
- * recall	Is not possible: what is in a write queue has its subflow sequence numbers. What is
+ * recall	What is in a write queue has its subflow sequence numbers and stays there. What is
  *		stranded on a subflow that failed is sent again by MPTCP itself, as copies.
  */
 #include <linux/module.h>
@@ -33,8 +33,8 @@ static struct plait_decision decide(struct plait_socket *plait, const struct pla
 {
 	struct plait_decision decision;
 
-	decision = plait_options_decide(plait->algorithm, plait->state, plait->now,
-					&facts->connection, facts->paths, facts->count);
+	decision = plait_decide(plait->algorithm, plait->state, plait->now,
+				&facts->connection, facts->paths, facts->count);
 	plait_log(plait->now, &decision, facts);
 	return decision;
 }
@@ -125,13 +125,14 @@ static int get_send(struct mptcp_sock *msk)
 static int get_retrans(struct mptcp_sock *msk)
 {
 	bool pending = mptcp_send_head((struct sock *)msk);
+	struct plait_socket *plait = plait_of(msk);
 	struct plait_facts facts;
 	struct sock *ssk;
 
-	if (!plait_of(msk))
+	if (!plait)
 		return -ENOMEM;
 	plait_look(msk, &facts);
-	if (pending && !facts.connection.window_left && plait_options_retransmit()) {
+	if ((plait->needs & PLAIT_NEEDS_REINJECT) && pending && !facts.connection.window_left) {
 		plait_look_for_oldest(msk, &facts);
 		if (!decide_until(msk, &facts, PLAIT_REINJECT))
 			return 0;
@@ -153,16 +154,22 @@ static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
 }
 #endif
 
+struct plait_scheduler {
+	struct mptcp_sched_ops ops;
+	const struct plait_algorithm *algorithm;
+};
+
 /* Accepted connections are made while a lock is held. */
-static void init_connection(struct mptcp_sock *msk, const struct plait_algorithm *algorithm)
+static void init_connection(struct mptcp_sock *msk)
 {
 	struct plait_socket *plait = kzalloc(sizeof(*plait), GFP_ATOMIC);
 
 	msk->sched_data = plait;
 	if (!plait)
 		return;
-	plait->algorithm = algorithm;
-	plait_options_init(algorithm, plait->state);
+	plait->algorithm = container_of(msk->sched, struct plait_scheduler, ops)->algorithm;
+	plait->needs = plait_needs(plait->algorithm);
+	plait_init(plait->algorithm, plait->state);
 }
 
 static void release_connection(struct mptcp_sock *msk)
@@ -171,82 +178,64 @@ static void release_connection(struct mptcp_sock *msk)
 	msk->sched_data = NULL;
 }
 
+static struct plait_scheduler schedulers[16];
+
+static int register_scheduler(struct plait_scheduler *scheduler,
+			      const struct plait_algorithm *algorithm)
+{
+	scheduler->algorithm = algorithm;
+	scheduler->ops = (struct mptcp_sched_ops) {
 #ifdef PLAIT_SPLIT_OPS
-#define PLAIT_GET .get_send = get_send, .get_retrans = get_retrans
+		.get_send = get_send,
+		.get_retrans = get_retrans,
 #else
-#define PLAIT_GET .get_subflow = get_subflow
+		.get_subflow = get_subflow,
 #endif
-
-/* MPTCP hands init() no more than the connection: each scheduler has one of its own. */
-#define PLAIT_SCHEDULER(identifier)					\
-	static void init_##identifier(struct mptcp_sock *msk)		\
-	{								\
-		init_connection(msk, &plait_##identifier);		\
-	}								\
-	static struct mptcp_sched_ops identifier##_ops = {		\
-		PLAIT_GET,						\
-		.owner = THIS_MODULE,					\
-		.exact_burst = true,					\
-		.early_retrans = true,					\
-		.init = init_##identifier,				\
-		.release = release_connection,				\
-	}
-
-PLAIT_SCHEDULER(round_robin);
-PLAIT_SCHEDULER(lowest_rtt);
-PLAIT_SCHEDULER(delivery_delay);
-PLAIT_SCHEDULER(intelligent_delivery_delay);
-PLAIT_SCHEDULER(daps);
-PLAIT_SCHEDULER(daps_rounds);
-PLAIT_SCHEDULER(dqs);
-
-static const struct {
-	const struct plait_algorithm *algorithm;
-	struct mptcp_sched_ops *ops;
-} schedulers[] = {
-	{ &plait_round_robin, &round_robin_ops },
-	{ &plait_lowest_rtt, &lowest_rtt_ops },
-	{ &plait_delivery_delay, &delivery_delay_ops },
-	{ &plait_intelligent_delivery_delay, &intelligent_delivery_delay_ops },
-	{ &plait_daps, &daps_ops },
-	{ &plait_daps_rounds, &daps_rounds_ops },
-	{ &plait_dqs, &dqs_ops },
-};
+		.owner = THIS_MODULE,
+		.exact_burst = true,
+		.early_retrans = true,
+		.init = init_connection,
+		.release = release_connection,
+	};
+	strscpy(scheduler->ops.name, algorithm->kernel_name, sizeof(scheduler->ops.name));
+	return mptcp_register_scheduler(&scheduler->ops);
+}
 
 static void unregister(unsigned int count)
 {
 	while (count--)
-		mptcp_unregister_scheduler(schedulers[count].ops);
+		mptcp_unregister_scheduler(&schedulers[count].ops);
 	synchronize_rcu();
 	plait_log_exit();
 }
 
-static int __init plait_init(void)
-{
-	unsigned int i;
-	int error;
+static unsigned int registered;
 
-	error = plait_log_init();
+static int __init load(void)
+{
+	int error = plait_log_init();
+
 	if (error)
 		return error;
-	for (i = 0; i < ARRAY_SIZE(schedulers); i++) {
-		strscpy(schedulers[i].ops->name, schedulers[i].algorithm->kernel_name,
-			MPTCP_SCHED_NAME_MAX);
-		error = mptcp_register_scheduler(schedulers[i].ops);
+	for (registered = 0; plait_algorithms[registered]; registered++) {
+		error = -E2BIG;
+		if (registered < ARRAY_SIZE(schedulers))
+			error = register_scheduler(&schedulers[registered],
+						   plait_algorithms[registered]);
 		if (error) {
-			unregister(i);
+			unregister(registered);
 			return error;
 		}
 	}
 	return 0;
 }
 
-static void __exit plait_exit(void)
+static void __exit unload(void)
 {
-	unregister(ARRAY_SIZE(schedulers));
+	unregister(registered);
 }
 
-module_init(plait_init);
-module_exit(plait_exit);
+module_init(load);
+module_exit(unload);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Plait's MPTCP packet schedulers");

@@ -27,6 +27,7 @@ struct plait_subflow {
 
 struct plait_socket {
 	const struct plait_algorithm *algorithm;
+	u32	needs;
 	u64	now;			/* the moment that the decisions of an opportunity share */
 	u64	first_dsn;		/* segments are counted from here */
 	struct plait_subflow subflows[PLAIT_PATHS_MAX];

@@ -180,8 +180,8 @@ static void connection_facts(const struct mptcp_sock *msk, struct plait_facts *f
 static void tell(struct plait_socket *plait, const struct plait_facts *facts,
 		 struct plait_event event)
 {
-	plait_options_on_event(plait->algorithm, plait->state, &event, &facts->connection,
-			       facts->paths, facts->count);
+	plait_on_event(plait->algorithm, plait->state, &event, &facts->connection,
+		       facts->paths, facts->count);
 }
 
 /* Which segments were sent is not known any more; no scheduler here wants to know. */

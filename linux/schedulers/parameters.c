@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reading and writing parameters. */
+#ifdef __KERNEL__
+#include <linux/sysfs.h>
+#endif
+
 #include "parameters.h"
 
 static bool is_boolean(const struct plait_parameter *parameter)
@@ -46,10 +50,10 @@ static int get(char *buffer, const struct kernel_param *kp)
 	unsigned int value = plait_value(parameter);
 
 	if (parameter->words)
-		return scnprintf(buffer, PAGE_SIZE, "%s\n", parameter->words[value]);
+		return sysfs_emit(buffer, "%s\n", parameter->words[value]);
 	if (is_boolean(parameter))
-		return scnprintf(buffer, PAGE_SIZE, "%c\n", value ? 'Y' : 'N');
-	return scnprintf(buffer, PAGE_SIZE, "%u\n", value);
+		return sysfs_emit(buffer, "%c\n", value ? 'Y' : 'N');
+	return sysfs_emit(buffer, "%u\n", value);
 }
 
 const struct kernel_param_ops plait_parameter_ops = { .set = set, .get = get };

@@ -106,7 +106,7 @@ struct plait_event {
 	bool	retransmission;		/* of PLAIT_SENT: it had been sent before */
 };
 
-/* What a scheduler needs beyond assigning within the window; the engine refuses what it lacks by name. */
+/* What a scheduler needs beyond assigning within the window; what each means in Linux: engine.c. */
 #define PLAIT_NEEDS_ASSIGN_AHEAD	BIT(0)
 #define PLAIT_NEEDS_RECALL		BIT(1)
 #define PLAIT_NEEDS_REINJECT		BIT(2)
