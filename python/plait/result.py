@@ -290,7 +290,8 @@ def metric(result: Result, name: str) -> float | None:
         chosen = [path for path in result.paths if path_name in ("sum", path["name"])]
         if not chosen:
             raise KeyError(name)
-        return sum(float(dict[str, Any](path)[key]) for path in chosen)
+        values = [dict[str, Any](path)[key] for path in chosen]
+        return None if None in values else sum(float(value) for value in values)
     value: Any = result.metrics
     for key in (first, *rest):
         if not isinstance(value, Mapping) or key not in value:

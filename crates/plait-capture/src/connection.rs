@@ -1,7 +1,7 @@
 //! One connection, replayed from both captures into a recorder.
 
 use crate::error::ObservationError;
-use crate::packet::{Packet, Tcp};
+use crate::packet::Tcp;
 use crate::ranges::Ranges;
 use crate::receiving::Inbound;
 use crate::segments::Segments;
@@ -87,7 +87,7 @@ pub(crate) struct Connection {
     /// Per path how many transmissions there were.
     on_path: Vec<u64>,
     /// Whether the application's reads tell what was delivered; else everything is that can be.
-    by_reads: bool,
+    pub(crate) by_reads: bool,
     /// The end of what was sent.
     end: u64,
     /// Scratch: what is new in an arrival.
@@ -99,13 +99,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection whose stream has these segments.
-    pub(crate) fn new(
-        multipath: bool,
-        paths: usize,
-        segments: Segments,
-        recorder: Recorder,
-        by_reads: bool,
-    ) -> Self {
+    pub(crate) fn new(multipath: bool, paths: usize, segments: Segments, recorder: Recorder) -> Self {
         Self {
             recorder,
             sending: Sending::new(multipath, paths),
@@ -118,7 +112,7 @@ impl Connection {
             transmissions: 0,
             losses: vec![Losses::default(); paths],
             on_path: vec![0; paths],
-            by_reads,
+            by_reads: false,
             end: 0,
             fresh: Vec::new(),
             window_end: 0,
@@ -150,7 +144,7 @@ impl Connection {
         now: Time,
         place: Place<'_>,
         path: usize,
-        packet: &Packet,
+        id: u16,
         tcp: &Tcp,
     ) -> Result<(), ObservationError> {
         let Some(payload) = self.sending.read(place, path, tcp)? else { return Ok(()) };
@@ -187,8 +181,7 @@ impl Connection {
         );
         subflow.sent = subflow.sent.max(payload.start + u64::from(payload.length));
         let number = self.on_path[path];
-        subflow.transits[usize::from(packet.id)] =
-            Some(Transit { payload, transmission, number, arrived: false });
+        subflow.transits[usize::from(id)] = Some(Transit { payload, transmission, number, arrived: false });
         self.transmissions += 1;
         self.on_path[path] += 1;
         Ok(())
@@ -200,7 +193,7 @@ impl Connection {
         now: Time,
         place: Place<'_>,
         path: usize,
-        packet: &Packet,
+        id: u16,
         tcp: &Tcp,
     ) -> Result<(), ObservationError> {
         if tcp.payload == 0 || tcp.syn {
@@ -209,13 +202,13 @@ impl Connection {
         let unknown = || {
             place.mismatch(format!(
                 "the sender's capture has no such packet (identification {}, sequence number {})",
-                packet.id, tcp.sequence
+                id, tcp.sequence
             ))
         };
         let index = self.sending.subflow(path, tcp.source_port).ok_or_else(unknown)?;
         let start = self.sending.start(path, index, tcp.sequence);
         let subflow = self.subflows[path].get_mut(index).ok_or_else(unknown)?;
-        let transit = subflow.transits[usize::from(packet.id)].as_mut().ok_or_else(unknown)?;
+        let transit = subflow.transits[usize::from(id)].as_mut().ok_or_else(unknown)?;
         let Payload { offset, length, .. } = transit.payload;
         if transit.payload.start != start || length != tcp.payload {
             return Err(unknown());

@@ -6,8 +6,14 @@ use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-/// The file's name.
+/// The names of the files.
 pub(crate) const OBSERVED: &str = "observed.json";
+pub(crate) const SENDER: &str = "sender.pcap";
+pub(crate) const RECEIVER: &str = "receiver.pcap";
+pub(crate) const WRITES: &str = "writes.bin";
+pub(crate) const READS: &str = "reads.bin";
+pub(crate) const DECISIONS: &str = "decisions.bin";
+pub(crate) const SERIES: &str = "series.bin";
 
 /// The version of the folder's formats.
 const VERSION: u64 = 1;

@@ -1,32 +1,25 @@
-//! From a run folder to a result.
+//! From a run folder to a result: what belongs to whom, and what the end is.
 
-use crate::capture::Capture;
 use crate::connection::Connection;
 use crate::datagrams::Datagrams;
 use crate::decisions;
 use crate::error::ObservationError;
-use crate::folder::{Marks, OBSERVED, Observed, PathCounts, grown};
-use crate::packet::{self, Content, Packet};
-use crate::records::{Progress, Records, Sample};
-use crate::route::{Direction, Kind, Route, Routes};
+use crate::feed::Feed;
+use crate::folder::{
+    DECISIONS, Marks, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, SENDER, grown,
+};
+use crate::packet::Content;
+use crate::records::Records;
+use crate::replay::{Flow, Replay, at};
+use crate::route::{Direction, Kind, Routes};
 use crate::segments::Segments;
 use crate::sending::{Place, Sending};
-use plait_sched::{Decision, Duration, PathId, Time};
-use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
+use plait_sched::{Decision, Duration, Time};
 use plait_sim::recorder::{RecordOptions, Recorder};
 use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
 use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload};
 use plait_transport::Observer as _;
 use std::path::Path;
-
-/// The sender's capture.
-pub(crate) const SENDER: &str = "sender.pcap";
-/// The receiver's capture.
-pub(crate) const RECEIVER: &str = "receiver.pcap";
-const WRITES: &str = "writes.bin";
-const READS: &str = "reads.bin";
-const DECISIONS: &str = "decisions.bin";
-const SERIES: &str = "series.bin";
 
 /// The result of the run of `scenario` that was observed in `folder`; with the tables of `options`, as far as the folder has
 /// what they are made of.
@@ -40,428 +33,98 @@ pub fn observe(
     options: &RecordOptions,
 ) -> Result<RunResult, ObservationError> {
     let observed = Observed::read(folder, scenario)?;
-    let mut run = Run::new(scenario, folder, options, &observed)?;
-    run.replay()?;
-    run.finish(&observed)
-}
-
-/// Who sends something in a run.
-#[expect(clippy::large_enum_variant, reason = "there are few")]
-enum Party {
-    Connection(Connection),
-    Datagrams(Datagrams),
-}
-
-/// One of the two captures, one packet ahead.
-struct Feed {
-    capture: Capture,
-    head: Option<(i64, u64, Packet)>,
-}
-
-impl Feed {
-    fn open(folder: &Path, name: &str) -> Result<Self, ObservationError> {
-        let mut feed = Self { capture: Capture::open(folder, name)?, head: None };
-        feed.advance()?;
-        Ok(feed)
+    if scenario.transport.protocol == Protocol::CmtSctp {
+        return Err(ObservationError::whole(OBSERVED, "cmt-sctp cannot be observed (valid: mptcp, tcp)"));
     }
-
-    /// Goes on to the next packet of a kind that matters.
-    fn advance(&mut self) -> Result<(), ObservationError> {
-        loop {
-            let Some(record) = self.capture.next()? else {
-                self.head = None;
-                return Ok(());
-            };
-            let (time, number) = (record.time, record.number);
-            match packet::parse(record.ip) {
-                Ok(None) => {}
-                Ok(Some(packet)) => {
-                    self.head = Some((time, number, packet));
-                    return Ok(());
-                }
-                Err(reason) => {
-                    return Err(ObservationError::format(self.capture.name(), number, reason));
-                }
-            }
+    let routes = routes(scenario, &observed)?;
+    let mut segments = survey(folder, scenario, &routes)?.into_iter();
+    let mut log = if options.decisions { Records::open(folder, DECISIONS)? } else { None };
+    let recorded = RecordOptions { decisions: log.is_some(), ..*options };
+    let mut recorder = Recorder::new(scenario.paths.len(), scenario.warmup, &scenario.workload, &recorded);
+    let logged = match &mut log {
+        Some(log) => Some(replay_decisions(log, observed.start_ns, scenario.warmup, &mut recorder)?),
+        None => None,
+    };
+    let multipath = scenario.transport.protocol == Protocol::Mptcp;
+    let stream = segments.next().unwrap_or_default();
+    let main = Connection::new(multipath, scenario.paths.len(), stream, recorder);
+    let flows = scenario.flows.iter().zip(segments).map(|(flow, stream)| match &flow.kind {
+        FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
+            let paths = subflows(&flow.route);
+            let plain = RecordOptions::default();
+            let recorder = Recorder::new(paths, scenario.warmup, &Workload::DEFAULT, &plain);
+            let multipath = matches!(flow.kind, FlowKind::Multipath { .. });
+            Flow::Connection(Connection::new(multipath, paths, stream, recorder))
         }
-    }
+        FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => {
+            Flow::Datagrams(Datagrams::new(scenario.warmup.is_zero()))
+        }
+    });
+    let span = (observed.start_ns, observed.end_ns);
+    let mut replay = Replay::new(scenario, folder, span, &routes, main, flows.collect(), options.series)?;
+    replay.run()?;
+    finish(scenario, &observed, replay, logged)
 }
 
-/// A file of records, one record ahead.
-struct Ahead<T> {
-    records: Records,
-    head: Option<T>,
-    read: fn(&mut Records) -> Result<Option<T>, ObservationError>,
+/// The result of a run that was replayed. `logged`: how many decisions the log has, and how many of them wait.
+fn finish(
+    scenario: &Scenario,
+    observed: &Observed,
+    mut replay: Replay<'_>,
+    logged: Option<(u64, u64)>,
+) -> Result<RunResult, ObservationError> {
+    let total = |count: fn(&PathCounts) -> Option<u64>| -> Result<Option<u64>, ObservationError> {
+        let mut sum = Some(0);
+        for path in &observed.paths {
+            let (before, after) = (count(&path.warmup), count(&path.end));
+            let counted = before.zip(after).map(|(before, after)| grown(before, after)).transpose()?;
+            sum = sum.zip(counted).map(|(sum, counted)| sum + counted);
+        }
+        Ok(sum)
+    };
+    let counted = match &observed.scheduler {
+        Some(Marks { warmup, end }) => {
+            Some((grown(warmup.decisions, end.decisions)?, grown(warmup.waits, end.waits)?))
+        }
+        None => logged,
+    };
+    let flows = scenario.flows.iter().zip(&replay.flows).map(|(flow, replayed)| match replayed {
+        Flow::Connection(connection) => {
+            let size = if let FlowKind::Tcp { size } = flow.kind { size } else { None };
+            FlowEnding { packets_lost: connection.lost(), ..connection.recorder.flow(size) }
+        }
+        Flow::Datagrams(datagrams) => datagrams.ending(),
+    });
+    let flows = flows.collect();
+    let (path_series, connection_series) = replay.take_series();
+    let ending = Ending {
+        engine: Engine::Linux,
+        end: replay.end,
+        written_bytes: observed.written_bytes,
+        spurious_retransmissions: replay.main.recorder.duplicates(),
+        tail_probes: total(|counts| counts.tail_probes)?,
+        timeouts: total(|counts| counts.timeouts)?,
+        decisions: counted.map(|(decisions, _)| decisions),
+        waits: counted.map(|(_, waits)| waits),
+        events: replay.packets,
+        paths: observed.paths.iter().map(path_ending).collect::<Result<_, _>>()?,
+        flows,
+        path_series,
+        connection_series,
+    };
+    Ok(RunResult::new(scenario, replay.main.recorder, ending))
 }
 
-impl<T> Ahead<T> {
-    fn open(
-        folder: &Path,
-        name: &str,
-        read: fn(&mut Records) -> Result<Option<T>, ObservationError>,
-    ) -> Result<Option<Self>, ObservationError> {
-        let Some(mut records) = Records::open(folder, name)? else { return Ok(None) };
-        let head = read(&mut records)?;
-        Ok(Some(Self { records, head, read }))
-    }
-
-    /// The record, with its number.
-    fn take(&mut self) -> Result<Option<(T, u64)>, ObservationError> {
-        let number = self.records.number();
-        let Some(head) = self.head.take() else { return Ok(None) };
-        self.head = (self.read)(&mut self.records)?;
-        Ok(Some((head, number)))
-    }
-}
-
-/// What happens next; of things at the same time the first in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
-    Write,
-    Warmup,
-    Clock,
-    Series,
-    Sender,
-    Receiver,
-    Read,
-}
-
-/// A run that is being replayed.
-struct Run<'a> {
-    scenario: &'a Scenario,
-    /// The scenario's time 0 on the guest's clock, and the end of the run in the scenario's time.
-    start: i64,
-    end: Time,
-    now: Time,
-    routes: Routes,
-    parties: Vec<Party>,
-    captures: [Feed; 2],
-    writes: Option<Ahead<Progress>>,
-    reads: Option<Ahead<Progress>>,
-    samples: Option<Ahead<Sample>>,
-    warmup: Option<Time>,
-    clock: Option<(Time, Duration)>,
-    blocks: u64,
-    packets: u64,
-    decisions: Option<(u64, u64)>,
-    path_series: PathSeries,
-    connection_series: ConnectionSeries,
-}
-
-impl<'a> Run<'a> {
-    fn new(
-        scenario: &'a Scenario,
-        folder: &Path,
-        options: &RecordOptions,
-        observed: &Observed,
-    ) -> Result<Self, ObservationError> {
-        if scenario.transport.protocol == Protocol::CmtSctp {
-            return Err(ObservationError::whole(OBSERVED, "cmt-sctp cannot be observed (valid: mptcp, tcp)"));
-        }
-        let routes = routes(scenario, observed)?;
-        let mut segments = survey(folder, scenario, &routes)?.into_iter();
-        let mut next_segments = || segments.next().unwrap_or_default();
-        let reads = Ahead::open(folder, READS, Records::progress)?;
-        let blocks = scenario.workload.block().is_some();
-        let writes = if blocks {
-            let missing = || ObservationError::File {
-                file: WRITES.to_owned(),
-                reason: "a workload of blocks needs it".to_owned(),
-            };
-            Some(Ahead::open(folder, WRITES, Records::progress)?.ok_or_else(missing)?)
-        } else {
-            None
-        };
-        let mut log = if options.decisions { Records::open(folder, DECISIONS)? } else { None };
-        let options = RecordOptions { decisions: log.is_some(), ..*options };
-        let paths = scenario.paths.len();
-        let mut recorder = Recorder::new(paths, scenario.warmup, &scenario.workload, &options);
-        let (start, warmup_end) = (observed.start_ns, Time::ZERO + scenario.warmup);
-        let counted = match &mut log {
-            Some(log) => Some(replay_decisions(log, start, warmup_end, &mut recorder)?),
-            None => None,
-        };
-        let by_reads = reads.is_some();
-        let multipath = scenario.transport.protocol == Protocol::Mptcp;
-        let mut parties =
-            vec![Party::Connection(Connection::new(multipath, paths, next_segments(), recorder, by_reads))];
-        for flow in &scenario.flows {
-            let segments = next_segments();
-            parties.push(match &flow.kind {
-                FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
-                    let bulk = Workload::DEFAULT;
-                    let plain = RecordOptions::default();
-                    let paths = subflows(&flow.route);
-                    let recorder = Recorder::new(paths, scenario.warmup, &bulk, &plain);
-                    let multipath = matches!(flow.kind, FlowKind::Multipath { .. });
-                    Party::Connection(Connection::new(multipath, paths, segments, recorder, false))
-                }
-                FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => {
-                    Party::Datagrams(Datagrams::new(scenario.warmup.is_zero()))
-                }
-            });
-        }
-        let samples =
-            if options.series.is_some() { Ahead::open(folder, SERIES, Records::sample)? } else { None };
-        let observed_end = at(start, observed.end_ns);
-        Ok(Self {
-            scenario,
-            start,
-            end: observed_end.min(Time::ZERO + scenario.duration),
-            now: Time::ZERO,
-            routes,
-            parties,
-            captures: [Feed::open(folder, SENDER)?, Feed::open(folder, RECEIVER)?],
-            writes,
-            reads,
-            samples,
-            warmup: (!scenario.warmup.is_zero()).then_some(warmup_end),
-            clock: options.series.map(|interval| (Time::ZERO, interval)),
-            blocks: 0,
-            packets: 0,
-            decisions: counted,
-            path_series: PathSeries::default(),
-            connection_series: ConnectionSeries::default(),
-        })
-    }
-
-    /// What happens next, and when.
-    fn next(&self) -> Option<(Time, Source)> {
-        let moment = |time: i64| at(self.start, time);
-        let progress = |ahead: &Option<Ahead<Progress>>| {
-            ahead.as_ref().and_then(|ahead| ahead.head).map(|head| moment(head.time))
-        };
-        let captured = |feed: &Feed| feed.head.as_ref().map(|&(time, ..)| moment(time));
-        let sample = self.samples.as_ref().and_then(|ahead| ahead.head);
-        let candidates = [
-            (progress(&self.writes), Source::Write),
-            (self.warmup, Source::Warmup),
-            (self.clock.map(|(at, _)| at), Source::Clock),
-            (sample.map(|sample| moment(sample.time)), Source::Series),
-            (captured(&self.captures[0]), Source::Sender),
-            (captured(&self.captures[1]), Source::Receiver),
-            (progress(&self.reads), Source::Read),
-        ];
-        candidates.into_iter().filter_map(|(time, source)| time.map(|time| (time, source))).min()
-    }
-
-    fn replay(&mut self) -> Result<(), ObservationError> {
-        while let Some((time, source)) = self.next() {
-            if time >= self.end {
-                break;
-            }
-            self.now = self.now.max(time);
-            match source {
-                Source::Write => self.write()?,
-                Source::Warmup => self.end_warmup(),
-                Source::Clock => self.sample_connection(),
-                Source::Series => self.sample_path()?,
-                Source::Sender => self.packet(0)?,
-                Source::Receiver => self.packet(1)?,
-                Source::Read => self.read()?,
-            }
-            if self.main().recorder.completed(&self.scenario.workload).is_some() {
-                self.end = self.now;
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    fn main(&self) -> &Connection {
-        let Party::Connection(connection) = &self.parties[0] else {
-            unreachable!("the first is the connection")
-        };
-        connection
-    }
-
-    fn main_mut(&mut self) -> &mut Connection {
-        let Party::Connection(connection) = &mut self.parties[0] else {
-            unreachable!("the first is the connection")
-        };
-        connection
-    }
-
-    fn end_warmup(&mut self) {
-        self.warmup = None;
-        for party in &mut self.parties {
-            match party {
-                Party::Connection(connection) => connection.end_warmup(),
-                Party::Datagrams(datagrams) => datagrams.end_warmup(),
-            }
-        }
-    }
-
-    fn packet(&mut self, side: usize) -> Result<(), ObservationError> {
-        let Some((_, record, packet)) = self.captures[side].head.take() else { return Ok(()) };
-        let now = self.now;
-        if let Some(Route { party, path, from, direction }) = self.routes.find(&packet) {
-            self.packets += 1;
-            let feed = &self.captures[side];
-            let place = Place { file: feed.capture.name(), record };
-            let leaves = from == side;
-            match (&mut self.parties[party], packet.content, direction) {
-                (Party::Connection(connection), Content::Tcp(tcp), Direction::Data) if leaves => {
-                    connection.transmit(now, place, path, &packet, &tcp)?;
-                }
-                (Party::Connection(connection), Content::Tcp(tcp), Direction::Data) => {
-                    connection.arrive(now, place, path, &packet, &tcp)?;
-                }
-                (Party::Connection(connection), Content::Tcp(tcp), Direction::Acknowledgements) if leaves => {
-                    connection.acknowledge(path, &tcp);
-                }
-                (Party::Datagrams(datagrams), Content::Udp { sequence, .. }, _) if leaves => {
-                    datagrams.transmit(now, place, sequence)?;
-                }
-                (Party::Datagrams(datagrams), Content::Udp { sequence, .. }, _) => {
-                    datagrams.arrive(now, place, sequence, packet.bytes)?;
-                }
-                _ => {}
-            }
-        } else if self.routes.strays(&packet) {
-            let file = self.captures[side].capture.name();
-            let reason = format!(
-                "a subflow from {} to {} is no path of the scenario",
-                packet.source, packet.destination
-            );
-            return Err(ObservationError::mismatch(file, record, reason));
-        }
-        self.captures[side].advance()
-    }
-
-    fn write(&mut self) -> Result<(), ObservationError> {
-        let (Some(writes), Some(block)) = (&mut self.writes, self.scenario.workload.block()) else {
-            return Ok(());
-        };
-        let Some((progress, record)) = writes.take()? else { return Ok(()) };
-        self.blocks += 1;
-        if progress.bytes != self.blocks * block {
-            let reason = format!("{} bytes are not {} blocks of {block}", progress.bytes, self.blocks);
-            return Err(ObservationError::mismatch(WRITES, record, reason));
-        }
-        let now = self.now;
-        self.main_mut().recorder.block_written(now);
-        Ok(())
-    }
-
-    fn read(&mut self) -> Result<(), ObservationError> {
-        let Some(reads) = &mut self.reads else { return Ok(()) };
-        let Some((progress, record)) = reads.take()? else { return Ok(()) };
-        let now = self.now;
-        self.main_mut().read_up_to(now, Place { file: READS, record }, progress.bytes)
-    }
-
-    fn sample_connection(&mut self) {
-        let Some((now, interval)) = self.clock else { return };
-        self.clock = Some((now + interval, interval));
-        let payload = u64::from(payload(self.scenario));
-        let (packets, bytes) = self.main().recorder.waiting();
-        let (delivered, left) = (self.main().recorder.delivered_bytes(), self.main().window_left());
-        let series = &mut self.connection_series;
-        series.time.push(nanos(now));
-        series.buffer_packets.push(packets as u32);
-        series.buffer_bytes.push(bytes);
-        series.delivered_bytes.push(delivered);
-        series.window_left.push(left / payload);
-    }
-
-    fn sample_path(&mut self) -> Result<(), ObservationError> {
-        let Some(samples) = &mut self.samples else { return Ok(()) };
-        let Some((sample, record)) = samples.take()? else { return Ok(()) };
-        let paths = self.scenario.paths.len();
-        if sample.path as usize >= paths {
-            let reason = format!("it is about path {} of {paths}", sample.path);
-            return Err(ObservationError::format(SERIES, record, reason));
-        }
-        let path = PathId(sample.path as u8);
-        let arrived = self.main().recorder.arrived_bytes(path);
-        let series = &mut self.path_series;
-        series.time.push(nanos(self.now));
-        series.path.push(path.0);
-        series.cwnd.push(f64::from(sample.cwnd));
-        let unset = sample.ssthresh >= i32::MAX as u32;
-        series.ssthresh.push(if unset { f64::INFINITY } else { f64::from(sample.ssthresh) });
-        let measured = sample.srtt_us > 0;
-        series.srtt.push(if measured { i64::from(sample.srtt_us) * 1_000 } else { NEVER });
-        series.in_flight.push(sample.in_flight);
-        series.queued.push(sample.unsent_bytes.div_ceil(payload(self.scenario)));
-        series.link_queue.push(sample.link_queue);
-        series.arrived_bytes.push(arrived);
-        Ok(())
-    }
-
-    fn finish(mut self, observed: &Observed) -> Result<RunResult, ObservationError> {
-        if self.warmup.is_some_and(|warmup| warmup <= self.end) {
-            self.end_warmup();
-        }
-        let paths = observed.paths.iter().map(|path| {
-            let (before, after) = (&path.warmup, &path.end);
-            let nanos = |micros: f64| (micros * 1e3).round();
-            Ok(PathEnding {
-                packets_lost: grown(before.lost, after.lost)?,
-                packets_dropped: grown(before.dropped, after.dropped)?,
-                srtt: path.srtt_us.map(|srtt| Duration::from_nanos(nanos(srtt) as u64)),
-                forward_delay: path.forward_delay_us.map(|delay| nanos(delay) as i64),
-                backward_delay: path.backward_delay_us.map(|delay| nanos(delay) as i64),
-                cwnd_packets: path.cwnd,
-            })
-        });
-        let paths = paths.collect::<Result<_, ObservationError>>()?;
-        let total = |count: fn(&PathCounts) -> Option<u64>| -> Result<Option<u64>, ObservationError> {
-            let mut sum = 0;
-            for path in &observed.paths {
-                let (Some(before), Some(after)) = (count(&path.warmup), count(&path.end)) else {
-                    return Ok(None);
-                };
-                sum += grown(before, after)?;
-            }
-            Ok(Some(sum))
-        };
-        let counted = match &observed.scheduler {
-            Some(Marks { warmup, end }) => {
-                Some((grown(warmup.decisions, end.decisions)?, grown(warmup.waits, end.waits)?))
-            }
-            None => self.decisions,
-        };
-        let flows: Vec<FlowEnding> = (self.parties.iter().skip(1).zip(&self.scenario.flows))
-            .map(|(party, flow)| match party {
-                Party::Connection(connection) => {
-                    let size = if let FlowKind::Tcp { size } = flow.kind { size } else { None };
-                    FlowEnding { packets_lost: connection.lost(), ..connection.recorder.flow(size) }
-                }
-                Party::Datagrams(datagrams) => datagrams.ending(),
-            })
-            .collect();
-        let ending = Ending {
-            engine: Engine::Linux,
-            end: self.end,
-            written_bytes: observed.written_bytes,
-            spurious_retransmissions: self.main().recorder.duplicates(),
-            tail_probes: total(|counts| counts.tail_probes)?,
-            timeouts: total(|counts| counts.timeouts)?,
-            decisions: counted.map(|(decisions, _)| decisions),
-            waits: counted.map(|(_, waits)| waits),
-            events: self.packets,
-            paths,
-            flows,
-            path_series: self.samples.is_some().then_some(self.path_series),
-            connection_series: self.clock.is_some().then_some(self.connection_series),
-        };
-        let Party::Connection(main) = self.parties.swap_remove(0) else {
-            unreachable!("the first is the connection")
-        };
-        Ok(RunResult::new(self.scenario, main.recorder, ending))
-    }
-}
-
-/// A moment of the guest's clock in the scenario's time.
-fn at(start: i64, time: i64) -> Time {
-    Time::from_nanos(u64::try_from(time.saturating_sub(start)).unwrap_or(0))
-}
-
-/// Payload bytes of a full packet.
-fn payload(scenario: &Scenario) -> u32 {
-    scenario.transport.packet - scenario.transport.protocol.overhead().of_data()
+fn path_ending(path: &ObservedPath) -> Result<PathEnding, ObservationError> {
+    let nanos = |micros: f64| (micros * 1e3).round();
+    Ok(PathEnding {
+        packets_lost: grown(path.warmup.lost, path.end.lost)?,
+        packets_dropped: grown(path.warmup.dropped, path.end.dropped)?,
+        srtt: path.srtt_us.map(|srtt| Duration::from_nanos(nanos(srtt) as u64)),
+        forward_delay: path.forward_delay_us.map(|delay| nanos(delay) as i64),
+        backward_delay: path.backward_delay_us.map(|delay| nanos(delay) as i64),
+        cwnd_packets: path.cwnd,
+    })
 }
 
 fn subflows(route: &FlowRoute) -> usize {
@@ -530,7 +193,7 @@ fn survey(folder: &Path, scenario: &Scenario, routes: &Routes) -> Result<Vec<Seg
                 && route.direction == Direction::Data
                 && route.from == side
             {
-                let place = Place { file: feed.capture.name(), record };
+                let place = Place { file: feed.name(), record };
                 if let Some(payload) = sending[route.party].read(place, route.path, &tcp)? {
                     let end = payload.offset + u64::from(payload.length);
                     segments[route.party].collect(payload.offset, end);
@@ -547,13 +210,13 @@ fn survey(folder: &Path, scenario: &Scenario, routes: &Routes) -> Result<Vec<Seg
 fn replay_decisions(
     log: &mut Records,
     start: i64,
-    warmup_end: Time,
+    warmup: Duration,
     recorder: &mut Recorder,
 ) -> Result<(u64, u64), ObservationError> {
     let (mut decisions, mut waits) = (0, 0);
     while let Some(logged) = decisions::next(log, |time| at(start, time))? {
         recorder.decided(logged.time, &logged.decision, &logged.connection, &logged.paths);
-        if logged.time >= warmup_end {
+        if logged.time >= Time::ZERO + warmup {
             let wait = matches!(logged.decision, Decision::Wait { .. });
             waits += u64::from(wait);
             decisions += u64::from(!wait);

@@ -1,7 +1,7 @@
 //! Captures of a simulated run, as the same run over real hosts would leave them: for Wireshark, and for the tests that hold
 //! what is read against what was simulated.
 
-use crate::observe::{RECEIVER, SENDER};
+use crate::folder::{RECEIVER, SENDER};
 use crate::sending::initial_data_number;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
