@@ -1,6 +1,7 @@
 """The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -24,6 +25,7 @@ __all__ = [
     "Wait",
     "check_scheduler",
     "load_scenario",
+    "observed",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
@@ -194,6 +196,8 @@ class Scheduler:
 class Job:
     """One run to be made: a scenario and what to change and to record."""
 
+    scenario_json: str
+    """The scenario as it is run: canonical JSON, defaults filled in, the job's scheduler and seed in it."""
     def __new__(
         cls,
         scenario_json: str,
@@ -230,4 +234,11 @@ def run(
     """Make the runs on `threads` threads (0: one per core); results in the order of the jobs.
 
     An exception that a scheduler written in Python raises passes through.
+    """
+
+def observed(job: Job, folder: str | PathLike[str]) -> Run:
+    """Read what `job`'s run over real hosts left in `folder`: captures, counters, logs.
+
+    The run's JSON and tables are those that the simulator would give, with the engine "linux"; a table whose source the
+    folder lacks is missing. Raises RunError: a file is missing, malformed or contradicts the others or the scenario.
     """
