@@ -207,6 +207,12 @@ class Job:
     ) -> Job:
         """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all."""
 
+    def scenario(self) -> str:
+        """Canonical JSON of the scenario, what the job changes contained."""
+
+    def on_times(self) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
+        """The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds."""
+
 @final
 class ArrowTable:
     """A table that any Arrow library reads without copying."""
