@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The decision log: what each decision saw and answered, as fixed records in debugfs.
+ *
+ * plait/decisions is a queue: reading takes records out. It is off until the module parameter log_decisions is
+ * set; decisions that find it full are counted in plait/counters, never waited for.
+ */
+#include <linux/debugfs.h>
+#include <linux/kfifo.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+
+#include "engine.h"
+
+/* A power of two, as kfifo wants it: some 50,000 decisions over two paths. */
+#define LOG_BYTES	(16 << 20)
+
+/* The layout that the reader knows: little-endian hosts, no padding that the compiler chooses. */
+struct record_head {
+	u64	time;
+	u64	amount;
+	u8	kind;
+	u8	path;
+	u8	count;
+	u8	has_oldest;
+	u8	oldest_path;
+	u8	finished;
+	u8	reserved[2];
+	u64	unassigned;
+	u64	next_segment;
+	u64	window_left;
+	u64	send_buffer_left;
+	u64	oldest_unacked;
+} __packed;
+
+static bool log_decisions;
+module_param(log_decisions, bool, 0644);
+MODULE_PARM_DESC(log_decisions, "Record every decision for debugfs' plait/decisions");
+
+static DEFINE_SPINLOCK(log_lock);
+static struct kfifo log_fifo;
+static void *log_buffer;
+static struct dentry *log_dir;
+static u64 dropped, counts[PLAIT_PENALIZE + 1];
+
+static const char * const kind_names[] = {
+	[PLAIT_WAIT] = "wait",
+	[PLAIT_ASSIGN] = "assign",
+	[PLAIT_REINJECT] = "reinject",
+	[PLAIT_RECALL] = "recall",
+	[PLAIT_LIMIT] = "limit",
+	[PLAIT_PENALIZE] = "penalize",
+};
+
+static void record(u64 now, const struct plait_decision *decision, const struct plait_connection *connection,
+		   const struct plait_path *paths, unsigned int count)
+{
+	struct record_head head = {
+		.time = now,
+		.amount = decision->amount,
+		.kind = decision->kind,
+		.path = decision->path,
+		.count = count,
+		.has_oldest = connection->has_oldest,
+		.oldest_path = connection->oldest_path,
+		.finished = connection->finished,
+		.unassigned = connection->unassigned,
+		.next_segment = connection->next_segment,
+		.window_left = connection->window_left,
+		.send_buffer_left = connection->send_buffer_left,
+		.oldest_unacked = connection->oldest_unacked,
+	};
+
+	if (kfifo_avail(&log_fifo) < sizeof(head) + count * sizeof(*paths)) {
+		dropped++;
+		return;
+	}
+	kfifo_in(&log_fifo, &head, sizeof(head));
+	kfifo_in(&log_fifo, paths, count * sizeof(*paths));
+}
+
+void plait_log(u64 now, const struct plait_decision *decision, const struct plait_connection *connection,
+	       const struct plait_path *paths, unsigned int count)
+{
+	spin_lock_bh(&log_lock);
+	counts[decision->kind]++;
+	if (log_decisions && log_buffer)
+		record(now, decision, connection, paths, count);
+	spin_unlock_bh(&log_lock);
+}
+
+static ssize_t decisions_read(struct file *file, char __user *to, size_t length, loff_t *position)
+{
+	char chunk[256];
+	size_t done = 0;
+
+	while (done < length) {
+		unsigned int got;
+
+		spin_lock_bh(&log_lock);
+		got = kfifo_out(&log_fifo, chunk, min(sizeof(chunk), length - done));
+		spin_unlock_bh(&log_lock);
+		if (!got)
+			break;
+		if (copy_to_user(to + done, chunk, got))
+			return -EFAULT;
+		done += got;
+	}
+	*position += done;
+	return done;
+}
+
+static const struct file_operations decisions_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.read = decisions_read,
+};
+
+static int counters_show(struct seq_file *file, void *unused)
+{
+	unsigned int kind;
+
+	for (kind = 0; kind < ARRAY_SIZE(counts); kind++)
+		seq_printf(file, "%s %llu\n", kind_names[kind], counts[kind]);
+	seq_printf(file, "dropped %llu\n", dropped);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(counters);
+
+int plait_log_init(void)
+{
+	BUILD_BUG_ON(sizeof(struct record_head) != 64);
+	BUILD_BUG_ON(sizeof(struct plait_path) != 96);
+	log_buffer = kvmalloc(LOG_BYTES, GFP_KERNEL);
+	if (!log_buffer)
+		return -ENOMEM;
+	kfifo_init(&log_fifo, log_buffer, LOG_BYTES);
+	log_dir = debugfs_create_dir("plait", NULL);
+	debugfs_create_file("decisions", 0400, log_dir, NULL, &decisions_fops);
+	debugfs_create_file("counters", 0444, log_dir, NULL, &counters_fops);
+	return 0;
+}
+
+void plait_log_exit(void)
+{
+	debugfs_remove(log_dir);
+	kvfree(log_buffer);
+	log_buffer = NULL;
+}
