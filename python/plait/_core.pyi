@@ -24,6 +24,7 @@ __all__ = [
     "Wait",
     "check_scheduler",
     "load_scenario",
+    "observed",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
@@ -237,3 +238,6 @@ def run(
 
     An exception that a scheduler written in Python raises passes through.
     """
+
+def observed(job: Job, folder: str) -> Run:
+    """The result of a run of `job` on another engine, from the files that it left in `folder`. Raises RunError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
@@ -21,8 +22,8 @@ PATIENCE_SECONDS = 120.0
 POLL_SECONDS = 0.05
 LINES_SHOWN = 15
 
-# All of it is the same for every run but the seed: the kernel mixes it into its random numbers. So nothing in it may name
-# the run: the guest finds its folder, as its own first program, through the current folder of the process that it is.
+# The same for every run but for the seed: the kernel mixes it into its random numbers. So nothing in it may name the
+# run: the guest finds its folder, as its own first program, through the current folder of the process that it is.
 COMMAND = (
     f"mem={MEMORY}",
     "root=/dev/root",
@@ -44,7 +45,9 @@ Watch = Callable[[float], None]
 """Told the done share of a run, often; what it raises ends the machine."""
 
 
-def boot(kernel: Path, setarch: str, folder: Path, seed: int, watch: Watch, patience: float | None = None) -> None:
+def boot(
+    kernel: Path, setarch: str, folder: Path, seed: int, watch: Watch, patience: float | None = None
+) -> None:
     """Boot in `folder`, which has `order.json`, and wait for the end.
 
     Raises:
@@ -67,10 +70,8 @@ def boot(kernel: Path, setarch: str, folder: Path, seed: int, watch: Watch, pati
         _wait(process, folder, watch, PATIENCE_SECONDS if patience is None else patience)
     finally:
         # Also the processes that stand for the guest's.
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.wait()
     if not (folder / "observed.json").exists():
         raise failure("the kernel ended without a result", folder)
@@ -83,7 +84,9 @@ def write_init(folder: Path) -> None:
     start = f"import sys; sys.path.append({str(here)!r}); from guest.agent import main; main()"
     init = folder / "init"
     # Without site and .pyc files: nothing of the user's, and the host's files are read-only.
-    init.write_text(f"#!/bin/sh\nexec {shlex.quote(str(python))} -ISB -c {shlex.quote(start)}\n", encoding="utf-8")
+    init.write_text(
+        f"#!/bin/sh\nexec {shlex.quote(str(python))} -ISB -c {shlex.quote(start)}\n", encoding="utf-8"
+    )
     init.chmod(0o755)
 
 

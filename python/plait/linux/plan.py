@@ -29,6 +29,7 @@ Periods = Sequence[tuple[int, int]]
 
 PORT = 5001
 """The connection's; flows have the next ones."""
+DECISIONS = "/sys/module/plait/parameters/log_decisions"
 FORWARDING = "/proc/sys/net/ipv4/ip_forward"
 
 
@@ -48,6 +49,8 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
     tc, changes = links.shape(built)
     settings = transport.settings(scenario)
     routers = [name for name in built.namespaces if name not in (SENDER, RECEIVER)]
+    if decisions:
+        settings.append(Setting(namespace="", file=DECISIONS, value="1"))
     settings += [Setting(namespace=name, file=FORWARDING, value="1") for name in routers]
     return Plan(
         seed=scenario["seed"],
@@ -71,7 +74,9 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
         paths=[links.path(path, built) for path in scenario["path"]],
         flows=[
             _flow(flow, links, PORT + 1 + index, on_times)
-            for index, (flow, on_times) in enumerate(zip(scenario.get("flow", ()), flow_on_times, strict=True))
+            for index, (flow, on_times) in enumerate(
+                zip(scenario.get("flow", ()), flow_on_times, strict=True)
+            )
         ],
     )
 
@@ -84,11 +89,13 @@ class _Links:
         self.duration_ns = duration_ns(scenario["duration"])
         self._packet = _core.parse_bytes(scenario["transport"]["packet"])
         self._shared = {link["name"]: f"l{number}" for number, link in _numbered(scenario.get("link", ()))}
-        self._tables: dict[str, Table] = {self._shared[link["name"]]: link for link in scenario.get("link", ())}
+        self._tables: dict[str, Table] = {
+            self._shared[link["name"]]: link for link in scenario.get("link", ())
+        }
         self.path_routes: dict[str, Route] = {}
         for number, path in _numbered(scenario["path"]):
             own = [f"w{number}"] if "forward" in path else []
-            self._tables |= {name: path for name in own}
+            self._tables |= dict.fromkeys(own, path)
             shared = [self._shared[name] for name in path.get("links", ())]
             self.path_routes[path["name"]] = Route(f"10.1.{number}.1", (*own, *shared))
         self._flow_routes: dict[tuple[str, ...], Route] = {}
@@ -185,7 +192,7 @@ def _endpoints(scenario: Table, links: _Links) -> list[Batch]:
 
 def _source(table: Table, on_times: Periods) -> Source:
     """What a workload, or a flow, writes."""
-    kind = {"cbr": "blocks", "on-off": "blocks", "tcp": "bulk"}.get(table["kind"], table["kind"])
+    kind = "blocks" if table["kind"] in ("cbr", "on-off") else "bulk"
     block = table.get("block", table.get("packet"))
     return Source(
         kind="file" if "size" in table else kind,

@@ -61,7 +61,9 @@ def check(scenario: Table) -> None:
         if path["cost"] != 0:
             refuse(scenario, f"path[{index}].cost", path["cost"], "the kernel knows no costs of paths")
         if path["backup"] and path["name"] == first_path(scenario):
-            refuse(scenario, f"path[{index}].backup", True, "the path that is opened first cannot be a backup")
+            refuse(
+                scenario, f"path[{index}].backup", True, "the path that is opened first cannot be a backup"
+            )
     for index, flow in enumerate(scenario.get("flow", ())):
         _check_flow(scenario, index, flow)
 
@@ -89,13 +91,18 @@ def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
 
 def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
     name = choice["name"]
-    base, *suffixes = name.split("+")
+    base = name.split("+")[0]
     if base not in KERNEL_NAMES:
         refuse(scenario, place, name, f"the kernel has {_list(KERNEL_NAMES)}")
     info = next(one for one in schedulers() if one["name"] == base)
     error = next((one["name"] for one in info["options"] if "rtt_error" in one["name"]), None)
     if error is not None and error in choice:
-        refuse(scenario, f"{place}.{error}", choice[error], "the kernel shows schedulers no wrong round-trip times")
+        refuse(
+            scenario,
+            f"{place}.{error}",
+            choice[error],
+            "the kernel shows schedulers no wrong round-trip times",
+        )
 
 
 def _check_transport(scenario: Table) -> None:

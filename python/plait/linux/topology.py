@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from plait.linux.guest.plan import RECEIVER, SENDER, Batch
 
@@ -61,7 +62,7 @@ def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
             a, b = nodes.index(f"{link}a"), nodes.index(f"{link}b")
             topology.outlets[link, True] = (nodes[b], nodes[b + 1])
             topology.outlets[link, False] = (nodes[a], nodes[a - 1])
-    edges = list(dict.fromkeys(pair for _, nodes in walks for pair in zip(nodes, nodes[1:], strict=False)))
+    edges = list(dict.fromkeys(pair for _, nodes in walks for pair in pairwise(nodes)))
     names = list(dict.fromkeys(name for edge in edges for name in edge))
     topology.namespaces = names
     topology.batches = [Batch(namespace="", lines=[_cable(one, other, packet) for one, other in edges])]
@@ -72,11 +73,11 @@ def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
     lines[RECEIVER].append(f"address add {ADDRESS}/32 dev lo")
     for number, (route, nodes) in enumerate(walks, start=FIRST_TABLE):
         lines[SENDER].append(f"address add {route.address}/32 dev {nodes[1]}")
-        for here, there in zip(nodes, nodes[1:], strict=False):
+        for here, there in pairwise(nodes):
             options = f" {host_options}" if here == SENDER and host_options else ""
             lines[here].append(f"rule add from {route.address} table {number}")
             lines[here].append(f"route add default dev {there} table {number}{options}")
-        for here, there in zip(nodes[1:], nodes, strict=False):
+        for there, here in pairwise(nodes):
             options = f" {host_options}" if here == RECEIVER and host_options else ""
             lines[here].append(f"route add {route.address} dev {there}{options}")
     topology.batches += [Batch(namespace=name, lines=lines[name]) for name in names]

@@ -74,13 +74,18 @@ def scheduler_parameters(choice: Table) -> dict[str, str]:
     given: dict[str, str] = {}
     prefixes = {one["name"]: f"{base}_" for one in info["parameters"]}
     kinds = {one["name"]: one["kind"] for one in (*info["parameters"], *info["options"])}
-    values = {one["name"]: True for one in info["options"] if one["suffix"] in suffixes}
+    values: dict[str, Any] = {one["name"]: True for one in info["options"] if one["suffix"] in suffixes}
     values |= {name: value for name, value in choice.items() if name != "name"}
     for name, value in values.items():
         file = (prefixes.get(name, "") + name).replace("-", "_")
-        if kinds[name] == "number":
-            file, value = f"{file}_milli", round(value * 1000)
-        given[f"/sys/module/plait/parameters/{file}"] = str(int(value)) if isinstance(value, bool) else str(value)
+        match kinds[name]:
+            case "number":
+                file, text = f"{file}_milli", str(round(value * 1000))
+            case "boolean":
+                text = str(int(value))
+            case _:
+                text = str(value)
+        given[f"/sys/module/plait/parameters/{file}"] = text
     return given
 
 

@@ -5,8 +5,8 @@ transmission, as a scenario's queue does. The size on the wire is that of the IP
 as an overhead of −14 bytes. netem counts packets alone: queues in bytes and in time are counted in packets of the size
 that the direction carries, full ones where data flows and acknowledgements elsewhere.
 
-When a rate changes, netem's packets in the queue keep the moment at which they were to leave; a scenario's simulated ones
-would leave at the new rate.
+When a rate changes, packets in netem's queue keep the moment at which they were to leave; in the simulator they leave
+at the new rate.
 
 Delay: a second netem. Jitter that keeps the order is a delay behind an enormous rate: netem's queues with a rate are
 first-in first-out.
@@ -45,7 +45,9 @@ def queue_packets(queue: str, rate_bps: int, packet: int) -> int:
         return min(duration_ns(queue) * rate_bps // (8 * packet * 1_000_000_000) + 1, ENDLESS)
 
 
-def bottleneck(direction: Table, packet: int, place: tuple[str, str], until_ns: int) -> tuple[str, list[Change]]:
+def bottleneck(
+    direction: Table, packet: int, place: tuple[str, str], until_ns: int
+) -> tuple[str, list[Change]]:
     """The `tc` line of a direction's rate and queue, and how it changes."""
     namespace, device = place
     first = _core.parse_rate(direction["rate"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 import itertools
 import json
-import os
 import socket
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from . import observation, sockets
@@ -30,7 +31,7 @@ def main() -> None:
     try:
         # Still through the host's files: the folder in which the host started this machine. So it need not be named
         # on the kernel's command line, which is mixed into the random numbers.
-        mount_all(os.readlink("/proc/self/cwd"))
+        mount_all(str(Path("/proc/self/cwd").readlink()))
         unslack()
         order = json.loads((FOLDER / "order.json").read_text(encoding="utf-8"))
         plan = Plan.from_json(json.dumps(order["plan"]))
@@ -42,6 +43,14 @@ def main() -> None:
             (FOLDER / "failure.txt").write_text(text, encoding="utf-8")
     finally:
         power_off()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Counters of every path and of the scheduler at a moment."""
+
+    paths: list[dict[str, int] | None]
+    scheduler: dict[str, int] | None
 
 
 class Run:
@@ -59,7 +68,7 @@ class Run:
         mount("none", "/sys/kernel/debug", "debugfs")
         self._decisions = observation.DecisionLog(FOLDER / "decisions.bin") if plan.decisions else None
         self._series = (FOLDER / "series.bin").open("wb") if plan.series_ns is not None else None
-        self._warmup: dict[str, Any] = {}
+        self._warmup: Counts | None = None
         self._start_ns = 0
 
     def carry_out(self) -> None:
@@ -105,10 +114,10 @@ class Run:
             at(plan.duration_ns * tick // TICKS, lambda tick=tick: self._report(tick))  # type: ignore[misc]
         sampled = 0
         while True:
-            if plan.series_ns is not None and sampled * plan.series_ns < plan.duration_ns:
-                if not due or sampled * plan.series_ns < due[0][0]:
-                    at(sampled * plan.series_ns, self._sample)
-                    sampled += 1
+            until = due[0][0] if due else plan.duration_ns
+            if plan.series_ns is not None and sampled * plan.series_ns < until:
+                at(sampled * plan.series_ns, self._sample)
+                sampled += 1
             moment, _, action = heapq.heappop(due) if due else (plan.duration_ns, 0, None)
             left = self._start_ns + moment - time.time_ns()
             if left > 0 and reader.done.wait(left / 1e9):
@@ -120,10 +129,14 @@ class Run:
     def _end_warmup(self) -> None:
         self._warmup = self._counts()
 
-    def _counts(self) -> dict[str, Any]:
-        drops = self._counters.read()
-        paths = [observation.path_counts(path, drops) for path in self.plan.paths]
-        return {"paths": paths, "scheduler": observation.scheduler_counts()}
+    def _counts(self) -> Counts:
+        queues, subflows = self._counters.read(), self._subflows()
+        paths: list[dict[str, int] | None] = []
+        for path in self.plan.paths:
+            counts, subflow = observation.path_counts(path, queues), subflows.get(path.sender)
+            timeouts = 0 if subflow is None else subflow.timeouts
+            paths.append(None if counts is None else {**counts, "timeouts": timeouts})
+        return Counts(paths=paths, scheduler=observation.scheduler_counts())
 
     def _report(self, tick: int) -> None:
         if self._decisions is not None:
@@ -136,10 +149,11 @@ class Run:
 
     def _sample(self) -> None:
         assert self._series is not None
-        now, subflows = time.time_ns(), self._subflows()
+        now, subflows, queues = time.time_ns(), self._subflows(), self._counters.read()
         for index, path in enumerate(self.plan.paths):
-            if path.sender in subflows:
-                self._series.write(observation.sample(now, index, subflows[path.sender]))
+            subflow, queue = subflows.get(path.sender), observation.waiting(path, queues)
+            if subflow is not None:
+                self._series.write(observation.sample(now, index, subflow, queue))
 
     def _conclude(self, writer: Writer, reader: Reader, end_ns: int) -> None:
         """Counters and states as they are at the end; then everything stops."""
@@ -167,8 +181,8 @@ class Run:
                     "name": path.name,
                     "sender": path.sender,
                     "receiver": path.receiver,
-                    "warmup": warmup["paths"][index],
-                    "end": end["paths"][index],
+                    "warmup": warmup.paths[index],
+                    "end": end.paths[index],
                     "srtt_us": subflow.srtt_us if subflow is not None and subflow.srtt_us else None,
                     "cwnd": None if subflow is None else subflow.cwnd,
                     "forward_delay_us": None,
@@ -186,13 +200,15 @@ class Run:
             }
             for flow, running in zip(plan.flows, self._flows, strict=True)
         ]
-        document = {
+        document: dict[str, Any] = {
             "version": observation.VERSION,
             "start_ns": self._start_ns,
             "end_ns": end_ns,
             "port": plan.connection.port,
             "paths": paths,
-            "scheduler": {"warmup": warmup["scheduler"], "end": end["scheduler"]},
+            "scheduler": None
+            if end.scheduler is None
+            else {"warmup": warmup.scheduler, "end": end.scheduler},
             "written_bytes": writer.written,
             "flows": flows,
             "complete": expected is not None and reader.received == expected,
@@ -203,5 +219,3 @@ class Run:
             raise writer.error
         # What must be seen from the host is there when this one is.
         observation.write_json(FOLDER / "observed.json", document)
-
-

@@ -1,10 +1,11 @@
-"""Dropped packets of queueing disciplines, asked of the kernel without starting a program."""
+"""Queueing disciplines: what waits and what was dropped, asked of the kernel without starting a program."""
 
 from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from .plan import Counter
 from .system import Namespaces
@@ -20,27 +21,38 @@ _ATTRIBUTE = struct.Struct("=HH")
 _QUEUE = struct.Struct("=IIIII")
 
 
-class Drops:
-    """The drops of the devices of a namespace."""
+@dataclass(frozen=True)
+class Queue:
+    """Packets that wait, and packets dropped so far."""
+
+    packets: int
+    drops: int
+
+
+Queues = Mapping[str, Mapping[str, Queue]]
+"""By namespace and device."""
+
+
+class _Namespace:
+    """The queueing disciplines of a namespace."""
 
     def __init__(self, namespaces: Namespaces, name: str) -> None:
         with namespaces.inside(name):
             self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
             self._devices = dict(socket.if_nameindex())
 
-    def read(self) -> dict[str, int]:
-        """Packets dropped so far, by device."""
+    def read(self) -> dict[str, Queue]:
+        """All of them, by device."""
         body = _TCMSG.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
         header = _HEADER.pack(_HEADER.size + len(body), RTM_GETQDISC, NLM_F_REQUEST_DUMP, 1, 0)
         self._socket.send(header + body)
-        found: dict[str, int] = {}
+        found: dict[str, Queue] = {}
         while True:
             for kind, message in _messages(self._socket.recv(1 << 20)):
                 if kind == NLMSG_DONE:
                     return found
                 index = _TCMSG.unpack_from(message)[1]
-                device = self._devices[index]
-                found[device] = found.get(device, 0) + _drops(message[_TCMSG.size :])
+                found[self._devices[index]] = _queue(message[_TCMSG.size :])
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -57,23 +69,24 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         data = data[(length + 3) & ~3 :]
 
 
-def _drops(attributes: bytes) -> int:
+def _queue(attributes: bytes) -> Queue:
     for kind, nested in _attributes(attributes):
         if kind != TCA_STATS2:
             continue
         for inner, queue in _attributes(nested):
             if inner == TCA_STATS_QUEUE:
-                return int(_QUEUE.unpack_from(queue)[2])
-    return 0
+                packets, _, drops, *_ = _QUEUE.unpack_from(queue)
+                return Queue(packets=packets, drops=drops)
+    return Queue(packets=0, drops=0)
 
 
 class Counters:
-    """All counters of a run."""
+    """All that a plan watches."""
 
     def __init__(self, namespaces: Namespaces, watched: Sequence[Counter]) -> None:
         names = sorted({counter.namespace for counter in watched})
-        self._drops = {name: Drops(namespaces, name) for name in names}
+        self._namespaces = {name: _Namespace(namespaces, name) for name in names}
 
-    def read(self) -> dict[str, dict[str, int]]:
-        """Packets dropped so far, by namespace and device."""
-        return {name: drops.read() for name, drops in self._drops.items()}
+    def read(self) -> Queues:
+        """As they are now."""
+        return {name: namespace.read() for name, namespace in self._namespaces.items()}

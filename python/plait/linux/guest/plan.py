@@ -145,5 +145,6 @@ def _decode(kind: Any, value: Any) -> Any:
         return [_decode(get_args(kind)[0], one) for one in value]
     if is_dataclass(kind):
         hints = get_type_hints(kind)
-        return kind(**{one.name: _decode(hints[one.name], value[one.name]) for one in fields(kind)})
+        make: Any = kind
+        return make(**{one.name: _decode(hints[one.name], value[one.name]) for one in fields(kind)})
     return value

@@ -16,6 +16,8 @@ FALLBACK = 1
 _SO_SNDBUFFORCE = 32
 _MOST_SUBFLOWS = 8
 _TCP_INFO_BYTES = 256
+_TOTAL_RTO = 240
+"""Where struct tcp_info counts timeouts, since Linux 6.7."""
 _SUBFLOW_BYTES = 264
 """struct mptcp_subflow_info: an id, padding, and two addresses of 128 bytes."""
 
@@ -44,6 +46,7 @@ class Subflow:
     ssthresh: int
     in_flight: int
     not_sent_bytes: int
+    timeouts: int
 
 
 def subflows(connection: socket.socket, protocol: str, sender: str) -> list[Subflow]:
@@ -80,6 +83,7 @@ def _subflow(sender: str, info: bytes) -> Subflow:
     unacked, sacked, lost, retransmitted = struct.unpack_from("=4I", info, 24)
     srtt, _, ssthresh, cwnd = struct.unpack_from("=4I", info, 68)
     (not_sent,) = struct.unpack_from("=I", info, 144)
+    (timeouts,) = struct.unpack_from("=H", info, _TOTAL_RTO)
     return Subflow(
         sender=sender,
         srtt_us=srtt,
@@ -87,6 +91,7 @@ def _subflow(sender: str, info: bytes) -> Subflow:
         ssthresh=ssthresh,
         in_flight=unacked - sacked - lost + retransmitted,
         not_sent_bytes=not_sent,
+        timeouts=timeouts,
     )
 
 

@@ -27,7 +27,7 @@ def _check(result: int, what: str) -> None:
 
 
 def mount(source: str, target: Path | str, kind: str, flags: int = 0, options: str = "") -> None:
-    """mount(2); OSError if it fails."""
+    """Mount a file system; OSError if it fails."""
     arguments = (source.encode(), os.fspath(target).encode(), kind.encode(), flags, options.encode())
     _check(_libc.mount(*arguments), f"mounting {kind} on {target}")
 
