@@ -19,8 +19,8 @@ LARGE_BUFFER = 16 << 20
 """Bytes of a send buffer that never holds the scheduler back."""
 LARGEST_BUFFER = 64 << 20
 PAGES_FOR_TCP = "1000000 1000000 1000000"
-WINDOW_SHARE = (150, 256)
-"""Payload's share of the memory that full packets take in the receive buffer, as the kernel reckons it."""
+PACKET_MEMORY = 840
+"""Bytes that a packet takes in the receive buffer beside its payload, as the kernel reckons it."""
 
 
 def settings(scenario: Table) -> list[Setting]:
@@ -43,7 +43,7 @@ def settings(scenario: Table) -> list[Setting]:
 
 def _host(scenario: Table) -> dict[str, str]:
     transport = scenario["transport"]
-    buffer = receive_memory(_core.parse_bytes(transport["receive_buffer"]))
+    buffer = receive_memory(_core.parse_bytes(transport["receive_buffer"]), _core.parse_bytes(transport["packet"]))
     values = {
         "net/ipv4/tcp_congestion_control": CONGESTION_CONTROLS[transport["congestion_control"]],
         # Only without a random offset per connection do timestamps of different subflows compare.
@@ -61,10 +61,14 @@ def _host(scenario: Table) -> dict[str, str]:
     return {f"/proc/sys/{file}": value for file, value in values.items()}
 
 
-def receive_memory(window: int) -> int:
-    """The receive buffer, in the kernel's reckoning, whose window is `window` bytes when it is empty."""
-    payload, memory = WINDOW_SHARE
-    return min(max(4096, -(-window * memory // payload)), (1 << 30) - 1)
+def receive_memory(window: int, packet: int) -> int:
+    """The receive buffer whose window, full packets of `packet` bytes assumed, is `window` bytes when it is empty.
+
+    The kernel learns from what arrives which share of its buffer is payload, in parts of 256, and advertises that.
+    """
+    payload = packet - HEADERS["mptcp"]
+    share = max(1, 256 * payload // (payload + PACKET_MEMORY))
+    return min(max(4096, -(-window * 256 // share)), (1 << 30) - 1)
 
 
 def scheduler_parameters(choice: Table) -> dict[str, str]:

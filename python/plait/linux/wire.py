@@ -26,7 +26,7 @@ ACKNOWLEDGEMENT = 64
 """Bytes of an acknowledgement on the wire, without selective blocks."""
 ENDLESS = 1_000_000_000
 """Packets in a queue that has no limit."""
-KEEP_ORDER = "rate 1000000000000bit -1500"
+KEEP_ORDER = "rate 1000000000000bit"
 MOST_CHANGES = 100_000
 
 Table = Mapping[str, Any]

@@ -18,6 +18,7 @@ from .capture import Captures
 from .counters import Counters
 from .flows import Flow, make_flow
 from .network import Changer, Tools, set_up
+from .pace import SECOND, sleep_until
 from .plan import RECEIVER, SENDER, Plan
 from .stream import Reader, Writer
 from .system import FOLDER, Namespaces, mount, mount_all, power_off, unslack
@@ -53,6 +54,13 @@ class Counts:
     scheduler: dict[str, int] | None
 
 
+def await_start() -> int:
+    """The scenario's time 0: a while after the machine started, whose timers are exact only after its first ticks."""
+    start_ns = (time.time_ns() // SECOND + 1) * SECOND
+    sleep_until(start_ns)
+    return time.time_ns()
+
+
 class Run:
     """One run of a plan."""
 
@@ -85,15 +93,15 @@ class Run:
             sockets.limit_send_buffer(connection, plan.send_buffer)
         connection.bind((plan.sender, 0))
 
-        self._start_ns = time.time_ns()
+        reader = Reader(listener, plan.source.size, logs=plan.source.kind == "blocks")
+        reader.start()
+
+        self._start_ns = await_start()
         for flow in self._flows:
             flow.start(self._start_ns)
         self._connection = connection
         writer = Writer(connection, plan.source, self.plan.seed, self._start_ns)
         connection.connect((plan.receiver, plan.port))
-        accepted, _ = listener.accept()
-        reader = Reader(accepted, plan.source.size, logs=plan.source.kind == "blocks")
-        reader.start()
         writer.start()
         self._follow_schedule(reader)
         end_ns = reader.completed_ns or time.time_ns()

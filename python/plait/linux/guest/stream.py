@@ -69,7 +69,7 @@ class Writer(threading.Thread):
         while size is None or self.written < size:
             data = self._content.chunk(self.written // CHUNK)
             self._send(data if size is None else data[: size - self.written])
-        self._connection.shutdown(socket.SHUT_WR)
+        # The connection stays open: after the last byte has been announced the kernel would open no more subflows.
 
     def _blocks(self) -> None:
         size = self._source.block
@@ -89,11 +89,12 @@ class Writer(threading.Thread):
 
 
 class Reader(threading.Thread):
-    """Reads everything at once as it arrives; `done` is set when `expected` bytes have."""
+    """Accepts the connection and reads everything as it arrives; `done` is set when `expected` bytes have."""
 
-    def __init__(self, connection: socket.socket, expected: int | None, logs: bool) -> None:
+    def __init__(self, listener: socket.socket, expected: int | None, logs: bool) -> None:
         super().__init__(daemon=True)
-        self._connection = connection
+        self._listener = listener
+        self._connection: socket.socket | None = None
         self._expected = expected
         self._logs = logs
         self._digest = hashlib.sha256()
@@ -104,13 +105,15 @@ class Reader(threading.Thread):
 
     def run(self) -> None:
         """Ends when the stream does, or the connection is shut down."""
+        connection, _ = self._listener.accept()
+        self._connection = connection
         buffer = bytearray(READ)
         # The kernel takes data out of the receive buffer as it arrives while it waits for the rest; only who notes
         # down every arrival has to be woken by each.
         flags = 0 if self._logs else socket.MSG_WAITALL
         while True:
             left = READ if self._expected is None else min(READ, self._expected - self.received)
-            size = self._connection.recv_into(buffer, left, flags) if left else 0
+            size = connection.recv_into(buffer, left, flags) if left else 0
             if size == 0:
                 break
             self.received += size
@@ -124,8 +127,9 @@ class Reader(threading.Thread):
 
     def stop(self) -> None:
         """Ends the reading with what has arrived."""
-        self._connection.shutdown(socket.SHUT_RD)
-        self.join()
+        if self._connection is not None:
+            self._connection.shutdown(socket.SHUT_RD)
+            self.join()
 
     def sha256(self) -> str:
         """The hash of what was received."""
