@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
 import itertools
 import json
@@ -100,8 +101,7 @@ class Run:
         for flow in self._flows:
             flow.start(self._start_ns)
         self._connection = connection
-        writer = Writer(connection, plan.source, self.plan.seed, self._start_ns)
-        connection.connect((plan.receiver, plan.port))
+        writer = Writer(connection, plan, self.plan.seed, self._start_ns)
         writer.start()
         self._follow_schedule(reader)
         end_ns = reader.completed_ns or time.time_ns()
@@ -152,8 +152,14 @@ class Run:
         (FOLDER / "progress").write_text(str(tick / TICKS), encoding="ascii")
 
     def _subflows(self) -> dict[str, sockets.Subflow]:
+        """By the sender's address; none before the connection is there."""
         plan = self.plan.connection
-        return {one.sender: one for one in sockets.subflows(self._connection, plan.protocol, plan.sender)}
+        try:
+            return {one.sender: one for one in sockets.subflows(self._connection, plan.protocol, plan.sender)}
+        except OSError as error:
+            if error.errno in (errno.ENOTCONN, errno.EOPNOTSUPP):
+                return {}
+            raise
 
     def _sample(self) -> None:
         assert self._series is not None
@@ -168,7 +174,9 @@ class Run:
         plan = self.plan
         end, subflows = self._counts(), self._subflows()
         warmup = self._warmup or end
-        if plan.connection.protocol == "mptcp" and sockets.fell_back(self._connection):
+        if writer.error is not None:
+            raise writer.error
+        if plan.connection.protocol == "mptcp" and writer.connected and sockets.fell_back(self._connection):
             message = "the connection fell back to TCP"
             raise OSError(message)
         reader.stop()
@@ -223,7 +231,5 @@ class Run:
         }
         integrity = {"received_bytes": reader.received, "sha256": reader.sha256()}
         observation.write_json(FOLDER / "integrity.json", integrity)
-        if writer.error is not None:
-            raise writer.error
         # What must be seen from the host is there when this one is.
         observation.write_json(FOLDER / "observed.json", document)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .content import CHUNK, Content
 from .pace import moments, sleep_until
-from .plan import Source
+from .plan import Connection
 
 READ = 1 << 20
 """Bytes that one call reads; it returns when they are there, or when the stream ends."""
@@ -38,21 +38,25 @@ class Log:
 
 
 class Writer(threading.Thread):
-    """Writes what the source says, from `start_ns` of the clock on."""
+    """Connects, and writes what the plan's source says, from `start_ns` of the clock on."""
 
-    def __init__(self, connection: socket.socket, source: Source, seed: int, start_ns: int) -> None:
+    def __init__(self, connection: socket.socket, plan: Connection, seed: int, start_ns: int) -> None:
         super().__init__(daemon=True)
         self._connection = connection
-        self._source = source
+        self._receiver = (plan.receiver, plan.port)
+        self._source = plan.source
         self._content = Content(seed)
         self._start_ns = start_ns
         self.log = Log()
         self.written = 0
+        self.connected = False
         self.error: OSError | None = None
 
     def run(self) -> None:
         """Ends when all is written, or when the run is over."""
         try:
+            self._connection.connect(self._receiver)
+            self.connected = True
             if self._source.kind == "blocks":
                 self._blocks()
             else:
