@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel side keeps of a connection, and the decision log's interface. */
+/* What the kernel side keeps of a connection, and what its files share. */
 #ifndef PLAIT_ENGINE_H
 #define PLAIT_ENGINE_H
 
@@ -8,14 +8,16 @@
 struct mptcp_sock;
 struct sock;
 
-/* What was seen of a subflow when the scheduler was asked last: what differs now has happened meanwhile. */
+/* What was seen of a subflow when the scheduler was asked last: what differs now has happened
+ * meanwhile.
+ */
 struct plait_subflow {
-	struct sock	*ssk;		/* NULL: no such path; never dereferenced without looking it up again */
+	struct sock	*ssk;		/* to be compared, not to be used: it may be gone */
 	u32	subflow_id;		/* tells a subflow from a later one at the same address */
 	bool	up;
 	u32	delivered;
 	u32	lost;
-	u32	sent;			/* new data segments */
+	u32	sent;			/* data segments, retransmissions included */
 	u32	retransmitted;
 	u32	timeouts;
 	u32	tsval;
@@ -25,15 +27,31 @@ struct plait_subflow {
 
 struct plait_socket {
 	const struct plait_algorithm *algorithm;
-	u64	now;			/* the moment that the decisions of one opportunity share */
-	u64	first_dsn;
+	u32	needs;
+	u64	now;			/* the moment that the decisions of an opportunity share */
+	u64	first_dsn;		/* segments are counted from here */
 	struct plait_subflow subflows[PLAIT_PATHS_MAX];
 	u8	state[PLAIT_STATE_SIZE] __aligned(8);
 };
 
+/* The facts at one moment. */
+struct plait_facts {
+	struct plait_connection connection;
+	struct plait_path paths[PLAIT_PATHS_MAX];
+	struct sock *ssks[PLAIT_PATHS_MAX];	/* NULL: no such path */
+	unsigned int count;
+	u32	mss;
+};
+
+struct plait_socket *plait_of(const struct mptcp_sock *msk);
+
+/* facts.c: the msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
+void plait_look(struct mptcp_sock *msk, struct plait_facts *facts);
+/* Adds the oldest unacknowledged segment; no subflow's lock is held. */
+void plait_look_for_oldest(struct mptcp_sock *msk, struct plait_facts *facts);
+
 /* log.c: decisions for whoever reads debugfs' plait/decisions, counters in plait/counters. */
-void plait_log(u64 now, const struct plait_decision *decision, const struct plait_connection *connection,
-	       const struct plait_path *paths, unsigned int count);
+void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts);
 int plait_log_init(void);
 void plait_log_exit(void);
 

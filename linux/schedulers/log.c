@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The decision log: what each decision saw and answered, as fixed records in debugfs.
  *
- * plait/decisions is a queue: reading takes records out. It is off until the module parameter log_decisions is
- * set; decisions that find it full are counted in plait/counters, never waited for.
+ * plait/decisions is a queue: reading takes records out. It is off until the module parameter
+ * log_decisions is set; decisions that find it full are counted in plait/counters.
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
@@ -53,15 +53,17 @@ static const char * const kind_names[] = {
 	[PLAIT_PENALIZE] = "penalize",
 };
 
-static void record(u64 now, const struct plait_decision *decision, const struct plait_connection *connection,
-		   const struct plait_path *paths, unsigned int count)
+static void record(u64 now, const struct plait_decision *decision,
+		   const struct plait_facts *facts)
 {
+	const struct plait_connection *connection = &facts->connection;
+	size_t paths_bytes = facts->count * sizeof(facts->paths[0]);
 	struct record_head head = {
 		.time = now,
 		.amount = decision->amount,
 		.kind = decision->kind,
 		.path = decision->path,
-		.count = count,
+		.count = facts->count,
 		.has_oldest = connection->has_oldest,
 		.oldest_path = connection->oldest_path,
 		.finished = connection->finished,
@@ -72,21 +74,20 @@ static void record(u64 now, const struct plait_decision *decision, const struct 
 		.oldest_unacked = connection->oldest_unacked,
 	};
 
-	if (kfifo_avail(&log_fifo) < sizeof(head) + count * sizeof(*paths)) {
+	if (kfifo_avail(&log_fifo) < sizeof(head) + paths_bytes) {
 		dropped++;
 		return;
 	}
 	kfifo_in(&log_fifo, &head, sizeof(head));
-	kfifo_in(&log_fifo, paths, count * sizeof(*paths));
+	kfifo_in(&log_fifo, facts->paths, paths_bytes);
 }
 
-void plait_log(u64 now, const struct plait_decision *decision, const struct plait_connection *connection,
-	       const struct plait_path *paths, unsigned int count)
+void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts)
 {
 	spin_lock_bh(&log_lock);
 	counts[decision->kind]++;
-	if (log_decisions && log_buffer)
-		record(now, decision, connection, paths, count);
+	if (log_decisions)
+		record(now, decision, facts);
 	spin_unlock_bh(&log_lock);
 }
 

@@ -9,10 +9,14 @@
 #define PLAIT_H
 
 #ifdef __KERNEL__
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
+#include <linux/overflow.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #else
@@ -102,17 +106,20 @@ struct plait_event {
 	bool	retransmission;		/* of PLAIT_SENT: it had been sent before */
 };
 
-/* What a scheduler needs beyond assigning within the window; the engine refuses what it lacks by name. */
+/* What a scheduler needs beyond assigning within the window; what each means in Linux: engine.c. */
 #define PLAIT_NEEDS_ASSIGN_AHEAD	BIT(0)
 #define PLAIT_NEEDS_RECALL		BIT(1)
 #define PLAIT_NEEDS_REINJECT		BIT(2)
 #define PLAIT_NEEDS_LIMIT		BIT(3)
 #define PLAIT_NEEDS_PENALIZE		BIT(4)
 
+struct plait_parameter;			/* parameters.h */
+
 struct plait_algorithm {
 	const char *name;		/* as in `plait schedulers` */
 	const char *kernel_name;	/* as in net.mptcp.scheduler: 15 characters at most */
 	size_t	state_size;
+	struct plait_parameter *const *parameters;	/* its own, ended by NULL; may be NULL */
 	u32	(*needs)(void);		/* with the parameters as they are now */
 	void	(*init)(void *state);	/* state is zeroed; takes the parameters as they are now */
 	struct plait_decision (*decide)(void *state, u64 now, const struct plait_connection *connection,
@@ -129,5 +136,8 @@ extern const struct plait_algorithm plait_intelligent_delivery_delay;
 extern const struct plait_algorithm plait_daps;
 extern const struct plait_algorithm plait_daps_rounds;
 extern const struct plait_algorithm plait_dqs;
+
+/* All of them, ended by NULL (registry.c). */
+extern const struct plait_algorithm *const plait_algorithms[];
 
 #endif

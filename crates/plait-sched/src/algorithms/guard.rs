@@ -34,10 +34,14 @@ pub(crate) const ASYMMETRY: ParameterInfo = ParameterInfo {
     domain: Domain::Number { min: 1.0, max: 1_000_000.0 },
 };
 
+/// The ratio is kept in millionths: integers give the same answer on every machine, and in a kernel.
+const UNIT: f64 = 1_000_000.0;
+
 /// What the guard remembers of each path.
 #[derive(Clone, Debug)]
 pub struct Guard {
-    asymmetry: f64,
+    /// The ratio asked for, in millionths.
+    asymmetry: u64,
     /// The newest sample, in nanoseconds; 0 before the first.
     rtt: [u64; MAX_PATHS],
     /// The window at the last look.
@@ -49,6 +53,7 @@ pub struct Guard {
 impl Guard {
     /// A guard that asks for the given ratio of round-trip times.
     pub const fn new(asymmetry: f64) -> Self {
+        let asymmetry = (asymmetry * UNIT + 0.5) as u64;
         Self { asymmetry, rtt: [0; MAX_PATHS], cwnd: [0; MAX_PATHS], steady: 0 }
     }
 
@@ -83,8 +88,8 @@ impl Guard {
             let calm = self.steady >> path.id.0 & 1 == 1;
             steady &= calm && path.cwnd >= last && !path.in_slow_start();
         }
-        // The products of integers below 2^53 and a parameter are the same on every machine.
-        steady && slowest as f64 >= self.asymmetry * fastest as f64
+        let asked = u128::from(self.asymmetry) * u128::from(fastest);
+        steady && u128::from(slowest) * UNIT as u128 >= asked
     }
 }
 

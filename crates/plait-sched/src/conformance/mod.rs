@@ -11,10 +11,17 @@
 //! let report = check("lowest-rtt", &mut make, Options { cases: 20, ..Options::default() }).unwrap();
 //! assert_eq!(report.cases, 20);
 //! ```
+//!
+//! [`record`] shows every call of such a case with its answer, and [`record_extremes`] calls with facts that no engine
+//! ever has together: with them a translation of a scheduler is held against the original.
 
+mod extremes;
 mod model;
 mod random;
+mod record;
 mod run;
+
+pub use record::{Call, Record, record, record_extremes};
 
 use core::fmt;
 use std::boxed::Box;

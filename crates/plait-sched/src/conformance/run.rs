@@ -15,7 +15,7 @@ const TROUBLE: u64 = 150;
 pub(super) struct Run<'a> {
     name: &'a str,
     seed: u64,
-    scheduler: Box<dyn Scheduler>,
+    scheduler: Box<dyn Scheduler + 'a>,
     /// Gets the same calls and must give the same answers.
     twin: Box<dyn Scheduler>,
     allocations: Option<&'a dyn Fn() -> u64>,
@@ -31,7 +31,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         name: &'a str,
         seed: u64,
-        scheduler: Box<dyn Scheduler>,
+        scheduler: Box<dyn Scheduler + 'a>,
         twin: Box<dyn Scheduler>,
         allocations: Option<&'a dyn Fn() -> u64>,
     ) -> Self {

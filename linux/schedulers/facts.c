@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Linux' MPTCP as the schedulers see it: facts from the sockets, events from what has changed. */
+#include <net/tcp.h>
+#include <net/mptcp.h>
+
+#include "protocol.h"
+#include "engine.h"
+#include "options.h"
+
+/* Decisions that are no further apart belong to one moment: carrying them out takes time. */
+#define MOMENT_NS	(50 * NSEC_PER_USEC)
+
+/* Paths are numbered by the MPTCP endpoints that their subflows leave from, which `ip mptcp
+ * endpoint` numbers from 1, so that they mean the same in every run; others take the first number
+ * that is free.
+ */
+static struct plait_subflow *slot_of(struct mptcp_sock *msk,
+				     const struct mptcp_subflow_context *subflow)
+{
+	int endpoint = subflow->local_id > 0 ? subflow->local_id : msk->mpc_endpoint_id;
+	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+	struct plait_socket *plait = plait_of(msk);
+	struct plait_subflow *slot;
+	unsigned int i;
+
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		slot = &plait->subflows[i];
+		if (slot->ssk == ssk && slot->subflow_id == subflow->subflow_id)
+			return slot;
+	}
+	slot = NULL;
+	if (endpoint > 0 && endpoint <= PLAIT_PATHS_MAX)
+		slot = &plait->subflows[endpoint - 1];
+	/* A subflow that is down leaves its place to the next one of its address. */
+	for (i = 0; (!slot || slot->up) && i < PLAIT_PATHS_MAX; i++)
+		slot = &plait->subflows[i];
+	if (slot->up)
+		return NULL;
+	*slot = (struct plait_subflow) {
+		.ssk = ssk,
+		.subflow_id = subflow->subflow_id,
+		.forward_delay = PLAIT_UNKNOWN,
+	};
+	return slot;
+}
+
+static u32 segments(u64 bytes, u32 mss)
+{
+	return min_t(u64, div_u64(bytes + mss - 1, mss), U32_MAX - 1);
+}
+
+static u8 path_state(struct mptcp_subflow_context *subflow)
+{
+	if (!mptcp_subflow_active(subflow))
+		return subflow->stale ? PLAIT_POTENTIALLY_FAILED : PLAIT_FAILED;
+	return subflow->backup || subflow->request_bkup ? PLAIT_BACKUP : PLAIT_ACTIVE;
+}
+
+static u64 delivery_rate(const struct tcp_sock *tp)
+{
+	u64 bits = (u64)tp->rate_delivered * tp->mss_cache * BITS_PER_BYTE;
+
+	return tp->rate_interval_us ? div_u64(bits * USEC_PER_SEC, tp->rate_interval_us) : 0;
+}
+
+static u32 loss_ppm(const struct tcp_sock *tp)
+{
+	return tp->data_segs_out ? div_u64((u64)tp->lost * 1000000, tp->data_segs_out) : 0;
+}
+
+/* The smoothed TSval - TSecr of the acknowledgments. Both clocks must run without an offset of
+ * their own for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
+ */
+static void sample_delay(struct plait_subflow *slot, const struct tcp_sock *tp)
+{
+	u32 tsval = tp->rx_opt.rcv_tsval, tsecr = tp->rx_opt.rcv_tsecr;
+	s64 sample = (s64)(s32)(tsval - tsecr) * NSEC_PER_MSEC;
+
+	if (!tsecr || (tsval == slot->tsval && tsecr == slot->tsecr))
+		return;
+	slot->tsval = tsval;
+	slot->tsecr = tsecr;
+	if (slot->forward_delay == PLAIT_UNKNOWN)
+		slot->forward_delay = sample;
+	else
+		slot->forward_delay = (7 * slot->forward_delay + sample) >> 3;
+}
+
+static u64 microseconds(u32 us)
+{
+	return (u64)us * NSEC_PER_USEC;
+}
+
+static void path_facts(struct plait_path *path, struct plait_subflow *slot,
+		       struct mptcp_subflow_context *subflow)
+{
+	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+	const struct inet_connection_sock *icsk = inet_csk(ssk);
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 min_rtt = tcp_min_rtt(tp);
+
+	sample_delay(slot, tp);
+	path->state = path_state(subflow);
+	/* A full send buffer is like a loss that is being repaired: nothing goes in. */
+	path->in_recovery = icsk->icsk_ca_state == TCP_CA_Loss || !sk_stream_memory_free(ssk);
+	path->repairing = icsk->icsk_ca_state >= TCP_CA_CWR;
+	path->mss = tcp_current_mss(ssk);
+	path->cwnd = tcp_snd_cwnd(tp);
+	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
+		path->ssthresh = tp->snd_ssthresh;
+	path->in_flight = tcp_packets_in_flight(tp);
+	path->queued = segments(tp->write_seq - tp->snd_nxt, path->mss);
+	if (tp->snd_limit)
+		path->limit = tp->snd_limit;
+	path->loss_ppm = loss_ppm(tp);
+	path->srtt = microseconds(tp->srtt_us >> 3);
+	path->rttvar = microseconds(tp->rttvar_us >> 2);
+	path->latest_rtt = microseconds(tp->rack.rtt_us);
+	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
+	path->forward_delay = slot->forward_delay;
+	path->rto = microseconds(jiffies_to_usecs(icsk->icsk_rto));
+	path->delivery_rate = delivery_rate(tp);
+}
+
+/* Paths that have no subflow count as failed. */
+static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	struct mptcp_subflow_context *subflow;
+	unsigned int i;
+
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		facts->ssks[i] = NULL;
+		facts->paths[i] = (struct plait_path) {
+			.id = i,
+			.state = PLAIT_FAILED,
+			.mss = TCP_MSS_DEFAULT,
+			.cwnd = 1,
+			.ssthresh = PLAIT_NONE,
+			.limit = PLAIT_NONE,
+			.forward_delay = PLAIT_UNKNOWN,
+		};
+	}
+	facts->count = 0;
+	facts->mss = TCP_MSS_DEFAULT;
+	mptcp_for_each_subflow(msk, subflow) {
+		struct plait_subflow *slot = slot_of(msk, subflow);
+
+		if (!slot)
+			continue;
+		i = slot - plait_of(msk)->subflows;
+		path_facts(&facts->paths[i], slot, subflow);
+		facts->ssks[i] = mptcp_subflow_tcp_sock(subflow);
+		facts->count = max(facts->count, i + 1);
+		facts->mss = max(facts->mss, facts->paths[i].mss);
+	}
+}
+
+static void connection_facts(const struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	struct plait_socket *plait = plait_of(msk);
+	u64 unsent = msk->write_seq - msk->snd_nxt;
+	u64 end = READ_ONCE(msk->wnd_end);
+	u64 window = after64(end, msk->snd_nxt) ? end - msk->snd_nxt : 0;
+	int space = sk_stream_wspace((const struct sock *)msk);
+
+	if (!plait->first_dsn)
+		plait->first_dsn = msk->snd_una;
+	facts->connection = (struct plait_connection) {
+		.unassigned = segments(unsent, facts->mss),
+		.next_segment = div_u64(msk->snd_nxt - plait->first_dsn, facts->mss),
+		.window_left = div_u64(window, facts->mss),
+		.send_buffer_left = max(space, 0) / facts->mss,
+		.finished = msk->snd_data_fin_enable,
+	};
+	/* The last segment may be short; any other has to fit whole, as TCP sends no silly ones. */
+	if (window >= unsent)
+		facts->connection.window_left = facts->connection.unassigned;
+}
+
+static void tell(struct plait_socket *plait, const struct plait_facts *facts,
+		 struct plait_event event)
+{
+	plait_on_event(plait->algorithm, plait->state, &event, &facts->connection,
+		       facts->paths, facts->count);
+}
+
+/* Which segments were sent is not known any more; no scheduler here wants to know. */
+static void tell_sent(struct plait_socket *plait, const struct plait_facts *facts, u8 path,
+		      u32 segments, bool retransmission)
+{
+	while (segments--)
+		tell(plait, facts, (struct plait_event) {
+			.kind = PLAIT_SENT, .path = path, .retransmission = retransmission,
+			.amount = facts->connection.next_segment,
+		});
+}
+
+/* Events of one subflow since the last look; true if there was one that is no transmission. */
+static bool tell_subflow(struct plait_socket *plait, const struct plait_facts *facts, u8 path)
+{
+	const struct tcp_sock *tp = tcp_sk(facts->ssks[path]);
+	struct plait_subflow *slot = &plait->subflows[path];
+	u32 retransmitted = tp->total_retrans - slot->retransmitted;
+	u32 sent = tp->data_segs_out - slot->sent;
+	u32 delivered = tp->delivered - slot->delivered;
+	u32 lost = tp->lost - slot->lost;
+	bool timeout = tp->total_rto != slot->timeouts;
+
+	slot->retransmitted = tp->total_retrans;
+	slot->sent = tp->data_segs_out;
+	slot->delivered = tp->delivered;
+	slot->lost = tp->lost;
+	slot->timeouts = tp->total_rto;
+
+	tell_sent(plait, facts, path, sent - min(sent, retransmitted), false);
+	tell_sent(plait, facts, path, retransmitted, true);
+	if (timeout)
+		tell(plait, facts, (struct plait_event) { .kind = PLAIT_TIMEOUT, .path = path });
+	if (lost)
+		tell(plait, facts, (struct plait_event) {
+			.kind = PLAIT_LOST, .path = path, .amount = lost,
+		});
+	if (delivered)
+		tell(plait, facts, (struct plait_event) {
+			.kind = PLAIT_ACKED, .path = path, .amount = delivered,
+			.rtt = facts->paths[path].latest_rtt,
+		});
+	return timeout || lost || delivered;
+}
+
+/* MPTCP tells schedulers of no event: what differs from the last look has happened. */
+static bool tell_what_happened(struct plait_socket *plait, const struct plait_facts *facts)
+{
+	bool happened = false;
+	u8 i;
+
+	for (i = 0; i < facts->count; i++) {
+		struct plait_subflow *slot = &plait->subflows[i];
+		u8 state = facts->paths[i].state;
+		bool up = state == PLAIT_ACTIVE || state == PLAIT_BACKUP;
+
+		if (up != slot->up) {
+			slot->up = up;
+			happened = true;
+			tell(plait, facts, (struct plait_event) {
+				.kind = up ? PLAIT_PATH_UP : PLAIT_PATH_DOWN, .path = i,
+			});
+		}
+		if (facts->ssks[i])
+			happened |= tell_subflow(plait, facts, i);
+	}
+	return happened;
+}
+
+void plait_look(struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	struct plait_socket *plait = plait_of(msk);
+	u64 now = ktime_get_ns();
+
+	paths_facts(msk, facts);
+	connection_facts(msk, facts);
+	if (tell_what_happened(plait, facts) || now - plait->now > MOMENT_NS)
+		plait->now = now;
+}
+
+/* True if the subflow has a segment in flight that contains the data at dsn. */
+static bool carries(struct sock *ssk, u64 dsn)
+{
+	struct sk_buff *skb;
+
+	skb_rbtree_walk(skb, &ssk->tcp_rtx_queue) {
+		const struct mptcp_ext *map = mptcp_get_ext(skb);
+
+		if (map && !before64(dsn, map->data_seq) &&
+		    before64(dsn, map->data_seq + map->data_len))
+			return true;
+	}
+	return false;
+}
+
+void plait_look_for_oldest(struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	struct plait_connection *connection = &facts->connection;
+	u64 first = msk->snd_una;
+	unsigned int i;
+
+	connection->oldest_unacked = div_u64(first - plait_of(msk)->first_dsn, facts->mss);
+	for (i = 0; i < facts->count; i++) {
+		struct sock *ssk = facts->ssks[i];
+
+		if (!ssk)
+			continue;
+		lock_sock(ssk);
+		if (carries(ssk, first)) {
+			connection->has_oldest = true;
+			connection->oldest_path = i;
+			connection->oldest_carried |= BIT(i);
+		}
+		release_sock(ssk);
+	}
+}
