@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from plait import _core
+from plait.linux import engine as linux_engine
 from plait.progress import Progress
 from plait.result import Comparison, Result
 from plait.scenario import AnyScenario, scenario_json
@@ -31,20 +33,35 @@ class Task:
     """Of the decisions before this moment, record only the last one."""
 
 
+Engine = Literal["sim", "linux"]
+"""What makes a run: the simulator, or a real kernel in virtual time (`plait.linux`)."""
+
+
 def run_tasks(
-    tasks: Sequence[Task], *, threads: int = 0, progress: Callable[[float], None] | None = None
+    tasks: Sequence[Task],
+    *,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+    engine: Engine = "sim",
 ) -> list[Result]:
     """Make several runs on `threads` threads (0: one per core); results in the order of the tasks.
 
     Raises:
-        ScenarioError: bad input. RunError: a run failed. KeyboardInterrupt: interrupted; nothing is left running.
+        ScenarioError: bad input, or what the engine cannot do. RunError: a run failed. KeyboardInterrupt: interrupted;
+            nothing is left running.
     """
+    if engine not in get_args(Engine):
+        message = f"engine {engine!r}: expected one of: {', '.join(get_args(Engine))}"
+        raise _core.ScenarioError(message)
     jobs, labels = [], []
     for task in tasks:
         choice = override(task.scheduler)
         labels.append(choice.label)
         scenario = scenario_json(task.scenario)
         _check(task, scenario)
+        if engine == "linux" and choice.python is not None:
+            message = f"scheduler {choice.label}: not with the linux engine: the kernel runs no Python"
+            raise _core.ScenarioError(message)
         jobs.append(
             _core.Job(
                 scenario,
@@ -56,8 +73,23 @@ def run_tasks(
                 decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
             )
         )
-    runs = _core.run(jobs, threads=threads, progress=progress)
+    runs = (
+        _core.run(jobs, threads=threads, progress=progress)
+        if engine == "sim"
+        else linux_engine.run(_requests(tasks, jobs), processes=threads, progress=progress)
+    )
     return [Result(run, label) for run, label in zip(runs, labels, strict=True)]
+
+
+def _requests(tasks: Sequence[Task], jobs: Sequence[_core.Job]) -> list[linux_engine.Request]:
+    return [
+        linux_engine.Request(
+            job=job,
+            series_ns=None if task.series is None else duration_ns(task.series),
+            decisions=task.decisions,
+        )
+        for task, job in zip(tasks, jobs, strict=True)
+    ]
 
 
 def _check(task: Task, scenario: str) -> None:
@@ -84,6 +116,7 @@ def run(
     packets: bool = False,
     series: Duration | None = None,
     decisions: bool = False,
+    engine: Engine = "sim",
 ) -> Result:
     """Run one scenario.
 
@@ -94,6 +127,7 @@ def run(
         packets: record every transmission (`Result.packets`).
         series: record time series with this interval, such as ``"10ms"`` (`Result.path_series`).
         decisions: record every decision (`Result.decisions`, `Result.decision_paths`).
+        engine: ``"sim"``, or ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux build`` once).
 
     Raises:
         ScenarioError: bad input. RunError: the run failed.
@@ -102,7 +136,7 @@ def run(
         scenario=scenario, scheduler=scheduler, seed=seed, packets=packets, series=series, decisions=decisions
     )
     with Progress("running") as progress:
-        return run_tasks([task], progress=progress.update)[0]
+        return run_tasks([task], progress=progress.update, engine=engine)[0]
 
 
 def compare(
@@ -114,6 +148,7 @@ def compare(
     series: Duration | None = None,
     decisions: bool = False,
     threads: int = 0,
+    engine: Engine = "sim",
 ) -> Comparison:
     """Run one scenario with each of the schedulers, with the same seed, so that all meet the same losses.
 
@@ -135,4 +170,4 @@ def compare(
         for choice in schedulers
     ]
     with Progress("comparing") as progress:
-        return Comparison(run_tasks(tasks, threads=threads, progress=progress.update))
+        return Comparison(run_tasks(tasks, threads=threads, progress=progress.update, engine=engine))

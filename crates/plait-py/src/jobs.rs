@@ -71,9 +71,18 @@ impl Job {
         Ok(Self { scenario, options, python_scheduler })
     }
 
-    #[getter]
-    fn scenario_json(&self) -> String {
+    /// Canonical JSON of the scenario, what the job changes contained.
+    fn scenario(&self) -> String {
         self.scenario.to_json().to_string()
+    }
+
+    /// The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds.
+    fn on_times(&self) -> (Vec<(u64, u64)>, Vec<Vec<(u64, u64)>>) {
+        let nanos = |times: Vec<(Time, Duration)>| -> Vec<(u64, u64)> {
+            times.into_iter().map(|(began, length)| (began.as_nanos(), length.as_nanos())).collect()
+        };
+        let (workload, flows) = simulation::on_times(&self.scenario);
+        (nanos(workload), flows.into_iter().map(nanos).collect())
     }
 }
 

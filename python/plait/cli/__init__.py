@@ -10,6 +10,7 @@ import click
 from plait.cli.catalogue import list_schedulers
 from plait.cli.errors import NOT_YET, PlaitGroup, guarded
 from plait.cli.explain import explain
+from plait.cli.linux import linux
 from plait.cli.model import model
 from plait.cli.reproduce import reproduce
 from plait.cli.run import compare, run
@@ -26,7 +27,7 @@ def _version() -> str:
 @click.group(
     cls=PlaitGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"Not there yet: {', '.join(NOT_YET)}, --engine linux.",
+    epilog=f"Not there yet: {', '.join(NOT_YET)}.",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
 @click.version_option(_version(), prog_name="plait")
@@ -38,11 +39,12 @@ def cli(quiet: bool) -> None:
     plait compare links.toml --schedulers all         schedulers on your links
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
+    plait run links.toml --engine linux               in the real kernel (plait linux build once)
     """
     Progress.quiet = quiet
 
 
-for command in (run, compare, explain, reproduce, list_schedulers, model):
+for command in (run, compare, explain, reproduce, list_schedulers, model, linux):
     cli.add_command(command)
 
 

@@ -17,7 +17,7 @@ from plait.files import OutputError
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
-NOT_YET = ("sweep", "linux")
+NOT_YET = ("sweep",)
 """Commands that are planned."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -12,7 +13,7 @@ from plait.cli.record import write_results
 from plait.files import make_folder
 from plait.progress import Progress
 from plait.result import Result
-from plait.run import Task, run_tasks
+from plait.run import Engine, Task, run_tasks
 from plait.scenario import load
 from plait.scheduler import Choice, parse_choice, schedulers
 from plait.units import duration_ns
@@ -34,7 +35,11 @@ DECISIONS = click.option(
     "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."
 )
 ENGINE = click.option(
-    "--engine", type=click.Choice(["sim"]), default="sim", show_default=True, help="What runs the scenario."
+    "--engine",
+    type=click.Choice(get_args(Engine)),
+    default="sim",
+    show_default=True,
+    help="What runs the scenario: the simulator, or the real kernel's MPTCP (plait linux build once).",
 )
 
 
@@ -58,7 +63,7 @@ def run(
     files: tuple[Path, ...],
     names: tuple[str, ...],
     seed: int | None,
-    engine: str,  # noqa: ARG001
+    engine: Engine,
     as_json: bool,
     out: Path | None,
     series: str,
@@ -67,7 +72,7 @@ def run(
 ) -> None:
     """Run scenario files and print their metrics."""
     choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
-    groups = _run(list(files), choices, seed, out, series, decisions, threads, "running")
+    groups = _run(list(files), choices, seed, out, series, decisions, threads, engine, "running")
     results = [result for group in groups for result in group]
     if as_json:
         print_json(documents(results))
@@ -95,7 +100,7 @@ def compare(
     file: Path,
     names: str,
     seed: int | None,
-    engine: str,  # noqa: ARG001
+    engine: Engine,
     as_json: bool,
     out: Path | None,
     series: str,
@@ -106,7 +111,7 @@ def compare(
 
     All meet the same losses on the same packets.
     """
-    (results,) = _run([file], choices_of(names), seed, out, series, decisions, threads, "comparing")
+    (results,) = _run([file], choices_of(names), seed, out, series, decisions, threads, engine, "comparing")
     if as_json:
         print_json([{**result.data, "scheduler": result.scheduler} for result in results])
         return
@@ -137,6 +142,7 @@ def _run(
     series: str,
     decisions: bool,
     threads: int,
+    engine: Engine,
     title: str,
 ) -> list[list[Result]]:
     """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""
@@ -163,7 +169,7 @@ def _run(
         for choice in choices
     ]
     with Progress(title) as progress:
-        results = run_tasks(tasks, threads=threads, progress=progress.update)
+        results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
     if out is not None:
         written = write_results(results, out)
         say(f"wrote {len(written)} files for {len(results)} run{'s' * (len(results) > 1)} below {out}")

@@ -24,6 +24,11 @@ enum Task {
     Nothing,
 }
 
+/// The random stream of a workload's on and off times.
+pub(super) fn stream(seed: u64) -> Stream {
+    Stream::new(seed, "workload/on-off")
+}
+
 impl Application {
     pub(super) fn new(workload: &Workload, seed: u64) -> Self {
         let once = |start: Duration, size| Task::Once { start: Time::ZERO + start, size };
@@ -35,7 +40,7 @@ impl Application {
             }
             Workload::OnOff { rate, block, times, start, stop } => {
                 let pace = Pace::constant(rate, block, start, stop);
-                Task::Blocks { block, pace: pace.on_off(times, Stream::new(seed, "workload/on-off")) }
+                Task::Blocks { block, pace: pace.on_off(times, stream(seed)) }
             }
         };
         Self { task, written_bytes: 0 }

@@ -37,6 +37,11 @@ impl Observer for Tally {
 
 impl Record for Tally {}
 
+/// The random stream of the on and off times of the flow `name`.
+pub(super) fn stream(seed: u64, name: &str) -> Stream {
+    Stream::new(seed, &format!("flow {name}/on-off"))
+}
+
 /// A flow's totals since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Totals {
@@ -104,8 +109,7 @@ impl Flow {
             }
             FlowKind::OnOff { rate, packet, times } => {
                 let pace = Pace::constant(*rate, u64::from(*packet), flow.start, flow.stop);
-                let stream = Stream::new(scenario.seed, &format!("flow {}/on-off", flow.name));
-                (pace.on_off(*times, stream), *packet)
+                (pace.on_off(*times, stream(scenario.seed, &flow.name)), *packet)
             }
         };
         let route = add(&hops[0], 0, Way::Forward);

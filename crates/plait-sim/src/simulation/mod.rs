@@ -24,10 +24,28 @@ use network::{End, Layout, Network, RouteCounters};
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::RunResult;
-use crate::scenario::{Scenario, Way, Workload};
+use crate::scenario::{FlowKind, Scenario, Way, Workload};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Receiver, Sender};
+
+/// The on times of a scenario's random sources: of the workload, then of each flow; empty for what has none.
+pub fn on_times(scenario: &Scenario) -> (Vec<(Time, Duration)>, Vec<Vec<(Time, Duration)>>) {
+    let until = |stop: Option<Duration>| stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
+    let workload = match scenario.workload {
+        Workload::OnOff { times, start, stop, .. } => {
+            pace::on_times(times, application::stream(scenario.seed), start, until(stop))
+        }
+        Workload::Bulk { .. } | Workload::File { .. } | Workload::ConstantRate { .. } => Vec::new(),
+    };
+    let flow = |flow: &crate::scenario::Flow| match &flow.kind {
+        FlowKind::OnOff { times, .. } => {
+            pace::on_times(*times, flow::stream(scenario.seed, &flow.name), flow.start, until(flow.stop))
+        }
+        FlowKind::Tcp { .. } | FlowKind::Multipath { .. } | FlowKind::ConstantRate { .. } => Vec::new(),
+    };
+    (workload, scenario.flows.iter().map(flow).collect())
+}
 
 /// Events between two looks at the caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 14;

@@ -33,6 +33,13 @@ struct Periods {
 }
 
 impl Periods {
+    /// The first one begins at once.
+    fn new(times: OnOff, stream: Stream, began: Time) -> Self {
+        let mut periods = Self { times, stream, began, length: Duration::ZERO, before: 0 };
+        periods.length = periods.draw(times.on);
+        periods
+    }
+
     fn draw(&mut self, mean: Duration) -> Duration {
         match self.times.distribution {
             Distribution::Exponential => self.stream.exponential(mean),
@@ -46,6 +53,18 @@ impl Periods {
         self.began = self.began.saturating_add(self.length).saturating_add(off);
         self.length = self.draw(self.times.on);
     }
+}
+
+/// The on times that begin before `until`, each with its length, of a source with this `start` and this random stream: for
+/// engines that send what a simulation sends, at the same moments.
+pub(super) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> Vec<(Time, Duration)> {
+    let mut periods = Periods::new(times, stream, Time::ZERO + start);
+    let mut found = Vec::new();
+    while periods.began < Time::ZERO + until {
+        found.push((periods.began, periods.length));
+        periods.next();
+    }
+    found
 }
 
 impl Pace {
@@ -65,9 +84,7 @@ impl Pace {
 
     /// The same during on times only, the first of which begins at the start.
     pub(super) fn on_off(self, times: OnOff, stream: Stream) -> Self {
-        let mut periods = Periods { times, stream, began: self.start, length: Duration::ZERO, before: 0 };
-        periods.length = periods.draw(times.on);
-        Self { periods: Some(periods), ..self }
+        Self { periods: Some(Periods::new(times, stream, self.start)), ..self }
     }
 
     /// When [`Pace::fire`] is to be called next.
@@ -131,6 +148,23 @@ mod tests {
     fn nothing_is_due_from_the_stop_on() {
         let pace = Pace::constant(8, 1, Duration::from_secs(2), Some(Duration::from_secs(5)));
         assert_eq!(moments(pace, Time::MAX), [2_000_000_000, 3_000_000_000, 4_000_000_000]);
+    }
+
+    #[test]
+    fn the_on_times_are_those_that_a_source_sends_in() {
+        let times = OnOff {
+            on: Duration::from_millis(30),
+            off: Duration::from_millis(70),
+            distribution: Distribution::Exponential,
+        };
+        let (start, end) = (Duration::from_secs(1), Duration::from_secs(20));
+        let pace = Pace::constant(800_000, 1_000, start, None).on_off(times, Stream::new(3, "test"));
+        let periods = on_times(times, Stream::new(3, "test"), start, end);
+        assert_eq!(periods[0].0, Time::ZERO + start);
+        for moment in moments(pace, Time::ZERO + end) {
+            let moment = Time::from_nanos(moment);
+            assert!(periods.iter().any(|&(began, length)| began <= moment && moment < began + length));
+        }
     }
 
     #[test]

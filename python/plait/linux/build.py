@@ -1,0 +1,219 @@
+"""Building the kernel: source, patches, configuration, compiler; once, into the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from plait._core import RunError
+from plait.linux import tools
+from plait.linux.kernel import SERIES, SOURCE, Build, cache, folder
+
+PACKAGES: Mapping[str, str] = {
+    "gcc": "gcc",
+    "make": "make",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "xz": "xz-utils",
+    "patch": "patch",
+    "tar": "tar",
+}
+"""Programs that a build needs, and the Debian packages that have them."""
+FETCHING: Mapping[str, str] = {"apt-get": "apt", "dpkg": "dpkg"}
+PACKAGE = f"linux-source-{SERIES}"
+PINNED = {
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER": "plait",
+    "KBUILD_BUILD_HOST": "plait",
+    "KBUILD_BUILD_VERSION": "1",
+}
+"""What the kernel would say of its making is mixed into its random numbers: the same for everybody."""
+NEEDED_BYTES = 4 << 30
+
+Say = Callable[[str], None]
+
+
+def build(*, source: Path | None = None, force: bool = False, say: Say) -> Path:
+    """Build the kernel, unless it is there, and return it.
+
+    Args:
+        source: a tree or a tarball of Linux of the right series; otherwise Debian's package is fetched.
+        force: build even if it is there.
+        say: told each step.
+
+    Raises:
+        RunError: a program is missing, or a step failed; with the last lines of what it said.
+    """
+    target = folder()
+    if not force and Build.read(target) is not None and (target / "linux").is_file():
+        return target / "linux"
+    require_tools(say, fetching=source is None)
+    cache().mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(cache()).free < NEEDED_BYTES:
+        message = f"{cache()}: a build needs {NEEDED_BYTES >> 30} GiB of space for a while"
+        raise RunError(message)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="build-", dir=cache()) as name:
+        work = Path(name)
+        tree = _tree(source, work, say)
+        version = kernel_version(tree)
+        if not version.startswith(f"{SERIES}."):
+            message = f"{source or PACKAGE}: Linux {version}; the patches are for {SERIES}"
+            raise RunError(message)
+        say(f"patching Linux {version}")
+        prepare(tree)
+        say("configuring")
+        output = configure(tree, work)
+        say(f"compiling on {_jobs()} cores: some minutes")
+        _make(tree, output, work, f"-j{_jobs()}", "linux")
+        target.mkdir(parents=True, exist_ok=True)
+        finished = target / "linux.part"
+        shutil.copyfile(output / "linux", finished)
+        finished.chmod(0o755)
+        finished.replace(target / "linux")
+    seconds = round(time.monotonic() - begin, 1)
+    Build(version=version, source=str(source or PACKAGE), seconds=seconds).write(target)
+    return target / "linux"
+
+
+def require_tools(say: Say, *, fetching: bool) -> None:
+    """What a build needs; root gets it installed, others are told what to install."""
+    needed = {**PACKAGES, **(FETCHING if fetching else {})}
+    lacking = tools.missing(needed)
+    if lacking and os.geteuid() == 0 and tools.find("apt-get"):
+        names = list(dict.fromkeys(lacking.values()))
+        say(f"installing {' '.join(names)}")
+        _run(["apt-get", "update", "-qq"])
+        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *names])
+    tools.require(needed)
+
+
+def _tree(source: Path | None, work: Path, say: Say) -> Path:
+    """A tree of Linux in `work` that may be changed."""
+    if source is not None and source.is_dir():
+        say(f"copying {source}")
+        tree = work / "source"
+        shutil.copytree(source, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        return tree
+    tarball = source if source is not None else _fetch(work, say)
+    if not tarball.is_file():
+        message = f"{tarball}: no such tree or tarball"
+        raise RunError(message)
+    say(f"unpacking {tarball.name}")
+    unpacked = work / "unpacked"
+    unpacked.mkdir()
+    _run(["tar", "-xf", str(tarball.resolve()), "-C", str(unpacked)])
+    trees = [one for one in unpacked.iterdir() if (one / "Makefile").is_file()]
+    if len(trees) != 1:
+        message = f"{tarball}: expected one tree of Linux in it"
+        raise RunError(message)
+    return trees[0]
+
+
+def _fetch(work: Path, say: Say) -> Path:
+    """Debian's tarball, out of its package."""
+    say(f"fetching Debian's {PACKAGE} (150 MB)")
+    fetched = work / "package"
+    fetched.mkdir()
+    # apt changes to a user of its own, who must be able to write there.
+    fetched.chmod(0o777)
+    work.chmod(0o755)
+    try:
+        _run(["apt-get", "download", PACKAGE], cwd=fetched)
+    except RunError as error:
+        if os.geteuid() != 0:
+            message = (
+                f"{error}; perhaps sudo apt-get update helps; or give a tree: plait linux build --source TREE"
+            )
+            raise RunError(message) from error
+        _run(["apt-get", "update", "-qq"])
+        _run(["apt-get", "download", PACKAGE], cwd=fetched)
+    (package,) = fetched.glob("*.deb")
+    _run(["dpkg", "-x", str(package), str(fetched)])
+    (tarball,) = fetched.glob("usr/src/linux-source-*.tar.xz")
+    return tarball
+
+
+def kernel_version(tree: Path) -> str:
+    """The version of a tree, as its Makefile says."""
+    try:
+        text = (tree / "Makefile").read_text(encoding="utf-8")
+    except OSError:
+        return "?"
+    found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", text, re.MULTILINE))
+    return ".".join(found.get(key, "?") for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+
+
+def prepare(tree: Path) -> None:
+    """The patches and the schedulers into the tree."""
+    for file in sorted((SOURCE / "patches").glob("*.patch")):
+        _run(["patch", "-p1", "--forward", "--fuzz=0", "-i", str(file.resolve())], cwd=tree)
+    shutil.copytree(SOURCE / "schedulers", tree / "net/mptcp/plait", dirs_exist_ok=True)
+
+
+def configure(tree: Path, work: Path) -> Path:
+    """The folder of the build, configured.
+
+    Raises:
+        RunError: an option of `lab.config` did not take.
+    """
+    output, wanted = work / "output", (SOURCE / "lab.config").resolve()
+    output.mkdir()
+    _make(tree, output, work, "allnoconfig", more={"KCONFIG_ALLCONFIG": str(wanted)})
+    refused = options(wanted.read_text("utf-8")) - options((output / ".config").read_text("utf-8"))
+    if refused:
+        message = f"the configuration did not take {', '.join(sorted(refused))}"
+        raise RunError(message)
+    return output
+
+
+def options(text: str) -> set[str]:
+    """The options that a configuration sets."""
+    return {line for line in text.splitlines() if line.startswith("CONFIG_")}
+
+
+def _jobs() -> int:
+    return os.cpu_count() or 1
+
+
+def _make(tree: Path, output: Path, work: Path, *targets: str, more: Mapping[str, str] | None = None) -> None:
+    command = ["make", "-C", str(tree), f"O={output}", "ARCH=um", *targets]
+    _run(command, more={**PINNED, **(more or {})}, log=work / "log")
+
+
+def _run(
+    command: list[str],
+    *,
+    cwd: Path | None = None,
+    more: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> None:
+    """Runs a program; RunError with its last lines if it fails."""
+    environment = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive", **(more or {})}
+    program = tools.find(command[0]) or command[0]
+    done = subprocess.run(
+        [program, *command[1:]],
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if log is not None:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(done.stdout)
+    if done.returncode != 0:
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        errors = [line for line in lines if "error" in line.lower()][:5] or lines[-5:]
+        message = f"{' '.join(command[:3])} … failed: {' | '.join(errors)}"
+        raise RunError(message)

@@ -1,0 +1,235 @@
+"""The guest's first process: it carries out the plan, writes down what happened and turns the machine off."""
+
+from __future__ import annotations
+
+import errno
+import heapq
+import itertools
+import json
+import socket
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import observation, sockets
+from .capture import Captures
+from .counters import Counters
+from .flows import Flow, make_flow
+from .network import Changer, Tools, set_up
+from .pace import SECOND, sleep_until
+from .plan import RECEIVER, SENDER, Plan
+from .stream import Reader, Writer
+from .system import FOLDER, Namespaces, mount, mount_all, power_off, unslack
+
+TICKS = 100
+"""How often a run reports its progress."""
+
+
+def main() -> None:
+    """Never returns: the kernel would panic."""
+    try:
+        # Still through the host's files: the folder in which the host started this machine. So it need not be named
+        # on the kernel's command line, which is mixed into the random numbers.
+        mount_all(str(Path("/proc/self/cwd").readlink()))
+        unslack()
+        order = json.loads((FOLDER / "order.json").read_text(encoding="utf-8"))
+        plan = Plan.from_json(json.dumps(order["plan"]))
+        Run(plan, order["tools"]).carry_out()
+    except BaseException:
+        text = traceback.format_exc()
+        print(text, flush=True)  # noqa: T201 - the console
+        if FOLDER.exists():
+            (FOLDER / "failure.txt").write_text(text, encoding="utf-8")
+    finally:
+        power_off()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Counters of every path and of the scheduler at a moment."""
+
+    paths: list[dict[str, int] | None]
+    scheduler: dict[str, int] | None
+
+
+def await_start() -> int:
+    """The scenario's time 0: a while after the machine started, whose timers are exact only after its first ticks."""
+    start_ns = (time.time_ns() // SECOND + 1) * SECOND
+    sleep_until(start_ns)
+    return time.time_ns()
+
+
+class Run:
+    """One run of a plan."""
+
+    def __init__(self, plan: Plan, tools: Tools) -> None:
+        self.plan = plan
+        self._namespaces = Namespaces()
+        set_up(plan, self._namespaces, tools)
+        watched = [one for path in plan.paths for one in (*path.dropped, *path.lost)]
+        self._counters = Counters(self._namespaces, watched)
+        self._changer = Changer(plan.changes, self._namespaces, tools)
+        self._flows: list[Flow] = [make_flow(flow, self._namespaces) for flow in plan.flows]
+        self._captures = Captures(plan, self._namespaces, tools)
+        mount("none", "/sys/kernel/debug", "debugfs")
+        self._decisions = observation.DecisionLog(FOLDER / "decisions.bin") if plan.decisions else None
+        self._series = (FOLDER / "series.bin").open("wb") if plan.series_ns is not None else None
+        self._warmup: Counts | None = None
+        self._start_ns = 0
+
+    def carry_out(self) -> None:
+        """From the first packet to the last file."""
+        plan = self.plan.connection
+        with self._namespaces.inside(RECEIVER):
+            listener = sockets.stream_socket(plan.protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((plan.receiver, plan.port))
+        listener.listen()
+        with self._namespaces.inside(SENDER):
+            connection = sockets.stream_socket(plan.protocol)
+        if plan.send_buffer is not None:
+            sockets.limit_send_buffer(connection, plan.send_buffer)
+        connection.bind((plan.sender, 0))
+
+        reader = Reader(listener, plan.source.size, logs=plan.source.kind == "blocks")
+        reader.start()
+
+        self._start_ns = await_start()
+        for flow in self._flows:
+            flow.start(self._start_ns)
+        self._connection = connection
+        writer = Writer(connection, plan, self.plan.seed, self._start_ns)
+        writer.start()
+        self._follow_schedule(reader)
+        end_ns = reader.completed_ns or time.time_ns()
+        self._conclude(writer, reader, end_ns)
+
+    def _follow_schedule(self, reader: Reader) -> None:
+        """Does what is due at given moments until the end of the run, or until all has arrived."""
+        plan, order = self.plan, itertools.count()
+        due: list[tuple[int, int, Callable[[], None]]] = []
+
+        def at(moment_ns: int, action: Callable[[], None]) -> None:
+            heapq.heappush(due, (moment_ns, next(order), action))
+
+        for change in plan.changes:
+            at(change.at_ns, lambda change=change: self._changer.make(change))  # type: ignore[misc]
+        at(plan.warmup_ns, self._end_warmup)
+        for tick in range(TICKS):
+            at(plan.duration_ns * tick // TICKS, lambda tick=tick: self._report(tick))  # type: ignore[misc]
+        sampled = 0
+        while True:
+            until = due[0][0] if due else plan.duration_ns
+            if plan.series_ns is not None and sampled * plan.series_ns < until:
+                at(sampled * plan.series_ns, self._sample)
+                sampled += 1
+            moment, _, action = heapq.heappop(due) if due else (plan.duration_ns, 0, None)
+            left = self._start_ns + moment - time.time_ns()
+            if left > 0 and reader.done.wait(left / 1e9):
+                return
+            if action is None:
+                return
+            action()
+
+    def _end_warmup(self) -> None:
+        self._warmup = self._counts()
+
+    def _counts(self) -> Counts:
+        queues, subflows = self._counters.read(), self._subflows()
+        paths: list[dict[str, int] | None] = []
+        for path in self.plan.paths:
+            counts, subflow = observation.path_counts(path, queues), subflows.get(path.sender)
+            timeouts = 0 if subflow is None else subflow.timeouts
+            paths.append(None if counts is None else {**counts, "timeouts": timeouts})
+        return Counts(paths=paths, scheduler=observation.scheduler_counts())
+
+    def _report(self, tick: int) -> None:
+        if self._decisions is not None:
+            self._decisions.drain()
+        (FOLDER / "progress").write_text(str(tick / TICKS), encoding="ascii")
+
+    def _subflows(self) -> dict[str, sockets.Subflow]:
+        """By the sender's address; none before the connection is there."""
+        plan = self.plan.connection
+        try:
+            return {one.sender: one for one in sockets.subflows(self._connection, plan.protocol, plan.sender)}
+        except OSError as error:
+            if error.errno in (errno.ENOTCONN, errno.EOPNOTSUPP):
+                return {}
+            raise
+
+    def _sample(self) -> None:
+        assert self._series is not None
+        now, subflows, queues = time.time_ns(), self._subflows(), self._counters.read()
+        for index, path in enumerate(self.plan.paths):
+            subflow, queue = subflows.get(path.sender), observation.waiting(path, queues)
+            if subflow is not None:
+                self._series.write(observation.sample(now, index, subflow, queue))
+
+    def _conclude(self, writer: Writer, reader: Reader, end_ns: int) -> None:
+        """Counters and states as they are at the end; then everything stops."""
+        plan = self.plan
+        end, subflows = self._counts(), self._subflows()
+        warmup = self._warmup or end
+        if writer.error is not None:
+            raise writer.error
+        if plan.connection.protocol == "mptcp" and writer.connected and sockets.fell_back(self._connection):
+            message = "the connection fell back to TCP"
+            raise OSError(message)
+        reader.stop()
+        if self._decisions is not None:
+            self._decisions.drain()
+        if self._series is not None:
+            self._series.close()
+        self._changer.close()
+        self._captures.close()
+        writer.log.write(FOLDER / "writes.bin")
+        reader.log.write(FOLDER / "reads.bin")
+        expected = plan.connection.source.size
+        paths = []
+        for index, path in enumerate(plan.paths):
+            subflow = subflows.get(path.sender)
+            paths.append(
+                {
+                    "name": path.name,
+                    "sender": path.sender,
+                    "receiver": path.receiver,
+                    "warmup": warmup.paths[index],
+                    "end": end.paths[index],
+                    "srtt_us": subflow.srtt_us if subflow is not None and subflow.srtt_us else None,
+                    "cwnd": None if subflow is None else subflow.cwnd,
+                    "forward_delay_us": None,
+                    "backward_delay_us": None,
+                }
+            )
+        flows = [
+            {
+                "name": flow.name,
+                "kind": flow.kind,
+                "sender": flow.sender,
+                "receiver": flow.receiver,
+                "port": flow.port,
+                "completion_ns": running.completed_ns,
+            }
+            for flow, running in zip(plan.flows, self._flows, strict=True)
+        ]
+        document: dict[str, Any] = {
+            "version": observation.VERSION,
+            "start_ns": self._start_ns,
+            "end_ns": end_ns,
+            "port": plan.connection.port,
+            "paths": paths,
+            "scheduler": None
+            if end.scheduler is None
+            else {"warmup": warmup.scheduler, "end": end.scheduler},
+            "written_bytes": writer.written,
+            "flows": flows,
+            "complete": expected is not None and reader.received == expected,
+        }
+        integrity = {"received_bytes": reader.received, "sha256": reader.sha256()}
+        observation.write_json(FOLDER / "integrity.json", integrity)
+        # What must be seen from the host is there when this one is.
+        observation.write_json(FOLDER / "observed.json", document)

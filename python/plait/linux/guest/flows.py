@@ -1,0 +1,114 @@
+"""Competing traffic."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from typing import Protocol
+
+from .content import CHUNK
+from .pace import moments, sleep_until
+from .plan import FlowPlan
+from .sockets import stream_socket
+from .stream import READ
+from .system import Namespaces
+
+UDP_HEADERS = 28
+
+
+class Flow(Protocol):
+    """A flow that waits for its start."""
+
+    completed_ns: int | None
+
+    def start(self, start_ns: int) -> None:
+        """The run begins at this moment of the clock."""
+
+
+class TcpFlow:
+    """A stream over one path; it is silent from its stop on."""
+
+    def __init__(self, plan: FlowPlan, namespaces: Namespaces) -> None:
+        self._plan = plan
+        self.completed_ns: int | None = None
+        with namespaces.inside(plan.receiver_namespace):
+            self._listener = stream_socket("tcp")
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._listener.bind((plan.receiver, plan.port))
+        self._listener.listen()
+        with namespaces.inside(plan.sender_namespace):
+            self._sender = stream_socket("tcp")
+        self._sender.bind((plan.sender, 0))
+
+    def start(self, start_ns: int) -> None:
+        """Waits, connects and sends; reads."""
+        threading.Thread(target=self._send, args=(start_ns,), daemon=True).start()
+        threading.Thread(target=self._receive, daemon=True).start()
+        if self._plan.source.stop_ns is not None:
+            stop = start_ns + self._plan.source.stop_ns
+            threading.Thread(target=self._stop, args=(stop,), daemon=True).start()
+
+    def _send(self, start_ns: int) -> None:
+        source, data, sent = self._plan.source, bytes(CHUNK), 0
+        sleep_until(start_ns + source.start_ns)
+        try:
+            self._sender.connect((self._plan.receiver, self._plan.port))
+            while source.size is None or sent < source.size:
+                part = data if source.size is None else data[: source.size - sent]
+                sent += self._sender.send(part)
+        except OSError:
+            return  # stopped
+
+    def _stop(self, moment_ns: int) -> None:
+        sleep_until(moment_ns)
+        # Without a word to the receiver: what is lost by now is not sent again.
+        self._sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._sender.shutdown(socket.SHUT_RDWR)
+        self._sender.close()
+
+    def _receive(self) -> None:
+        connection, _ = self._listener.accept()
+        buffer, received, expected = bytearray(READ), 0, self._plan.source.size
+        while expected is None or received < expected:
+            left = READ if expected is None else min(READ, expected - received)
+            try:
+                size = connection.recv_into(buffer, left, socket.MSG_WAITALL)
+            except OSError:
+                return  # stopped
+            if size == 0:
+                return
+            received += size
+        self.completed_ns = time.time_ns()
+
+
+class DatagramFlow:
+    """Datagrams that nobody acknowledges, nor reads: the capture counts them."""
+
+    def __init__(self, plan: FlowPlan, namespaces: Namespaces) -> None:
+        self._plan = plan
+        self.completed_ns: int | None = None
+        with namespaces.inside(plan.receiver_namespace):
+            self._receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._receiver.bind((plan.receiver, plan.port))
+        with namespaces.inside(plan.sender_namespace):
+            self._sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._sender.bind((plan.sender, 0))
+        self._sender.connect((plan.receiver, plan.port))
+
+    def start(self, start_ns: int) -> None:
+        """Sends each datagram when it is due."""
+        threading.Thread(target=self._send, args=(start_ns,), daemon=True).start()
+
+    def _send(self, start_ns: int) -> None:
+        assert self._plan.source.block is not None
+        datagram = bytes(self._plan.source.block - UDP_HEADERS)
+        for moment in moments(self._plan.source):
+            sleep_until(start_ns + moment)
+            self._sender.send(datagram)
+
+
+def make_flow(plan: FlowPlan, namespaces: Namespaces) -> Flow:
+    """The flow, ready to start."""
+    return TcpFlow(plan, namespaces) if plan.kind == "tcp" else DatagramFlow(plan, namespaces)

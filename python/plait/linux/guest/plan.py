@@ -1,0 +1,150 @@
+"""What a run is to do, as the host decided: plain data that crosses into the guest as JSON."""
+
+from __future__ import annotations
+
+import json
+import types
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+SENDER = "snd"
+RECEIVER = "rcv"
+"""The namespaces of the two hosts; all others are routers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Lines for one call of `ip -batch` or `tc -batch`; an empty namespace is the guest's own."""
+
+    namespace: str
+    lines: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A value to be written into a file below /proc/sys or /sys/module, seen from a namespace."""
+
+    namespace: str
+    file: str
+    value: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A line for `tc` at a moment of the run."""
+
+    at_ns: int
+    namespace: str
+    line: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What an application writes.
+
+    kind: bulk (without end), file (`size` bytes at once), blocks (`block` bytes each, `rate_bps` while on).
+    periods: when it is on, as beginnings and lengths; empty is always.
+    """
+
+    kind: str
+    start_ns: int
+    stop_ns: int | None = None
+    size: int | None = None
+    block: int | None = None
+    rate_bps: int | None = None
+    periods: list[list[int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """The scenario's own connection; `sender` is the address of the path that is opened first.
+
+    send_buffer: SO_SNDBUF's value in the kernel; None leaves it to the kernel.
+    """
+
+    protocol: str
+    sender: str
+    receiver: str
+    port: int
+    send_buffer: int | None
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter:
+    """The drops of the queueing discipline of a device."""
+
+    namespace: str
+    device: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathPlan:
+    """A path: its addresses, and who counts what it drops and loses.
+
+    counted: whether these counters see no other traffic.
+    """
+
+    name: str
+    sender: str
+    receiver: str
+    dropped: list[Counter]
+    lost: list[Counter]
+    counted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowPlan:
+    """A competing flow; `sender` sends data to `receiver`, port `port`. kind: tcp, cbr, on-off."""
+
+    name: str
+    kind: str
+    sender_namespace: str
+    receiver_namespace: str
+    sender: str
+    receiver: str
+    port: int
+    source: Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A whole run."""
+
+    seed: int
+    duration_ns: int
+    warmup_ns: int
+    series_ns: int | None
+    decisions: bool
+    namespaces: list[str]
+    settings: list[Setting]
+    ip: list[Batch]
+    tc: list[Batch]
+    changes: list[Change]
+    connection: Connection
+    paths: list[PathPlan]
+    flows: list[FlowPlan]
+
+    def to_json(self) -> str:
+        """The plan as the guest reads it."""
+        return json.dumps(asdict(self), indent=1, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """The plan as the host wrote it."""
+        plan = _decode(Plan, json.loads(text))
+        assert isinstance(plan, Plan)
+        return plan
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    if get_origin(kind) in (Union, types.UnionType):
+        some = [one for one in get_args(kind) if one is not type(None)]
+        return None if value is None else _decode(some[0], value)
+    if get_origin(kind) is list:
+        return [_decode(get_args(kind)[0], one) for one in value]
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        make: Any = kind
+        return make(**{one.name: _decode(hints[one.name], value[one.name]) for one in fields(kind)})
+    return value

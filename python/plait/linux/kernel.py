@@ -1,0 +1,89 @@
+"""Where the built kernel is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from plait._core import RunError
+
+SERIES = "6.12"
+"""The series of Linux that the patches are for."""
+SOURCE = Path(__file__).with_name("source")
+"""Patches, schedulers and configuration; in the source tree a link to `linux/`."""
+OVERRIDE = "PLAIT_LINUX_KERNEL"
+"""The environment variable that names a kernel to be used instead."""
+MINUTES = "5 to 15"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """What is known of a build."""
+
+    version: str
+    source: str
+    seconds: float
+
+    def write(self, folder: Path) -> None:
+        """Beside the kernel."""
+        (folder / "build.json").write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def read(folder: Path) -> Build | None:
+        """What is beside a kernel; None if it is not whole."""
+        try:
+            return Build(**json.loads((folder / "build.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+
+def cache() -> Path:
+    """The folder of all builds."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "plait" / "linux"
+
+
+def ingredients() -> Iterator[Path]:
+    """The files of which a kernel is made, besides the source of Linux."""
+    yield SOURCE / "lab.config"
+    yield from sorted((SOURCE / "patches").glob("*.patch"))
+    yield from sorted(file for file in (SOURCE / "schedulers").rglob("*") if file.is_file())
+
+
+def content_hash() -> str:
+    """Changes with anything that the kernel is made of."""
+    digest = hashlib.sha256(SERIES.encode())
+    for file in ingredients():
+        content = file.read_bytes()
+        digest.update(f"\0{file.relative_to(SOURCE)}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def folder() -> Path:
+    """Where the kernel of these ingredients belongs."""
+    return cache() / content_hash()
+
+
+def built() -> Path | None:
+    """The kernel, if it is there."""
+    chosen = os.environ.get(OVERRIDE)
+    file = Path(chosen) if chosen else folder() / "linux"
+    return file.resolve() if file.is_file() and (chosen or Build.read(file.parent)) else None
+
+
+def require() -> Path:
+    """The kernel; RunError says how to get one."""
+    found = built()
+    if found is None:
+        chosen = os.environ.get(OVERRIDE)
+        message = (
+            f"{OVERRIDE}={chosen}: no such file"
+            if chosen
+            else f"the linux engine's kernel is not built: run plait linux build once, it takes {MINUTES} minutes"
+        )
+        raise RunError(message)
+    return found

@@ -1,0 +1,220 @@
+"""From a scenario to a plan: what the guest sets up, runs and counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plait import _core
+from plait.linux import refusals, topology, transport, wire
+from plait.linux.guest.plan import (
+    RECEIVER,
+    SENDER,
+    Batch,
+    Change,
+    Connection,
+    Counter,
+    FlowPlan,
+    PathPlan,
+    Plan,
+    Setting,
+    Source,
+)
+from plait.linux.topology import ADDRESS, Route, Topology
+from plait.units import duration_ns
+
+Table = Mapping[str, Any]
+Periods = Sequence[tuple[int, int]]
+
+PORT = 5001
+"""The connection's; flows have the next ones."""
+DECISIONS = "/sys/module/plait/parameters/log_decisions"
+FORWARDING = "/proc/sys/net/ipv4/ip_forward"
+
+
+def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool = False) -> Plan:
+    """The plan of a run.
+
+    Raises:
+        ScenarioError: the linux engine cannot do what the scenario asks for; the message names place, value and reason.
+    """
+    scenario = json.loads(job.scenario())
+    refusals.check(scenario)
+    on_times, flow_on_times = job.on_times()
+    links = _Links(scenario)
+    built = topology.build(
+        links.routes(), _core.parse_bytes(scenario["transport"]["packet"]), transport.route_options(scenario)
+    )
+    tc, changes = links.shape(built)
+    settings = transport.settings(scenario)
+    routers = [name for name in built.namespaces if name not in (SENDER, RECEIVER)]
+    if decisions:
+        settings.append(Setting(namespace="", file=DECISIONS, value="1"))
+    settings += [Setting(namespace=name, file=FORWARDING, value="1") for name in routers]
+    return Plan(
+        seed=scenario["seed"],
+        duration_ns=links.duration_ns,
+        warmup_ns=duration_ns(scenario["warmup"]),
+        series_ns=series_ns,
+        decisions=decisions,
+        namespaces=built.namespaces,
+        settings=settings,
+        ip=[*built.batches, *_endpoints(scenario, links)],
+        tc=tc,
+        changes=changes,
+        connection=Connection(
+            protocol=scenario["transport"]["protocol"],
+            sender=links.path_routes[refusals.first_path(scenario)].address,
+            receiver=ADDRESS,
+            port=PORT,
+            send_buffer=transport.send_buffer(scenario),
+            source=_source(scenario["workload"], on_times),
+        ),
+        paths=[links.path(path, built) for path in scenario["path"]],
+        flows=[
+            _flow(flow, links, PORT + 1 + index, on_times)
+            for index, (flow, on_times) in enumerate(
+                zip(scenario.get("flow", ()), flow_on_times, strict=True)
+            )
+        ],
+    )
+
+
+class _Links:
+    """The links of a scenario by the names of their routers, and the routes over them."""
+
+    def __init__(self, scenario: Table) -> None:
+        self._scenario = scenario
+        self.duration_ns = duration_ns(scenario["duration"])
+        self._packet = _core.parse_bytes(scenario["transport"]["packet"])
+        self._shared = {link["name"]: f"l{number}" for number, link in _numbered(scenario.get("link", ()))}
+        self._tables: dict[str, Table] = {
+            self._shared[link["name"]]: link for link in scenario.get("link", ())
+        }
+        self.path_routes: dict[str, Route] = {}
+        for number, path in _numbered(scenario["path"]):
+            own = [f"w{number}"] if "forward" in path else []
+            self._tables |= dict.fromkeys(own, path)
+            shared = [self._shared[name] for name in path.get("links", ())]
+            self.path_routes[path["name"]] = Route(f"10.1.{number}.1", (*own, *shared))
+        self._flow_routes: dict[tuple[str, ...], Route] = {}
+        for flow in scenario.get("flow", ()):
+            if "links" in flow:
+                names = tuple(self._shared[name] for name in flow["links"])
+                number = len(self._flow_routes) + 1
+                address = f"10.{3 + number // 256}.{number % 256}.1"
+                self._flow_routes.setdefault(names, Route(address, names))
+
+    def routes(self) -> list[Route]:
+        """The paths' first, in their order."""
+        return [*self.path_routes.values(), *self._flow_routes.values()]
+
+    def route_of(self, flow: Table) -> Route:
+        """The route of a competing flow."""
+        if "path" in flow:
+            return self.path_routes[flow["path"]]
+        return self._flow_routes[tuple(self._shared[name] for name in flow["links"])]
+
+    def _users(self) -> dict[str, list[tuple[Route, bool]]]:
+        """Whose data passes each link, and whether forward."""
+        users: dict[str, list[tuple[Route, bool]]] = {name: [] for name in self._tables}
+        traffic = [(route, True) for route in self.path_routes.values()]
+        traffic += [(self.route_of(flow), flow["direction"] == "forward") for flow in self._flows()]
+        for route, forward in traffic:
+            for link in route.links:
+                users[link].append((route, forward))
+        return users
+
+    def _flows(self) -> Sequence[Table]:
+        flows: Sequence[Table] = self._scenario.get("flow", ())
+        return flows
+
+    def shape(self, built: Topology) -> tuple[list[Batch], list[Change]]:
+        """Queueing disciplines of all links, by namespace, and what changes of them, in the order of time."""
+        lines: dict[str, list[str]] = {}
+        changes: list[Change] = []
+        users = self._users()
+        for link, table in self._tables.items():
+            for forward, way in ((True, "forward"), (False, "backward")):
+                if way not in table:
+                    continue
+                carries_data = any(direction == forward for _, direction in users[link])
+                packet = self._packet if carries_data else wire.ACKNOWLEDGEMENT
+                place, outlet = built.bottleneck(link, forward), built.outlets[link, forward]
+                line, steps = wire.bottleneck(table[way], packet, place, self.duration_ns)
+                lines.setdefault(place[0], []).append(line)
+                behind, cuts = wire.delay(table[way], outlet, self.duration_ns)
+                if behind is not None:
+                    lines.setdefault(outlet[0], []).append(behind)
+                changes += [*steps, *cuts]
+        batches = [Batch(namespace=name, lines=some) for name, some in lines.items()]
+        return batches, sorted(changes, key=lambda change: change.at_ns)
+
+    def path(self, path: Table, built: Topology) -> PathPlan:
+        """A path with its counters: where its data meets a queue, and where it is lost."""
+        route, users = self.path_routes[path["name"]], self._users()
+        links = [link for link in route.links if "forward" in self._tables[link]]
+        # Acknowledgements of data that comes the other way pass the same counters.
+        alone = all(users[link] == [(route, True)] for link in links)
+        return PathPlan(
+            name=path["name"],
+            sender=route.address,
+            receiver=ADDRESS,
+            dropped=[_counter(built.bottleneck(link, forward=True)) for link in links],
+            lost=[_counter(built.outlets[link, True]) for link in links],
+            counted=alone,
+        )
+
+
+def _numbered(tables: Sequence[Table]) -> list[tuple[int, Table]]:
+    return list(enumerate(tables, start=1))
+
+
+def _counter(place: tuple[str, str]) -> Counter:
+    namespace, device = place
+    return Counter(namespace=namespace, device=device)
+
+
+def _endpoints(scenario: Table, links: _Links) -> list[Batch]:
+    """What makes the kernel open one subflow per path, and no other."""
+    if scenario["transport"]["protocol"] != "mptcp":
+        return []
+    others = len(scenario["path"]) - 1
+    lines = [f"mptcp limits set subflow {others} add_addr_accepted 0"]
+    first = refusals.first_path(scenario)
+    for path in scenario["path"]:
+        if path["name"] != first:
+            flags = "subflow backup" if path["backup"] else "subflow"
+            lines.append(f"mptcp endpoint add {links.path_routes[path['name']].address} {flags}")
+    return [Batch(namespace=SENDER, lines=lines), Batch(namespace=RECEIVER, lines=lines[:1])]
+
+
+def _source(table: Table, on_times: Periods) -> Source:
+    """What a workload, or a flow, writes."""
+    kind = "blocks" if table["kind"] in ("cbr", "on-off") else "bulk"
+    block = table.get("block", table.get("packet"))
+    return Source(
+        kind="file" if "size" in table else kind,
+        start_ns=duration_ns(table["start"]),
+        stop_ns=duration_ns(table["stop"]) if "stop" in table else None,
+        size=_core.parse_bytes(table["size"]) if "size" in table else None,
+        block=None if block is None else _core.parse_bytes(block),
+        rate_bps=_core.parse_rate(table["rate"]) if "rate" in table else None,
+        periods=[list(period) for period in on_times],
+    )
+
+
+def _flow(flow: Table, links: _Links, port: int, on_times: Periods) -> FlowPlan:
+    near, far = (SENDER, links.route_of(flow).address), (RECEIVER, ADDRESS)
+    sender, receiver = (near, far) if flow["direction"] == "forward" else (far, near)
+    return FlowPlan(
+        name=flow["name"],
+        kind=flow["kind"],
+        sender_namespace=sender[0],
+        receiver_namespace=receiver[0],
+        sender=sender[1],
+        receiver=receiver[1],
+        port=port,
+        source=_source(flow, on_times),
+    )

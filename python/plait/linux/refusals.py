@@ -1,0 +1,139 @@
+"""What the linux engine cannot do: refused by name, with the place and the value.
+
+What a scenario leaves at its default is taken as the kernel has it where the kernel knows no other way; `KERNEL_HABITS`
+lists these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from plait import _core
+from plait.scheduler import schedulers
+
+Table = Mapping[str, Any]
+
+MOST_PATHS = 8
+"""Subflows of a connection in Linux."""
+
+KERNEL_NAMES = {
+    "round-robin": "round-robin",
+    "lowest-rtt": "lowest-rtt",
+    "delivery-delay": "delivery-delay",
+    "intelligent-delivery-delay": "intelligent-dd",
+    "daps": "daps",
+    "daps-rounds": "daps-rounds",
+    "dqs": "dqs",
+}
+"""Our names of schedulers and the kernel's, which have 15 characters at most."""
+
+CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
+
+KERNEL_HABITS: dict[str, tuple[Any, str]] = {
+    "ack_delay": ("200ms", "the kernel holds acknowledgements back for 40 to 200 ms, as it sees fit"),
+    "initial_ssthresh": ("unlimited", "the kernel's threshold is unlimited at the start"),
+    "grow_in_recovery": (False, "the kernel repairs losses by proportional rate reduction (RFC 6937)"),
+    "max_burst": (0, "the kernel limits bursts by its own rules"),
+    "rto_initial": ("1s", "the kernel's first timeout is 1 s"),
+    "rto_max": ("60s", "the kernel's longest timeout is 120 s"),
+    "path_max_retransmissions": (5, "the kernel calls a subflow stale by its own rules"),
+    "association_max_retransmissions": (10, "the kernel gives up after 15 timeouts"),
+    "potentially_failed": (False, "the kernel calls a subflow stale by its own rules"),
+    "handshake": (True, "the kernel opens subflows by handshakes"),
+    "timestamp_granularity": ("1ms", "the kernel's timestamps tick once a millisecond"),
+    "clock_offset": ("0s", "both hosts run on one kernel's clock"),
+}
+"""Options of the transport that the kernel does not take: the only value, Plait's default, and what it does instead."""
+
+
+def check(scenario: Table) -> None:
+    """Raises ScenarioError at the first thing that the linux engine cannot do."""
+    _check_scheduler(scenario, "scheduler", scenario["scheduler"])
+    _check_transport(scenario)
+    for place, direction in directions(scenario):
+        if "trace" in direction:
+            refuse(scenario, f"{place}.trace", direction["trace"], "netem has rates, no traces")
+    paths = scenario["path"]
+    if len(paths) > MOST_PATHS:
+        refuse(scenario, "path", len(paths), f"a connection of the kernel has at most {MOST_PATHS} subflows")
+    for index, path in enumerate(paths):
+        if path["cost"] != 0:
+            refuse(scenario, f"path[{index}].cost", path["cost"], "the kernel knows no costs of paths")
+        if path["backup"] and path["name"] == first_path(scenario):
+            refuse(
+                scenario, f"path[{index}].backup", True, "the path that is opened first cannot be a backup"
+            )
+    for index, flow in enumerate(scenario.get("flow", ())):
+        _check_flow(scenario, index, flow)
+
+
+def first_path(scenario: Table) -> str:
+    """The name of the path whose subflow is opened first."""
+    return str(scenario["transport"].get("initial_path", scenario["path"][0]["name"]))
+
+
+def directions(scenario: Table) -> Iterator[tuple[str, Table]]:
+    """Every direction of every wire and link, with its place in the scenario."""
+    for kind in ("path", "link"):
+        for index, one in enumerate(scenario.get(kind, ())):
+            for way in ("forward", "backward"):
+                if way in one:
+                    yield f"{kind}[{index}].{way}", one[way]
+
+
+def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
+    """Raises ScenarioError."""
+    shown = f'"{value}"' if isinstance(value, str) else str(value).lower()
+    message = f"{scenario['name']}: {place} = {shown}: not with the linux engine: {reason}"
+    raise _core.ScenarioError(message)
+
+
+def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
+    name = choice["name"]
+    base = name.split("+")[0]
+    if base not in KERNEL_NAMES:
+        refuse(scenario, place, name, f"the kernel has {_list(KERNEL_NAMES)}")
+    info = next(one for one in schedulers() if one["name"] == base)
+    error = next((one["name"] for one in info["options"] if "rtt_error" in one["name"]), None)
+    if error is not None and error in choice:
+        refuse(
+            scenario,
+            f"{place}.{error}",
+            choice[error],
+            "the kernel shows schedulers no wrong round-trip times",
+        )
+
+
+def _check_transport(scenario: Table) -> None:
+    transport = scenario["transport"]
+
+    def wrong(key: str, reason: str) -> None:
+        refuse(scenario, f"transport.{key}", transport[key], reason)
+
+    if transport["protocol"] == "cmt-sctp":
+        wrong("protocol", 'the kernel has no CMT-SCTP; expected "mptcp" or "tcp"')
+    if transport["congestion_control"] not in CONGESTION_CONTROLS:
+        wrong("congestion_control", f"Linux' MPTCP is uncoupled; expected {_list(CONGESTION_CONTROLS)}")
+    if transport["ack_every"] > 2:
+        wrong("ack_every", "the kernel acknowledges every packet or every second one")
+    if transport["hystart"] and transport["congestion_control"] != "cubic":
+        wrong("hystart", 'the kernel has it for congestion_control = "cubic" only')
+    for key, (only, habit) in KERNEL_HABITS.items():
+        if transport[key] != only:
+            wrong(key, habit)
+
+
+def _check_flow(scenario: Table, index: int, flow: Table) -> None:
+    place = f"flow[{index}]"
+    if flow["kind"] == "multipath":
+        refuse(scenario, f"{place}.kind", flow["kind"], "it has one connection over several paths")
+    if flow["kind"] in ("cbr", "on-off"):
+        packet, most = _core.parse_bytes(flow["packet"]), _core.parse_bytes(scenario["transport"]["packet"])
+        if not 28 <= packet <= most:
+            reason = f"datagrams have 28 bytes of headers, and devices carry {most} bytes"
+            refuse(scenario, f"{place}.packet", flow["packet"], reason)
+
+
+def _list(names: Mapping[str, str] | Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,109 @@
+"""Routers, devices, addresses and routes of a scenario.
+
+Every link, be it a path's own wire or shared, is a pair of routers `a` and `b` joined by one device. The bottleneck
+(rate and queue) is where the packet leaves for the other router, delay and loss where it leaves the other router:
+
+    sender ── a ══rate, queue══► b ──delay, loss──► next link or receiver        (backward likewise, mirrored)
+
+Where several routes leave a link, delay and loss are theirs together: one more router, `c` at the sender's side or `d`
+at the receiver's, lies between. Nothing is ever delayed on the hosts, whose stacks would notice.
+
+A route is known by its address at the sender's side: towards the receiver routers look at the source, back at the
+destination. All devices have the same hardware address and need none to be resolved: nothing but the scenario's
+packets is ever under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from plait.linux.guest.plan import RECEIVER, SENDER, Batch
+
+ADDRESS = "10.2.0.1"
+"""The receiver's address, which all routes share."""
+HARDWARE = "02:00:00:00:00:01"
+FIRST_TABLE = 1000
+"""Routing tables of routes are numbered from here."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """What packets pass from the sender's `address` to the receiver: the names of links, in order."""
+
+    address: str
+    links: tuple[str, ...]
+
+
+@dataclass
+class Topology:
+    """Where everything is. `outlets` tells where a link's delay is: the namespace and the device."""
+
+    namespaces: list[str] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    outlets: dict[tuple[str, bool], tuple[str, str]] = field(default_factory=dict)
+    """By link and whether forward."""
+
+    @staticmethod
+    def bottleneck(link: str, forward: bool) -> tuple[str, str]:
+        """The namespace and the device of a link's bottleneck."""
+        return (f"{link}a", f"{link}b") if forward else (f"{link}b", f"{link}a")
+
+
+def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
+    """The topology of `routes`; packets have at most `packet` bytes; the hosts' routes have `host_options`."""
+    topology = Topology()
+    after = _neighbours(routes, RECEIVER, forward=True)
+    before = _neighbours(routes, SENDER, forward=False)
+    walks = [(route, _walk(route, after, before)) for route in routes]
+    for route, nodes in walks:
+        for link in route.links:
+            a, b = nodes.index(f"{link}a"), nodes.index(f"{link}b")
+            topology.outlets[link, True] = (nodes[b], nodes[b + 1])
+            topology.outlets[link, False] = (nodes[a], nodes[a - 1])
+    edges = list(dict.fromkeys(pair for _, nodes in walks for pair in pairwise(nodes)))
+    names = list(dict.fromkeys(name for edge in edges for name in edge))
+    topology.namespaces = names
+    topology.batches = [Batch(namespace="", lines=[_cable(one, other, packet) for one, other in edges])]
+    lines: dict[str, list[str]] = {name: ["link set dev lo up"] for name in names}
+    for one, other in edges:
+        lines[one].append(f"link set dev {other} arp off gso_max_segs 1 up")
+        lines[other].append(f"link set dev {one} arp off gso_max_segs 1 up")
+    lines[RECEIVER].append(f"address add {ADDRESS}/32 dev lo")
+    for number, (route, nodes) in enumerate(walks, start=FIRST_TABLE):
+        lines[SENDER].append(f"address add {route.address}/32 dev {nodes[1]}")
+        for here, there in pairwise(nodes):
+            options = f" {host_options}" if here == SENDER and host_options else ""
+            lines[here].append(f"rule add from {route.address} table {number}")
+            lines[here].append(f"route add default dev {there} table {number}{options}")
+        for there, here in pairwise(nodes):
+            options = f" {host_options}" if here == RECEIVER and host_options else ""
+            lines[here].append(f"route add {route.address} dev {there}{options}")
+    topology.batches += [Batch(namespace=name, lines=lines[name]) for name in names]
+    return topology
+
+
+def _cable(one: str, other: str, packet: int) -> str:
+    """A pair of devices; each is called what it leads to."""
+    first = f"link add {other} address {HARDWARE} mtu {packet} netns {one}"
+    return f"{first} type veth peer name {one} address {HARDWARE} mtu {packet} netns {other}"
+
+
+def _neighbours(routes: Sequence[Route], host: str, *, forward: bool) -> dict[str, list[str]]:
+    """What routes pass after each link, or before it: other links or the host."""
+    found: dict[str, dict[str, None]] = {}
+    for route in routes:
+        links = route.links if forward else route.links[::-1]
+        for link, neighbour in zip(links, [*links[1:], host], strict=True):
+            found.setdefault(link, {})[neighbour] = None
+    return {link: list(neighbours) for link, neighbours in found.items()}
+
+
+def _walk(route: Route, after: dict[str, list[str]], before: dict[str, list[str]]) -> list[str]:
+    """The namespaces that a route's packets pass, from the sender to the receiver."""
+    nodes = [SENDER]
+    for link in route.links:
+        nodes += [f"{link}c"] * (len(before[link]) > 1) + [f"{link}a", f"{link}b"]
+        nodes += [f"{link}d"] * (len(after[link]) > 1)
+    return [*nodes, RECEIVER]

@@ -1,0 +1,107 @@
+"""The transport's options as the kernel takes them: sysctls, module parameters, options of routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from plait import _core
+from plait.linux.guest.plan import RECEIVER, SENDER, Setting
+from plait.linux.refusals import CONGESTION_CONTROLS, KERNEL_NAMES
+from plait.scheduler import schedulers
+from plait.units import duration_ns
+
+Table = Mapping[str, Any]
+
+HEADERS = {"tcp": 52, "mptcp": 72}
+"""Bytes around the payload of a full packet, as the simulator counts them: it measures windows in such packets."""
+LARGE_BUFFER = 16 << 20
+"""Bytes of a send buffer that never holds the scheduler back."""
+LARGEST_BUFFER = 64 << 20
+PAGES_FOR_TCP = "1000000 1000000 1000000"
+PACKET_MEMORY = 840
+"""Bytes that a packet takes in the receive buffer beside its payload, as the kernel reckons it."""
+
+
+def settings(scenario: Table) -> list[Setting]:
+    """Files below /proc/sys and /sys/module with their values, for the whole machine and for both hosts."""
+    transport = scenario["transport"]
+    everywhere = {
+        "/proc/sys/net/core/netdev_max_backlog": "1000000",
+        "/proc/sys/net/ipv4/tcp_mem": PAGES_FOR_TCP,
+    }
+    if transport["congestion_control"] == "cubic":
+        everywhere["/sys/module/tcp_cubic/parameters/hystart"] = str(int(transport["hystart"]))
+    if transport["protocol"] == "mptcp":
+        everywhere |= scheduler_parameters(scenario["scheduler"])
+    return [Setting(namespace="", file=file, value=value) for file, value in everywhere.items()] + [
+        Setting(namespace=host, file=file, value=value)
+        for host in (SENDER, RECEIVER)
+        for file, value in _host(scenario).items()
+    ]
+
+
+def _host(scenario: Table) -> dict[str, str]:
+    transport = scenario["transport"]
+    buffer = receive_memory(_core.parse_bytes(transport["receive_buffer"]), _core.parse_bytes(transport["packet"]))
+    values = {
+        "net/ipv4/tcp_congestion_control": CONGESTION_CONTROLS[transport["congestion_control"]],
+        # Only without a random offset per connection do timestamps of different subflows compare.
+        "net/ipv4/tcp_timestamps": "2",
+        "net/ipv4/tcp_rto_min_us": str(duration_ns(transport["rto_min"]) // 1000),
+        "net/ipv4/tcp_no_metrics_save": "1",
+        "net/ipv4/tcp_autocorking": "0",
+        "net/ipv4/tcp_moderate_rcvbuf": "0",
+        "net/ipv4/tcp_rmem": f"4096 {buffer} {buffer}",
+        "net/ipv4/tcp_wmem": f"4096 {LARGE_BUFFER} {LARGEST_BUFFER}",
+    }
+    if transport["protocol"] == "mptcp":
+        base = scenario["scheduler"]["name"].split("+")[0]
+        values |= {"net/mptcp/enabled": "1", "net/mptcp/scheduler": KERNEL_NAMES[base]}
+    return {f"/proc/sys/{file}": value for file, value in values.items()}
+
+
+def receive_memory(window: int, packet: int) -> int:
+    """The receive buffer whose window, full packets of `packet` bytes assumed, is `window` bytes when it is empty.
+
+    The kernel learns from what arrives which share of its buffer is payload, in parts of 256, and advertises that.
+    """
+    payload = packet - HEADERS["mptcp"]
+    share = max(1, 256 * payload // (payload + PACKET_MEMORY))
+    return min(max(4096, -(-window * 256 // share)), (1 << 30) - 1)
+
+
+def scheduler_parameters(choice: Table) -> dict[str, str]:
+    """The scheduler's and the options' parameters that were given, and the module's files for them."""
+    base, *suffixes = choice["name"].split("+")
+    info = next(one for one in schedulers() if one["name"] == base)
+    given: dict[str, str] = {}
+    prefixes = {one["name"]: f"{base}_" for one in info["parameters"]}
+    kinds = {one["name"]: one["kind"] for one in (*info["parameters"], *info["options"])}
+    values: dict[str, Any] = {one["name"]: True for one in info["options"] if one["suffix"] in suffixes}
+    values |= {name: value for name, value in choice.items() if name != "name"}
+    for name, value in values.items():
+        file = (prefixes.get(name, "") + name).replace("-", "_")
+        match kinds[name]:
+            case "number":
+                file, text = f"{file}_milli", str(round(value * 1000))
+            case "boolean":
+                text = str(int(value))
+            case _:
+                text = str(value)
+        given[f"/sys/module/plait/parameters/{file}"] = text
+    return given
+
+
+def route_options(scenario: Table) -> str:
+    """What the hosts' routes say of the transport."""
+    transport = scenario["transport"]
+    payload = _core.parse_bytes(transport["packet"]) - HEADERS[transport["protocol"]]
+    window = max(1, _core.parse_bytes(transport["initial_window"]) // payload)
+    return f"initcwnd {window}" + (" quickack 1" if transport["ack_every"] == 1 else "")
+
+
+def send_buffer(scenario: Table) -> int | None:
+    """Bytes of the connection's send buffer; None where it is unlimited."""
+    given = scenario["transport"]["send_buffer"]
+    return None if given == "unlimited" else _core.parse_bytes(given)

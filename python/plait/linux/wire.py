@@ -1,0 +1,145 @@
+"""Links as queueing disciplines: `tc` lines for bottlenecks and for what lies behind them, and what changes when.
+
+Bottleneck: netem's `rate`, which sends a packet when its last bit would leave, and whose limit counts the packet in
+transmission, as a scenario's queue does. The size on the wire is that of the IP packet, so the Ethernet header counts
+as an overhead of −14 bytes. netem counts packets alone: queues in bytes and in time are counted in packets of the size
+that the direction carries, full ones where data flows and acknowledgements elsewhere.
+
+When a rate changes, packets in netem's queue keep the moment at which they were to leave; in the simulator they leave
+at the new rate.
+
+Delay: a second netem. Jitter that keeps the order is a delay behind an enormous rate: netem's queues with a rate are
+first-in first-out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from plait import _core
+from plait.linux.guest.plan import Change
+from plait.units import duration_ns
+
+ETHERNET = 14
+ACKNOWLEDGEMENT = 64
+"""Bytes of an acknowledgement on the wire, without selective blocks."""
+ENDLESS = 1_000_000_000
+"""Packets in a queue that has no limit."""
+KEEP_ORDER = "rate 1000000000000bit"
+MOST_CHANGES = 100_000
+
+Table = Mapping[str, Any]
+
+
+def queue_packets(queue: str, rate_bps: int, packet: int) -> int:
+    """A queue's limit in packets of `packet` bytes, the one in transmission included."""
+    if queue == "infinite":
+        return ENDLESS
+    if queue.endswith("p"):
+        return min(int(queue[:-1]), ENDLESS)
+    try:
+        return min(max(1, _core.parse_bytes(queue) // packet), ENDLESS)
+    except _core.ScenarioError:
+        # A packet is admitted if what is before it leaves in time.
+        return min(duration_ns(queue) * rate_bps // (8 * packet * 1_000_000_000) + 1, ENDLESS)
+
+
+def bottleneck(
+    direction: Table, packet: int, place: tuple[str, str], until_ns: int
+) -> tuple[str, list[Change]]:
+    """The `tc` line of a direction's rate and queue, and how it changes."""
+    namespace, device = place
+    first = _core.parse_rate(direction["rate"])
+
+    def line(verb: str, rate: int) -> str:
+        limit = queue_packets(direction["queue"], first, packet)
+        return f"qdisc {verb} dev {device} root netem limit {limit} rate {rate}bit -{ETHERNET}"
+
+    changes = [
+        Change(at_ns=at, namespace=namespace, line=line("change", rate))
+        for at, rate in _rates(direction, first, until_ns)
+    ]
+    return line("add", first), changes
+
+
+def _rates(direction: Table, first: int, until_ns: int) -> list[tuple[int, int]]:
+    steps = [
+        (duration_ns(step["at"]), _core.parse_rate(step["rate"])) for step in direction.get("rate_steps", ())
+    ]
+    if not steps:
+        return []
+    if "repeat" not in direction:
+        return [step for step in steps if step[0] < until_ns]
+    period = duration_ns(direction["repeat"])
+    count = -(-until_ns // period)
+    if count * (len(steps) + 1) > MOST_CHANGES:
+        message = f"rate_steps: more than {MOST_CHANGES} changes in a run are too many for the linux engine"
+        raise _core.ScenarioError(message)
+    every = [(base * period + at, rate) for base in range(count) for at, rate in [(0, first), *steps]]
+    return [step for step in every[1:] if step[0] < until_ns]
+
+
+def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str | None, list[Change]]:
+    """The `tc` line of a direction's delay, jitter, loss and outages, and how it changes; None if it has none."""
+    namespace, device = place
+    latency = _latency(direction)
+    loss = _loss(direction["loss"])
+    cuts = outages(direction["outages"], until_ns)
+    if not latency and not loss and not cuts:
+        return None, []
+
+    def line(verb: str, lost: str) -> str:
+        words = [f"qdisc {verb} dev {device} root netem limit {ENDLESS}", latency, lost]
+        return " ".join(word for word in words if word)
+
+    cut = "loss random 100%"
+    starts_cut = bool(cuts) and cuts[0][0] == 0
+    changes = []
+    for begin, end in cuts:
+        if begin > 0:
+            changes.append(Change(at_ns=begin, namespace=namespace, line=line("change", cut)))
+        changes.append(Change(at_ns=end, namespace=namespace, line=line("change", loss)))
+    return line("add", cut if starts_cut else loss), [one for one in changes if one.at_ns < until_ns]
+
+
+def _latency(direction: Table) -> str:
+    fixed, jitter = duration_ns(direction["delay"]), direction["jitter"]
+    amount = duration_ns(jitter["amount"] if isinstance(jitter, Mapping) else jitter)
+    if amount == 0:
+        return f"delay {_microseconds(fixed)}" if fixed else ""
+    # Uniform from 0 to the amount: half of it more, give or take half of it.
+    text = f"delay {_microseconds(fixed + amount // 2)} {_microseconds(amount - amount // 2)}"
+    return text if isinstance(jitter, Mapping) and jitter["reorder"] else f"{text} {KEEP_ORDER}"
+
+
+def _microseconds(nanoseconds: int) -> str:
+    """As `tc` reads it, which knows nothing shorter; its ticks are 64 ns."""
+    whole, rest = divmod(nanoseconds, 1000)
+    return f"{whole}.{rest:03}us" if rest else f"{whole}us"
+
+
+def _loss(loss: Any) -> str:
+    if not isinstance(loss, Mapping):
+        return "" if loss == "0%" else f"loss random {loss}"
+    chain = (loss["to_bad"], loss["to_good"], loss["bad_loss"], loss["good_loss"])
+    return f"loss gemodel {' '.join(chain)}"
+
+
+def outages(given: Any, until_ns: int) -> list[tuple[int, int]]:
+    """When the wire is cut, in order, outages that touch joined."""
+    if not isinstance(given, Mapping):
+        windows = [(duration_ns(one["from"]), duration_ns(one["to"])) for one in given]
+    else:
+        every, length, first = (duration_ns(given[key]) for key in ("every", "length", "first"))
+        if (until_ns - first) // every > MOST_CHANGES // 2:
+            message = f"outages: more than {MOST_CHANGES // 2} in a run are too many for the linux engine"
+            raise _core.ScenarioError(message)
+        windows = [(begin, begin + length) for begin in range(first, until_ns, every)]
+    joined: list[tuple[int, int]] = []
+    for begin, end in windows:
+        if joined and joined[-1][1] == begin:
+            joined[-1] = (joined[-1][0], end)
+        elif begin < until_ns:
+            joined.append((begin, end))
+    return joined
