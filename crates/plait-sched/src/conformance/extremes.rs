@@ -117,7 +117,7 @@ impl Extremes {
             path.in_flight = self.random.between(0, u64::from(path.cwnd) + 2) as u32;
         }
         if self.random.one_in(4) {
-            path.queued = if self.random.one_in(2) { 0 } else { self.amount(22) };
+            path.queued = if self.random.one_in(2) { 0 } else { self.amount(30) };
         }
         if self.random.one_in(4) {
             path.loss_ppm =
