@@ -20,7 +20,7 @@ fn every_call_of_a_case_is_recorded() {
         shown
     };
     let shown = case();
-    assert!(shown.contains("Assign") && shown.contains("Timeout"));
+    assert!(shown.contains("Assign") && shown.contains("Acked"));
     assert_eq!(shown, case());
 }
 

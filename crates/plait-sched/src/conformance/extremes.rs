@@ -60,7 +60,9 @@ impl Extremes {
     /// A number of any size up to 2^`bits`.
     fn number(&mut self, bits: u64) -> u64 {
         let size = self.random.between(0, bits);
-        self.random.between(0, 1 << size)
+        // The generator gives 48 bits.
+        let drawn = size.min(40);
+        self.random.between(0, 1 << drawn) << (size - drawn)
     }
 
     fn amount(&mut self, bits: u64) -> u32 {
