@@ -1,6 +1,7 @@
 """The compiled part of Plait: scenarios, the simulator, the built-in schedulers."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
@@ -195,6 +196,8 @@ class Scheduler:
 class Job:
     """One run to be made: a scenario and what to change and to record."""
 
+    scenario_json: str
+    """The scenario as it is run: canonical JSON, defaults filled in, the job's scheduler and seed in it."""
     def __new__(
         cls,
         scenario_json: str,
@@ -207,9 +210,6 @@ class Job:
         decisions_from_ns: int | None = None,
     ) -> Job:
         """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all."""
-
-    def scenario(self) -> str:
-        """Canonical JSON of the scenario, what the job changes contained."""
 
     def on_times(self) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
         """The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds."""
@@ -239,5 +239,9 @@ def run(
     An exception that a scheduler written in Python raises passes through.
     """
 
-def observed(job: Job, folder: str) -> Run:
-    """The result of a run of `job` on another engine, from the files that it left in `folder`. Raises RunError."""
+def observed(job: Job, folder: str | PathLike[str]) -> Run:
+    """Read what `job`'s run over real hosts left in `folder`: captures, counters, logs.
+
+    The run's JSON and tables are those that the simulator would give, with the engine "linux"; a table whose source the
+    folder lacks is missing. Raises RunError: a file is missing, malformed or contradicts the others or the scenario.
+    """

@@ -43,6 +43,7 @@ class Metrics(TypedDict, total=False):
     delivered_bytes, undelivered_bytes: payload since the start of the run, warm-up included; None for endless traffic.
     measured_s: seconds that the metrics cover.
     aggregation_benefit: 0 is the best single path, 1 the sum of all, −1 nothing at all.
+    tail_probes, timeouts, decisions, waits: None where the engine does not count them.
     """
 
     goodput_bps: float
@@ -55,10 +56,10 @@ class Metrics(TypedDict, total=False):
     retransmissions: int
     spurious_retransmissions: int
     reinjections: int
-    tail_probes: int
-    timeouts: int
-    decisions: int
-    waits: int
+    tail_probes: int | None
+    timeouts: int | None
+    decisions: int | None
+    waits: int | None
     completion_time_s: float | None
     aggregation_benefit: float
     packets_delivered: int
@@ -74,7 +75,8 @@ class PathMetrics(TypedDict, total=False):
     throughput_bps: payload that arrived for the first time, bit/s. srtt_ms: the smoothed round-trip time at the end.
     forward_delay_ms, backward_delay_ms: one-way delays at the end, as timestamps tell them, the offset between the
     clocks contained in both; None for CMT-SCTP.
-    packets_lost: lost on the way; packets_dropped: found the queue full. cwnd_packets: the window at the end.
+    packets_lost: lost on the way; packets_dropped: found the queue full. cwnd_packets: the window at the end,
+    None if the path had none then.
     """
 
     name: str
@@ -86,7 +88,7 @@ class PathMetrics(TypedDict, total=False):
     srtt_ms: float | None
     forward_delay_ms: float | None
     backward_delay_ms: float | None
-    cwnd_packets: float
+    cwnd_packets: float | None
 
 
 class FlowMetrics(TypedDict, total=False):
@@ -94,6 +96,7 @@ class FlowMetrics(TypedDict, total=False):
 
     goodput_bps: payload delivered in order, bit/s; of datagrams what arrived, headers included. delay_ms: sending to
     arrival of datagrams, None for connections. completion_time_s: when the last byte of a finite flow was delivered.
+    packets_dropped: found a queue full; None where the engine cannot tell, and counts them as lost.
     """
 
     name: str
@@ -103,7 +106,7 @@ class FlowMetrics(TypedDict, total=False):
     retransmissions: int
     packets_delivered: int
     packets_lost: int
-    packets_dropped: int
+    packets_dropped: int | None
     delay_ms: dict[str, float] | None
     completion_time_s: float | None
 
@@ -287,7 +290,8 @@ def metric(result: Result, name: str) -> float | None:
         chosen = [path for path in result.paths if path_name in ("sum", path["name"])]
         if not chosen:
             raise KeyError(name)
-        return sum(float(dict[str, Any](path)[key]) for path in chosen)
+        values = [dict[str, Any](path)[key] for path in chosen]
+        return None if None in values else sum(float(value) for value in values)
     value: Any = result.metrics
     for key in (first, *rest):
         if not isinstance(value, Mapping) or key not in value:

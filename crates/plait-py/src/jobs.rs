@@ -9,7 +9,7 @@ use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
@@ -20,7 +20,8 @@ const POLL: std::time::Duration = std::time::Duration::from_millis(50);
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Job>()?;
     module.add_class::<Run>()?;
-    module.add_function(wrap_pyfunction!(run, module)?)
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(observed, module)?)
 }
 
 /// One run to be made.
@@ -70,8 +71,8 @@ impl Job {
         Ok(Self { scenario, options, python_scheduler })
     }
 
-    /// Canonical JSON of the scenario, what the job changes contained.
-    fn scenario(&self) -> String {
+    #[getter]
+    fn scenario_json(&self) -> String {
         self.scenario.to_json().to_string()
     }
 
@@ -173,6 +174,17 @@ fn run(
         runs.push(Run::new(&job.scenario, &scheduler, result)?);
     }
     Ok(runs)
+}
+
+/// The run that the job describes, from what it left in `folder` when it was made over real hosts.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
+fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
+    let Job { scenario, options, .. } = job.get();
+    let result = py.detach(|| plait_capture::observe(scenario, &folder, options));
+    let result = result
+        .map_err(|error| RunError::new_err(format!("{}: {}: {error}", scenario.name, folder.display())))?;
+    Run::new(scenario, scenario.scheduler.name(), result)
 }
 
 /// Spreads runs with built-in schedulers over threads; this one watches the keyboard.

@@ -4,9 +4,9 @@ use crate::capacity::Capacities;
 use crate::recorder::decisions::DecisionLog;
 use crate::recorder::frames::{ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries};
 use crate::recorder::statistics::{LevelSummary, SpanSummary};
-use crate::scenario::Scenario;
-use crate::simulation::{FlowInRun, Simulation};
-use plait_sched::{Scheduler, Time};
+use crate::recorder::{PathRecord, Recorder};
+use crate::scenario::{Scenario, Workload};
+use plait_sched::{Duration, Time};
 use serde::Serialize;
 
 /// The metrics of a run. Everything counts from the end of the warm-up to the end of the run.
@@ -32,14 +32,15 @@ pub struct Metrics {
     pub spurious_retransmissions: u64,
     /// Copies sent because the scheduler asked.
     pub reinjections: u64,
-    /// Of the retransmissions, probes of a tail that nobody acknowledged (MPTCP and TCP).
-    pub tail_probes: u64,
-    /// Retransmission timers that ran out.
-    pub timeouts: u64,
-    /// Decisions of the scheduler, without its answers to wait.
-    pub decisions: u64,
-    /// Answers to wait.
-    pub waits: u64,
+    /// Of the retransmissions, probes of a tail that nobody acknowledged (MPTCP and TCP); null if the engine does not
+    /// tell.
+    pub tail_probes: Option<u64>,
+    /// Retransmission timers that ran out; null if the engine does not tell.
+    pub timeouts: Option<u64>,
+    /// Decisions of the scheduler, without its answers to wait; null if it does not count them.
+    pub decisions: Option<u64>,
+    /// Answers to wait; null likewise.
+    pub waits: Option<u64>,
     /// Kaspar's measure: −1…1; 0 = the best single path, 1 = all capacity used.
     pub aggregation_benefit: f64,
     /// When the last byte of a finite workload was delivered, in seconds; null if it was not.
@@ -52,7 +53,7 @@ pub struct Metrics {
     pub undelivered_bytes: Option<u64>,
     /// Seconds that the metrics cover.
     pub measured_s: f64,
-    /// Simulated events.
+    /// Simulated events; captured packets where nothing is simulated.
     pub events: u64,
 }
 
@@ -78,8 +79,8 @@ pub struct PathMetrics {
     pub forward_delay_ms: Option<f64>,
     /// One-way delay of the acknowledgements likewise.
     pub backward_delay_ms: Option<f64>,
-    /// Congestion window at the end, in packets.
-    pub cwnd_packets: f64,
+    /// Congestion window at the end, in packets; null if the path had none then.
+    pub cwnd_packets: Option<f64>,
 }
 
 /// What a competing flow did. Everything counts from the end of the warm-up to the end of the run.
@@ -99,8 +100,8 @@ pub struct FlowMetrics {
     pub packets_delivered: u64,
     /// Packets lost on the way.
     pub packets_lost: u64,
-    /// Packets that found a queue full.
-    pub packets_dropped: u64,
+    /// Packets that found a queue full; null if the engine cannot tell, and counts them as lost.
+    pub packets_dropped: Option<u64>,
     /// Sending to arrival, per datagram; null for connections.
     pub delay_ms: Option<SpanSummary>,
     /// When the last byte of a finite flow was delivered, in seconds; null if it was not.
@@ -110,6 +111,8 @@ pub struct FlowMetrics {
 /// A finished run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
+    /// Which engine made it.
+    pub engine: Engine,
     /// Metrics of the connection.
     pub metrics: Metrics,
     /// Metrics of the paths.
@@ -144,7 +147,7 @@ impl RunResult {
     pub fn to_json(&self, scenario: &Scenario, scheduler: &str) -> String {
         let document = Document {
             scenario: &scenario.name,
-            engine: "sim",
+            engine: self.engine.word(),
             seed: scenario.seed,
             scheduler,
             metrics: &self.metrics,
@@ -156,96 +159,168 @@ impl RunResult {
     }
 }
 
-pub(crate) fn summarize<S: Scheduler>(simulation: Simulation<'_, S>) -> RunResult {
-    let scenario = simulation.scenario;
-    let start = scenario.warmup.as_nanos();
-    let end = simulation.network.now.as_nanos();
-    let recorder = &simulation.main.observer;
-    let seconds = end.saturating_sub(start) as f64 / 1e9;
-    let per_second = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
-    let goodput_bps = per_second(recorder.delivered_bytes - recorder.delivered_in_warmup);
-    let counters = simulation.main.sender.counters();
-    let baseline = &simulation.baseline;
-    let metrics = Metrics {
-        goodput_bps,
-        app_delay_ms: recorder.app_delay.summary(),
-        blocking_ms: recorder.blocking.summary(),
-        receive_buffer_packets: recorder.buffer_packets.summary(start, end),
-        receive_buffer_bytes: recorder.buffer_bytes.summary(start, end),
-        block_delay_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.delay.summary()),
-        delay_variance_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.variance.summary()),
-        retransmissions: counters.retransmissions - baseline.sender.retransmissions,
-        spurious_retransmissions: simulation.main.sender.spurious_retransmissions() - baseline.spurious,
-        reinjections: counters.reinjections - baseline.sender.reinjections,
-        tail_probes: counters.tail_probes - baseline.sender.tail_probes,
-        timeouts: counters.timeouts - baseline.sender.timeouts,
-        decisions: counters.decisions - baseline.sender.decisions,
-        waits: counters.waits - baseline.sender.waits,
-        aggregation_benefit: benefit(goodput_bps, &capacities(scenario, simulation.network.now)),
-        completion_time_s: simulation.is_complete().then(|| recorder.last_delivery.as_secs_f64()),
-        packets_delivered: recorder.delivered_packets - recorder.delivered_packets_in_warmup,
-        delivered_bytes: recorder.delivered_bytes,
-        undelivered_bytes: simulation.undelivered_bytes(),
-        measured_s: seconds,
-        events: simulation.events,
-    };
-    let counted = scenario.transport.counted_packet();
-    let paths = scenario.paths.iter().zip(simulation.main.sender.paths()).enumerate().map(
-        |(index, (path, facts))| {
-            let (packets_lost, packets_dropped) = simulation.forward_counters(index);
-            let record = &recorder.paths[index];
-            let delays = simulation.main.sender.delays(facts.id);
-            PathMetrics {
-                name: path.name.clone(),
-                throughput_bps: per_second(record.arrived_bytes),
-                packets_sent: record.packets_sent,
-                retransmissions: record.retransmissions,
-                packets_lost,
-                packets_dropped,
-                srtt_ms: facts.has_rtt().then(|| facts.srtt.as_millis_f64()),
-                cwnd_packets: simulation.main.sender.window(facts.id).0 as f64 / counted,
-                forward_delay_ms: delays.map(|delays| delays.forward as f64 / 1e6),
-                backward_delay_ms: delays.map(|delays| delays.backward as f64 / 1e6),
-            }
-        },
-    );
-    let paths = paths.collect();
-    let flows = flows(&simulation, per_second);
-    let (decisions, decision_paths) = simulation.main.observer.decisions.map(DecisionLog::finish).unzip();
-    let sampled = !simulation.connection_series.time.is_empty();
-    RunResult {
-        metrics,
-        paths,
-        flows,
-        path_series: sampled.then_some(simulation.path_series),
-        connection_series: sampled.then_some(simulation.connection_series),
-        packets: simulation.main.observer.packets,
-        decisions,
-        decision_paths,
+/// Which engine made a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engine {
+    /// The simulator.
+    #[default]
+    Simulator,
+    /// The Linux kernel's own MPTCP and TCP.
+    Linux,
+}
+
+impl Engine {
+    /// As the command and JSON name it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Simulator => "sim",
+            Self::Linux => "linux",
+        }
     }
 }
 
-fn flows<S: Scheduler>(simulation: &Simulation<'_, S>, per_second: impl Fn(u64) -> f64) -> Vec<FlowMetrics> {
-    let flows = simulation.scenario.flows.iter().zip(&simulation.flows).zip(&simulation.baseline.flows);
-    let metrics = flows.map(|((flow, running), before)| {
-        let totals = running.totals(&simulation.network);
-        FlowMetrics {
+/// What an engine knows at the end of a run and its [`Recorder`] does not. Counts begin at the end of the warm-up.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Ending {
+    /// Which engine it was.
+    pub engine: Engine,
+    /// When the run ended.
+    pub end: Time,
+    /// Payload bytes that the application wrote since the start; without meaning for endless workloads.
+    pub written_bytes: u64,
+    /// See [`Metrics::spurious_retransmissions`].
+    pub spurious_retransmissions: u64,
+    /// See [`Metrics::tail_probes`].
+    pub tail_probes: Option<u64>,
+    /// See [`Metrics::timeouts`].
+    pub timeouts: Option<u64>,
+    /// See [`Metrics::decisions`].
+    pub decisions: Option<u64>,
+    /// See [`Metrics::waits`].
+    pub waits: Option<u64>,
+    /// See [`Metrics::events`].
+    pub events: u64,
+    /// One for each of the scenario's paths.
+    pub paths: Vec<PathEnding>,
+    /// One for each of the scenario's flows.
+    pub flows: Vec<FlowEnding>,
+    /// The table, if it was asked for.
+    pub path_series: Option<PathSeries>,
+    /// The table, if it was asked for.
+    pub connection_series: Option<ConnectionSeries>,
+}
+
+/// What an engine knows of one path at the end.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PathEnding {
+    /// Data packets lost on the way.
+    pub packets_lost: u64,
+    /// Data packets that found the queue full.
+    pub packets_dropped: u64,
+    /// Smoothed round-trip time, once it was measured.
+    pub srtt: Option<Duration>,
+    /// See [`PathMetrics::forward_delay_ms`]; in nanoseconds.
+    pub forward_delay: Option<i64>,
+    /// Likewise of the acknowledgements.
+    pub backward_delay: Option<i64>,
+    /// Congestion window in packets.
+    pub cwnd_packets: Option<f64>,
+}
+
+/// What a competing flow did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FlowEnding {
+    /// Data packets sent.
+    pub packets_sent: u64,
+    /// Of these, retransmissions.
+    pub retransmissions: u64,
+    /// Data packets delivered.
+    pub packets_delivered: u64,
+    /// Bytes delivered: payload of connections, all of datagrams.
+    pub delivered_bytes: u64,
+    /// Packets lost on the way.
+    pub packets_lost: u64,
+    /// Packets that found a queue full, if the engine can tell.
+    pub packets_dropped: Option<u64>,
+    /// Sending to arrival, of datagrams.
+    pub delay: Option<SpanSummary>,
+    /// When the last byte of a finite flow was delivered, if it was.
+    pub completed: Option<Time>,
+}
+
+impl RunResult {
+    /// The result of a run of `scenario`. Every metric of every engine is computed here.
+    pub fn new(scenario: &Scenario, recorder: Recorder, ending: Ending) -> Self {
+        let start = scenario.warmup.as_nanos();
+        let end = ending.end.as_nanos();
+        let seconds = end.saturating_sub(start) as f64 / 1e9;
+        let per_second = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
+        let goodput_bps = per_second(recorder.delivered_bytes - recorder.delivered_in_warmup);
+        let endless = matches!(scenario.workload, Workload::Bulk { .. });
+        let total = |count: fn(&PathRecord) -> u64| recorder.paths.iter().map(count).sum();
+        let metrics = Metrics {
+            goodput_bps,
+            app_delay_ms: recorder.app_delay.summary(),
+            blocking_ms: recorder.blocking.summary(),
+            receive_buffer_packets: recorder.buffer_packets.summary(start, end),
+            receive_buffer_bytes: recorder.buffer_bytes.summary(start, end),
+            block_delay_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.delay.summary()),
+            delay_variance_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.variance.summary()),
+            retransmissions: total(|path| path.retransmissions),
+            spurious_retransmissions: ending.spurious_retransmissions,
+            reinjections: total(|path| path.reinjections),
+            tail_probes: ending.tail_probes,
+            timeouts: ending.timeouts,
+            decisions: ending.decisions,
+            waits: ending.waits,
+            aggregation_benefit: benefit(goodput_bps, &capacities(scenario, ending.end)),
+            completion_time_s: recorder.completed(&scenario.workload).map(Time::as_secs_f64),
+            packets_delivered: recorder.delivered_packets - recorder.delivered_packets_in_warmup,
+            delivered_bytes: recorder.delivered_bytes,
+            undelivered_bytes: (!endless)
+                .then(|| ending.written_bytes.saturating_sub(recorder.delivered_bytes)),
+            measured_s: seconds,
+            events: ending.events,
+        };
+        let paths = scenario.paths.iter().zip(&recorder.paths).zip(ending.paths);
+        let paths = paths.map(|((path, record), ending)| PathMetrics {
+            name: path.name.clone(),
+            throughput_bps: per_second(record.arrived_bytes),
+            packets_sent: record.packets_sent,
+            retransmissions: record.retransmissions,
+            packets_lost: ending.packets_lost,
+            packets_dropped: ending.packets_dropped,
+            srtt_ms: ending.srtt.map(Duration::as_millis_f64),
+            forward_delay_ms: ending.forward_delay.map(|delay| delay as f64 / 1e6),
+            backward_delay_ms: ending.backward_delay.map(|delay| delay as f64 / 1e6),
+            cwnd_packets: ending.cwnd_packets,
+        });
+        let flows = scenario.flows.iter().zip(ending.flows).map(|(flow, ending)| FlowMetrics {
             name: flow.name.clone(),
             kind: flow.kind.word(),
-            goodput_bps: per_second(totals.delivered_bytes - before.delivered_bytes),
-            packets_sent: totals.sent - before.sent,
-            retransmissions: totals.retransmissions - before.retransmissions,
-            packets_delivered: totals.delivered_packets - before.delivered_packets,
-            packets_lost: totals.lost - before.lost,
-            packets_dropped: totals.dropped - before.dropped,
-            delay_ms: match running {
-                FlowInRun::Datagrams(datagrams) => datagrams.delay.summary(),
-                FlowInRun::Connection(_) => None,
-            },
-            completion_time_s: running.completed().map(Time::as_secs_f64),
+            goodput_bps: per_second(ending.delivered_bytes),
+            packets_sent: ending.packets_sent,
+            retransmissions: ending.retransmissions,
+            packets_delivered: ending.packets_delivered,
+            packets_lost: ending.packets_lost,
+            packets_dropped: ending.packets_dropped,
+            delay_ms: ending.delay,
+            completion_time_s: ending.completed.map(Time::as_secs_f64),
+        });
+        let (paths, flows) = (paths.collect(), flows.collect());
+        let (decisions, decision_paths) = recorder.decisions.map(DecisionLog::finish).unzip();
+        Self {
+            engine: ending.engine,
+            metrics,
+            paths,
+            flows,
+            packets: recorder.packets,
+            path_series: ending.path_series,
+            connection_series: ending.connection_series,
+            decisions,
+            decision_paths,
         }
-    });
-    metrics.collect()
+    }
 }
 
 /// What the paths could carry at most while metrics were taken, in payload bits per second.

@@ -39,7 +39,7 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
     Raises:
         ScenarioError: the linux engine cannot do what the scenario asks for; the message names place, value and reason.
     """
-    scenario = json.loads(job.scenario())
+    scenario = json.loads(job.scenario_json)
     refusals.check(scenario)
     on_times, flow_on_times = job.on_times()
     links = _Links(scenario)

@@ -218,7 +218,7 @@ impl DecisionPaths {
 }
 
 /// A moment as tables hold it.
-pub(crate) fn nanos(time: Time) -> i64 {
+pub fn nanos(time: Time) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 

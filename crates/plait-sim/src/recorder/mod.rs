@@ -1,10 +1,15 @@
 //! Recording a run: metrics always, tables only when asked for.
+//!
+//! Every engine tells a [`Recorder`] what happens, so that each metric has one definition. One that handles segments as
+//! wholes uses it as an [`Observer`]; one that sees bytes, whose pieces need not be those that were sent, tells of bytes and
+//! of segments that became whole.
 
 pub(crate) mod decisions;
 pub mod frames;
 pub mod statistics;
 pub mod verdict;
 
+use crate::result::FlowEnding;
 use crate::scenario::Workload;
 use decisions::DecisionLog;
 use frames::{PacketFrame, nanos};
@@ -40,6 +45,8 @@ struct Pending {
 pub(crate) struct PathRecord {
     pub(crate) packets_sent: u64,
     pub(crate) retransmissions: u64,
+    /// Copies that the scheduler asked for.
+    pub(crate) reinjections: u64,
     /// Payload bytes that arrived for the first time.
     pub(crate) arrived_bytes: u64,
     pub(crate) arrived_bytes_since_start: u64,
@@ -74,12 +81,13 @@ impl Blocks {
     }
 }
 
+/// What happened in a run so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     /// Metrics count what happens from here on.
     warmup_end: Time,
     /// The transmission that is arriving.
-    pub(crate) arriving: u64,
+    arriving: u64,
     pending: VecDeque<Pending>,
     /// The segment of `pending[0]`.
     next_delivery: u64,
@@ -104,7 +112,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
+    /// Nothing has happened yet on so many `paths`.
+    pub fn new(paths: usize, warmup: Duration, workload: &Workload, options: &RecordOptions) -> Self {
         let blocks = workload.block().map(|bytes| Blocks {
             bytes,
             written: VecDeque::new(),
@@ -138,8 +147,8 @@ impl Recorder {
         }
     }
 
-    /// The warm-up is over: levels start anew.
-    pub(crate) fn end_warmup(&mut self) {
+    /// To be called once, when the warm-up is over: levels start anew.
+    pub fn end_warmup(&mut self) {
         let now = self.warmup_end.as_nanos();
         self.buffer_packets.restart(now);
         self.buffer_bytes.restart(now);
@@ -148,19 +157,20 @@ impl Recorder {
     }
 
     /// The application wrote a block.
-    pub(crate) fn block_written(&mut self, now: Time) {
+    pub fn block_written(&mut self, now: Time) {
         if let Some(blocks) = &mut self.blocks {
             blocks.written.push_back(now);
         }
     }
 
     /// To be called after each packet that the receiver took: only what still waits occupies the buffer.
-    pub(crate) fn settle(&mut self, now: Time) {
+    pub fn settle(&mut self, now: Time) {
         self.buffer_packets.set(now.as_nanos(), self.waiting_packets);
         self.buffer_bytes.set(now.as_nanos(), self.waiting_bytes);
     }
 
-    pub(crate) fn waiting(&self) -> (u64, u64) {
+    /// Packets and bytes that arrived and wait for their delivery.
+    pub fn waiting(&self) -> (u64, u64) {
         (self.waiting_packets, self.waiting_bytes)
     }
 
@@ -176,6 +186,109 @@ impl Recorder {
     fn measures(&self, now: Time) -> bool {
         now >= self.warmup_end
     }
+
+    /// The transmission of this number arrives; what is told next is about it.
+    pub fn arriving(&mut self, transmission: u64) {
+        self.arriving = transmission;
+    }
+
+    /// A segment was put on the wire for the first time. As an observer the recorder knows of the segment that a
+    /// transmission begins with.
+    pub fn first_sent(&mut self, now: Time, segment: u64) {
+        if let Some(pending) = self.pending_mut(segment) {
+            pending.sent = now;
+        }
+    }
+
+    /// Payload bytes arrived over `path` for the first time.
+    pub fn bytes_arrived(&mut self, now: Time, path: PathId, bytes: u64) {
+        self.waiting_bytes += bytes;
+        let measured = self.measures(now);
+        let record = &mut self.paths[path.index()];
+        record.arrived_bytes_since_start += bytes;
+        if measured {
+            record.arrived_bytes += bytes;
+        }
+    }
+
+    /// The arriving transmission made a segment whole.
+    pub fn segment_arrived(&mut self, now: Time, segment: u64) {
+        let arriving = self.arriving;
+        if let Some(pending) = self.pending_mut(segment) {
+            pending.arrived = now;
+            pending.transmission = arriving;
+        }
+        if let Some(packets) = &mut self.packets {
+            packets.arrived[arriving as usize] = nanos(now);
+        }
+        self.waiting_packets += 1;
+    }
+
+    /// Payload bytes were handed to the application.
+    pub fn bytes_delivered(&mut self, now: Time, bytes: u64) {
+        self.waiting_bytes -= bytes;
+        self.delivered_bytes += bytes;
+        self.last_delivery = now;
+        let measured = self.measures(now);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.delivered_up_to(now, self.delivered_bytes, measured);
+        }
+    }
+
+    /// The last byte of a segment was handed to the application.
+    ///
+    /// # Panics
+    /// If it is not the segment after the one that was delivered before.
+    pub fn segment_delivered(&mut self, now: Time, segment: u64) {
+        assert_eq!(segment, self.next_delivery, "the receiver delivered out of order");
+        self.next_delivery += 1;
+        self.waiting_packets -= 1;
+        self.delivered_packets += 1;
+        let Some(pending) = self.pending.pop_front() else { return };
+        if let Some(packets) = &mut self.packets {
+            packets.delivered[pending.transmission as usize] = nanos(now);
+        }
+        if self.measures(now) {
+            self.app_delay.add(now.since(pending.sent));
+            self.blocking.add(now.since(pending.arrived));
+        }
+    }
+
+    /// Payload bytes delivered since the start.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    /// Payload bytes that arrived for the first time over `path` since the start.
+    pub fn arrived_bytes(&self, path: PathId) -> u64 {
+        self.paths[path.index()].arrived_bytes_since_start
+    }
+
+    /// Data packets that arrived although everything in them had arrived before, since the end of the warm-up.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// When the last byte of a finite workload was delivered; `None` while it was not.
+    pub fn completed(&self, workload: &Workload) -> Option<Time> {
+        let complete = matches!(*workload, Workload::File { size, .. } if self.delivered_bytes == size);
+        complete.then_some(self.last_delivery)
+    }
+
+    /// What the recorder says of a competing flow that is a connection. Lost packets are the network's knowledge.
+    pub fn flow(&self, size: Option<u64>) -> FlowEnding {
+        let sum = |count: fn(&PathRecord) -> u64| self.paths.iter().map(count).sum();
+        FlowEnding {
+            packets_sent: sum(|path| path.packets_sent),
+            retransmissions: sum(|path| path.retransmissions),
+            packets_delivered: self.delivered_packets - self.delivered_packets_in_warmup,
+            delivered_bytes: self.delivered_bytes - self.delivered_in_warmup,
+            packets_lost: 0,
+            packets_dropped: None,
+            delay: None,
+            completed: size.filter(|&size| size == self.delivered_bytes).map(|_| self.last_delivery),
+        }
+    }
 }
 
 impl Observer for Recorder {
@@ -187,11 +300,10 @@ impl Observer for Recorder {
             let path = &mut self.paths[sent.path.index()];
             path.packets_sent += 1;
             path.retransmissions += u64::from(sent.reason == SendReason::Retransmission);
+            path.reinjections += u64::from(sent.reason == SendReason::Reinjection);
         }
-        if sent.reason == SendReason::New
-            && let Some(pending) = self.pending_mut(sent.segment)
-        {
-            pending.sent = now;
+        if sent.reason == SendReason::New {
+            self.first_sent(now, sent.segment);
         }
     }
 
@@ -202,22 +314,8 @@ impl Observer for Recorder {
     }
 
     fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
-        let arriving = self.arriving;
-        if let Some(pending) = self.pending_mut(segment) {
-            pending.arrived = now;
-            pending.transmission = arriving;
-        }
-        if let Some(packets) = &mut self.packets {
-            packets.arrived[arriving as usize] = nanos(now);
-        }
-        self.waiting_packets += 1;
-        self.waiting_bytes += u64::from(bytes);
-        let measured = self.measures(now);
-        let record = &mut self.paths[path.index()];
-        record.arrived_bytes_since_start += u64::from(bytes);
-        if measured {
-            record.arrived_bytes += u64::from(bytes);
-        }
+        self.segment_arrived(now, segment);
+        self.bytes_arrived(now, path, u64::from(bytes));
     }
 
     fn duplicate(&mut self, now: Time, _path: PathId, _segment: u64) {
@@ -229,24 +327,7 @@ impl Observer for Recorder {
     }
 
     fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
-        assert_eq!(segment, self.next_delivery, "the receiver delivered out of order");
-        self.next_delivery += 1;
-        self.waiting_packets -= 1;
-        self.waiting_bytes -= u64::from(bytes);
-        self.delivered_bytes += u64::from(bytes);
-        self.delivered_packets += 1;
-        self.last_delivery = now;
-        let Some(pending) = self.pending.pop_front() else { return };
-        if let Some(packets) = &mut self.packets {
-            packets.delivered[pending.transmission as usize] = nanos(now);
-        }
-        let measured = self.measures(now);
-        if measured {
-            self.app_delay.add(now.since(pending.sent));
-            self.blocking.add(now.since(pending.arrived));
-        }
-        if let Some(blocks) = &mut self.blocks {
-            blocks.delivered_up_to(now, self.delivered_bytes, measured);
-        }
+        self.segment_delivered(now, segment);
+        self.bytes_delivered(now, u64::from(bytes));
     }
 }

@@ -34,7 +34,7 @@ pub(crate) trait Record: Observer {
 
 impl Record for Recorder {
     fn arriving(&mut self, transmission: u64) {
-        self.arriving = transmission;
+        self.arriving(transmission);
     }
 
     fn settle(&mut self, now: Time) {

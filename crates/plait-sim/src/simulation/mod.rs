@@ -5,6 +5,7 @@
 mod application;
 mod connection;
 mod datagrams;
+mod ending;
 mod error;
 mod flow;
 mod flying;
@@ -13,7 +14,6 @@ mod pace;
 mod setup;
 
 pub use error::RunError;
-pub(crate) use flow::Flow as FlowInRun;
 
 use application::Application;
 use connection::{Connection, Parts};
@@ -23,7 +23,7 @@ use network::{End, Layout, Network, RouteCounters};
 
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
-use crate::result::{self, RunResult};
+use crate::result::RunResult;
 use crate::scenario::{FlowKind, Scenario, Way, Workload};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
@@ -103,7 +103,7 @@ pub fn run<S: Scheduler>(
     let mut simulation = Simulation::new(scenario, scheduler, options)?;
     simulation.run(control)?;
     debug_assert!(simulation.network.is_conserved(), "no packet appears or vanishes");
-    Ok(result::summarize(simulation))
+    Ok(simulation.finish())
 }
 
 impl<'a, S: Scheduler> Simulation<'a, S> {
@@ -193,7 +193,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
 
     /// True once a finite workload has been delivered wholly.
     pub(crate) fn is_complete(&self) -> bool {
-        matches!(self.scenario.workload, Workload::File { size, .. } if self.main.observer.delivered_bytes == size)
+        self.main.observer.completed(&self.scenario.workload).is_some()
     }
 
     fn handle(&mut self, source: usize) -> Result<(), RunError> {
@@ -304,19 +304,5 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             series.arrived_bytes.push(self.main.observer.paths[index].arrived_bytes_since_start);
         }
         self.set_clock(Clock::Sampler, now + interval);
-    }
-
-    /// Packets of a path's forward route that were lost and dropped since the end of the warm-up.
-    pub(crate) fn forward_counters(&self, path: usize) -> (u64, u64) {
-        let now = self.network.counters(self.main.data_route(path));
-        let before = &self.baseline.paths[path];
-        (now.lost - before.lost, now.dropped - before.dropped)
-    }
-
-    /// Payload bytes that are neither delivered nor still to be written: on their way, waiting, or lost.
-    pub(crate) fn undelivered_bytes(&self) -> Option<u64> {
-        let written = self.main.written_bytes();
-        let endless = matches!(self.scenario.workload, Workload::Bulk { .. });
-        (!endless).then(|| written - self.main.observer.delivered_bytes)
     }
 }

@@ -1,0 +1,296 @@
+//! One connection, replayed from both captures into a recorder.
+
+use crate::error::ObservationError;
+use crate::packet::Tcp;
+use crate::ranges::Ranges;
+use crate::receiving::Inbound;
+use crate::segments::Segments;
+use crate::sending::{Payload, Place, Sending};
+use plait_sched::{PathId, Time};
+use plait_sim::recorder::Recorder;
+use plait_transport::{Observer as _, SendReason, Sent};
+
+/// Identifications of IPv4 packets.
+const IDENTIFICATIONS: usize = 1 << 16;
+
+/// A transmission that may still arrive.
+#[derive(Clone, Copy, Debug)]
+struct Transit {
+    payload: Payload,
+    /// Its number in the connection.
+    transmission: u64,
+    /// Its number on the path.
+    number: u64,
+    arrived: bool,
+}
+
+/// What happens on one subflow.
+#[derive(Clone, Debug)]
+struct Subflow {
+    inbound: Inbound,
+    /// By the packet's identification, which the sender counts up: a transmission is found again as itself, and not as
+    /// another one of the same bytes.
+    transits: Vec<Option<Transit>>,
+    /// The end of what was sent.
+    sent: u64,
+}
+
+impl Subflow {
+    fn new() -> Self {
+        Self { inbound: Inbound::default(), transits: vec![None; IDENTIFICATIONS], sent: 0 }
+    }
+}
+
+/// Which transmissions got lost: those that never arrived and were overtaken. What is under way at the end is not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Losses {
+    /// The first transmission that counts.
+    from: u64,
+    /// The one after the newest that arrived.
+    newest: u64,
+    arrived: u64,
+}
+
+impl Losses {
+    /// From here on it counts, with the transmission of this number.
+    pub(crate) fn restart(&mut self, from: u64) {
+        *self = Self { from, newest: from, arrived: 0 };
+    }
+
+    /// A transmission arrived, for the first time.
+    pub(crate) fn arrived(&mut self, number: u64) {
+        if number >= self.from {
+            self.newest = self.newest.max(number + 1);
+            self.arrived += 1;
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.newest - self.from - self.arrived
+    }
+}
+
+/// A connection in progress.
+pub(crate) struct Connection {
+    pub(crate) recorder: Recorder,
+    sending: Sending,
+    segments: Segments,
+    subflows: Vec<Vec<Subflow>>,
+    sent: Ranges,
+    arrived: Ranges,
+    /// What the subflows have handed up.
+    ready: Ranges,
+    /// The next segment to be delivered.
+    next_segment: usize,
+    transmissions: u64,
+    losses: Vec<Losses>,
+    /// Per path how many transmissions there were.
+    on_path: Vec<u64>,
+    /// Whether the application's reads tell what was delivered; else everything is that can be.
+    pub(crate) by_reads: bool,
+    /// The end of what was sent.
+    end: u64,
+    /// Scratch: what is new in an arrival.
+    fresh: Vec<(u64, u64)>,
+    /// The stream's offset up to which the receiver has room, and the scales of its subflows' windows.
+    window_end: u64,
+    scales: Vec<u8>,
+}
+
+impl Connection {
+    /// A connection whose stream has these segments.
+    pub(crate) fn new(multipath: bool, paths: usize, segments: Segments, recorder: Recorder) -> Self {
+        Self {
+            recorder,
+            sending: Sending::new(multipath, paths),
+            segments,
+            subflows: vec![Vec::new(); paths],
+            sent: Ranges::default(),
+            arrived: Ranges::default(),
+            ready: Ranges::default(),
+            next_segment: 0,
+            transmissions: 0,
+            losses: vec![Losses::default(); paths],
+            on_path: vec![0; paths],
+            by_reads: false,
+            end: 0,
+            fresh: Vec::new(),
+            window_end: 0,
+            scales: vec![0; paths],
+        }
+    }
+
+    /// The warm-up is over.
+    pub(crate) fn end_warmup(&mut self) {
+        self.recorder.end_warmup();
+        for (losses, &sent) in self.losses.iter_mut().zip(&self.on_path) {
+            losses.restart(sent);
+        }
+    }
+
+    /// Transmissions that got lost since the end of the warm-up.
+    pub(crate) fn lost(&self) -> u64 {
+        self.losses.iter().map(Losses::count).sum()
+    }
+
+    /// Bytes that the receiver's window still admits.
+    pub(crate) fn window_left(&self) -> u64 {
+        self.window_end.saturating_sub(self.end)
+    }
+
+    /// A packet leaves the sender.
+    pub(crate) fn transmit(
+        &mut self,
+        now: Time,
+        place: Place<'_>,
+        path: usize,
+        id: u16,
+        tcp: &Tcp,
+    ) -> Result<(), ObservationError> {
+        let Some(payload) = self.sending.read(place, path, tcp)? else { return Ok(()) };
+        let subflows = &mut self.subflows[path];
+        while subflows.len() <= payload.subflow {
+            subflows.push(Subflow::new());
+        }
+        let subflow = &mut subflows[payload.subflow];
+        let (offset, end) = (payload.offset, payload.offset + u64::from(payload.length));
+        self.end = self.end.max(end);
+        let (mut first, segments, recorder) = (None, &self.segments, &mut self.recorder);
+        self.sent.insert(offset, end, |from, _| {
+            let segment = segments.find(from);
+            recorder.first_sent(now, segment as u64);
+            first.get_or_insert(segment);
+        });
+        let reason = if first.is_some() {
+            SendReason::New
+        } else if payload.start < subflow.sent {
+            SendReason::Retransmission
+        } else {
+            SendReason::Reinjection
+        };
+        let transmission = self.transmissions;
+        self.recorder.sent(
+            now,
+            &Sent {
+                path: PathId(path as u8),
+                transmission,
+                segment: first.unwrap_or_else(|| self.segments.find(offset)) as u64,
+                bytes: payload.length,
+                reason,
+            },
+        );
+        subflow.sent = subflow.sent.max(payload.start + u64::from(payload.length));
+        let number = self.on_path[path];
+        subflow.transits[usize::from(id)] = Some(Transit { payload, transmission, number, arrived: false });
+        self.transmissions += 1;
+        self.on_path[path] += 1;
+        Ok(())
+    }
+
+    /// A packet reaches the receiver.
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        place: Place<'_>,
+        path: usize,
+        id: u16,
+        tcp: &Tcp,
+    ) -> Result<(), ObservationError> {
+        if tcp.payload == 0 || tcp.syn {
+            return Ok(());
+        }
+        let unknown = || {
+            place.mismatch(format!(
+                "the sender's capture has no such packet (identification {}, sequence number {})",
+                id, tcp.sequence
+            ))
+        };
+        let index = self.sending.subflow(path, tcp.source_port).ok_or_else(unknown)?;
+        let start = self.sending.start(path, index, tcp.sequence);
+        let subflow = self.subflows[path].get_mut(index).ok_or_else(unknown)?;
+        let transit = subflow.transits[usize::from(id)].as_mut().ok_or_else(unknown)?;
+        let Payload { offset, length, .. } = transit.payload;
+        if transit.payload.start != start || length != tcp.payload {
+            return Err(unknown());
+        }
+        self.recorder.arriving(transit.transmission);
+        if !transit.arrived {
+            transit.arrived = true;
+            self.losses[path].arrived(transit.number);
+        }
+        let ready = &mut self.ready;
+        subflow
+            .inbound
+            .accept(start, offset, u64::from(length), |from, to| ready.insert(from, to, |_, _| {}));
+        self.note_arrival(now, PathId(path as u8), offset, offset + u64::from(length));
+        if !self.by_reads {
+            self.deliver(now, self.ready.floor());
+        }
+        self.recorder.settle(now);
+        Ok(())
+    }
+
+    /// Tells of the bytes of `offset..end` that had not arrived before, and of the segments that they make whole.
+    fn note_arrival(&mut self, now: Time, path: PathId, offset: u64, end: u64) {
+        self.fresh.clear();
+        self.arrived.insert(offset, end, |from, to| self.fresh.push((from, to)));
+        if self.fresh.is_empty() {
+            self.recorder.duplicate(now, path, self.segments.find(offset) as u64);
+            return;
+        }
+        let mut number = 0;
+        for &(from, to) in &self.fresh {
+            self.recorder.bytes_arrived(now, path, to - from);
+            number = self.segments.find(from).max(number);
+            while let Some((first, last)) = self.segments.get(number).filter(|&(first, _)| first < to) {
+                if self.arrived.contains(first, last) {
+                    self.recorder.segment_arrived(now, number as u64);
+                } else if last > to {
+                    break;
+                }
+                number += 1;
+            }
+        }
+    }
+
+    /// The application has read everything below `offset`.
+    pub(crate) fn read_up_to(
+        &mut self,
+        now: Time,
+        place: Place<'_>,
+        offset: u64,
+    ) -> Result<(), ObservationError> {
+        let ready = self.ready.floor();
+        if offset > ready {
+            return Err(place.mismatch(format!(
+                "{offset} bytes were read at {now}, when {ready} had arrived in order by the captures"
+            )));
+        }
+        self.deliver(now, offset);
+        self.recorder.settle(now);
+        Ok(())
+    }
+
+    fn deliver(&mut self, now: Time, end: u64) {
+        let before = self.recorder.delivered_bytes();
+        if end <= before {
+            return;
+        }
+        while let Some((_, last)) = self.segments.get(self.next_segment).filter(|&(_, last)| last <= end) {
+            debug_assert!(last > before, "a segment is delivered once");
+            self.recorder.segment_delivered(now, self.next_segment as u64);
+            self.next_segment += 1;
+        }
+        self.recorder.bytes_delivered(now, end - before);
+    }
+
+    /// A packet from the receiver reaches the sender.
+    pub(crate) fn acknowledge(&mut self, path: usize, tcp: &Tcp) {
+        if tcp.syn {
+            self.scales[path] = tcp.options.window_scale.unwrap_or(0);
+        } else if let Some(acknowledged) = self.sending.acknowledged(path, tcp) {
+            let window = u64::from(tcp.window) << self.scales[path].min(14);
+            self.window_end = self.window_end.max(acknowledged.saturating_add(window));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A competing flow of datagrams. The first eight payload bytes of each are its number, big-endian, counted from 0.
+
+use crate::connection::Losses;
+use crate::error::ObservationError;
+use crate::sending::Place;
+use plait_sched::Time;
+use plait_sim::recorder::statistics::Spans;
+use plait_sim::result::FlowEnding;
+
+/// A flow of datagrams in progress.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Datagrams {
+    /// When each was sent, by number.
+    sent: Vec<Option<Time>>,
+    measured: bool,
+    packets_sent: u64,
+    packets_delivered: u64,
+    delivered_bytes: u64,
+    losses: Losses,
+    delay: Spans,
+}
+
+/// More datagrams than any run has; a greater number is a mistake.
+const MOST: u64 = 1 << 32;
+
+impl Datagrams {
+    /// One that measures from the start on.
+    pub(crate) fn new(measured: bool) -> Self {
+        Self { measured, ..Self::default() }
+    }
+
+    pub(crate) fn end_warmup(&mut self) {
+        self.measured = true;
+        self.losses.restart(self.sent.len() as u64);
+    }
+
+    pub(crate) fn transmit(
+        &mut self,
+        now: Time,
+        place: Place<'_>,
+        number: Option<u64>,
+    ) -> Result<(), ObservationError> {
+        let number = numbered(place, number)?;
+        if number as usize >= self.sent.len() {
+            self.sent.resize(number as usize + 1, None);
+        }
+        self.sent[number as usize] = Some(now);
+        self.packets_sent += u64::from(self.measured);
+        Ok(())
+    }
+
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        place: Place<'_>,
+        number: Option<u64>,
+        bytes: u32,
+    ) -> Result<(), ObservationError> {
+        let number = numbered(place, number)?;
+        let sent = self.sent.get_mut(number as usize).and_then(Option::take).ok_or_else(|| {
+            place.mismatch(format!(
+                "the sender's capture has no datagram of number {number}, or it arrives twice"
+            ))
+        })?;
+        self.losses.arrived(number);
+        if self.measured {
+            self.packets_delivered += 1;
+            self.delivered_bytes += u64::from(bytes);
+            self.delay.add(now.since(sent));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn ending(&self) -> FlowEnding {
+        FlowEnding {
+            packets_sent: self.packets_sent,
+            retransmissions: 0,
+            packets_delivered: self.packets_delivered,
+            delivered_bytes: self.delivered_bytes,
+            packets_lost: self.losses.count(),
+            packets_dropped: None,
+            delay: self.delay.summary(),
+            completed: None,
+        }
+    }
+}
+
+fn numbered(place: Place<'_>, number: Option<u64>) -> Result<u64, ObservationError> {
+    number.filter(|&number| number < MOST).ok_or_else(|| {
+        place.malformed("a datagram of a competing flow begins with its number, eight bytes, counted from 0")
+    })
+}

@@ -1,0 +1,77 @@
+//! What can be wrong with a run folder: one enum, whose text is one line that names the file, the record and the rule.
+
+use std::fmt;
+
+/// Why a run folder has no result. `file` is a name in the folder; records are counted from 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ObservationError {
+    /// A file cannot be read.
+    File {
+        /// The file.
+        file: String,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// A file is not of the format that it should have, or ends in the middle of a record.
+    Format {
+        /// The file.
+        file: String,
+        /// The record, if one is to blame.
+        record: Option<u64>,
+        /// The rule that is broken.
+        reason: String,
+    },
+    /// The connection gave up MPTCP and went on as plain TCP.
+    Fallback {
+        /// The capture.
+        file: String,
+        /// The first record that shows it.
+        record: u64,
+    },
+    /// Files that are each valid do not belong together, or not to the scenario.
+    Mismatch {
+        /// The file.
+        file: String,
+        /// The record, if one is to blame.
+        record: Option<u64>,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+impl ObservationError {
+    pub(crate) fn format(file: &str, record: u64, reason: impl Into<String>) -> Self {
+        Self::Format { file: file.to_owned(), record: Some(record), reason: reason.into() }
+    }
+
+    pub(crate) fn mismatch(file: &str, record: u64, reason: impl Into<String>) -> Self {
+        Self::Mismatch { file: file.to_owned(), record: Some(record), reason: reason.into() }
+    }
+
+    pub(crate) fn whole(file: &str, reason: impl Into<String>) -> Self {
+        Self::Mismatch { file: file.to_owned(), record: None, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for ObservationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { file, reason } => write!(f, "{file}: cannot be read: {reason}"),
+            Self::Format { file, record: Some(record), reason }
+            | Self::Mismatch { file, record: Some(record), reason } => {
+                write!(f, "{file}: record {record}: {reason}")
+            }
+            Self::Format { file, record: None, reason } | Self::Mismatch { file, record: None, reason } => {
+                write!(f, "{file}: {reason}")
+            }
+            Self::Fallback { file, record } => {
+                write!(
+                    f,
+                    "{file}: record {record}: the connection fell back to TCP (payload without a DSS mapping)"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ObservationError {}

@@ -1,0 +1,226 @@
+//! From a run folder to a result: what belongs to whom, and what the end is.
+
+use crate::connection::Connection;
+use crate::datagrams::Datagrams;
+use crate::decisions;
+use crate::error::ObservationError;
+use crate::feed::Feed;
+use crate::folder::{
+    DECISIONS, Marks, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, SENDER, grown,
+};
+use crate::packet::Content;
+use crate::records::Records;
+use crate::replay::{Flow, Replay, at};
+use crate::route::{Direction, Kind, Routes};
+use crate::segments::Segments;
+use crate::sending::{Place, Sending};
+use plait_sched::{Decision, Duration, Time};
+use plait_sim::recorder::{RecordOptions, Recorder};
+use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
+use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload};
+use plait_transport::Observer as _;
+use std::path::Path;
+
+/// The result of the run of `scenario` that was observed in `folder`; with the tables of `options`, as far as the folder has
+/// what they are made of.
+///
+/// # Errors
+/// If a file is missing or malformed, if the files contradict each other or the scenario, or if the connection gave up
+/// MPTCP.
+pub fn observe(
+    scenario: &Scenario,
+    folder: &Path,
+    options: &RecordOptions,
+) -> Result<RunResult, ObservationError> {
+    let observed = Observed::read(folder, scenario)?;
+    if scenario.transport.protocol == Protocol::CmtSctp {
+        return Err(ObservationError::whole(OBSERVED, "cmt-sctp cannot be observed (valid: mptcp, tcp)"));
+    }
+    let routes = routes(scenario, &observed)?;
+    let mut segments = survey(folder, scenario, &routes)?.into_iter();
+    let mut log = if options.decisions { Records::open(folder, DECISIONS)? } else { None };
+    let recorded = RecordOptions { decisions: log.is_some(), ..*options };
+    let mut recorder = Recorder::new(scenario.paths.len(), scenario.warmup, &scenario.workload, &recorded);
+    let logged = match &mut log {
+        Some(log) => Some(replay_decisions(log, observed.start_ns, scenario.warmup, &mut recorder)?),
+        None => None,
+    };
+    let multipath = scenario.transport.protocol == Protocol::Mptcp;
+    let stream = segments.next().unwrap_or_default();
+    let main = Connection::new(multipath, scenario.paths.len(), stream, recorder);
+    let flows = scenario.flows.iter().zip(segments).map(|(flow, stream)| match &flow.kind {
+        FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
+            let paths = subflows(&flow.route);
+            let plain = RecordOptions::default();
+            let recorder = Recorder::new(paths, scenario.warmup, &Workload::DEFAULT, &plain);
+            let multipath = matches!(flow.kind, FlowKind::Multipath { .. });
+            Flow::Connection(Connection::new(multipath, paths, stream, recorder))
+        }
+        FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => {
+            Flow::Datagrams(Datagrams::new(scenario.warmup.is_zero()))
+        }
+    });
+    let span = (observed.start_ns, observed.end_ns);
+    let mut replay = Replay::new(scenario, folder, span, &routes, main, flows.collect(), options.series)?;
+    replay.run()?;
+    finish(scenario, &observed, replay, logged)
+}
+
+/// The result of a run that was replayed. `logged`: how many decisions the log has, and how many of them wait.
+fn finish(
+    scenario: &Scenario,
+    observed: &Observed,
+    mut replay: Replay<'_>,
+    logged: Option<(u64, u64)>,
+) -> Result<RunResult, ObservationError> {
+    let total = |count: fn(&PathCounts) -> Option<u64>| -> Result<Option<u64>, ObservationError> {
+        let mut sum = Some(0);
+        for path in &observed.paths {
+            let (before, after) = (count(&path.warmup), count(&path.end));
+            let counted = before.zip(after).map(|(before, after)| grown(before, after)).transpose()?;
+            sum = sum.zip(counted).map(|(sum, counted)| sum + counted);
+        }
+        Ok(sum)
+    };
+    let counted = match &observed.scheduler {
+        Some(Marks { warmup, end }) => {
+            Some((grown(warmup.decisions, end.decisions)?, grown(warmup.waits, end.waits)?))
+        }
+        None => logged,
+    };
+    let flows = scenario.flows.iter().zip(&replay.flows).map(|(flow, replayed)| match replayed {
+        Flow::Connection(connection) => {
+            let size = if let FlowKind::Tcp { size } = flow.kind { size } else { None };
+            FlowEnding { packets_lost: connection.lost(), ..connection.recorder.flow(size) }
+        }
+        Flow::Datagrams(datagrams) => datagrams.ending(),
+    });
+    let flows = flows.collect();
+    let (path_series, connection_series) = replay.take_series();
+    let ending = Ending {
+        engine: Engine::Linux,
+        end: replay.end,
+        written_bytes: observed.written_bytes,
+        spurious_retransmissions: replay.main.recorder.duplicates(),
+        tail_probes: total(|counts| counts.tail_probes)?,
+        timeouts: total(|counts| counts.timeouts)?,
+        decisions: counted.map(|(decisions, _)| decisions),
+        waits: counted.map(|(_, waits)| waits),
+        events: replay.packets,
+        paths: observed.paths.iter().map(path_ending).collect::<Result<_, _>>()?,
+        flows,
+        path_series,
+        connection_series,
+    };
+    Ok(RunResult::new(scenario, replay.main.recorder, ending))
+}
+
+fn path_ending(path: &ObservedPath) -> Result<PathEnding, ObservationError> {
+    let nanos = |micros: f64| (micros * 1e3).round();
+    Ok(PathEnding {
+        packets_lost: grown(path.warmup.lost, path.end.lost)?,
+        packets_dropped: grown(path.warmup.dropped, path.end.dropped)?,
+        srtt: path.srtt_us.map(|srtt| Duration::from_nanos(nanos(srtt) as u64)),
+        forward_delay: path.forward_delay_us.map(|delay| nanos(delay) as i64),
+        backward_delay: path.backward_delay_us.map(|delay| nanos(delay) as i64),
+        cwnd_packets: path.cwnd,
+    })
+}
+
+fn subflows(route: &FlowRoute) -> usize {
+    match route {
+        FlowRoute::Paths(paths) => paths.len(),
+        FlowRoute::Links(_) => 1,
+    }
+}
+
+/// What belongs to whom.
+fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, ObservationError> {
+    let mut routes = Routes::default();
+    for (path, ends) in observed.paths.iter().enumerate() {
+        routes.add(Kind::Connection, (ends.sender, ends.receiver, observed.port), 0, path, 0)?;
+    }
+    for (index, (flow, ends)) in scenario.flows.iter().zip(&observed.flows).enumerate() {
+        let from = usize::from(flow.direction == Way::Backward);
+        let party = index + 1;
+        if let (FlowKind::Multipath { .. }, FlowRoute::Paths(paths)) = (&flow.kind, &flow.route) {
+            for (place, &path) in paths.iter().enumerate() {
+                let ends = &observed.paths[path];
+                let ends =
+                    if from == 0 { (ends.sender, ends.receiver) } else { (ends.receiver, ends.sender) };
+                routes.add(
+                    Kind::Connection,
+                    (ends.0, ends.1, observed.flows[index].port),
+                    party,
+                    place,
+                    from,
+                )?;
+            }
+            continue;
+        }
+        let kind = match flow.kind {
+            FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => Kind::Connection,
+            FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => Kind::Datagrams,
+        };
+        let (Some(sender), Some(receiver)) = (ends.sender, ends.receiver) else {
+            let reason = format!("flow {:?} has no addresses", flow.name);
+            return Err(ObservationError::whole(OBSERVED, reason));
+        };
+        routes.add(kind, (sender, receiver, ends.port), party, 0, from)?;
+    }
+    routes.finish();
+    Ok(routes)
+}
+
+/// The segments of every party's stream: a first look at what was sent.
+fn survey(folder: &Path, scenario: &Scenario, routes: &Routes) -> Result<Vec<Segments>, ObservationError> {
+    let mut sending =
+        vec![Sending::new(scenario.transport.protocol == Protocol::Mptcp, scenario.paths.len())];
+    sending.extend(
+        scenario
+            .flows
+            .iter()
+            .map(|flow| Sending::new(matches!(flow.kind, FlowKind::Multipath { .. }), subflows(&flow.route))),
+    );
+    let mut segments = vec![Segments::default(); sending.len()];
+    for (side, name) in [SENDER, RECEIVER].into_iter().enumerate() {
+        if !routes.sends_from(side) {
+            continue;
+        }
+        let mut feed = Feed::open(folder, name)?;
+        while let Some((_, record, packet)) = feed.head.take() {
+            if let (Some(route), Content::Tcp(tcp)) = (routes.find(&packet), packet.content)
+                && route.direction == Direction::Data
+                && route.from == side
+            {
+                let place = Place { file: feed.name(), record };
+                if let Some(payload) = sending[route.party].read(place, route.path, &tcp)? {
+                    let end = payload.offset + u64::from(payload.length);
+                    segments[route.party].collect(payload.offset, end);
+                }
+            }
+            feed.advance()?;
+        }
+    }
+    segments.iter_mut().for_each(Segments::finish);
+    Ok(segments)
+}
+
+/// Tells the recorder of the decisions; how many there were since the end of the warm-up, and of these how many to wait.
+fn replay_decisions(
+    log: &mut Records,
+    start: i64,
+    warmup: Duration,
+    recorder: &mut Recorder,
+) -> Result<(u64, u64), ObservationError> {
+    let (mut decisions, mut waits) = (0, 0);
+    while let Some(logged) = decisions::next(log, |time| at(start, time))? {
+        recorder.decided(logged.time, &logged.decision, &logged.connection, &logged.paths);
+        if logged.time >= Time::ZERO + warmup {
+            let wait = matches!(logged.decision, Decision::Wait { .. });
+            waits += u64::from(wait);
+            decisions += u64::from(!wait);
+        }
+    }
+    Ok((decisions, waits))
+}

@@ -1,0 +1,80 @@
+//! A model of the receiver: what its subflows hand up, each in its own order.
+
+use std::collections::BTreeMap;
+
+/// What a subflow has received. TCP hands data up in the subflow's order, so a hole in the subflow holds back what
+/// follows it even if the connection could take it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inbound {
+    /// The first byte that was not handed up.
+    next: u64,
+    /// First byte on the subflow → first byte in the stream, length.
+    waiting: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Inbound {
+    /// Takes `length` bytes from `start` on, which are those from `offset` on in the stream; tells `up` of the ranges of the
+    /// stream that can be handed up now.
+    pub(crate) fn accept(&mut self, start: u64, offset: u64, length: u64, mut up: impl FnMut(u64, u64)) {
+        let end = start + length;
+        if end <= self.next {
+            return;
+        }
+        if start > self.next {
+            let longest = self.waiting.get(&start).is_none_or(|&(_, other)| other < length);
+            if longest {
+                self.waiting.insert(start, (offset, length));
+            }
+            return;
+        }
+        let known = self.next - start;
+        up(offset + known, offset + length);
+        self.next = end;
+        while let Some((&start, &(offset, length))) = self.waiting.first_key_value() {
+            if start > self.next {
+                return;
+            }
+            self.waiting.pop_first();
+            let known = self.next - start;
+            if known < length {
+                up(offset + known, offset + length);
+                self.next = start + length;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Inbound;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_hole_holds_back_what_follows() {
+        let mut subflow = Inbound::default();
+        let mut up = Vec::new();
+        subflow.accept(10, 110, 5, |from, to| up.push((from, to)));
+        subflow.accept(0, 50, 8, |from, to| up.push((from, to)));
+        assert_eq!(up, [(50, 58)]);
+        subflow.accept(6, 56, 4, |from, to| up.push((from, to)));
+        assert_eq!(up, [(50, 58), (58, 60), (110, 115)]);
+    }
+
+    proptest! {
+        #[test]
+        fn hands_up_every_byte_once_and_in_order(pieces in prop::collection::vec((0u64..50, 1u64..12), 1..60)) {
+            let (mut subflow, mut arrived, mut next) = (Inbound::default(), BTreeSet::new(), 0);
+            // The stream's numbers: what is evenly far in the subflow is not so in the stream.
+            let stream = |start: u64| 1_000 + start;
+            for (start, length) in pieces {
+                let mut up = Vec::new();
+                subflow.accept(start, stream(start), length, |from, to| up.extend(from..to));
+                arrived.extend(start..start + length);
+                let end = (next..).find(|number| !arrived.contains(number)).unwrap();
+                prop_assert_eq!(up, (next..end).map(stream).collect::<Vec<u64>>());
+                next = end;
+            }
+        }
+    }
+}

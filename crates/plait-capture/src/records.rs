@@ -1,0 +1,141 @@
+//! Files of little-endian records.
+
+use crate::error::ObservationError;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
+
+/// A file of records that is being read.
+pub(crate) struct Records {
+    name: String,
+    reader: BufReader<File>,
+    number: u64,
+}
+
+impl Records {
+    /// Opens the file `name` in `folder`; `None` if there is none.
+    pub(crate) fn open(folder: &Path, name: &str) -> Result<Option<Self>, ObservationError> {
+        match File::open(folder.join(name)) {
+            Ok(file) => Ok(Some(Self { name: name.to_owned(), reader: BufReader::new(file), number: 0 })),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ObservationError::File { file: name.to_owned(), reason: error.to_string() }),
+        }
+    }
+
+    /// The number of the record that was begun last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next record; `None` at the end of the file.
+    pub(crate) fn next<const N: usize>(&mut self) -> Result<Option<Fields<N>>, ObservationError> {
+        let at_end = self.reader_is_empty()?;
+        if at_end {
+            return Ok(None);
+        }
+        self.number += 1;
+        self.part().map(Some)
+    }
+
+    /// A further part of the record.
+    pub(crate) fn part<const N: usize>(&mut self) -> Result<Fields<N>, ObservationError> {
+        let mut bytes = [0; N];
+        self.reader.read_exact(&mut bytes).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => {
+                ObservationError::format(&self.name, self.number, "the file ends in the middle of it")
+            }
+            _ => ObservationError::File { file: self.name.clone(), reason: error.to_string() },
+        })?;
+        Ok(Fields { bytes })
+    }
+
+    fn reader_is_empty(&mut self) -> Result<bool, ObservationError> {
+        use std::io::BufRead as _;
+        let filled = self.reader.fill_buf();
+        filled
+            .map(<[u8]>::is_empty)
+            .map_err(|error| ObservationError::File { file: self.name.clone(), reason: error.to_string() })
+    }
+
+    pub(crate) fn malformed(&self, reason: impl Into<String>) -> ObservationError {
+        ObservationError::format(&self.name, self.number, reason)
+    }
+}
+
+/// The fields of a record, by their place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields<const N: usize> {
+    bytes: [u8; N],
+}
+
+impl<const N: usize> Fields<N> {
+    fn array<const M: usize>(&self, at: usize) -> [u8; M] {
+        let mut array = [0; M];
+        array.copy_from_slice(&self.bytes[at..at + M]);
+        array
+    }
+
+    pub(crate) fn u8(&self, at: usize) -> u8 {
+        self.bytes[at]
+    }
+
+    pub(crate) fn u32(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.array(at))
+    }
+
+    pub(crate) fn u64(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.array(at))
+    }
+
+    pub(crate) fn i64(&self, at: usize) -> i64 {
+        i64::from_le_bytes(self.array(at))
+    }
+}
+
+/// `writes.bin` and `reads.bin`: what the application had written, or read, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Progress {
+    pub(crate) time: i64,
+    /// Bytes since the start.
+    pub(crate) bytes: u64,
+}
+
+impl Records {
+    pub(crate) fn progress(&mut self) -> Result<Option<Progress>, ObservationError> {
+        let fields = self.next::<16>()?;
+        Ok(fields.map(|fields| Progress { time: fields.i64(0), bytes: fields.u64(8) }))
+    }
+
+    /// `series.bin`: one path at one moment.
+    pub(crate) fn sample(&mut self) -> Result<Option<Sample>, ObservationError> {
+        let fields = self.next::<40>()?;
+        Ok(fields.map(|fields| Sample {
+            time: fields.i64(0),
+            path: fields.u32(8),
+            cwnd: fields.u32(12),
+            ssthresh: fields.u32(16),
+            srtt_us: fields.u32(20),
+            in_flight: fields.u32(24),
+            unsent_bytes: fields.u32(28),
+            link_queue: fields.u32(32),
+        }))
+    }
+}
+
+/// A path at a moment; the last four bytes of the record mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sample {
+    pub(crate) time: i64,
+    pub(crate) path: u32,
+    /// Packets, as the next one.
+    pub(crate) cwnd: u32,
+    /// From 2³¹ − 1 on: unset.
+    pub(crate) ssthresh: u32,
+    /// Zero before the first sample.
+    pub(crate) srtt_us: u32,
+    pub(crate) in_flight: u32,
+    /// In the subflow's queue.
+    pub(crate) unsent_bytes: u32,
+    /// Packets in the queues along the path's forward route.
+    pub(crate) link_queue: u32,
+}

@@ -1,0 +1,286 @@
+//! A run, event by event: captures, reads, writes and samples, merged by time.
+
+use crate::connection::Connection;
+use crate::datagrams::Datagrams;
+use crate::error::ObservationError;
+use crate::feed::{Ahead, Feed};
+use crate::folder::{READS, RECEIVER, SENDER, SERIES, WRITES};
+use crate::packet::{Content, Packet};
+use crate::records::{Progress, Records, Sample};
+use crate::route::{Direction, Routes};
+use crate::sending::Place;
+use plait_sched::{Duration, PathId, Time};
+use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
+use plait_sim::scenario::Scenario;
+use std::path::Path;
+
+/// A competing flow.
+#[expect(clippy::large_enum_variant, reason = "there are few")]
+pub(crate) enum Flow {
+    Connection(Connection),
+    Datagrams(Datagrams),
+}
+
+/// What happens next; of things at the same time the first in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Write,
+    Warmup,
+    Clock,
+    Series,
+    Sender,
+    Receiver,
+    Read,
+}
+
+/// A run that is being replayed.
+pub(crate) struct Replay<'a> {
+    scenario: &'a Scenario,
+    /// The scenario's time 0 on the guest's clock.
+    start: i64,
+    /// When the run ends, or ended.
+    pub(crate) end: Time,
+    now: Time,
+    routes: &'a Routes,
+    pub(crate) main: Connection,
+    pub(crate) flows: Vec<Flow>,
+    /// The sender's and the receiver's.
+    captures: [Feed; 2],
+    writes: Option<Ahead<Progress>>,
+    reads: Option<Ahead<Progress>>,
+    samples: Option<Ahead<Sample>>,
+    /// Its end, until it has come.
+    warmup: Option<Time>,
+    /// When the connection is sampled next, and the interval.
+    clock: Option<(Time, Duration)>,
+    /// How many were written.
+    blocks: u64,
+    /// Of anybody in the scenario.
+    pub(crate) packets: u64,
+    path_series: PathSeries,
+    connection_series: ConnectionSeries,
+}
+
+impl<'a> Replay<'a> {
+    /// Opens the files of `folder`. The run lasted from `start` to `end` by the guest's clock.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        folder: &Path,
+        (start, end): (i64, i64),
+        routes: &'a Routes,
+        mut main: Connection,
+        flows: Vec<Flow>,
+        series: Option<Duration>,
+    ) -> Result<Self, ObservationError> {
+        let reads = Ahead::open(folder, READS, Records::progress)?;
+        main.by_reads = reads.is_some();
+        let writes = match scenario.workload.block() {
+            Some(_) => Some(Ahead::open(folder, WRITES, Records::progress)?.ok_or_else(|| {
+                let reason = "it is missing; a workload of blocks needs it".to_owned();
+                ObservationError::File { file: WRITES.to_owned(), reason }
+            })?),
+            None => None,
+        };
+        let samples = match series {
+            Some(_) => Ahead::open(folder, SERIES, Records::sample)?,
+            None => None,
+        };
+        Ok(Self {
+            scenario,
+            start,
+            end: at(start, end).min(Time::ZERO + scenario.duration),
+            now: Time::ZERO,
+            routes,
+            main,
+            flows,
+            captures: [Feed::open(folder, SENDER)?, Feed::open(folder, RECEIVER)?],
+            writes,
+            reads,
+            samples,
+            warmup: (!scenario.warmup.is_zero()).then_some(Time::ZERO + scenario.warmup),
+            clock: series.map(|interval| (Time::ZERO, interval)),
+            blocks: 0,
+            packets: 0,
+            path_series: PathSeries::default(),
+            connection_series: ConnectionSeries::default(),
+        })
+    }
+
+    /// What happens next, and when.
+    fn next(&self) -> Option<(Time, Source)> {
+        let moment = |time: i64| at(self.start, time);
+        let progress = |ahead: &Option<Ahead<Progress>>| {
+            ahead.as_ref().and_then(|ahead| ahead.head).map(|head| moment(head.time))
+        };
+        let captured = |feed: &Feed| feed.head.as_ref().map(|&(time, ..)| moment(time));
+        let sample = self.samples.as_ref().and_then(|ahead| ahead.head);
+        let candidates = [
+            (progress(&self.writes), Source::Write),
+            (self.warmup, Source::Warmup),
+            (self.clock.map(|(at, _)| at), Source::Clock),
+            (sample.map(|sample| moment(sample.time)), Source::Series),
+            (captured(&self.captures[0]), Source::Sender),
+            (captured(&self.captures[1]), Source::Receiver),
+            (progress(&self.reads), Source::Read),
+        ];
+        candidates.into_iter().filter_map(|(time, source)| time.map(|time| (time, source))).min()
+    }
+
+    /// From the start to the end, which is sooner if a finite workload is delivered sooner.
+    pub(crate) fn run(&mut self) -> Result<(), ObservationError> {
+        while let Some((time, source)) = self.next().filter(|(time, _)| *time < self.end) {
+            self.now = self.now.max(time);
+            match source {
+                Source::Write => self.write()?,
+                Source::Warmup => self.end_warmup(),
+                Source::Clock => self.sample_connection(),
+                Source::Series => self.sample_path()?,
+                Source::Sender => self.packet(0)?,
+                Source::Receiver => self.packet(1)?,
+                Source::Read => self.read()?,
+            }
+            if self.main.recorder.completed(&self.scenario.workload).is_some() {
+                self.end = self.now;
+            }
+        }
+        if self.warmup.is_some_and(|warmup| warmup <= self.end) {
+            self.end_warmup();
+        }
+        Ok(())
+    }
+
+    /// The tables of samples, as far as they were asked for and there is something to sample.
+    pub(crate) fn take_series(&mut self) -> (Option<PathSeries>, Option<ConnectionSeries>) {
+        let paths = self.samples.is_some().then(|| std::mem::take(&mut self.path_series));
+        (paths, self.clock.is_some().then(|| std::mem::take(&mut self.connection_series)))
+    }
+
+    fn end_warmup(&mut self) {
+        self.warmup = None;
+        self.main.end_warmup();
+        for flow in &mut self.flows {
+            match flow {
+                Flow::Connection(connection) => connection.end_warmup(),
+                Flow::Datagrams(datagrams) => datagrams.end_warmup(),
+            }
+        }
+    }
+
+    /// A packet leaves one host or reaches the other: the next one in the capture of `side`.
+    fn packet(&mut self, side: usize) -> Result<(), ObservationError> {
+        let Some((_, record, packet)) = self.captures[side].head.take() else { return Ok(()) };
+        let place = Place { file: self.captures[side].name(), record };
+        if let Some(route) = self.routes.find(&packet) {
+            self.packets += 1;
+            let leaves = route.from == side;
+            let connection = match route.party.checked_sub(1).map(|flow| &mut self.flows[flow]) {
+                None => Some(&mut self.main),
+                Some(Flow::Connection(connection)) => Some(connection),
+                Some(Flow::Datagrams(datagrams)) => {
+                    handle_datagram(datagrams, self.now, place, leaves, &packet)?;
+                    None
+                }
+            };
+            if let (Some(connection), Content::Tcp(tcp)) = (connection, &packet.content) {
+                match (route.direction, leaves) {
+                    (Direction::Data, true) => {
+                        connection.transmit(self.now, place, route.path, packet.id, tcp)?;
+                    }
+                    (Direction::Data, false) => {
+                        connection.arrive(self.now, place, route.path, packet.id, tcp)?;
+                    }
+                    (Direction::Acknowledgements, true) => connection.acknowledge(route.path, tcp),
+                    (Direction::Acknowledgements, false) => {}
+                }
+            }
+        } else if self.routes.strays(&packet) {
+            let Packet { source, destination, .. } = packet;
+            return Err(place
+                .mismatch(format!("a subflow from {source} to {destination} is no path of the scenario")));
+        }
+        self.captures[side].advance()
+    }
+
+    fn write(&mut self) -> Result<(), ObservationError> {
+        let (Some(writes), Some(block)) = (&mut self.writes, self.scenario.workload.block()) else {
+            return Ok(());
+        };
+        let Some((progress, record)) = writes.take()? else { return Ok(()) };
+        self.blocks += 1;
+        if progress.bytes != self.blocks * block {
+            let reason = format!("{} bytes are not {} blocks of {block}", progress.bytes, self.blocks);
+            return Err(ObservationError::mismatch(WRITES, record, reason));
+        }
+        self.main.recorder.block_written(self.now);
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), ObservationError> {
+        let Some(reads) = &mut self.reads else { return Ok(()) };
+        let Some((progress, record)) = reads.take()? else { return Ok(()) };
+        self.main.read_up_to(self.now, Place { file: READS, record }, progress.bytes)
+    }
+
+    fn sample_connection(&mut self) {
+        let Some((now, interval)) = self.clock else { return };
+        self.clock = Some((now + interval, interval));
+        let payload = u64::from(payload(self.scenario));
+        let (packets, bytes) = self.main.recorder.waiting();
+        let (delivered, left) = (self.main.recorder.delivered_bytes(), self.main.window_left());
+        let series = &mut self.connection_series;
+        series.time.push(nanos(now));
+        series.buffer_packets.push(packets as u32);
+        series.buffer_bytes.push(bytes);
+        series.delivered_bytes.push(delivered);
+        series.window_left.push(left / payload);
+    }
+
+    fn sample_path(&mut self) -> Result<(), ObservationError> {
+        let Some(samples) = &mut self.samples else { return Ok(()) };
+        let Some((sample, record)) = samples.take()? else { return Ok(()) };
+        let paths = self.scenario.paths.len();
+        if sample.path as usize >= paths {
+            let reason = format!("it is about path {} of {paths}", sample.path);
+            return Err(ObservationError::format(SERIES, record, reason));
+        }
+        let path = PathId(sample.path as u8);
+        let arrived = self.main.recorder.arrived_bytes(path);
+        let series = &mut self.path_series;
+        series.time.push(nanos(self.now));
+        series.path.push(path.0);
+        series.cwnd.push(f64::from(sample.cwnd));
+        let unset = sample.ssthresh >= i32::MAX as u32;
+        series.ssthresh.push(if unset { f64::INFINITY } else { f64::from(sample.ssthresh) });
+        let measured = sample.srtt_us > 0;
+        series.srtt.push(if measured { i64::from(sample.srtt_us) * 1_000 } else { NEVER });
+        series.in_flight.push(sample.in_flight);
+        series.queued.push(sample.unsent_bytes.div_ceil(payload(self.scenario)));
+        series.link_queue.push(sample.link_queue);
+        series.arrived_bytes.push(arrived);
+        Ok(())
+    }
+}
+
+fn handle_datagram(
+    datagrams: &mut Datagrams,
+    now: Time,
+    place: Place<'_>,
+    leaves: bool,
+    packet: &Packet,
+) -> Result<(), ObservationError> {
+    match packet.content {
+        Content::Udp { sequence, .. } if leaves => datagrams.transmit(now, place, sequence),
+        Content::Udp { sequence, .. } => datagrams.arrive(now, place, sequence, packet.bytes),
+        Content::Tcp(_) => Ok(()),
+    }
+}
+
+/// A moment of the guest's clock in the scenario's time.
+pub(crate) fn at(start: i64, time: i64) -> Time {
+    Time::from_nanos(u64::try_from(time.saturating_sub(start)).unwrap_or(0))
+}
+
+/// Payload bytes of a full packet.
+fn payload(scenario: &Scenario) -> u32 {
+    scenario.transport.packet - scenario.transport.protocol.overhead().of_data()
+}

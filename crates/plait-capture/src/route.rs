@@ -1,0 +1,104 @@
+//! Whose packet it is, by its addresses and ports.
+
+use crate::error::ObservationError;
+use crate::folder::OBSERVED;
+use crate::packet::{Content, Packet};
+use std::net::Ipv4Addr;
+
+/// What goes between two addresses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    /// A TCP connection or a subflow.
+    Connection,
+    /// UDP.
+    Datagrams,
+}
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Direction {
+    Data,
+    Acknowledgements,
+}
+
+/// Whose packet it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Route {
+    /// 0 is the scenario's connection, the others are its flows.
+    pub(crate) party: usize,
+    /// The party's path.
+    pub(crate) path: usize,
+    /// The capture in which its data leaves: 0 is the sender's.
+    pub(crate) from: usize,
+    pub(crate) direction: Direction,
+}
+
+/// Kind, the data's source and destination, the port that it goes to.
+type Key = (Kind, Ipv4Addr, Ipv4Addr, u16);
+
+/// All routes of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Routes {
+    routes: Vec<(Key, Route)>,
+}
+
+impl Routes {
+    /// Adds where the data of `party` goes on its `path`.
+    pub(crate) fn add(
+        &mut self,
+        kind: Kind,
+        (source, destination, port): (Ipv4Addr, Ipv4Addr, u16),
+        party: usize,
+        path: usize,
+        from: usize,
+    ) -> Result<(), ObservationError> {
+        let key = (kind, source, destination, port);
+        if self.routes.iter().any(|(other, _)| *other == key) {
+            let reason = format!("{source} to {destination}, port {port}, is there twice");
+            return Err(ObservationError::whole(OBSERVED, reason));
+        }
+        self.routes.push((key, Route { party, path, from, direction: Direction::Data }));
+        Ok(())
+    }
+
+    /// To be called when all are there.
+    pub(crate) fn finish(&mut self) {
+        self.routes.sort_by_key(|&(key, _)| key);
+    }
+
+    /// Whether the data of any connection leaves in the capture of `side`.
+    pub(crate) fn sends_from(&self, side: usize) -> bool {
+        self.routes.iter().any(|((kind, ..), route)| *kind == Kind::Connection && route.from == side)
+    }
+
+    fn get(&self, key: Key) -> Option<Route> {
+        let place = self.routes.binary_search_by_key(&key, |&(key, _)| key).ok()?;
+        Some(self.routes[place].1)
+    }
+
+    /// Whose packet it is, if anybody's.
+    pub(crate) fn find(&self, packet: &Packet) -> Option<Route> {
+        let Packet { source, destination, .. } = *packet;
+        match packet.content {
+            Content::Udp { destination_port, .. } => {
+                self.get((Kind::Datagrams, source, destination, destination_port))
+            }
+            Content::Tcp(tcp) => {
+                let data = self.get((Kind::Connection, source, destination, tcp.destination_port));
+                data.or_else(|| {
+                    let route = self.get((Kind::Connection, destination, source, tcp.source_port))?;
+                    Some(Route { direction: Direction::Acknowledgements, ..route })
+                })
+            }
+        }
+    }
+
+    /// Whether it is payload of the scenario's connection between addresses that no path has.
+    pub(crate) fn strays(&self, packet: &Packet) -> bool {
+        let Content::Tcp(tcp) = packet.content else { return false };
+        let own = || self.routes.iter().filter(|(_, route)| route.party == 0).map(|(key, _)| key);
+        tcp.payload > 0
+            && own().any(|&(_, source, ..)| source == packet.source)
+            && own().any(|&(_, _, to, port)| to == packet.destination && port == tcp.destination_port)
+    }
+}

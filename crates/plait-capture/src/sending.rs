@@ -1,0 +1,186 @@
+//! The sending side of a connection, as its capture shows it: which bytes of the stream a packet carries.
+
+use crate::error::ObservationError;
+use crate::packet::{Tcp, nearest};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// Mappings that a subflow remembers, for packets that come without.
+const MAPPINGS: usize = 1 << 16;
+
+/// Streams are shorter than this; what lies beyond is a number from before the stream's start.
+const LONGEST_STREAM: u64 = 1 << 56;
+
+/// A record of a capture, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) record: u64,
+}
+
+impl Place<'_> {
+    pub(crate) fn malformed(self, reason: impl Into<String>) -> ObservationError {
+        ObservationError::format(self.file, self.record, reason)
+    }
+
+    pub(crate) fn mismatch(self, reason: impl Into<String>) -> ObservationError {
+        ObservationError::mismatch(self.file, self.record, reason)
+    }
+}
+
+/// The payload of a packet. Both numberings count bytes from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Payload {
+    /// Which of the path's subflows carries it; they follow each other where one is opened anew.
+    pub(crate) subflow: usize,
+    /// The first byte's number on the subflow.
+    pub(crate) start: u64,
+    /// The first byte's offset in the stream.
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Subflow {
+    /// The sender's port: what tells it from others between the same addresses.
+    port: u16,
+    /// Of the SYN.
+    initial: u32,
+    /// The end of what was sent, for the expansion of 32-bit numbers.
+    end: u64,
+    /// First byte on the subflow → first byte in the stream, length.
+    mappings: BTreeMap<u64, (u64, u64)>,
+}
+
+/// A connection's sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Sending {
+    multipath: bool,
+    /// The data sequence number of the stream's first byte.
+    origin: Option<u64>,
+    /// The end of what was sent, as a data sequence number.
+    end: u64,
+    /// By path.
+    subflows: Vec<Vec<Subflow>>,
+}
+
+impl Sending {
+    pub(crate) fn new(multipath: bool, paths: usize) -> Self {
+        Self { multipath, origin: None, end: 0, subflows: vec![Vec::new(); paths] }
+    }
+
+    /// The subflow of `path` with the sender's `port`.
+    pub(crate) fn subflow(&self, path: usize, port: u16) -> Option<usize> {
+        self.subflows[path].iter().rposition(|subflow| subflow.port == port)
+    }
+
+    /// The number of a segment's first payload byte on its subflow.
+    pub(crate) fn start(&self, path: usize, subflow: usize, sequence: u32) -> u64 {
+        let subflow = &self.subflows[path][subflow];
+        nearest(sequence.wrapping_sub(subflow.initial).wrapping_sub(1), subflow.end)
+    }
+
+    /// The offset in the stream of a data acknowledgement, or of a TCP acknowledgement where there is one path.
+    pub(crate) fn acknowledged(&self, path: usize, tcp: &Tcp) -> Option<u64> {
+        if self.multipath {
+            let origin = self.origin?;
+            return Some(tcp.options.data_ack?.expand(self.end).wrapping_sub(origin));
+        }
+        let subflow = self.subflow(path, tcp.destination_port)?;
+        tcp.ack.then(|| self.start(path, subflow, tcp.acknowledgement))
+    }
+
+    /// Reads a packet on its way to the receiver; its payload, if it has any.
+    pub(crate) fn read(
+        &mut self,
+        place: Place<'_>,
+        path: usize,
+        tcp: &Tcp,
+    ) -> Result<Option<Payload>, ObservationError> {
+        if tcp.syn {
+            self.open(path, tcp);
+            return Ok(None);
+        }
+        if let (None, Some(key)) = (self.origin, tcp.options.key) {
+            let first = initial_data_number(key).wrapping_add(1);
+            self.origin = Some(first);
+            self.end = first;
+        }
+        if tcp.payload == 0 {
+            return Ok(None);
+        }
+        let Some(subflow) = self.subflow(path, tcp.source_port) else {
+            let port = tcp.source_port;
+            return Err(
+                place.malformed(format!("the SYN of its subflow, from port {port}, was not captured"))
+            );
+        };
+        let start = self.start(path, subflow, tcp.sequence);
+        if start >= LONGEST_STREAM {
+            return Err(place.malformed("its payload lies before the start of its subflow"));
+        }
+        let offset = if self.multipath { self.map(place, path, subflow, start, tcp)? } else { start };
+        let end = start + u64::from(tcp.payload);
+        let subflow_state = &mut self.subflows[path][subflow];
+        subflow_state.end = subflow_state.end.max(end);
+        Ok(Some(Payload { subflow, start, offset, length: tcp.payload }))
+    }
+
+    fn open(&mut self, path: usize, tcp: &Tcp) {
+        let subflows = &mut self.subflows[path];
+        let again = |subflow: &Subflow| subflow.port == tcp.source_port && subflow.initial == tcp.sequence;
+        if !subflows.iter().any(again) {
+            let (port, initial) = (tcp.source_port, tcp.sequence);
+            subflows.push(Subflow { port, initial, end: 0, mappings: BTreeMap::new() });
+        }
+    }
+
+    /// Where in the stream the payload begins that begins at `start` on the subflow.
+    fn map(
+        &mut self,
+        place: Place<'_>,
+        path: usize,
+        subflow: usize,
+        start: u64,
+        tcp: &Tcp,
+    ) -> Result<u64, ObservationError> {
+        let fallback = ObservationError::Fallback { file: place.file.to_owned(), record: place.record };
+        let Some(origin) = self.origin else { return Err(fallback) };
+        let subflow = &mut self.subflows[path][subflow];
+        let announced = match (tcp.options.mapping, tcp.options.first_length) {
+            (Some(mapping), _) if mapping.length == 0 => return Err(fallback),
+            (Some(mapping), _) => {
+                let data = mapping.data.expand(self.end);
+                let first = nearest(mapping.subflow.wrapping_sub(1), start);
+                let length = u64::from(mapping.length);
+                self.end = if data.wrapping_sub(self.end) < LONGEST_STREAM { data } else { self.end };
+                Some((first, data.wrapping_sub(origin), length))
+            }
+            // The first data may come with MP_CAPABLE in place of a DSS option.
+            (None, Some(length)) => Some((0, 0, u64::from(length))),
+            (None, None) => None,
+        };
+        if let Some((first, offset, length)) = announced {
+            if offset >= LONGEST_STREAM {
+                return Err(place.malformed("its data sequence number lies before the start of the stream"));
+            }
+            subflow.mappings.insert(first, (offset, length));
+            if subflow.mappings.len() > MAPPINGS {
+                subflow.mappings.pop_first();
+            }
+        }
+        let end = start + u64::from(tcp.payload);
+        let known = subflow.mappings.range(..=start).next_back();
+        match known {
+            Some((&first, &(offset, length))) if end <= first + length => Ok(offset + (start - first)),
+            None if subflow.mappings.is_empty() => Err(fallback),
+            _ => Err(place.malformed("no mapping of its subflow covers its payload")),
+        }
+    }
+}
+
+/// The initial data sequence number of a key (RFC 8684 §3.1).
+pub(crate) fn initial_data_number(key: u64) -> u64 {
+    let hash = Sha256::digest(key.to_be_bytes());
+    hash[24..].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}

@@ -1,0 +1,71 @@
+//! What the simulator knows at the end of a run beside what its recorder saw.
+
+use super::{Flow, Simulation};
+use crate::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
+use plait_sched::Scheduler;
+
+impl<S: Scheduler> Simulation<'_, S> {
+    /// The result of a run that is over.
+    pub(super) fn finish(self) -> RunResult {
+        let sender = &self.main.sender;
+        let counters = sender.counters();
+        let before = &self.baseline.sender;
+        let counted = self.scenario.transport.counted_packet();
+        let paths = sender.paths().iter().enumerate().map(|(index, facts)| {
+            let (packets_lost, packets_dropped) = self.forward_counters(index);
+            let delays = sender.delays(facts.id);
+            PathEnding {
+                packets_lost,
+                packets_dropped,
+                srtt: facts.has_rtt().then_some(facts.srtt),
+                forward_delay: delays.map(|delays| delays.forward),
+                backward_delay: delays.map(|delays| delays.backward),
+                cwnd_packets: Some(sender.window(facts.id).0 as f64 / counted),
+            }
+        });
+        let sampled = !self.connection_series.time.is_empty();
+        let ending = Ending {
+            engine: Engine::Simulator,
+            end: self.network.now,
+            written_bytes: self.main.written_bytes(),
+            spurious_retransmissions: sender.spurious_retransmissions() - self.baseline.spurious,
+            tail_probes: Some(counters.tail_probes - before.tail_probes),
+            timeouts: Some(counters.timeouts - before.timeouts),
+            decisions: Some(counters.decisions - before.decisions),
+            waits: Some(counters.waits - before.waits),
+            events: self.events,
+            paths: paths.collect(),
+            flows: self.flow_endings(),
+            path_series: sampled.then_some(self.path_series),
+            connection_series: sampled.then_some(self.connection_series),
+        };
+        RunResult::new(self.scenario, self.main.observer, ending)
+    }
+
+    fn flow_endings(&self) -> Vec<FlowEnding> {
+        let flows = self.flows.iter().zip(&self.baseline.flows).map(|(flow, before)| {
+            let totals = flow.totals(&self.network);
+            FlowEnding {
+                packets_sent: totals.sent - before.sent,
+                retransmissions: totals.retransmissions - before.retransmissions,
+                packets_delivered: totals.delivered_packets - before.delivered_packets,
+                delivered_bytes: totals.delivered_bytes - before.delivered_bytes,
+                packets_lost: totals.lost - before.lost,
+                packets_dropped: Some(totals.dropped - before.dropped),
+                delay: match flow {
+                    Flow::Datagrams(datagrams) => datagrams.delay.summary(),
+                    Flow::Connection(_) => None,
+                },
+                completed: flow.completed(),
+            }
+        });
+        flows.collect()
+    }
+
+    /// Packets of a path's forward route that were lost and dropped since the end of the warm-up.
+    fn forward_counters(&self, path: usize) -> (u64, u64) {
+        let now = self.network.counters(self.main.data_route(path));
+        let before = &self.baseline.paths[path];
+        (now.lost - before.lost, now.dropped - before.dropped)
+    }
+}
