@@ -153,17 +153,14 @@ class _Links:
 
     def path(self, path: Table, built: Topology) -> PathPlan:
         """A path with its counters: where its data meets a queue, and where it is lost."""
-        route, users = self.path_routes[path["name"]], self._users()
+        route = self.path_routes[path["name"]]
         links = [link for link in route.links if "forward" in self._tables[link]]
-        # Acknowledgements of data that comes the other way pass the same counters.
-        alone = all(users[link] == [(route, True)] for link in links)
         return PathPlan(
             name=path["name"],
             sender=route.address,
             receiver=ADDRESS,
             dropped=[_counter(built.bottleneck(link, forward=True)) for link in links],
             lost=[_counter(built.outlets[link, True]) for link in links],
-            counted=alone,
         )
 
 
