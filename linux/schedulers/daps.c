@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DAPS, the literal algorithm: some segments on the fast path, then the next ones on the slow one, so that they arrive
- * in order.
+/* DAPS, the literal algorithm: some segments on the fast path, then the next ones on the slow
+ * one, so that they arrive in order.
  *
  * Kuhn et al., DAPS (IEEE ICC 2014), Algorithm 3 makes a schedule, Algorithm 2 transmits it:
  * - if no more than cwnd_f - unack_f segments are there to send, the fast path takes them all;
  * - eta = floor(r_s / r_f); max_f = min(eta, cwnd_f - unack_f);
- * - the next max_f segments go on the fast path f, the cwnd_s - unack_s after them on the slow path s.
+ * - the next max_f segments go on the fast path f, the cwnd_s - unack_s after them on the slow
+ *   path s.
  *
- * daps_fast_limit: "literal" is the formula as printed, which limits one schedule; "outstanding" is
- * max_f = min(eta, cwnd_f) - unack_f: eta limits what is in flight on f; with "reserved" a schedule puts
- * min(eta, cwnd_f - unack_f) on f, of which at most eta are in flight and the others keep their numbers and wait.
- * daps_schedule: "anew" makes one schedule per opportunity; "to-end" keeps it until the receiver's window admits it.
+ * daps_fast_limit: "literal" is the formula as printed, which limits one schedule; "outstanding"
+ * is max_f = min(eta, cwnd_f) - unack_f: eta limits what is in flight on f; with "reserved" a
+ * schedule puts min(eta, cwnd_f - unack_f) on f, of which at most eta are in flight and the
+ * others keep their numbers and wait.
+ * daps_schedule: "anew" makes one schedule per opportunity; "to-end" keeps it until the
+ * receiver's window admits it.
  *
- * The inner `while` of Algorithm 2 is read as `if`: for want of a congestion window an element is passed over. More than
- * two paths: the slow ones by ascending RTT, each after the share of f that its own eta gives.
+ * The inner `while` of Algorithm 2 is read as `if`: for want of a congestion window an element is
+ * passed over. More than two paths: the slow ones by ascending RTT, each after the share of f
+ * that its own eta gives.
  */
 #include "helpers.h"
 
@@ -36,8 +40,8 @@ static struct plait_parameter *const parameters[] = {
 	&daps_fast_limit, &daps_schedule, &daps_guard, &daps_guard_asymmetry_milli, NULL
 };
 
-/* S of the paper, as runs of elements that go on the same path. It names no segment numbers, as the data queue hands
- * them out in order.
+/* S of the paper, as runs of elements that go on the same path. It names no segment numbers, as
+ * the data queue hands them out in order.
  */
 struct schedule {
 	struct leg {
@@ -81,7 +85,7 @@ static void append(struct schedule *schedule, u8 path, u32 segments, u64 *left)
 	segments = clip(segments, *left);
 	*left -= segments;
 	if (segments)
-		schedule->legs[schedule->length++] = (struct leg){ .path = path, .segments = segments };
+		schedule->legs[schedule->length++] = (struct leg){ segments, path };
 }
 
 /* How many segments max_f lets a schedule put on the fast path before those on a slow one. */
@@ -96,7 +100,8 @@ static u32 most_on_fast(u8 fast_limit, const struct plait_path *fast, u64 eta)
 }
 
 /* Algorithm 3, for measured paths. */
-static void make_schedule(struct daps *daps, u64 unassigned, const struct plait_path *paths, unsigned int count)
+static void make_schedule(struct daps *daps, u64 unassigned, const struct plait_path *paths,
+			  unsigned int count)
 {
 	struct schedule *schedule = &daps->schedule;
 	u32 slow_paths = usable(paths, count);
@@ -124,8 +129,8 @@ static void make_schedule(struct daps *daps, u64 unassigned, const struct plait_
 }
 
 /* Algorithm 2: the next elements that can be transmitted now, if any; something is sendable. */
-static bool next_leg(struct schedule *schedule, u64 sendable, const struct plait_path *paths, unsigned int count,
-		     struct plait_decision *decision)
+static bool next_leg(struct schedule *schedule, u64 sendable, const struct plait_path *paths,
+		     unsigned int count, struct plait_decision *decision)
 {
 	u32 open = open_paths(paths, count);
 	u32 available, segments;
@@ -203,14 +208,15 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		if (!daps->may_plan)
 			return opportunity_end(&daps->opportunity);
 		make_schedule(daps, connection->unassigned, paths, count);
-		/* A new schedule consists of room that is there now: its first element can be transmitted. */
+		/* It consists of room that is there now: its first element can be transmitted. */
 		daps->may_plan = daps->lifetime == TO_END && daps->schedule.length;
 	}
 	return decision;
 }
 
-static void on_event(void *state, const struct plait_event *event, const struct plait_connection *connection,
-		     const struct plait_path *paths, unsigned int count)
+static void on_event(void *state, const struct plait_event *event,
+		     const struct plait_connection *connection, const struct plait_path *paths,
+		     unsigned int count)
 {
 	struct daps *daps = state;
 

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DAPS in rounds: every path gets a window's worth of segments each time one of its forward delays has passed.
+/* DAPS in rounds: every path gets a window's worth of segments each time one of its forward
+ * delays has passed.
  *
- * Sarwar et al., Mitigating Receiver's Buffer Blocking by Delay Aware Packet Scheduling in Multipath Data Transfer (IEEE
- * WAINA 2013), in the form for n paths of Ferlin's MPTCP port: with D_i = srtt_i / 2, walk t = D_min ... lcm(D_1 ... D_n);
- * at each t every path with t mod D_i = 0, by ascending D, gets the next cwnd_i segments, assigned ahead. The walk goes
- * only as far as it is needed: until no usable path has room that its queue does not cover.
+ * Sarwar et al., Mitigating Receiver's Buffer Blocking by Delay Aware Packet Scheduling in
+ * Multipath Data Transfer (IEEE WAINA 2013), in the form for n paths of Ferlin's MPTCP port: with
+ * D_i = srtt_i / 2, walk t = D_min ... lcm(D_1 ... D_n); at each t every path with t mod D_i = 0,
+ * by ascending D, gets the next cwnd_i segments, assigned ahead. The walk goes only as far as it
+ * is needed: until no usable path has room that its queue does not cover.
  *
- * daps_rounds_spacing: "one-way" is as printed. A window takes a path a whole round trip, and what is in flight has left
- * already: "round-trip" gives the room that is there now at t = D_i and cwnd_i every 2 D_i after that.
- * daps_rounds_replan: "always" recalls all queues and starts afresh at every opportunity at which a path is open;
- * "exhausted" when the period is over, or a path timed out, failed or came back.
+ * daps_rounds_spacing: "one-way" is as printed. A window takes a path a whole round trip, and
+ * what is in flight has left
+ * already: "round-trip" gives the room that is there now at t = D_i and cwnd_i every 2 D_i after
+ * that.
+ * daps_rounds_replan: "always" recalls all queues and starts afresh at every opportunity at which
+ * a path is open; "exhausted" when the period is over, or a path timed out, failed or came back.
  *
- * Real delays have no small common multiple: D_i is rounded to a multiple of D_min, and it and the period are capped at
- * daps_rounds_max_period. A path in loss recovery misses its rounds; one that timed out gets what it can send at once.
+ * Real delays have no small common multiple: D_i is rounded to a multiple of D_min, and it and
+ * the period are capped at daps_rounds_max_period. A path in loss recovery misses its rounds; one
+ * that timed out gets what it can send at once.
  */
 #include "helpers.h"
 
@@ -60,8 +65,8 @@ struct daps_rounds {
 	bool blind;		/* round-robin for the rest of this opportunity */
 	bool overtaken;		/* a path timed out, failed or came back since the plan was made */
 	u32 max_period;
-	/* The queues that may still be recalled in this opportunity. Each at most once: what is recalled is assigned
-	 * again, and would be recalled for ever.
+	/* The queues that may still be recalled in this opportunity. Each at most once: what is
+	 * recalled is assigned again, and would be recalled for ever.
 	 */
 	u32 recalls;
 	u32 suspects;
@@ -94,7 +99,7 @@ static u32 quantize(u64 delay, u64 smallest, u32 most)
 	return max(clip(most, ratio(delay + smallest / 2, smallest)), 1U);
 }
 
-/* The least common multiple of two positive numbers, at most most. */
+/* The least common multiple of two positive numbers, or most if it is larger. */
 static u32 capped_lcm(u32 a, u32 b, u32 most)
 {
 	u32 divisor = a, rest = b, next;
@@ -154,9 +159,11 @@ static struct round *next_round(struct walk *walk)
 	return next;
 }
 
-/* The next step: a path that is due, and how many segments it gets. False, and no walk, after the end of the period. */
-static bool step(struct walk *walk, const struct plait_path *paths, unsigned int count, u64 unassigned,
-		 struct plait_decision *decision)
+/* The next step: a path that is due, and how many segments it gets. False, and no walk, after the
+ * end of the period.
+ */
+static bool step(struct walk *walk, const struct plait_path *paths, unsigned int count,
+		 u64 unassigned, struct plait_decision *decision)
 {
 	u32 candidates = usable(paths, count);
 	struct round *round;
@@ -167,7 +174,9 @@ static bool step(struct walk *walk, const struct plait_path *paths, unsigned int
 			break;
 		segments = round->due == round->every ? round->first : round->segments;
 		round->due += round->step;
-		if (segments && (candidates & BIT(round->path)) && !paths[round->path].in_recovery) {
+		if (paths[round->path].in_recovery || !(candidates & BIT(round->path)))
+			continue;
+		if (segments) {
 			*decision = plait_assign(round->path, clip(segments, unassigned));
 			return true;
 		}
@@ -198,7 +207,9 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		begin(daps, paths, count);
 	if (!open_paths(paths, count))
 		return opportunity_end(&daps->opportunity);
-	/* What the plan of before put into the queues is planned again, whether there is more to plan or not. */
+	/* What the plan of before put into the queues is planned again, whether there is more to
+	 * plan or not.
+	 */
 	if (daps->overtaken) {
 		path = next_recall(&daps->recalls, paths, count);
 		if (path)
@@ -209,20 +220,25 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		return opportunity_end(&daps->opportunity);
 	if (daps->blind)
 		return rotate(&daps->rotation, connection, paths, count);
-	/* A period that is over, or was never begun, has no next step. Some path is open, so a new one has. */
+	/* A period that is over, or was never begun, has no next step. Some path is open, so a
+	 * new one has.
+	 */
 	while (!step(&daps->walk, paths, count, connection->unassigned, &decision)) {
 		path = next_recall(&daps->recalls, paths, count);
 		if (path)
 			return plait_recall(path->id);
-		/* Once a period is under way, what it assigned stays, however many this opportunity takes. */
+		/* Once a period is under way, what it assigned stays, however many this
+		 * opportunity takes.
+		 */
 		daps->recalls = 0;
 		start_walk(daps, paths, count);
 	}
 	return decision;
 }
 
-static void on_event(void *state, const struct plait_event *event, const struct plait_connection *connection,
-		     const struct plait_path *paths, unsigned int count)
+static void on_event(void *state, const struct plait_event *event,
+		     const struct plait_connection *connection, const struct plait_path *paths,
+		     unsigned int count)
 {
 	struct daps_rounds *daps = state;
 

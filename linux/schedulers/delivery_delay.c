@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Delivery delay: the open path over which a segment reaches the receiver soonest takes what its window lets out.
+/* Delivery delay: the open path over which a segment reaches the receiver soonest takes what its
+ * window lets out.
  *
- * Alam, Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler Implemented in Linux Kernel (University
- * of Bremen, 2016): argmin of the delivery delay, the smoothed TSval - TSecr, over the paths that are available. It
- * leaves out the way back, and contains the difference of the two clocks, the same on all paths. An unmeasured path
- * beside measured ones goes first. Without timestamps half the RTT stands in.
+ * Alam, Performance Evaluation of Minimum Delivery Delay Multipath TCP Scheduler Implemented in
+ * Linux Kernel (University of Bremen, 2016): argmin of the delivery delay, the smoothed TSval -
+ * TSecr, over the paths that are available. It leaves out the way back, and contains the
+ * difference of the two clocks, the same on all paths. An unmeasured path beside measured ones
+ * goes first. Without timestamps half the RTT stands in.
  */
 #include "helpers.h"
 
@@ -23,11 +25,16 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	bool timestamps = any_forward_delay(paths, count);
 	const struct plait_path *path, *best = NULL;
 	u32 open = open_paths(paths, count);
+	s64 delay, best_delay = 0;
 
 	/* The first of equals; PLAIT_UNKNOWN, an unmeasured path, is the smallest. */
-	for_each_path_of(path, open, paths, count)
-		if (!best || delivery_delay(path, timestamps) < delivery_delay(best, timestamps))
+	for_each_path_of(path, open, paths, count) {
+		delay = delivery_delay(path, timestamps);
+		if (!best || delay < best_delay) {
 			best = path;
+			best_delay = delay;
+		}
+	}
 	if (!best || !sendable(connection))
 		return plait_wait();
 	return plait_assign(best->id, clip(room(best), sendable(connection)));

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DQS: paths by ascending average time of a successful transmission, each filled to its send window.
+/* DQS: paths by ascending average time of a successful transmission, each filled to its send
+ * window.
  *
- * Huang and Zhang, A Data Scheduling Scheme Based on Double Queue and Send-window: segments are dispatched to paths by
- * ascending T_i = (1 - l^4) FT_i + (l + l^2 + l^3 - 3 l^4) RTO_i (eq. 9), with l the loss rate, FT_i = RTT_i / 2 (eq. 1)
- * and RTT_i <- 0.75 RTT_i + 0.25 sample (eq. 2); so many that the path's window is filled. When a path fails or times
- * out, what waits in its queue returns to the data queue.
+ * Huang and Zhang, A Data Scheduling Scheme Based on Double Queue and Send-window: segments are
+ * dispatched to paths by ascending T_i = (1 - l^4) FT_i + (l + l^2 + l^3 - 3 l^4) RTO_i (eq. 9),
+ * with l the loss rate, FT_i = RTT_i / 2 (eq. 1) and RTT_i <- 0.75 RTT_i + 0.25 sample (eq. 2);
+ * so many that the path's window is filled. When a path fails or times out, what waits in its
+ * queue returns to the data queue.
  *
- * dqs_window: "free" is what the send window still admits; "whole", the letter of step 2, a window of segments for each
- * path whose queue is empty. Before its first sample a path has its smoothed RTT, or zero: it goes first. A path that
- * timed out comes last until it acknowledges something: else its own segments might be dispatched to it again.
+ * dqs_window: "free" is what the send window still admits; "whole", the letter of step 2, a
+ * window of segments for each path whose queue is empty. Before its first sample a path has its
+ * smoothed RTT, or zero: it goes first. A path that timed out comes last until it acknowledges
+ * something: else its own segments might be dispatched to it again.
  */
 #include "helpers.h"
 
@@ -57,8 +60,8 @@ static u64 transmission_time(u64 forward, u64 rto, u32 loss_ppm)
 	u64 lost = first * ppm * ppm + second * ppm + third - 3 * fourth;
 	u64 whole_forward = mul_u64_u64_div_u64(arrived, forward, one);
 	u64 whole_rto = mul_u64_u64_div_u64(lost, rto, one);
-	/* Both are rounded down; what was cut off may add up to one more. The remainders are the differences modulo
-	 * 2^64, as they are less than that.
+	/* Both are rounded down; what was cut off may add up to one more. The remainders are the
+	 * differences modulo 2^64, as they are less than that.
 	 */
 	u64 rest = (arrived * forward - whole_forward * one) + (lost * rto - whole_rto * one);
 
@@ -91,10 +94,17 @@ static const struct plait_path *soonest(const struct dqs *dqs, u32 set,
 					const struct plait_path *paths, unsigned int count)
 {
 	const struct plait_path *path, *best = NULL;
+	u64 time, best_time = 0;
 
-	for_each_path_of(path, set, paths, count)
-		if (amount(dqs, connection, path) && (!best || average_time(dqs, path) < average_time(dqs, best)))
+	for_each_path_of(path, set, paths, count) {
+		if (!amount(dqs, connection, path))
+			continue;
+		time = average_time(dqs, path);
+		if (!best || time < best_time) {
 			best = path;
+			best_time = time;
+		}
+	}
 	return best;
 }
 
@@ -118,8 +128,9 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	return path ? plait_assign(path->id, amount(dqs, connection, path)) : plait_wait();
 }
 
-static void on_event(void *state, const struct plait_event *event, const struct plait_connection *connection,
-		     const struct plait_path *paths, unsigned int count)
+static void on_event(void *state, const struct plait_event *event,
+		     const struct plait_connection *connection, const struct plait_path *paths,
+		     unsigned int count)
 {
 	struct dqs *dqs = state;
 	u64 *rtt = &dqs->rtt[event->path];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The engine: Linux' MPTCP asks for a subflow, schedulers decide, and this carries it out.
  *
- * MPTCP asks whenever it has data to send: in sendmsg(), and for each acknowledgment.
+ * MPTCP asks whenever something waits to be sent: in sendmsg(), and for each acknowledgment.
  *
- * assign	The subflow is marked; msk->snd_burst says how many bytes it takes. What exceeds its
- *		congestion window waits in its write queue: that is the path queue.
- * limit	tp->snd_limit.
+ * assign	Moves data from the data queue to a path queue (queues.h). As soon as the subflow's
+ *		congestion window and the receiver's window admit it, msk->snd_seq and snd_burst
+ *		tell MPTCP to give it to the subflow.
+ * recall	Moves it back.
+ * limit	Data of the path queue leaves while less is in flight than this.
  * penalize	Halves snd_cwnd, and ssthresh if the window is beyond it.
- * reinject	When MPTCP asks for a retransmission; it does so too when the window is full.
- * recall	What is in a write queue has its subflow sequence numbers and stays there. What is
- *		stranded on a subflow that failed is sent again by MPTCP itself, as copies.
+ * reinject	When MPTCP asks for a retransmission, which it also does when the window is full.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -21,8 +21,8 @@
 #include "engine.h"
 #include "options.h"
 
-/* Decisions before one that sends; more would be a scheduler that never comes to an end. */
-#define DECISIONS_MAX	(4 * PLAIT_PATHS_MAX)
+/* Decisions at one moment; more would be a scheduler that never comes to an end. */
+#define DECISIONS_MAX	4096
 
 struct plait_socket *plait_of(const struct mptcp_sock *msk)
 {
@@ -48,63 +48,100 @@ static void penalize(struct tcp_sock *tp)
 	tcp_snd_cwnd_set(tp, max(cwnd >> 1, 1U));
 }
 
-/* What sends nothing, but changes the facts that the next decision sees. */
-static void carry_out(struct plait_facts *facts, const struct plait_decision *decision)
+/* Changes the facts that the next decision sees. */
+static void carry_out(struct mptcp_sock *msk, struct plait_facts *facts,
+		      const struct plait_decision *decision)
 {
 	struct plait_path *path = &facts->paths[decision->path];
 	struct tcp_sock *tp = tcp_sk(facts->ssks[decision->path]);
+	struct plait_socket *plait = plait_of(msk);
 
-	if (decision->kind == PLAIT_LIMIT) {
+	switch (decision->kind) {
+	case PLAIT_ASSIGN:
+		plait_enqueue(&plait->queues, path->id, decision->amount * facts->mss,
+			      facts->written);
+		break;
+	case PLAIT_RECALL:
+		plait_requeue(&plait->queues, path->id);
+		break;
+	case PLAIT_LIMIT:
 		path->limit = decision->amount;
-		tp->snd_limit = path->limit == PLAIT_NONE ? 0 : path->limit;
-	} else if (decision->kind == PLAIT_PENALIZE) {
+		plait->subflows[path->id].limit = path->limit;
+		break;
+	case PLAIT_PENALIZE:
 		penalize(tp);
 		path->cwnd = tcp_snd_cwnd(tp);
+		break;
 	}
+	plait_look_at_queues(msk, facts);
 }
 
-static void take(struct mptcp_sock *msk, struct sock *ssk, u64 bytes)
+static void take(struct mptcp_sock *msk, struct sock *ssk, u64 dsn, u64 bytes)
 {
+	msk->snd_seq = dsn;
 	msk->snd_burst = min_t(u64, bytes, INT_MAX);
 	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(ssk), true);
 }
 
-/* Asks until something is to be sent as `sends` says, and lets the subflow take it. */
-static int decide_until(struct mptcp_sock *msk, struct plait_facts *facts, u8 sends)
+/* How much of the first range of a path queue may leave now. */
+static u64 sendable(const struct plait_facts *facts, const struct plait_path *path, u64 start,
+		    u64 end)
 {
-	int i;
+	const struct tcp_sock *tp = tcp_sk(facts->ssks[path->id]);
+	u32 window = min(path->cwnd, path->limit);
+	u64 room, bytes = min_t(u64, end - start, facts->mss);
 
-	for (i = 0; i < DECISIONS_MAX; i++) {
-		struct plait_decision decision = decide(plait_of(msk), facts);
-		u64 amount = decision.kind == PLAIT_ASSIGN ? decision.amount : 1;
+	if (path->in_recovery || window <= path->in_flight)
+		return 0;
+	if (start >= facts->window || facts->window - start < bytes)
+		return 0;
+	room = (u64)(window - path->in_flight) * facts->mss;
+	room -= min_t(u64, room, tp->write_seq - tp->snd_nxt);
+	if (room < bytes)
+		return 0;
+	return min3(end - start, room, facts->window - start);
+}
 
-		if (decision.kind == PLAIT_WAIT)
-			break;
-		if (decision.path >= facts->count || !facts->ssks[decision.path])
-			break;
-		if (decision.kind == sends) {
-			take(msk, facts->ssks[decision.path], amount * facts->mss);
-			return 0;
-		}
-		if (decision.kind == PLAIT_ASSIGN || decision.kind == PLAIT_REINJECT)
-			break;
-		carry_out(facts, &decision);
+/* Lets a subflow take what its path queue may send; false if none may. */
+static bool send_queued(struct mptcp_sock *msk, const struct plait_facts *facts)
+{
+	struct plait_socket *plait = plait_of(msk);
+	unsigned int i;
+
+	for (i = 0; i < facts->count; i++) {
+		u64 start, end, bytes;
+
+		if (!facts->ssks[i] || !plait_first_range(&plait->queues, i, &start, &end))
+			continue;
+		bytes = sendable(facts, &facts->paths[i], start, end);
+		if (!bytes)
+			continue;
+		plait->sending = i;
+		take(msk, facts->ssks[i], plait->first_dsn + start, bytes);
+		return true;
 	}
-	return -EAGAIN;
+	return false;
 }
 
 /* With a closed window and nothing in flight nobody would tell that it opens: a byte probes it. */
 static int probe_window(struct mptcp_sock *msk, const struct plait_facts *facts)
 {
+	struct plait_socket *plait = plait_of(msk);
 	unsigned int i;
+	u64 start, end;
 
 	for (i = 0; i < facts->count; i++) {
 		u8 state = facts->paths[i].state;
 
-		if (facts->ssks[i] && (state == PLAIT_ACTIVE || state == PLAIT_BACKUP)) {
-			take(msk, facts->ssks[i], facts->mss);
-			return 0;
-		}
+		if (!facts->ssks[i] || (state != PLAIT_ACTIVE && state != PLAIT_BACKUP))
+			continue;
+		if (!plait->queues.paths[i].bytes)
+			plait_enqueue(&plait->queues, i, facts->mss, facts->written);
+		if (!plait_first_range(&plait->queues, i, &start, &end))
+			continue;
+		plait->sending = i;
+		take(msk, facts->ssks[i], plait->first_dsn + start, end - start);
+		return 0;
 	}
 	return -EAGAIN;
 }
@@ -112,19 +149,53 @@ static int probe_window(struct mptcp_sock *msk, const struct plait_facts *facts)
 static int get_send(struct mptcp_sock *msk)
 {
 	struct plait_facts facts;
+	int i;
 
 	if (!plait_of(msk))
 		return -ENOMEM;
 	plait_look(msk, &facts);
+	for (i = 0; i < DECISIONS_MAX; i++) {
+		struct plait_decision decision;
+
+		if (send_queued(msk, &facts))
+			return 0;
+		decision = decide(plait_of(msk), &facts);
+		if (decision.kind == PLAIT_WAIT || decision.kind == PLAIT_REINJECT)
+			break;
+		if (decision.path >= facts.count || !facts.ssks[decision.path])
+			break;
+		carry_out(msk, &facts, &decision);
+	}
 	if (!facts.connection.window_left && msk->snd_una == msk->snd_nxt)
 		return probe_window(msk, &facts);
-	return decide_until(msk, &facts, PLAIT_ASSIGN);
+	return -EAGAIN;
 }
 
-/* Asked by the timer, or because the window is full: then only options have something to say. */
+/* The window is full: options may want to send a copy, and to penalize who caused it. */
+static int get_copy(struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	int i;
+
+	plait_look_for_oldest(msk, facts);
+	for (i = 0; i < DECISIONS_MAX; i++) {
+		struct plait_decision decision = decide(plait_of(msk), facts);
+
+		if (decision.kind == PLAIT_WAIT || decision.kind == PLAIT_ASSIGN)
+			break;
+		if (decision.path >= facts->count || !facts->ssks[decision.path])
+			break;
+		if (decision.kind == PLAIT_REINJECT) {
+			take(msk, facts->ssks[decision.path], msk->snd_una, facts->mss);
+			return 0;
+		}
+		carry_out(msk, facts, &decision);
+	}
+	return -EAGAIN;
+}
+
+/* Asked by the timer, or because the window is full. */
 static int get_retrans(struct mptcp_sock *msk)
 {
-	bool pending = mptcp_send_head((struct sock *)msk);
 	struct plait_socket *plait = plait_of(msk);
 	struct plait_facts facts;
 	struct sock *ssk;
@@ -132,18 +203,16 @@ static int get_retrans(struct mptcp_sock *msk)
 	if (!plait)
 		return -ENOMEM;
 	plait_look(msk, &facts);
-	if ((plait->needs & PLAIT_NEEDS_REINJECT) && pending && !facts.connection.window_left) {
-		plait_look_for_oldest(msk, &facts);
-		if (!decide_until(msk, &facts, PLAIT_REINJECT))
-			return 0;
-	}
+	if ((plait->needs & PLAIT_NEEDS_REINJECT) && !facts.connection.window_left &&
+	    mptcp_send_pending((struct sock *)msk) && !get_copy(msk, &facts))
+		return 0;
 	if (timer_pending(&msk->sk.icsk_retransmit_timer))
 		return -EAGAIN;
 	/* The timer has run out: what the core does for any scheduler. */
 	ssk = mptcp_subflow_get_retrans(msk);
 	if (!ssk)
 		return -EINVAL;
-	take(msk, ssk, INT_MAX);
+	take(msk, ssk, msk->snd_una, INT_MAX);
 	return 0;
 }
 
@@ -167,6 +236,8 @@ static void init_connection(struct mptcp_sock *msk)
 	msk->sched_data = plait;
 	if (!plait)
 		return;
+	plait->sending = -1;
+	plait_queues_init(&plait->queues, 0);
 	plait->algorithm = container_of(msk->sched, struct plait_scheduler, ops)->algorithm;
 	plait->needs = plait_needs(plait->algorithm);
 	plait_init(plait->algorithm, plait->state);
@@ -174,8 +245,13 @@ static void init_connection(struct mptcp_sock *msk)
 
 static void release_connection(struct mptcp_sock *msk)
 {
-	kfree(msk->sched_data);
+	struct plait_socket *plait = plait_of(msk);
+
+	if (plait)
+		plait_queues_free(&plait->queues);
+	kfree(plait);
 	msk->sched_data = NULL;
+	msk->sched_backlog = false;
 }
 
 static struct plait_scheduler schedulers[16];
@@ -192,7 +268,7 @@ static int register_scheduler(struct plait_scheduler *scheduler,
 		.get_subflow = get_subflow,
 #endif
 		.owner = THIS_MODULE,
-		.exact_burst = true,
+		.ranges = true,
 		.early_retrans = true,
 		.init = init_connection,
 		.release = release_connection,

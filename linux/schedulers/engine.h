@@ -4,6 +4,7 @@
 #define PLAIT_ENGINE_H
 
 #include "plait.h"
+#include "queues.h"
 
 struct mptcp_sock;
 struct sock;
@@ -20,6 +21,7 @@ struct plait_subflow {
 	u32	sent;			/* data segments, retransmissions included */
 	u32	retransmitted;
 	u32	timeouts;
+	u32	limit;
 	u32	tsval;
 	u32	tsecr;
 	s64	forward_delay;
@@ -29,8 +31,11 @@ struct plait_socket {
 	const struct plait_algorithm *algorithm;
 	u32	needs;
 	u64	now;			/* the moment that the decisions of an opportunity share */
-	u64	first_dsn;		/* segments are counted from here */
+	u64	first_dsn;		/* the queues, and segments, are counted from here */
+	u64	recovered;		/* msk->recovery_snd_nxt of the last failure of a subflow */
 	struct plait_subflow subflows[PLAIT_PATHS_MAX];
+	struct plait_queues queues;
+	s8	sending;		/* path whose first range is being sent; or negative */
 	u8	state[PLAIT_STATE_SIZE] __aligned(8);
 };
 
@@ -41,12 +46,16 @@ struct plait_facts {
 	struct sock *ssks[PLAIT_PATHS_MAX];	/* NULL: no such path */
 	unsigned int count;
 	u32	mss;
+	u64	window;			/* end of the receiver's window, as the queues count */
+	u64	written;		/* end of what the application has written */
 };
 
 struct plait_socket *plait_of(const struct mptcp_sock *msk);
 
 /* facts.c: the msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
 void plait_look(struct mptcp_sock *msk, struct plait_facts *facts);
+/* What the queues hold, after a decision that moved something. */
+void plait_look_at_queues(struct mptcp_sock *msk, struct plait_facts *facts);
 /* Adds the oldest unacknowledged segment; no subflow's lock is held. */
 void plait_look_for_oldest(struct mptcp_sock *msk, struct plait_facts *facts);
 

@@ -39,6 +39,7 @@ static struct plait_subflow *slot_of(struct mptcp_sock *msk,
 	*slot = (struct plait_subflow) {
 		.ssk = ssk,
 		.subflow_id = subflow->subflow_id,
+		.limit = PLAIT_NONE,
 		.forward_delay = PLAIT_UNKNOWN,
 	};
 	return slot;
@@ -109,9 +110,7 @@ static void path_facts(struct plait_path *path, struct plait_subflow *slot,
 	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
 		path->ssthresh = tp->snd_ssthresh;
 	path->in_flight = tcp_packets_in_flight(tp);
-	path->queued = segments(tp->write_seq - tp->snd_nxt, path->mss);
-	if (tp->snd_limit)
-		path->limit = tp->snd_limit;
+	path->limit = slot->limit;
 	path->loss_ppm = loss_ppm(tp);
 	path->srtt = microseconds(tp->srtt_us >> 3);
 	path->rttvar = microseconds(tp->rttvar_us >> 2);
@@ -155,26 +154,81 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 	}
 }
 
-static void connection_facts(const struct mptcp_sock *msk, struct plait_facts *facts)
+static bool is_up(const struct plait_path *path)
+{
+	return path->state == PLAIT_ACTIVE || path->state == PLAIT_BACKUP;
+}
+
+/* What was sent, acknowledged, or is stranded on a path that is down leaves the path queues. */
+static void settle(struct mptcp_sock *msk, const struct plait_facts *facts)
 {
 	struct plait_socket *plait = plait_of(msk);
-	u64 unsent = msk->write_seq - msk->snd_nxt;
-	u64 end = READ_ONCE(msk->wnd_end);
-	u64 window = after64(end, msk->snd_nxt) ? end - msk->snd_nxt : 0;
+	struct plait_queues *queues = &plait->queues;
+	unsigned int i;
+
+	if (!plait->first_dsn) {
+		plait->first_dsn = msk->snd_una;
+		plait_queues_init(queues, msk->snd_nxt - plait->first_dsn);
+	}
+	if (plait->sending >= 0)
+		plait_dequeue(queues, plait->sending, msk->snd_seq - plait->first_dsn);
+	plait->sending = -1;
+	plait_acknowledged(queues, msk->snd_una - plait->first_dsn);
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		if (!is_up(&facts->paths[i]))
+			plait_requeue(queues, i);
+	}
+	/* A subflow was closed: as ever, all that is not acknowledged is sent again. */
+	if (msk->recovery && plait->recovered != msk->recovery_snd_nxt) {
+		plait->recovered = msk->recovery_snd_nxt;
+		plait_requeue_all(queues, msk->snd_una - plait->first_dsn);
+	}
+}
+
+void plait_look_at_queues(struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	struct plait_connection *connection = &facts->connection;
+	struct plait_socket *plait = plait_of(msk);
+	struct plait_queues *queues = &plait->queues;
+	u64 unassigned = plait_unassigned(queues, facts->written);
+	/* The window that what waits for paths leaves to what does not. */
+	s64 window = facts->window - queues->next + queues->recalled.bytes;
+	unsigned int i;
+
+	connection->unassigned = segments(unassigned, facts->mss);
+	connection->next_segment = div_u64(plait_next(queues), facts->mss);
+	/* The last segment may be short; any other has to fit whole, as TCP sends no silly ones. */
+	if (window >= (s64)unassigned)
+		connection->window_left = connection->unassigned;
+	else
+		connection->window_left = window > 0 ? div_u64(window, facts->mss) : 0;
+
+	msk->sched_backlog = queues->recalled.bytes > 0;
+	for (i = 0; i < facts->count; i++) {
+		u64 waiting = queues->paths[i].bytes;
+
+		msk->sched_backlog |= waiting > 0;
+		if (facts->ssks[i]) {
+			const struct tcp_sock *tp = tcp_sk(facts->ssks[i]);
+
+			waiting += tp->write_seq - tp->snd_nxt;
+		}
+		facts->paths[i].queued = segments(waiting, facts->mss);
+	}
+}
+
+static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
+{
+	u64 first = plait_of(msk)->first_dsn;
 	int space = sk_stream_wspace((const struct sock *)msk);
 
-	if (!plait->first_dsn)
-		plait->first_dsn = msk->snd_una;
+	facts->window = READ_ONCE(msk->wnd_end) - first;
+	/* DATA_FIN has a number of its own. */
+	facts->written = msk->write_seq - msk->snd_data_fin_enable - first;
 	facts->connection = (struct plait_connection) {
-		.unassigned = segments(unsent, facts->mss),
-		.next_segment = div_u64(msk->snd_nxt - plait->first_dsn, facts->mss),
-		.window_left = div_u64(window, facts->mss),
 		.send_buffer_left = max(space, 0) / facts->mss,
 		.finished = msk->snd_data_fin_enable,
 	};
-	/* The last segment may be short; any other has to fit whole, as TCP sends no silly ones. */
-	if (window >= unsent)
-		facts->connection.window_left = facts->connection.unassigned;
 }
 
 static void tell(struct plait_socket *plait, const struct plait_facts *facts,
@@ -236,8 +290,7 @@ static bool tell_what_happened(struct plait_socket *plait, const struct plait_fa
 
 	for (i = 0; i < facts->count; i++) {
 		struct plait_subflow *slot = &plait->subflows[i];
-		u8 state = facts->paths[i].state;
-		bool up = state == PLAIT_ACTIVE || state == PLAIT_BACKUP;
+		bool up = is_up(&facts->paths[i]);
 
 		if (up != slot->up) {
 			slot->up = up;
@@ -258,7 +311,9 @@ void plait_look(struct mptcp_sock *msk, struct plait_facts *facts)
 	u64 now = ktime_get_ns();
 
 	paths_facts(msk, facts);
+	settle(msk, facts);
 	connection_facts(msk, facts);
+	plait_look_at_queues(msk, facts);
 	if (tell_what_happened(plait, facts) || now - plait->now > MOMENT_NS)
 		plait->now = now;
 }

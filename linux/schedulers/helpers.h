@@ -12,8 +12,17 @@
 	for ((path) = (paths); (path) < (paths) + (count); (path)++)
 
 #define for_each_path_of(path, set, paths, count)				\
-	for_each_path(path, paths, count)					\
-		if (!((set) & BIT((path)->id))) {} else
+	for ((path) = next_path_of(set, paths, (paths) + (count));		\
+	     (path) < (paths) + (count);					\
+	     (path) = next_path_of(set, (path) + 1, (paths) + (count)))
+
+static inline const struct plait_path *next_path_of(u32 set, const struct plait_path *path,
+						    const struct plait_path *end)
+{
+	while (path < end && !(set & BIT(path->id)))
+		path++;
+	return path;
+}
 
 /* The paths that new data may use now: the active ones, or the backup ones if none is active. */
 static inline u32 usable(const struct plait_path *paths, unsigned int count)
@@ -56,7 +65,7 @@ static inline u32 open_paths(const struct plait_path *paths, unsigned int count)
 	return open;
 }
 
-/* The path with the smallest smoothed round-trip time, the first of equals; an unmeasured one has 0. */
+/* The path with the smallest smoothed round-trip time, the first of equals; unmeasured is 0. */
 static inline const struct plait_path *fastest(u32 set, const struct plait_path *paths,
 					       unsigned int count)
 {
@@ -78,8 +87,9 @@ static inline bool all_measured(u32 set, const struct plait_path *paths, unsigne
 	return true;
 }
 
-/* Delivery delays of paths on one scale: the forward delays if some usable path has one. Half the round-trip times
- * would lack the difference of the two clocks, so they only stand in for all of them.
+/* Delivery delays of paths on one scale: the forward delays if some usable path has one. Half the
+ * round-trip times would lack the difference of the two clocks, so they only stand in for all of
+ * them.
  */
 static inline bool any_forward_delay(const struct plait_path *paths, unsigned int count)
 {
@@ -160,16 +170,19 @@ static inline struct plait_decision rotate(struct rotation *rotation,
 	u32 open = open_paths(paths, count);
 	u32 later = open & ~(BIT(rotation->next) - 1);
 	const struct plait_path *path;
+	u32 segments;
 
 	if (!open || !sendable(connection))
 		return plait_wait();
 	path = &paths[__ffs(later ?: open)];
 	rotation->next = path->id + 1;
-	return plait_assign(path->id, clip(min(room(path), rotation->per_turn), sendable(connection)));
+	segments = min(room(path), rotation->per_turn);
+	return plait_assign(path->id, clip(segments, sendable(connection)));
 }
 
-/* An opportunity: the decisions that the engine asks for at one moment. It ends with a wait, and when time passes
- * or something but a transmission happens, as an engine stops asking when there is nothing left to decide about.
+/* An opportunity: the decisions that the engine asks for at one moment. It ends with a wait, and
+ * when time passes or something but a transmission happens, as an engine stops asking when there
+ * is nothing left to decide about.
  */
 struct opportunity {
 	u64 now;
@@ -191,13 +204,14 @@ static inline struct plait_decision opportunity_end(struct opportunity *opportun
 	return plait_wait();
 }
 
-static inline void opportunity_on_event(struct opportunity *opportunity, const struct plait_event *event)
+static inline void opportunity_on_event(struct opportunity *opportunity,
+					const struct plait_event *event)
 {
 	if (event->kind != PLAIT_SENT)
 		opportunity->begun = false;
 }
 
-/* Recalls: the queues in recalls that hold something are emptied, one after the other, each once. */
+/* Recalls: of these paths, those whose queues hold something are emptied one by one, each once. */
 static inline const struct plait_path *next_recall(u32 *recalls, const struct plait_path *paths,
 						   unsigned int count)
 {
@@ -212,8 +226,9 @@ static inline const struct plait_path *next_recall(u32 *recalls, const struct pl
 	return NULL;
 }
 
-/* Suspects: paths that timed out and have acknowledged nothing since. The facts of such a path are those from
- * before, so a plan would put into its queue again and again what was recalled from there.
+/* Suspects: paths that timed out and have acknowledged nothing since. The facts of such a path
+ * are those from before, so a plan would put into its queue again and again what was recalled
+ * from there.
  */
 static inline void suspects_on_event(u32 *suspects, const struct plait_event *event)
 {
@@ -235,14 +250,14 @@ static inline bool suspects_exclude(u32 suspects, u8 path, u32 candidates)
 	return (suspects & BIT(path)) && (candidates & ~suspects);
 }
 
-/* The guard of DAPS (Kuhn et al., ICC 2014, section III.C): a schedule is worth making only while (4) r_s >> r_f,
- * (5) each RTT sample is within 10 % of the one before, and (6) no window shrinks or is in slow start. The paper
- * leaves ">>" open; here it is r_s >= asymmetry * r_f.
+/* The guard of DAPS (Kuhn et al., ICC 2014, section III.C): a schedule is worth making only while
+ * (4) r_s >> r_f, (5) each RTT sample is within 10 % of the one before, and (6) no window shrinks
+ * or is in slow start. The paper leaves ">>" open; here it is r_s >= asymmetry * r_f.
  */
 struct guard {
 	bool enabled;
 	u32 asymmetry_milli;
-	u32 steady;			/* the paths whose newest sample was within 10 % of the one before */
+	u32 steady;			/* the paths whose newest sample is close to the last */
 	u64 rtt[PLAIT_PATHS_MAX];	/* newest sample, 0 before the first */
 	u32 cwnd[PLAIT_PATHS_MAX];	/* at the last look */
 };
@@ -256,13 +271,15 @@ static inline void guard_on_event(struct guard *guard, const struct plait_event 
 	last = guard->rtt[event->path];
 	difference = max(last, event->rtt) - min(last, event->rtt);
 	guard->steady &= ~BIT(event->path);
-	if (last && difference <= div_u64(last, 10))
+	/* A first sample differs by more than a tenth of 0. */
+	if (difference <= div_u64(last, 10))
 		guard->steady |= BIT(event->path);
 	guard->rtt[event->path] = event->rtt;
 }
 
 /* Each call is one look at the windows: they are compared with those of the call before. */
-static inline bool guard_admits(struct guard *guard, const struct plait_path *paths, unsigned int count)
+static inline bool guard_admits(struct guard *guard, const struct plait_path *paths,
+				unsigned int count)
 {
 	u32 candidates = usable(paths, count);
 	u64 shortest = U64_MAX, longest = 0;
@@ -274,12 +291,12 @@ static inline bool guard_admits(struct guard *guard, const struct plait_path *pa
 	for_each_path_of(path, candidates, paths, count) {
 		shortest = min(shortest, path->srtt);
 		longest = max(longest, path->srtt);
-		steady &= (guard->steady & BIT(path->id)) && path->cwnd >= guard->cwnd[path->id] &&
-			  path->cwnd >= path->ssthresh;
+		steady &= (guard->steady & BIT(path->id)) &&
+			  path->cwnd >= guard->cwnd[path->id] && path->cwnd >= path->ssthresh;
 		guard->cwnd[path->id] = path->cwnd;
 	}
-	/* A quotient rounded down is at least a whole number exactly if the quotient is. */
-	return steady && (!shortest || div64_u64(longest * 1000, shortest) >= guard->asymmetry_milli);
+	/* Rounding down is exact, as what is asked for is whole. */
+	return steady && ratio(longest * 1000, shortest) >= guard->asymmetry_milli;
 }
 
 #endif

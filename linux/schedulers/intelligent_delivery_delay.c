@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Intelligent delivery delay: each segment is assigned, ahead of the windows, to the path over which it is predicted
- * to arrive first.
+/* Intelligent delivery delay: each segment is assigned, ahead of the windows, to the path over
+ * which it is predicted to arrive first.
  *
- * The outlook of Alam, Minimum Delivery Delay Multipath TCP Scheduler (University of Bremen, 2016): "advance packet
- * scheduling by estimating the forward paths' behaviour". There is no algorithm, but two tables of twelve packets; this
- * is the simplest rule that gives the second one.
+ * The outlook of Alam, Minimum Delivery Delay Multipath TCP Scheduler (University of Bremen,
+ * 2016): "advance packet scheduling by estimating the forward paths' behaviour". There is no
+ * algorithm, but two tables of twelve packets; this is the simplest rule that gives the second
+ * one.
  *
  * A segment arrives when it departs plus the delivery delay of the path. It departs
  * - after what waits and leaves before it, one serialization time for each segment;
- * - if there is no room for it in the window, a smoothed round-trip time after the segment a whole window before it.
- * When a segment in flight departed is not among the facts: the last is taken to have left when the path was told to
- * send it, or a serialization time after the one before, and the others back to back before it.
+ * - if there is no room for it in the window, a smoothed round-trip time after the segment a
+ *   whole window before it.
+ * When a segment in flight departed is not among the facts: the last is taken to have left when
+ * the path was told to send it, or a serialization time after the one before, and the others back
+ * to back before it.
  *
- * Nothing is assigned while no path is open: it would only bind segments to windows and delays of now. Everything is
- * recalled and planned again when a path loses, times out, fails or comes back.
+ * Nothing is assigned while no path is open: it would only bind segments to windows and delays of
+ * now. Everything is recalled and planned again when a path loses, times out, fails or comes
+ * back.
  */
 #include "helpers.h"
 
@@ -28,10 +32,10 @@ struct intelligent {
 	u32 ahead;
 	u32 recalls;			/* the queues to be recalled before anything is assigned */
 	u32 suspects;
-	bool current;			/* nothing but transmissions happened since the last decision, */
-	u64 decided;			/* which was at this time */
+	u64 decided;			/* when the last decision was made */
+	bool current;			/* since then nothing happened but transmissions */
 	u64 free[PLAIT_PATHS_MAX];	/* when the last segment that was sent has left */
-	u32 sent[PLAIT_PATHS_MAX];	/* sent since something else happened: the next decision shows when */
+	u32 sent[PLAIT_PATHS_MAX];	/* sent since, if not: the next decision shows when */
 };
 
 static u32 needs(void)
@@ -58,8 +62,8 @@ static s64 earlier(s64 time, u64 span)
 	return time - (s64)min_t(u64, span, S64_MAX);	/* times are not negative */
 }
 
-/* How long a segment occupies the path. A path that was given little delivered little; it can deliver a window in a
- * round trip.
+/* How long a segment occupies the path. A path that was given little delivered little; it can
+ * deliver a window in a round trip.
  */
 static u64 spacing(const struct plait_path *path)
 {
@@ -70,7 +74,8 @@ static u64 spacing(const struct plait_path *path)
 }
 
 /* Takes note of segments that were sent now. */
-static void occupy(struct intelligent *intelligent, u64 now, const struct plait_path *path, u32 segments)
+static void occupy(struct intelligent *intelligent, u64 now, const struct plait_path *path,
+		   u32 segments)
 {
 	u64 *free = &intelligent->free[path->id];
 
@@ -78,7 +83,8 @@ static void occupy(struct intelligent *intelligent, u64 now, const struct plait_
 }
 
 /* When a segment assigned to the path now would leave. */
-static s64 departure(const struct intelligent *intelligent, u64 now, const struct plait_path *path)
+static s64 departure(const struct intelligent *intelligent, u64 now,
+		     const struct plait_path *path)
 {
 	u32 window = max(path->cwnd, 1U);
 	u64 place = (u64)path->in_flight + path->queued;
@@ -139,20 +145,24 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 		} else {
 			continue;
 		}
-		if (!best || arrival < best_arrival || (arrival == best_arrival && delay < best_delay)) {
+		if (!best || arrival < best_arrival ||
+		    (arrival == best_arrival && delay < best_delay)) {
 			best = path;
 			best_arrival = arrival;
 			best_delay = delay;
 		}
 	}
-	/* If that is far enough ahead on the best path, a worse one is not used while the best one works. */
-	if (!best || best->queued >= min_t(u64, (u64)max(best->cwnd, 1U) * intelligent->ahead, U32_MAX))
+	/* If that is far enough ahead on the best path, a worse one is not used while the best
+	 * one works.
+	 */
+	if (!best || best->queued >= (u64)max(best->cwnd, 1U) * intelligent->ahead)
 		return plait_wait();
 	return plait_assign(best->id, 1);
 }
 
-static void on_event(void *state, const struct plait_event *event, const struct plait_connection *connection,
-		     const struct plait_path *paths, unsigned int count)
+static void on_event(void *state, const struct plait_event *event,
+		     const struct plait_connection *connection, const struct plait_path *paths,
+		     unsigned int count)
 {
 	struct intelligent *intelligent = state;
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lowest RTT: the open path with the smallest smoothed round-trip time takes what its window lets out.
+/* Lowest RTT: the open path with the smallest smoothed round-trip time takes what its window lets
+ * out.
  *
- * The default scheduler of MPTCP, as described in Raiciu et al., How Hard Can It Be? (USENIX NSDI 2012): "send on the
- * subflow with the lowest RTT that has space in its congestion window". A path that has not been measured goes first.
+ * The default scheduler of MPTCP, as described in Raiciu et al., How Hard Can It Be? (USENIX NSDI
+ * 2012): "send on the subflow with the lowest RTT that has space in its congestion window". A
+ * path that has not been measured goes first.
  */
 #include "helpers.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options of any scheduler: retransmission and penalization (RP), and bufferbloat mitigation (BM). */
+/* Options of any scheduler: retransmission and penalization (RP), and bufferbloat mitigation
+ * (BM).
+ */
 #include "helpers.h"
 #include "options.h"
 
@@ -23,11 +25,12 @@ struct plait_parameter *const plait_option_parameters[] = {
 
 /* RP: what to do when the receiver's window is full and a path could send.
  *
- * Raiciu et al., How Hard Can It Be? (USENIX NSDI 2012), section 4.2, as evaluated by Paasch et al. (ACM CSWS 2014): the
- * path that could send sends the first unacknowledged segment, if it has not carried it, and the slower path that
- * carries it gets half its congestion window, at most once in a round-trip time. The conditions are those of Linux'
- * out-of-tree implementation; but the time of the last penalty is kept with the penalized path, so that a third path
- * need not wait for its turn, and a window of one segment is not halved.
+ * Raiciu et al., How Hard Can It Be? (USENIX NSDI 2012), section 4.2, as evaluated by Paasch et
+ * al. (ACM CSWS 2014): the path that could send sends the first unacknowledged segment, if it has
+ * not carried it, and the slower path that carries it gets half its congestion window, at most
+ * once in a round-trip time. The conditions are those of Linux' out-of-tree implementation; but
+ * the time of the last penalty is kept with the penalized path, so that a third path need not
+ * wait for its turn, and a window of one segment is not halved.
  */
 struct penalization {
 	bool enabled;
@@ -44,9 +47,10 @@ struct penalization {
 
 /* BM: a path whose round-trip time has grown, because a queue has, is given less.
  *
- * Ferlin-Oliveira et al. (IEEE IWQoS 2014), as evaluated by Paasch et al. (ACM CSWS 2014): what may be in flight on path i
- * is lambda * (smallest srtt_i so far / srtt_i) * cwnd_i, if that is less than cwnd_i. The congestion control keeps its
- * window: the cap is a limit beside it, and the scheduler sees the capped window as the window.
+ * Ferlin-Oliveira et al. (IEEE IWQoS 2014), as evaluated by Paasch et al. (ACM CSWS 2014): what
+ * may be in flight on path i is lambda * (smallest srtt_i so far / srtt_i) * cwnd_i, if that is
+ * less than cwnd_i. The congestion control keeps its window: the cap is a limit beside it, and
+ * the scheduler sees the capped window as the window.
  */
 struct mitigation {
 	bool enabled;
@@ -60,6 +64,11 @@ struct optioned {
 	struct mitigation mitigation;
 	u64 inner[];				/* the algorithm's state */
 };
+
+size_t plait_state_size(const struct plait_algorithm *algorithm)
+{
+	return sizeof(struct optioned) + algorithm->state_size;
+}
 
 u32 plait_needs(const struct plait_algorithm *algorithm)
 {
@@ -92,7 +101,9 @@ void plait_init(const struct plait_algorithm *algorithm, void *state)
 	algorithm->init(optioned->inner);
 }
 
-/* True if the path, a carrier of the oldest segment, is to be penalized for what it does to the fast one. */
+/* True if the path, a carrier of the oldest segment, is to be penalized for what it does to the
+ * fast one.
+ */
 static bool blocks(const struct penalization *penalization, u64 now, const struct plait_path *path,
 		   const struct plait_path *fast)
 {
@@ -104,7 +115,9 @@ static bool blocks(const struct penalization *penalization, u64 now, const struc
 	return fast->srtt < path->srtt && path->cwnd > 1 && !path->repairing && !path->in_recovery;
 }
 
-/* True if a copy on the fast path is worth it: a carrier is slow to repair, or all carriers are slow. */
+/* True if a copy on the fast path is worth it: a carrier is slow to repair, or all carriers are
+ * slow.
+ */
 static bool copy_helps(u32 carriers, const struct plait_path *fast, const struct plait_path *paths,
 		       unsigned int count)
 {
@@ -129,11 +142,12 @@ static bool any_queued(const struct plait_path *paths, unsigned int count)
 }
 
 /* What RP does before the scheduler is asked, if anything. */
-static bool penalize(struct penalization *penalization, u64 now, const struct plait_connection *connection,
-		     const struct plait_path *paths, unsigned int count, struct plait_decision *decision)
+static bool penalize(struct penalization *penalization, u64 now,
+		     const struct plait_connection *connection, const struct plait_path *paths,
+		     unsigned int count, struct plait_decision *decision)
 {
 	const struct plait_path *fast, *path;
-	u32 measured = 0, carriers;
+	u32 measured = 0;
 
 	if (!penalization->enabled || connection->window_left || !connection->has_oldest)
 		return false;
@@ -147,8 +161,7 @@ static bool penalize(struct penalization *penalization, u64 now, const struct pl
 	if (!fast)
 		return false;
 
-	carriers = connection->oldest_carried & ~BIT(fast->id);
-	for_each_path_of(path, carriers, paths, count) {
+	for_each_path_of(path, connection->oldest_carried, paths, count) {
 		if (!blocks(penalization, now, path, fast))
 			continue;
 		penalization->penalized[path->id] = now;
@@ -162,7 +175,7 @@ static bool penalize(struct penalization *penalization, u64 now, const struct pl
 	}
 	if ((connection->oldest_carried | penalization->copied_on) & BIT(fast->id))
 		return false;
-	if (!copy_helps(carriers, fast, paths, count))
+	if (!copy_helps(connection->oldest_carried, fast, paths, count))
 		return false;
 	penalization->copied_on |= BIT(fast->id);
 	*decision = (struct plait_decision){
@@ -198,8 +211,8 @@ static u32 limit(const struct mitigation *mitigation, const struct plait_path *p
 }
 
 /* The next limit that is not as it should be, if any. */
-static bool mitigate(struct mitigation *mitigation, const struct plait_path *paths, unsigned int count,
-		     struct plait_decision *decision)
+static bool mitigate(struct mitigation *mitigation, const struct plait_path *paths,
+		     unsigned int count, struct plait_decision *decision)
 {
 	const struct plait_path *path;
 	bool wrong = false;
@@ -214,9 +227,12 @@ static bool mitigate(struct mitigation *mitigation, const struct plait_path *pat
 	return wrong;
 }
 
-/* Asks a scheduler that sees the capped windows, and its own limits in the place of those that hold. */
-static struct plait_decision decide_capped(const struct plait_algorithm *algorithm, struct optioned *optioned,
-					   u64 now, const struct plait_connection *connection,
+/* Asks a scheduler that sees the capped windows, and its own limits in the place of those that
+ * hold.
+ */
+static struct plait_decision decide_capped(const struct plait_algorithm *algorithm,
+					   struct optioned *optioned, u64 now,
+					   const struct plait_connection *connection,
 					   const struct plait_path *paths, unsigned int count)
 {
 	struct mitigation *mitigation = &optioned->mitigation;
@@ -230,7 +246,9 @@ static struct plait_decision decide_capped(const struct plait_algorithm *algorit
 		shown[path->id].cwnd = min(path->cwnd, cap(mitigation, path));
 		shown[path->id].limit = mitigation->limits[path->id];
 	}
-	/* A limit that changes nothing is not passed on, but the scheduler asked again; not for ever. */
+	/* A limit that changes nothing is not passed on, but the scheduler asked again; not for
+	 * ever.
+	 */
 	for (tries = 0; tries < 2 * PLAIT_PATHS_MAX; tries++) {
 		decision = algorithm->decide(optioned->inner, now, connection, shown, count);
 		if (decision.kind != PLAIT_LIMIT)
@@ -261,8 +279,8 @@ struct plait_decision plait_decide(const struct plait_algorithm *algorithm, void
 	return algorithm->decide(optioned->inner, now, connection, paths, count);
 }
 
-void plait_on_event(const struct plait_algorithm *algorithm, void *state, const struct plait_event *event,
-		    const struct plait_connection *connection,
+void plait_on_event(const struct plait_algorithm *algorithm, void *state,
+		    const struct plait_event *event, const struct plait_connection *connection,
 		    const struct plait_path *paths, unsigned int count)
 {
 	struct optioned *optioned = state;

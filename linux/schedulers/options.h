@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A scheduler with its options, as the engine uses it: the options act around any algorithm, which knows nothing of
- * them. The state has PLAIT_STATE_SIZE bytes, aligned for u64.
+/* A scheduler with its options, as the engine uses it: the options act around any algorithm,
+ * which knows nothing of them. The state has PLAIT_STATE_SIZE bytes, aligned for u64.
  */
 #ifndef PLAIT_OPTIONS_H
 #define PLAIT_OPTIONS_H
 
 #include "plait.h"
+
+/* How many bytes of the state are used. */
+size_t plait_state_size(const struct plait_algorithm *algorithm);
 
 /* With the parameters as they are now. */
 u32 plait_needs(const struct plait_algorithm *algorithm);
@@ -18,8 +21,8 @@ struct plait_decision plait_decide(const struct plait_algorithm *algorithm, void
 				   const struct plait_path *paths, unsigned int count);
 
 /* The facts already contain the event. */
-void plait_on_event(const struct plait_algorithm *algorithm, void *state, const struct plait_event *event,
-		    const struct plait_connection *connection,
+void plait_on_event(const struct plait_algorithm *algorithm, void *state,
+		    const struct plait_event *event, const struct plait_connection *connection,
 		    const struct plait_path *paths, unsigned int count);
 
 /* The options' parameters, ended by NULL. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a scheduler sees and answers: the C mirror of crates/plait-sched (view.rs, decision.rs).
  *
- * A scheduler is pure in its arguments and its own state: no clock, no locks, no allocation, no sockets. The
- * engine (engine.c) takes the facts from the subflows and carries the decisions out; in user space a test replays
- * calls that were recorded from the Rust schedulers. Nothing here needs more of the kernel than linux/types.h.
+ * A scheduler is pure in its arguments and its own state: no clock, no locks, no allocation, no
+ * sockets. The engine (engine.c) takes the facts from the subflows and carries the decisions out;
+ * in user space a test replays calls that were recorded from the Rust schedulers. Nothing here
+ * needs more of the kernel than linux/types.h.
  */
 #ifndef PLAIT_H
 #define PLAIT_H
@@ -44,28 +45,28 @@ struct plait_path {
 	u8	id;			/* index into the array of paths */
 	u8	state;			/* enum plait_path_state */
 	bool	in_recovery;		/* should take no new data until a loss is repaired */
-	bool	repairing;		/* losses are being repaired: the window has been reduced already */
+	bool	repairing;		/* of a loss: the window has been reduced already */
 	u32	mss;			/* payload bytes of a segment */
 	u32	cwnd;
 	u32	ssthresh;		/* PLAIT_NONE while unset */
 	u32	in_flight;		/* sent, neither acknowledged nor considered lost */
 	u32	queued;			/* assigned and not sent: the subflow's write queue */
-	u32	limit;			/* of in_flight, set by a decision; PLAIT_NONE while there is none */
+	u32	limit;			/* of in_flight, set by a decision; or PLAIT_NONE */
 	u32	loss_ppm;		/* lost share of what was sent, in parts per million */
 	u32	cost;
 	u64	srtt;			/* 0 until the first sample, as the next ones */
 	u64	rttvar;
 	u64	latest_rtt;
 	u64	min_rtt;
-	s64	forward_delay;		/* one clock offset common to all paths contained; PLAIT_UNKNOWN */
+	s64	forward_delay;		/* plus an offset common to all paths; or PLAIT_UNKNOWN */
 	u64	rto;
 	u64	delivery_rate;		/* bit/s of payload; 0 until measured */
 };
 
 struct plait_connection {
-	u64	unassigned;		/* segments written by the application, assigned to no path */
+	u64	unassigned;		/* segments written and assigned to no path */
 	u64	next_segment;		/* number of the next segment to be assigned */
-	u64	window_left;		/* segments that the receiver's window still admits, less those queued */
+	u64	window_left;		/* segments that the receiver admits, less those queued */
 	u64	send_buffer_left;
 	u64	oldest_unacked;		/* number of the oldest segment in flight, if has_oldest */
 	u32	oldest_carried;		/* bit per path that carries it */
@@ -75,11 +76,11 @@ struct plait_connection {
 };
 
 enum plait_decision_kind {
-	PLAIT_WAIT,			/* amount: time to ask again at the latest, 0 for the next event */
+	PLAIT_WAIT,			/* amount: ask again by this time; 0: after an event */
 	PLAIT_ASSIGN,			/* amount: segments that path takes next */
 	PLAIT_REINJECT,			/* amount: number of the segment to be sent on path too */
 	PLAIT_RECALL,			/* take back what waits in the queue of path */
-	PLAIT_LIMIT,			/* amount: segments in flight on path at most, PLAIT_NONE to lift it */
+	PLAIT_LIMIT,			/* amount: in flight on path at most; or PLAIT_NONE */
 	PLAIT_PENALIZE,			/* halve the congestion window of path */
 };
 
@@ -106,7 +107,7 @@ struct plait_event {
 	bool	retransmission;		/* of PLAIT_SENT: it had been sent before */
 };
 
-/* What a scheduler needs beyond assigning within the window; what each means in Linux: engine.c. */
+/* What a scheduler needs beyond assigning within the window; in Linux all of it is there. */
 #define PLAIT_NEEDS_ASSIGN_AHEAD	BIT(0)
 #define PLAIT_NEEDS_RECALL		BIT(1)
 #define PLAIT_NEEDS_REINJECT		BIT(2)
@@ -122,10 +123,12 @@ struct plait_algorithm {
 	struct plait_parameter *const *parameters;	/* its own, ended by NULL; may be NULL */
 	u32	(*needs)(void);		/* with the parameters as they are now */
 	void	(*init)(void *state);	/* state is zeroed; takes the parameters as they are now */
-	struct plait_decision (*decide)(void *state, u64 now, const struct plait_connection *connection,
+	struct plait_decision (*decide)(void *state, u64 now,
+					const struct plait_connection *connection,
 					const struct plait_path *paths, unsigned int count);
 	/* The facts already contain the event. May be NULL. */
-	void	(*on_event)(void *state, const struct plait_event *event, const struct plait_connection *connection,
+	void	(*on_event)(void *state, const struct plait_event *event,
+			    const struct plait_connection *connection,
 			    const struct plait_path *paths, unsigned int count);
 };
 

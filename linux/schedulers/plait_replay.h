@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Replays calls that were made of the schedulers in crates/plait-sched, and compares the answers. The KUnit test and the
- * test in user space include this file. The calls are lines of words:
+/* Replays calls that were made of the schedulers in crates/plait-sched, and compares the answers.
+ * The KUnit test and the test in user space include this file. The calls are lines of words:
  *
  * scheduler NAME		the following is about this one
  * default PARAMETER VALUE	nobody has set the parameter: this is its value
@@ -40,8 +40,11 @@ struct replay_fact {
 	u8 size;
 };
 
-#define REPLAY_FACT(_struct, _name)	\
-	{ .name = #_name, .offset = offsetof(struct _struct, _name), .size = sizeof_field(struct _struct, _name) }
+#define REPLAY_FACT(_struct, _name) {				\
+	.name = #_name,						\
+	.offset = offsetof(struct _struct, _name),		\
+	.size = sizeof_field(struct _struct, _name)		\
+}
 
 static const struct replay_fact replay_connection_facts[] = {
 	REPLAY_FACT(plait_connection, unassigned),
@@ -122,7 +125,8 @@ static s64 replay_number(const char **line)
 	return negative ? -number : number;
 }
 
-/* The index of the word with which the line goes on, and steps over it; -1 if it is none of them. */
+/* The index of the word with which the line goes on, and steps over it; -1 if it is none of them.
+ */
 static int replay_choice(const char **line, const char *const *words)
 {
 	int i;
@@ -195,14 +199,16 @@ static void replay_facts(struct replay *replay, const char *line, const struct r
 static void replay_say_parameters(struct replay *replay, struct plait_parameter *const *parameter)
 {
 	for (; parameter && *parameter; parameter++) {
+		replay_say(replay, " %s=", (*parameter)->name);
 		if ((*parameter)->words)
-			replay_say(replay, " %s=%s", (*parameter)->name, (*parameter)->words[(*parameter)->value]);
+			replay_say(replay, "%s", (*parameter)->words[(*parameter)->value]);
 		else
-			replay_say(replay, " %s=%u", (*parameter)->name, (*parameter)->value);
+			replay_say(replay, "%u", (*parameter)->value);
 	}
 }
 
-static void replay_say_facts(struct replay *replay, const struct replay_fact *facts, const void *facts_of)
+static void replay_say_facts(struct replay *replay, const struct replay_fact *facts,
+			     const void *facts_of)
 {
 	const struct replay_fact *fact;
 	const void *at;
@@ -219,11 +225,14 @@ static void replay_say_facts(struct replay *replay, const struct replay_fact *fa
 	replay_say(replay, "\n");
 }
 
-static void replay_say_decision(struct replay *replay, const char *whose, struct plait_decision decision)
+static void replay_say_decision(struct replay *replay, const char *whose,
+				struct plait_decision decision)
 {
+	bool known = decision.kind <= PLAIT_PENALIZE;
+
 	replay_say(replay, "%s: %s %u %llu\n", whose,
-		   decision.kind < ARRAY_SIZE(replay_decisions) - 1 ? replay_decisions[decision.kind] : "?",
-		   decision.path, (unsigned long long)decision.amount);
+		   known ? replay_decisions[decision.kind] : "unknown", decision.path,
+		   (unsigned long long)decision.amount);
 }
 
 static void replay_decide(struct replay *replay, const char *line)
@@ -235,17 +244,18 @@ static void replay_decide(struct replay *replay, const char *line)
 	expected.kind = replay_choice(&line, replay_decisions);
 	expected.path = replay_number(&line);
 	expected.amount = replay_number(&line);
-	decision = plait_decide(replay->algorithm, replay->state, now, &replay->connection, replay->paths,
-				replay->count);
+	decision = plait_decide(replay->algorithm, replay->state, now, &replay->connection,
+				replay->paths, replay->count);
 	replay->decisions++;
 	replay->call++;
-	if (decision.kind == expected.kind && decision.path == expected.path && decision.amount == expected.amount)
+	if (decision.kind == expected.kind && decision.path == expected.path &&
+	    decision.amount == expected.amount)
 		return;
 	replay_say(replay, "%s:", replay->algorithm->name);
 	replay_say_parameters(replay, replay->algorithm->parameters);
 	replay_say_parameters(replay, plait_option_parameters);
-	replay_say(replay, "\nconnection %lu, call %lu, now %llu\n", replay->connections, replay->call,
-		   (unsigned long long)now);
+	replay_say(replay, "\nconnection %lu, call %lu, now %llu\n", replay->connections,
+		   replay->call, (unsigned long long)now);
 	replay_say_facts(replay, replay_connection_facts, &replay->connection);
 	for (i = 0; i < replay->count; i++) {
 		replay_say(replay, "path %u:", i);
@@ -264,8 +274,8 @@ static void replay_event(struct replay *replay, const char *line)
 	event.amount = replay_number(&line);
 	event.rtt = replay_number(&line);
 	event.retransmission = replay_number(&line);
-	plait_on_event(replay->algorithm, replay->state, &event, &replay->connection, replay->paths,
-		       replay->count);
+	plait_on_event(replay->algorithm, replay->state, &event, &replay->connection,
+		       replay->paths, replay->count);
 	replay->events++;
 	replay->call++;
 }
@@ -299,6 +309,10 @@ static void replay_scheduler(struct replay *replay, const char *line)
 	replay->algorithm = *algorithm;
 	if (!replay->algorithm)
 		replay_say(replay, "there is no scheduler %s\n", line);
+	else if (plait_state_size(replay->algorithm) > PLAIT_STATE_SIZE)
+		replay_say(replay, "the state of %s is too large\n", line);
+	else if (strlen(replay->algorithm->kernel_name) > 15)
+		replay_say(replay, "the kernel's name of %s is too long\n", line);
 }
 
 /* What is to be done with a parameter. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Round-robin: the paths take turns.
  *
- * "Blind round-robin", Algorithm 1 of Kuhn et al., DAPS (IEEE ICC 2014): loop over the paths and send on each what
- * eq. (1) allows, min(cwnd - unack, rwnd - sum of unack). The rotation outlives the call, as in CMT-SCTP's
- * implementation: read literally it would start at the first path whenever anything may be sent, and favour it
- * whenever the receiver's window is scarce. What a window cuts off a turn is not made up for later.
+ * "Blind round-robin", Algorithm 1 of Kuhn et al., DAPS (IEEE ICC 2014): loop over the paths and
+ * send on each what eq. (1) allows, min(cwnd - unack, rwnd - sum of unack). The rotation outlives
+ * the call, as in CMT-SCTP's implementation: read literally it would start at the first path
+ * whenever anything may be sent, and favour it whenever the receiver's window is scarce. What a
+ * window cuts off a turn is not made up for later.
  */
 #include "helpers.h"
 
@@ -26,8 +27,9 @@ static void init(void *state)
 {
 	struct rotation *rotation = state;
 
-	rotation->per_turn = plait_value(&round_robin_cwnd_limited) ? U32_MAX :
-								      plait_value(&round_robin_segments);
+	rotation->per_turn = plait_value(&round_robin_segments);
+	if (plait_value(&round_robin_cwnd_limited))
+		rotation->per_turn = U32_MAX;
 }
 
 static struct plait_decision decide(void *state, u64 now, const struct plait_connection *connection,

@@ -31,7 +31,7 @@ struct Extent {
 }
 
 const FULL: Extent =
-    Extent { all_options: true, cases: 4, extremes: 6, opportunities: 30, calls: usize::MAX };
+    Extent { all_options: true, cases: 3, extremes: 12, opportunities: 30, calls: usize::MAX };
 const SMALL: Extent = Extent { all_options: false, cases: 1, extremes: 1, opportunities: 4, calls: 24 };
 
 fn main() -> ExitCode {

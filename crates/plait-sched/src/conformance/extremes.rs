@@ -14,15 +14,19 @@ pub(super) struct Extremes {
     now: Time,
     connection: Connection,
     paths: Vec<Path>,
+    /// Times are below 2^`scale` ns: where they are a few nanoseconds, many are equal.
+    scale: u64,
     random: Random,
 }
 
 impl Extremes {
     pub(super) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let count = random.between(1, 8) as u8;
-        let paths = (0..count).map(|id| Path::new(PathId(id), 1460)).collect();
-        let mut extremes = Self { now: Time::ZERO, connection: Connection::default(), paths, random };
+        // Few paths are steady together more often.
+        let count = if random.one_in(2) { random.between(2, 3) } else { random.between(1, 8) };
+        let paths = (0..count).map(|id| Path::new(PathId(id as u8), 1460)).collect();
+        let scale = [4, 12, 40, 52][random.between(0, 3) as usize];
+        let mut extremes = Self { now: Time::ZERO, connection: Connection::default(), paths, scale, random };
         // Most facts are drawn in the first few rounds.
         for _ in 0..4 {
             extremes.change();
@@ -34,6 +38,9 @@ impl Extremes {
     pub(super) fn opportunity(&mut self, scheduler: &mut impl Scheduler) {
         self.change();
         for _ in 0..self.random.between(0, 4) {
+            if self.random.one_in(8) {
+                self.change();
+            }
             let event = self.event();
             scheduler.on_event(&event, &self.connection, &self.paths);
         }
@@ -43,6 +50,10 @@ impl Extremes {
                 break;
             }
             self.carry_out(decision);
+            // Facts change in the midst of an opportunity too, and nobody tells of it.
+            if self.random.one_in(16) {
+                self.change();
+            }
         }
     }
 
@@ -56,14 +67,14 @@ impl Extremes {
         self.number(bits) as u32
     }
 
-    fn time(&mut self, bits: u64) -> Duration {
-        Duration::from_nanos(self.number(bits))
+    fn time(&mut self) -> Duration {
+        Duration::from_nanos(self.number(self.scale))
     }
 
     /// One fact in four is drawn anew.
     fn change(&mut self) {
         if self.random.one_in(2) {
-            let passed = self.time(36);
+            let passed = self.time();
             self.now += passed;
         }
         for i in 0..self.paths.len() {
@@ -122,19 +133,20 @@ impl Extremes {
             path.srtt = match self.random.between(0, 15) {
                 0 => Duration::ZERO,
                 1..=4 => Duration::from_millis(10 * self.random.between(1, 6)),
-                _ => Duration::from_nanos(1) + self.time(40),
+                _ => Duration::from_nanos(1) + self.time(),
             };
         }
         if self.random.one_in(4) {
             path.rttvar = path.srtt / 4;
-            path.latest_rtt = self.time(36);
-            path.min_rtt = self.time(36);
+            path.latest_rtt = self.time();
+            path.min_rtt = self.time();
         }
         if self.random.one_in(4) {
-            path.rto = self.time(38);
+            path.rto = self.time();
         }
         if self.random.one_in(4) {
-            let offset = self.number(50) as i64 - (1 << 49);
+            let size = if self.scale == 4 { 4 } else { 50 };
+            let offset = self.number(size) as i64 - (1 << (size - 1));
             path.forward_delay = (!self.random.one_in(3)).then_some(offset);
         }
         if self.random.one_in(4) {
@@ -156,8 +168,8 @@ impl Extremes {
         }
         if self.random.one_in(4) {
             let path = self.path();
-            let mut carried = PathSet(self.random.between(0, (1 << self.paths.len()) - 1) as u32);
-            carried.insert(path);
+            // What only a path that is gone carried, no path carries.
+            let carried = PathSet(self.random.between(0, (1 << self.paths.len()) - 1) as u32);
             let oldest = Outstanding { segment: self.number(2), path, carried };
             self.connection.oldest_unacked = (!self.random.one_in(8)).then_some(oldest);
         }
@@ -184,7 +196,7 @@ impl Extremes {
                 // Around a tenth off the last one.
                 let last = self.paths[path.index()].latest_rtt.as_nanos();
                 let sample = if self.random.one_in(8) {
-                    self.number(36)
+                    self.number(self.scale)
                 } else {
                     last - last / 8 + self.random.between(0, last / 4)
                 };

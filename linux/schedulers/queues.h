@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The two queues: the data queue, of what is assigned to no path, and a queue for each path.
+ *
+ * They hold ranges of data sequence numbers; the data itself stays where MPTCP keeps it until it is
+ * acknowledged. A path queue is not the subflow's write queue: what waits there has sequence
+ * numbers of the subflow and cannot be taken back.
+ */
+#ifndef PLAIT_QUEUES_H
+#define PLAIT_QUEUES_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include "plait.h"
+
+/* Ascending ranges that do not touch each other. */
+struct plait_queue {
+	struct list_head ranges;
+	u64	bytes;
+};
+
+struct plait_queues {
+	u64	next;		/* the first byte that was never assigned */
+	struct plait_queue recalled;	/* with it: the data queue */
+	struct plait_queue paths[PLAIT_PATHS_MAX];
+};
+
+void plait_queues_init(struct plait_queues *queues, u64 next);
+void plait_queues_free(struct plait_queues *queues);
+
+/* Bytes in the data queue, if the application has written up to end. */
+u64 plait_unassigned(const struct plait_queues *queues, u64 end);
+/* The first byte in the data queue. */
+u64 plait_next(struct plait_queues *queues);
+/* The next bytes of the data queue, which has so many, go to the path. 0, or -ENOMEM. */
+int plait_enqueue(struct plait_queues *queues, unsigned int path, u64 bytes, u64 end);
+/* What waits for the path goes back to the data queue. */
+void plait_requeue(struct plait_queues *queues, unsigned int path);
+/* All from first up to next goes back to the data queue, whatever was sent of it. */
+void plait_requeue_all(struct plait_queues *queues, u64 first);
+/* The first range that waits for the path; false if there is none. */
+bool plait_first_range(struct plait_queues *queues, unsigned int path, u64 *start, u64 *end);
+/* What lies below first has left the path's queue. */
+void plait_dequeue(struct plait_queues *queues, unsigned int path, u64 first);
+/* What lies below first is acknowledged. */
+void plait_acknowledged(struct plait_queues *queues, u64 first);
+/* Bytes that wait for paths. */
+u64 plait_backlog(const struct plait_queues *queues);
+
+#endif
