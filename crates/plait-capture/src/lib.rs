@@ -76,6 +76,8 @@ mod replay;
 mod route;
 mod segments;
 mod sending;
+#[cfg(test)]
+mod tests;
 pub mod write;
 
 pub use error::ObservationError;
