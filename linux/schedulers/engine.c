@@ -206,9 +206,9 @@ static int get_retrans(struct mptcp_sock *msk)
 	if ((plait->needs & PLAIT_NEEDS_REINJECT) && !facts.connection.window_left &&
 	    mptcp_send_pending((struct sock *)msk) && !get_copy(msk, &facts))
 		return 0;
-	if (timer_pending(&msk->sk.icsk_retransmit_timer))
+	/* When the timer has run out, what the core does for any scheduler. */
+	if (!test_and_clear_bit(MPTCP_RTX_TIMEOUT, &msk->flags))
 		return -EAGAIN;
-	/* The timer has run out: what the core does for any scheduler. */
 	ssk = mptcp_subflow_get_retrans(msk);
 	if (!ssk)
 		return -EINVAL;
