@@ -85,7 +85,7 @@ def test_a_folder_gives_a_result_like_the_simulator_s(folder: Path) -> None:
 def test_what_is_wrong_with_a_folder_is_one_line_that_names_it(folder: Path) -> None:
     job = _core.Job(_core.parse_scenario(SCENARIO, "observed.toml", ""))
     (folder / "receiver.pcap").write_bytes(b"nothing")
-    with pytest.raises(_core.RunError, match="^observed: .*: receiver.pcap: it is no capture") as raised:
+    with pytest.raises(_core.RunError, match=r"^observed: .*: receiver\.pcap: it is no capture") as raised:
         _core.observed(job, folder)
     assert "\n" not in str(raised.value)
 
