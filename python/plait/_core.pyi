@@ -196,6 +196,9 @@ class Scheduler:
 class Job:
     """One run to be made: a scenario and what to change and to record."""
 
+    scenario_json: str
+    """The scenario as it is run: canonical JSON, defaults filled in, the job's scheduler and seed in it."""
+
     def __new__(
         cls,
         scenario_json: str,
