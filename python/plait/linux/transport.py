@@ -43,7 +43,9 @@ def settings(scenario: Table) -> list[Setting]:
 
 def _host(scenario: Table) -> dict[str, str]:
     transport = scenario["transport"]
-    buffer = receive_memory(_core.parse_bytes(transport["receive_buffer"]), _core.parse_bytes(transport["packet"]))
+    buffer = receive_memory(
+        _core.parse_bytes(transport["receive_buffer"]), _core.parse_bytes(transport["packet"])
+    )
     values = {
         "net/ipv4/tcp_congestion_control": CONGESTION_CONTROLS[transport["congestion_control"]],
         # Only without a random offset per connection do timestamps of different subflows compare.
