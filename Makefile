@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python reproduce lint lint-rust lint-python format figures questions bench peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers linux-vectors reproduce lint lint-rust lint-python format figures questions bench peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +48,8 @@ demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14
 
 test: setup ## set up and run every test, lint and stub check
-	@start=$$SECONDS; $(MAKE) lint test-rust test-python; \
-		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, cargo test, pytest)\n' $$((SECONDS - start))
+	@start=$$SECONDS; $(MAKE) lint test-rust test-linux-schedulers test-python; \
+		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, cargo test, kernel schedulers, pytest)\n' $$((SECONDS - start))
 
 test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,cargo test)
@@ -58,6 +58,15 @@ test-rust: setup ## the Rust tests, documentation examples included
 test-python: setup ## the Python tests
 	$(call say,pytest)
 	$(BIN)/python -m pytest
+
+test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, call by call, in user space
+	$(call say,kernel schedulers)
+	@command -v gcc >/dev/null || { echo "make test-linux-schedulers: needs gcc; on Debian: sudo apt-get install gcc libc6-dev" >&2; exit 1; }
+	$(MAKE) -C linux/tests test
+
+linux-vectors: ## record anew the calls that the kernel's own test of its schedulers replays
+	$(MAKE) -C linux/tests vectors
+	cp target/linux/plait_vectors.h linux/schedulers/
 
 reproduce: setup ## every paper in full: rows, reasons and the READMEs' tables held against the runs (minutes)
 	$(call say,papers)

@@ -6,33 +6,26 @@
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 
 #include "engine.h"
 
 /* A power of two, as kfifo wants it: some 50,000 decisions over two paths. */
 #define LOG_BYTES	(16 << 20)
 
-/* The layout that the reader knows: little-endian hosts, no padding that the compiler chooses. */
+/* The paths follow: crates/plait-capture/src/decisions.rs reads it. Times are the wall clock's. */
 struct record_head {
-	u64	time;
-	u64	amount;
-	u8	kind;
-	u8	path;
-	u8	count;
-	u8	has_oldest;
-	u8	oldest_path;
-	u8	finished;
-	u8	reserved[2];
-	u64	unassigned;
-	u64	next_segment;
-	u64	window_left;
-	u64	send_buffer_left;
-	u64	oldest_unacked;
-} __packed;
+	s64	time;
+	u32	paths;
+	u32	unused;
+	struct plait_decision decision;
+	struct plait_connection connection;
+};
 
 static bool log_decisions;
 module_param(log_decisions, bool, 0644);
@@ -56,24 +49,16 @@ static const char * const kind_names[] = {
 static void record(u64 now, const struct plait_decision *decision,
 		   const struct plait_facts *facts)
 {
-	const struct plait_connection *connection = &facts->connection;
 	size_t paths_bytes = facts->count * sizeof(facts->paths[0]);
 	struct record_head head = {
-		.time = now,
-		.amount = decision->amount,
-		.kind = decision->kind,
-		.path = decision->path,
-		.count = facts->count,
-		.has_oldest = connection->has_oldest,
-		.oldest_path = connection->oldest_path,
-		.finished = connection->finished,
-		.unassigned = connection->unassigned,
-		.next_segment = connection->next_segment,
-		.window_left = connection->window_left,
-		.send_buffer_left = connection->send_buffer_left,
-		.oldest_unacked = connection->oldest_unacked,
+		.time = ktime_mono_to_real(now),
+		.paths = facts->count,
+		.decision = *decision,
+		.connection = facts->connection,
 	};
 
+	if (decision->kind == PLAIT_WAIT && decision->amount)
+		head.decision.amount = ktime_mono_to_real(decision->amount);
 	if (kfifo_avail(&log_fifo) < sizeof(head) + paths_bytes) {
 		dropped++;
 		return;
@@ -131,7 +116,7 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 
 int plait_log_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct record_head) != 64);
+	BUILD_BUG_ON(sizeof(struct record_head) != 80);
 	BUILD_BUG_ON(sizeof(struct plait_path) != 96);
 	log_buffer = kvmalloc(LOG_BYTES, GFP_KERNEL);
 	if (!log_buffer)

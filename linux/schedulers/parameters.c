@@ -39,6 +39,8 @@ int plait_parameter_set(struct plait_parameter *parameter, const char *text)
 }
 
 #ifdef __KERNEL__
+#include <asm/page.h>
+
 static int set(const char *text, const struct kernel_param *kp)
 {
 	return plait_parameter_set(kp->arg, text);

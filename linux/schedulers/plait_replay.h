@@ -30,7 +30,7 @@ struct replay {
 	unsigned long events;
 	unsigned long decisions;
 	unsigned long call;		/* of this connection */
-	char message[2048];		/* what is wrong, once something is */
+	char message[4096];		/* what is wrong, once something is */
 	u64 state[PLAIT_STATE_SIZE / sizeof(u64)];
 };
 
@@ -256,13 +256,14 @@ static void replay_decide(struct replay *replay, const char *line)
 	replay_say_parameters(replay, plait_option_parameters);
 	replay_say(replay, "\nconnection %lu, call %lu, now %llu\n", replay->connections,
 		   replay->call, (unsigned long long)now);
+	replay_say_decision(replay, "expected", expected);
+	replay_say_decision(replay, "decided ", decision);
+	replay_say(replay, "connection:");
 	replay_say_facts(replay, replay_connection_facts, &replay->connection);
 	for (i = 0; i < replay->count; i++) {
 		replay_say(replay, "path %u:", i);
 		replay_say_facts(replay, replay_path_facts, &replay->paths[i]);
 	}
-	replay_say_decision(replay, "expected", expected);
-	replay_say_decision(replay, "decided ", decision);
 }
 
 static void replay_event(struct replay *replay, const char *line)

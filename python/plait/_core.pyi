@@ -196,6 +196,8 @@ class Scheduler:
 class Job:
     """One run to be made: a scenario and what to change and to record."""
 
+    scenario_json: str
+    """The scenario as it is run: canonical JSON, defaults filled in, the job's scheduler and seed in it."""
     def __new__(
         cls,
         scenario_json: str,
@@ -208,9 +210,6 @@ class Job:
         decisions_from_ns: int | None = None,
     ) -> Job:
         """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all."""
-
-    def scenario(self) -> str:
-        """Canonical JSON of the scenario, what the job changes contained."""
 
     def on_times(self) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
         """The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds."""

@@ -20,8 +20,8 @@ pub(crate) struct Datagrams {
     delay: Spans,
 }
 
-/// More datagrams than any run has; a greater number is a mistake.
-const MOST: u64 = 1 << 32;
+/// Numbers that a sender may pass over; beyond, it is a mistake.
+const MOST_PASSED_OVER: u64 = 1 << 16;
 
 impl Datagrams {
     /// One that measures from the start on.
@@ -40,7 +40,7 @@ impl Datagrams {
         place: Place<'_>,
         number: Option<u64>,
     ) -> Result<(), ObservationError> {
-        let number = numbered(place, number)?;
+        let number = numbered(place, number, self.sent.len())?;
         if number as usize >= self.sent.len() {
             self.sent.resize(number as usize + 1, None);
         }
@@ -56,7 +56,7 @@ impl Datagrams {
         number: Option<u64>,
         bytes: u32,
     ) -> Result<(), ObservationError> {
-        let number = numbered(place, number)?;
+        let number = numbered(place, number, self.sent.len())?;
         let sent = self.sent.get_mut(number as usize).and_then(Option::take).ok_or_else(|| {
             place.mismatch(format!(
                 "the sender's capture has no datagram of number {number}, or it arrives twice"
@@ -85,8 +85,8 @@ impl Datagrams {
     }
 }
 
-fn numbered(place: Place<'_>, number: Option<u64>) -> Result<u64, ObservationError> {
-    number.filter(|&number| number < MOST).ok_or_else(|| {
+fn numbered(place: Place<'_>, number: Option<u64>, known: usize) -> Result<u64, ObservationError> {
+    number.filter(|&number| number < known as u64 + MOST_PASSED_OVER).ok_or_else(|| {
         place.malformed("a datagram of a competing flow begins with its number, eight bytes, counted from 0")
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! A run in the real Linux kernel leaves a *run folder*; [`observe()`] turns it into a
 //! [`RunResult`](plait_sim::result::RunResult). Nothing here computes a metric: what the captures show is told to the
-//! simulator's own recorder, so a metric means the same whichever engine it comes from. [`write`] does the reverse: it
+//! simulator's own recorder, so a metric means the same whichever engine it comes from. [`mod@write`] does the reverse: it
 //! writes the captures that a simulated run would have left.
 //!
 //! # The run folder
@@ -76,6 +76,8 @@ mod replay;
 mod route;
 mod segments;
 mod sending;
+#[cfg(test)]
+mod tests;
 pub mod write;
 
 pub use error::ObservationError;

@@ -78,7 +78,7 @@ fn finish(
         for path in &observed.paths {
             let (before, after) = (count(&path.warmup), count(&path.end));
             let counted = before.zip(after).map(|(before, after)| grown(before, after)).transpose()?;
-            sum = sum.zip(counted).map(|(sum, counted)| sum + counted);
+            sum = sum.zip(counted).map(|(sum, counted): (u64, u64)| sum.saturating_add(counted));
         }
         Ok(sum)
     };

@@ -71,8 +71,8 @@ impl Job {
         Ok(Self { scenario, options, python_scheduler })
     }
 
-    /// Canonical JSON of the scenario, what the job changes contained.
-    fn scenario(&self) -> String {
+    #[getter]
+    fn scenario_json(&self) -> String {
         self.scenario.to_json().to_string()
     }
 

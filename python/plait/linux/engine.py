@@ -90,7 +90,7 @@ def _make(
 ) -> _core.Run:
     order = {"plan": json.loads(plan.to_json()), "tools": programs}
     (folder / "order.json").write_text(json.dumps(order, ensure_ascii=False), encoding="utf-8")
-    name = json.loads(job.scenario())["name"]
+    name = json.loads(job.scenario_json)["name"]
     try:
         boot(binary, programs["setarch"], folder, plan.seed, watch)
         check_integrity(plan, folder)

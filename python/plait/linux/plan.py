@@ -39,7 +39,7 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
     Raises:
         ScenarioError: the linux engine cannot do what the scenario asks for; the message names place, value and reason.
     """
-    scenario = json.loads(job.scenario())
+    scenario = json.loads(job.scenario_json)
     refusals.check(scenario)
     on_times, flow_on_times = job.on_times()
     links = _Links(scenario)
@@ -153,17 +153,14 @@ class _Links:
 
     def path(self, path: Table, built: Topology) -> PathPlan:
         """A path with its counters: where its data meets a queue, and where it is lost."""
-        route, users = self.path_routes[path["name"]], self._users()
+        route = self.path_routes[path["name"]]
         links = [link for link in route.links if "forward" in self._tables[link]]
-        # Acknowledgements of data that comes the other way pass the same counters.
-        alone = all(users[link] == [(route, True)] for link in links)
         return PathPlan(
             name=path["name"],
             sender=route.address,
             receiver=ADDRESS,
             dropped=[_counter(built.bottleneck(link, forward=True)) for link in links],
             lost=[_counter(built.outlets[link, True]) for link in links],
-            counted=alone,
         )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from plait import _core
+from plait.linux.guest.flows import DATAGRAM_HEADERS
 from plait.scheduler import schedulers
 
 Table = Mapping[str, Any]
@@ -137,8 +138,8 @@ def _check_flow(scenario: Table, index: int, flow: Table) -> None:
         refuse(scenario, f"{place}.kind", flow["kind"], "it has one connection over several paths")
     if flow["kind"] in ("cbr", "on-off"):
         packet, most = _core.parse_bytes(flow["packet"]), _core.parse_bytes(scenario["transport"]["packet"])
-        if not 28 <= packet <= most:
-            reason = f"datagrams have 28 bytes of headers, and devices carry {most} bytes"
+        if not DATAGRAM_HEADERS <= packet <= most:
+            reason = f"a datagram has {DATAGRAM_HEADERS} bytes of headers, and devices carry {most} bytes"
             refuse(scenario, f"{place}.packet", flow["packet"], reason)
 
 

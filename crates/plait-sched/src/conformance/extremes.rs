@@ -60,7 +60,9 @@ impl Extremes {
     /// A number of any size up to 2^`bits`.
     fn number(&mut self, bits: u64) -> u64 {
         let size = self.random.between(0, bits);
-        self.random.between(0, 1 << size)
+        // The generator gives 48 bits.
+        let drawn = size.min(40);
+        self.random.between(0, 1 << drawn) << (size - drawn)
     }
 
     fn amount(&mut self, bits: u64) -> u32 {
@@ -117,7 +119,7 @@ impl Extremes {
             path.in_flight = self.random.between(0, u64::from(path.cwnd) + 2) as u32;
         }
         if self.random.one_in(4) {
-            path.queued = if self.random.one_in(2) { 0 } else { self.amount(22) };
+            path.queued = if self.random.one_in(2) { 0 } else { self.amount(30) };
         }
         if self.random.one_in(4) {
             path.loss_ppm =

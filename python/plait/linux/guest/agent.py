@@ -18,7 +18,7 @@ from . import observation, sockets
 from .capture import Captures
 from .counters import Counters
 from .flows import Flow, make_flow
-from .network import Changer, Tools, set_up
+from .network import Changer, Tools, cut_cables, set_up
 from .pace import SECOND, sleep_until
 from .plan import RECEIVER, SENDER, Plan
 from .stream import Reader, Writer
@@ -51,7 +51,7 @@ def main() -> None:
 class Counts:
     """Counters of every path and of the scheduler at a moment."""
 
-    paths: list[dict[str, int] | None]
+    paths: list[dict[str, int]]
     scheduler: dict[str, int] | None
 
 
@@ -68,6 +68,7 @@ class Run:
     def __init__(self, plan: Plan, tools: Tools) -> None:
         self.plan = plan
         self._namespaces = Namespaces()
+        self._tools = tools
         set_up(plan, self._namespaces, tools)
         watched = [one for path in plan.paths for one in (*path.dropped, *path.lost)]
         self._counters = Counters(self._namespaces, watched)
@@ -139,11 +140,11 @@ class Run:
 
     def _counts(self) -> Counts:
         queues, subflows = self._counters.read(), self._subflows()
-        paths: list[dict[str, int] | None] = []
+        paths = []
         for path in self.plan.paths:
-            counts, subflow = observation.path_counts(path, queues), subflows.get(path.sender)
+            subflow = subflows.get(path.sender)
             timeouts = 0 if subflow is None else subflow.timeouts
-            paths.append(None if counts is None else {**counts, "timeouts": timeouts})
+            paths.append({**observation.path_counts(path, queues), "timeouts": timeouts})
         return Counts(paths=paths, scheduler=observation.scheduler_counts())
 
     def _report(self, tick: int) -> None:
@@ -185,9 +186,11 @@ class Run:
         if self._series is not None:
             self._series.close()
         self._changer.close()
+        cut_cables(self._namespaces, self._tools)
         self._captures.close()
         writer.log.write(FOLDER / "writes.bin")
-        reader.log.write(FOLDER / "reads.bin")
+        if reader.logs:
+            reader.log.write(FOLDER / "reads.bin")
         expected = plan.connection.source.size
         paths = []
         for index, path in enumerate(plan.paths):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 
 from .network import Tools
 from .plan import RECEIVER, SENDER, Plan
@@ -12,6 +13,8 @@ from .system import FOLDER, Namespaces
 HEADERS = 100
 """Bytes of each packet that are kept: 20 of the capture's own header, IP's 20, TCP's with options at most 60."""
 BUFFER_KIB = 16384
+PATIENCE_SECONDS = 1.5
+"""tcpdump is given packets a second late at most, and leaves alone what it has not been given when it ends."""
 FILES = {SENDER: "sender.pcap", RECEIVER: "receiver.pcap"}
 
 
@@ -37,7 +40,8 @@ class Captures:
             self._running.append(process)
 
     def close(self) -> None:
-        """Ends them; OSError if one missed packets or could not write."""
+        """Ends them, when nothing comes any more; OSError if one missed packets or could not write."""
+        time.sleep(PATIENCE_SECONDS)
         for process in self._running:
             process.send_signal(signal.SIGINT)
         for process in self._running:

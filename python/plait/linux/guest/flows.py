@@ -15,7 +15,8 @@ from .sockets import stream_socket
 from .stream import READ
 from .system import Namespaces
 
-UDP_HEADERS = 28
+DATAGRAM_HEADERS = 36
+"""IP's, UDP's, and the datagram's number, by which the captures are compared."""
 
 
 class Flow(Protocol):
@@ -103,10 +104,10 @@ class DatagramFlow:
 
     def _send(self, start_ns: int) -> None:
         assert self._plan.source.block is not None
-        datagram = bytes(self._plan.source.block - UDP_HEADERS)
-        for moment in moments(self._plan.source):
+        rest = bytes(self._plan.source.block - DATAGRAM_HEADERS)
+        for number, moment in enumerate(moments(self._plan.source)):
             sleep_until(start_ns + moment)
-            self._sender.send(datagram)
+            self._sender.send(number.to_bytes(8, "big") + rest)
 
 
 def make_flow(plan: FlowPlan, namespaces: Namespaces) -> Flow:

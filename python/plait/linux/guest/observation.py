@@ -50,15 +50,15 @@ class DecisionLog:
             self._to.write(chunk)
 
 
-def path_counts(path: PathPlan, queues: Queues) -> dict[str, int] | None:
-    """What a path dropped and lost so far; None if its links carry others' packets too."""
+def path_counts(path: PathPlan, queues: Queues) -> dict[str, int]:
+    """What a path's links dropped and lost so far."""
 
     def total(counters: Sequence[Counter]) -> int:
         return sum(
             queues[one.namespace][one.device].drops for one in counters if one.device in queues[one.namespace]
         )
 
-    return {"lost": total(path.lost), "dropped": total(path.dropped)} if path.counted else None
+    return {"lost": total(path.lost), "dropped": total(path.dropped)}
 
 
 def waiting(path: PathPlan, queues: Queues) -> int:

@@ -80,17 +80,13 @@ class Counter:
 
 @dataclass(frozen=True, kw_only=True)
 class PathPlan:
-    """A path: its addresses, and who counts what it drops and loses.
-
-    counted: whether these counters see no other traffic.
-    """
+    """A path: its addresses, and who counts what its links drop and lose, of whomever."""
 
     name: str
     sender: str
     receiver: str
     dropped: list[Counter]
     lost: list[Counter]
-    counted: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -100,7 +100,7 @@ class Reader(threading.Thread):
         self._listener = listener
         self._connection: socket.socket | None = None
         self._expected = expected
-        self._logs = logs
+        self.logs = logs
         self._digest = hashlib.sha256()
         self.log = Log()
         self.received = 0
@@ -114,14 +114,14 @@ class Reader(threading.Thread):
         buffer = bytearray(READ)
         # The kernel takes data out of the receive buffer as it arrives while it waits for the rest; only who notes
         # down every arrival has to be woken by each.
-        flags = 0 if self._logs else socket.MSG_WAITALL
+        flags = 0 if self.logs else socket.MSG_WAITALL
         while True:
             left = READ if self._expected is None else min(READ, self._expected - self.received)
             size = connection.recv_into(buffer, left, flags) if left else 0
             if size == 0:
                 break
             self.received += size
-            if self._logs or self.received == self._expected:
+            if self.logs or self.received == self._expected:
                 now = time.time_ns()
                 self.log.add(now, self.received)
                 if self.received == self._expected:
