@@ -5,7 +5,7 @@ use plait_sched::units::parse_packets;
 pub use plait_transport::cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 use plait_transport::packet::Overhead;
 
-use super::keys::{TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP};
+use super::keys::{LINUX_DEFAULTS, TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word};
 use super::text;
 use crate::error::ScenarioError;
@@ -30,6 +30,15 @@ impl Protocol {
             Self::Tcp => Overhead::TCP,
         }
     }
+}
+
+/// Whose TCP the endpoints behave like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Profile {
+    /// That of the RFCs.
+    Standard,
+    /// That of Linux 6.12.
+    Linux,
 }
 
 /// How a path's congestion window grows and shrinks.
@@ -107,6 +116,8 @@ pub enum OwnOptions {
     },
     /// Of MPTCP and TCP.
     Mptcp {
+        /// Whose TCP it is.
+        profile: Profile,
         /// Whether slow start ends when delays grow.
         hystart: bool,
         /// Whether subflows are opened by handshakes.
@@ -123,6 +134,10 @@ pub enum OwnOptions {
 impl Word for Protocol {
     const WORDS: &'static [(&'static str, Self)] =
         &[("cmt-sctp", Self::CmtSctp), ("mptcp", Self::Mptcp), ("tcp", Self::Tcp)];
+}
+
+impl Word for Profile {
+    const WORDS: &'static [(&'static str, Self)] = &[("standard", Self::Standard), ("linux", Self::Linux)];
 }
 
 impl Word for CongestionControl {
@@ -229,6 +244,7 @@ impl TransportOptions {
 impl OwnOptions {
     /// TCP's defaults.
     pub(crate) const TCP: Self = Self::Mptcp {
+        profile: Profile::Standard,
         hystart: false,
         handshake: true,
         initial_path: None,
@@ -248,6 +264,7 @@ impl OwnOptions {
                 heartbeat_interval: reader.need("heartbeat_interval")?.duration(TICK..=MAX_DURATION)?,
             },
             Protocol::Mptcp | Protocol::Tcp => Self::Mptcp {
+                profile: reader.need("profile")?.word()?,
                 hystart: reader.need("hystart")?.boolean()?,
                 handshake: reader.need("handshake")?.boolean()?,
                 initial_path: reader.take("initial_path").map(|item| item.name()).transpose()?,
@@ -274,7 +291,14 @@ fn open<'a>(
         Protocol::CmtSctp => &TRANSPORT_CMT_SCTP,
         Protocol::Mptcp | Protocol::Tcp => &TRANSPORT_MPTCP,
     };
-    Ok((protocol, item.reader(table)?))
+    let linux = table.key("profile").is_some()
+        && item.value.as_table().is_some_and(|table| table.contains_key("profile"))
+        && item.variant::<Profile>(table, "profile")? == Profile::Linux;
+    let mut reader = item.reader(table)?;
+    if linux {
+        reader.prefer(LINUX_DEFAULTS);
+    }
+    Ok((protocol, reader))
 }
 
 /// A window in bytes, or in packets of `counted` bytes.

@@ -24,11 +24,14 @@ mod clock;
 mod handshake;
 mod receiver;
 mod recovery;
+mod reduction;
+mod rules;
 mod sender;
 mod subflow;
 
 pub use clock::ClockConfig;
 pub use receiver::Receiver;
+pub use rules::{Joins, Losses, Reduction, Rules};
 pub use sender::Sender;
 
 use crate::core::ConnectionConfig;
@@ -62,4 +65,6 @@ pub struct Config {
     pub clock: ClockConfig,
     /// MPTCP with its options; otherwise plain TCP.
     pub multipath: bool,
+    /// What it does where standards and implementations differ.
+    pub rules: Rules,
 }

@@ -1,12 +1,12 @@
 //! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
 
-use super::Config;
+use super::{Config, Rules};
 use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Ack, MAX_ACK_BLOCKS, Packet, Segment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
-use plait_sched::{PathId, Time};
+use plait_sched::{Duration, PathId, Time};
 
 /// The receiving side of one subflow.
 #[derive(Clone, Debug)]
@@ -24,7 +24,23 @@ struct Subflow {
     echo: u32,
     /// The SYN that is to be answered, by its timestamp.
     opening: Option<u32>,
+    delay: AckDelay,
 }
+
+/// What decides how long acknowledgements wait, see [`Rules`].
+#[derive(Clone, Copy, Debug)]
+struct AckDelay {
+    /// So many more are not delayed.
+    quick: u8,
+    /// How long one waits.
+    wait: Duration,
+    /// When the last segment arrived.
+    last: Option<Time>,
+}
+
+/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its retransmission timeout, which
+/// the receiver of a stream knows from the handshake only.
+const LONG_PAUSE: Duration = Duration::from_secs(1);
 
 impl Subflow {
     fn new() -> Self {
@@ -37,6 +53,7 @@ impl Subflow {
             duplicate: false,
             echo: 0,
             opening: None,
+            delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
         }
     }
 
@@ -60,6 +77,26 @@ pub struct Receiver {
     subflows: Vec<Subflow>,
     /// Payload bytes delivered in order.
     delivered_bytes: u64,
+}
+
+impl Rules {
+    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come closer together
+    /// than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
+    fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
+        let gap = delay.last.map(|last| now.since(last));
+        delay.last = Some(now);
+        match (gap, self.longest_ack_delay) {
+            (Some(gap), Some(longest)) if gap <= least / 2 => {
+                delay.wait = (delay.wait / 2 + least / 2).min(longest);
+            }
+            (Some(gap), Some(longest)) if gap < delay.wait => {
+                delay.wait = (delay.wait / 2 + gap).min(longest)
+            }
+            (Some(gap), _) if gap < LONG_PAUSE => {}
+            (Some(_), _) => delay.quick = self.quick_acks,
+            (None, _) => (delay.quick, delay.wait) = (self.quick_acks, least),
+        }
+    }
 }
 
 /// Counts what is delivered on its way to the observer.
@@ -130,10 +167,12 @@ impl Receiver {
             subflow.acknowledge = true;
             return;
         }
+        self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
         let known = segment.subflow < next || subflow.arrived.contains(segment.subflow);
         subflow.unacknowledged = subflow.unacknowledged.saturating_add(1);
         let at_once = if known {
             subflow.duplicate = true;
+            subflow.delay.quick = self.config.rules.quick_acks;
             true
         } else if segment.subflow == next {
             if subflow.unacknowledged == 1 || !subflow.arrived.is_empty() {
@@ -153,10 +192,10 @@ impl Receiver {
             }
             true
         };
-        if at_once || subflow.unacknowledged >= self.config.ack_every {
+        if at_once || subflow.delay.quick > 0 || subflow.unacknowledged >= self.config.ack_every {
             subflow.acknowledge = true;
         } else if subflow.deadline.is_none() {
-            subflow.deadline = Some(now.saturating_add(self.config.ack_delay));
+            subflow.deadline = Some(now.saturating_add(subflow.delay.wait));
         }
     }
 
@@ -182,6 +221,7 @@ impl Receiver {
         subflow.acknowledge = false;
         subflow.deadline = None;
         subflow.unacknowledged = 0;
+        subflow.delay.quick = subflow.delay.quick.saturating_sub(1);
         let window_end = self.delivered_bytes + self.reassembly.capacity();
         let next = subflow.arrived.base();
         let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
