@@ -251,7 +251,7 @@ fn flows<S: Scheduler>(simulation: &Simulation<'_, S>, per_second: impl Fn(u64) 
 /// What the paths could carry at most while metrics were taken, in payload bits per second.
 fn capacities(scenario: &Scenario, end: Time) -> Capacities {
     let packet = f64::from(scenario.transport.packet);
-    let payload = packet - f64::from(scenario.transport.protocol.overhead().of_data());
+    let payload = packet - f64::from(scenario.transport.overhead().of_data());
     let start = (Time::ZERO + scenario.warmup).min(end);
     Capacities::new(scenario, start, end, |rate| rate * payload / packet)
 }

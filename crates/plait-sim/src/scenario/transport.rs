@@ -23,11 +23,12 @@ pub enum Protocol {
 
 impl Protocol {
     /// What the protocol adds to payload on the wire.
-    pub const fn overhead(self) -> Overhead {
-        match self {
-            Self::CmtSctp => Overhead::SCTP,
-            Self::Mptcp => Overhead::MPTCP,
-            Self::Tcp => Overhead::TCP,
+    pub const fn overhead(self, profile: Profile) -> Overhead {
+        match (self, profile) {
+            (Self::CmtSctp, _) => Overhead::SCTP,
+            (Self::Mptcp, Profile::Standard) => Overhead::MPTCP,
+            (Self::Mptcp, Profile::Linux) => Overhead::LINUX_MPTCP,
+            (Self::Tcp, _) => Overhead::TCP,
         }
     }
 }
@@ -178,9 +179,22 @@ const MAX_TICK: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_nanos(1);
 
 impl TransportOptions {
+    /// What the protocol adds to payload on the wire.
+    pub const fn overhead(&self) -> Overhead {
+        self.protocol.overhead(self.profile())
+    }
+
+    /// Whose TCP it is.
+    pub const fn profile(&self) -> Profile {
+        match self.own {
+            OwnOptions::Mptcp { profile, .. } => profile,
+            OwnOptions::CmtSctp { .. } => Profile::Standard,
+        }
+    }
+
     /// Bytes that a full packet counts in windows: SCTP counts its chunk's header, TCP payload alone.
     pub fn counted_packet(&self) -> f64 {
-        let overhead = self.protocol.overhead();
+        let overhead = self.overhead();
         let headers = if self.protocol == Protocol::CmtSctp { overhead.packet } else { overhead.of_data() };
         f64::from(self.packet - headers)
     }
@@ -191,8 +205,8 @@ impl TransportOptions {
         source: Source<'_>,
         place: String,
     ) -> Result<Self, ScenarioError> {
-        let (protocol, mut reader) = open(item, source, place)?;
-        let overhead = protocol.overhead();
+        let (protocol, profile, mut reader) = open(item, source, place)?;
+        let overhead = protocol.overhead(profile);
         let packet_range = u64::from(overhead.of_data()) + 1..=u64::from(u16::MAX);
         let _: Protocol = reader.need("protocol")?.word()?;
         let packet = reader.need("packet")?.bytes(&packet_range)?;
@@ -280,10 +294,10 @@ fn open<'a>(
     item: Option<Item<'a>>,
     source: Source<'a>,
     place: String,
-) -> Result<(Protocol, Reader<'a>), ScenarioError> {
+) -> Result<(Protocol, Profile, Reader<'a>), ScenarioError> {
     let Some(item) = item else {
         let reader = Reader::new(source, place, toml::Table::new(), &TRANSPORT_CMT_SCTP)?;
-        return Ok((Protocol::CmtSctp, reader));
+        return Ok((Protocol::CmtSctp, Profile::Standard, reader));
     };
     let given = item.value.as_table().is_some_and(|table| table.contains_key("protocol"));
     let protocol = if given { item.variant(&TRANSPORT_CMT_SCTP, "protocol")? } else { Protocol::CmtSctp };
@@ -291,14 +305,17 @@ fn open<'a>(
         Protocol::CmtSctp => &TRANSPORT_CMT_SCTP,
         Protocol::Mptcp | Protocol::Tcp => &TRANSPORT_MPTCP,
     };
-    let linux = table.key("profile").is_some()
-        && item.value.as_table().is_some_and(|table| table.contains_key("profile"))
-        && item.variant::<Profile>(table, "profile")? == Profile::Linux;
+    let given = item.value.as_table().is_some_and(|table| table.contains_key("profile"));
+    let profile = if given && table.key("profile").is_some() {
+        item.variant(table, "profile")?
+    } else {
+        Profile::Standard
+    };
     let mut reader = item.reader(table)?;
-    if linux {
+    if profile == Profile::Linux {
         reader.prefer(LINUX_DEFAULTS);
     }
-    Ok((protocol, reader))
+    Ok((protocol, profile, reader))
 }
 
 /// A window in bytes, or in packets of `counted` bytes.

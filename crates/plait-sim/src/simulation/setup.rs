@@ -67,14 +67,14 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
 
 /// What the protocols have in common.
 fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
-    let overhead = options.protocol.overhead();
+    let overhead = options.overhead();
     // SCTP counts DATA chunk headers in its windows, TCP counts payload.
     let (window_rule, counted_overhead) = match options.protocol {
         Protocol::CmtSctp => (WindowRule::Credit, Overhead::SCTP.data),
         Protocol::Mptcp | Protocol::Tcp => (WindowRule::Offset, 0),
     };
     let segment_bytes = options.packet - overhead.of_data();
-    let linux = matches!(options.own, OwnOptions::Mptcp { profile: Profile::Linux, .. });
+    let linux = options.profile() == Profile::Linux;
     ConnectionConfig {
         segment_bytes,
         counted_overhead,

@@ -51,7 +51,7 @@ mod tests {
             outs.push(out);
             (in_flight, sent) = (window, sent + out);
         }
-        assert_eq!(outs.iter().sum::<u64>(), 8);
+        assert_eq!(in_flight, 10, "the threshold");
         assert_eq!(outs[0], 1, "the retransmission leaves at once");
         assert!(outs.iter().all(|&out| out <= 1));
     }

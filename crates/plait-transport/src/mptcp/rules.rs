@@ -16,6 +16,10 @@ pub struct Rules {
     pub longest_ack_delay: Option<Duration>,
     /// When the other subflows are opened.
     pub joins: Joins,
+    /// What the receiver's window is.
+    pub grant: Grant,
+    /// MPTCP's options carry numbers of 64 bits, and no checksum.
+    pub long_numbers: bool,
 }
 
 /// How a window shrinks when a loss was found.
@@ -52,6 +56,21 @@ pub enum Joins {
     Confirmed,
 }
 
+/// What the receiver's window is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Grant {
+    /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that was granted for it.
+    #[default]
+    Buffer,
+    /// What the buffer has free, and never less than the subflow granted before, or another one. So data that waits behind a gap
+    /// takes room twice: where it is, and where what follows it might be (__tcp_select_window in net/ipv4/tcp_output.c,
+    /// mptcp_space in net/mptcp/protocol.h, mptcp_set_rwin in net/mptcp/options.c).
+    ///
+    /// A subflow begins with four fifths of it, as long as the receiver has not seen how large packets are, and grants two
+    /// bytes more for each that arrives; meanwhile it delays no acknowledgement (tcp_grow_window in net/ipv4/tcp_input.c).
+    Free,
+}
+
 impl Rules {
     /// What the RFCs ask for, in their simplest form.
     pub const STANDARD: Self = Self {
@@ -60,6 +79,8 @@ impl Rules {
         quick_acks: 0,
         longest_ack_delay: None,
         joins: Joins::AtOnce,
+        grant: Grant::Buffer,
+        long_numbers: false,
     };
 
     /// What Linux 6.12 does.
@@ -69,5 +90,7 @@ impl Rules {
         quick_acks: 16,
         longest_ack_delay: Some(Duration::from_millis(200)),
         joins: Joins::Confirmed,
+        grant: Grant::Free,
+        long_numbers: true,
     };
 }
