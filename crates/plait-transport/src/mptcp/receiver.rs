@@ -146,7 +146,9 @@ impl Receiver {
         let connection = &config.connection;
         let most = match config.rules.grant {
             Grant::Buffer => connection.receive_window,
-            Grant::Free => connection.receive_window / LEARNED_SHARE * DEFAULT_SHARE,
+            Grant::Free => (connection.receive_window / LEARNED_SHARE * DEFAULT_SHARE)
+                .max(2 * u64::from(connection.segment_bytes))
+                .min(connection.receive_window),
         };
         Self {
             config: *config,
