@@ -106,7 +106,7 @@ impl Rules {
                 delay.wait = (delay.wait / 2 + least / 2).min(longest);
             }
             (Some(gap), Some(longest)) if gap < delay.wait => {
-                delay.wait = (delay.wait / 2 + gap).min(longest)
+                delay.wait = (delay.wait / 2 + gap).min(longest);
             }
             (Some(gap), _) if gap < LONG_PAUSE => {}
             (Some(_), _) => delay.quick = self.quick_acks,

@@ -106,7 +106,9 @@ fn while_the_window_grows_no_acknowledgement_is_delayed() {
     let full = acks.iter().position(|&(_, window)| window == 200).expect("the whole buffer");
     assert!((19..=21).contains(&full), "{full}");
     assert!(acks[..full + 16].iter().zip(1..).all(|(&(subflow, _), number)| subflow == number));
-    assert!(acks[full + 17..].windows(2).all(|pair| pair[1].0 - pair[0].0 == 2));
+    // After sixteen more, and but for the last one, which waits for a packet that never comes.
+    let later = &acks[full + 18..acks.len() - 1];
+    assert!(later.len() > 10 && later.windows(2).all(|pair| pair[1].0 - pair[0].0 == 2), "{acks:?}");
 }
 
 #[test]
