@@ -430,6 +430,7 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     }
     check::<Protocol>(&keys::TRANSPORT_CMT_SCTP, "protocol");
     check::<CongestionControl>(&keys::TRANSPORT_MPTCP, "congestion_control");
+    check::<Profile>(&keys::TRANSPORT_MPTCP, "profile");
     check::<WindowAccounting>(&keys::TRANSPORT_CMT_SCTP, "receive_window_accounting");
     check::<RetransmissionPolicy>(&keys::TRANSPORT_CMT_SCTP, "retransmission_policy");
     check::<workload::Kind>(&keys::WORKLOAD_BULK, "kind");

@@ -66,6 +66,8 @@ pub struct ConnectionConfig {
     pub grow_in_recovery: bool,
     /// Packets that one event may release on a path (RFC 9260 §6.1 D: Max.Burst); 0 for no limit.
     pub max_burst: u32,
+    /// Congestion windows count packets, as in Linux, however small: each takes a full segment of them.
+    pub window_in_packets: bool,
 }
 
 impl ConnectionConfig {
@@ -105,6 +107,8 @@ pub(crate) struct PathNews {
     /// See [`Acknowledged::used_before`].
     pub(crate) used_before: u64,
     pub(crate) rtt: Option<Duration>,
+    /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
+    pub(crate) newest_rtt: Option<Duration>,
 }
 
 impl PathNews {
@@ -304,6 +308,11 @@ impl<S: Scheduler> Core<S> {
             srtt: path.rtt.smoothed(),
             rtt: news.rtt,
             path: index,
+            segments: news.segments,
+            newest_rtt: news.newest_rtt,
+            rto: path.rtt.rto(),
+            cumulative: path.flight.first(),
+            next: path.flight.next(),
         };
         path.control.on_acknowledged(&acknowledged, &self.shares);
     }

@@ -24,14 +24,18 @@ mod clock;
 mod handshake;
 mod receiver;
 mod recovery;
+mod reduction;
+mod rules;
 mod sender;
 mod subflow;
 
 pub use clock::ClockConfig;
 pub use receiver::Receiver;
+pub use rules::{Grant, Joins, Losses, Reduction, Rules};
 pub use sender::Sender;
 
 use crate::core::ConnectionConfig;
+use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration, PathId};
 
 /// What MPTCP lets a scheduler do: everything.
@@ -39,9 +43,22 @@ pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 impl Config {
     /// Selective blocks that an acknowledgement has room for: of TCP's 40 bytes of options, timestamps take 12 and a data
-    /// ACK 8; a block takes 8.
+    /// ACK 8, or 12 with numbers of 64 bits; a block takes 8.
     pub(crate) const fn ack_blocks(&self) -> usize {
-        if self.multipath { 2 } else { 3 }
+        match (self.multipath, self.rules.long_numbers) {
+            (true, true) => 1,
+            (true, false) => 2,
+            (false, _) => 3,
+        }
+    }
+
+    /// What headers take on the wire.
+    pub const fn overhead(&self) -> Overhead {
+        match (self.multipath, self.rules.long_numbers) {
+            (true, true) => Overhead::LINUX_MPTCP,
+            (true, false) => Overhead::MPTCP,
+            (false, _) => Overhead::TCP,
+        }
     }
 }
 
@@ -62,4 +79,6 @@ pub struct Config {
     pub clock: ClockConfig,
     /// MPTCP with its options; otherwise plain TCP.
     pub multipath: bool,
+    /// What it does where standards and implementations differ.
+    pub rules: Rules,
 }
