@@ -15,7 +15,7 @@ from plait import designs
 from plait._core import ScenarioError
 from plait.papers.description import DATA as PAPERS
 from plait.papers.template import fill
-from plait.scenario import Scenario, load, scenario_keys
+from plait.scenario import Scenario, load
 
 HERE = Path(__file__).parent
 KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set")
@@ -121,7 +121,7 @@ def load_validation(file: Path | None = None, *, plain: bool = False) -> Validat
     """
     file = file or HERE / "linux.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))
-    simulator = {} if plain else _known(table.get("simulator", {}))
+    simulator = {} if plain else table.get("simulator", {})
     times = table.get("simulator_seeds", 1)
     cases = [case for family in table["family"] for case in _expand(family, file, simulator, times)]
     for first, second in itertools.combinations(cases, 2):
@@ -138,12 +138,6 @@ def load_validation(file: Path | None = None, *, plain: bool = False) -> Validat
         for one in table.get("explanation", ())
     ]
     return Validation(tuple(cases), quick, **table["goals"], explanations=tuple(explanations))
-
-
-def _known(changes: Table) -> dict[str, Any]:
-    """Those changes whose keys this version's scenarios have."""
-    keys = {f"{one['table']}.{one['key']}" for one in scenario_keys()}
-    return {key: value for key, value in changes.items() if key in keys}
 
 
 def _any(name: str, patterns: Sequence[str]) -> bool:
