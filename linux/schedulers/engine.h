@@ -16,6 +16,7 @@ struct plait_subflow {
 	struct sock	*ssk;		/* to be compared, not to be used: it may be gone */
 	u32	subflow_id;		/* tells a subflow from a later one at the same address */
 	bool	up;
+	bool	is_new;			/* since this look: several subflows may appear at once */
 	u32	delivered;
 	u32	lost;
 	u32	sent;			/* data segments, retransmissions included */

@@ -32,12 +32,13 @@ static struct plait_subflow *slot_of(struct mptcp_sock *msk,
 	if (endpoint > 0 && endpoint <= PLAIT_PATHS_MAX)
 		slot = &plait->subflows[endpoint - 1];
 	/* A subflow that is down leaves its place to the next one of its address. */
-	for (i = 0; (!slot || slot->up) && i < PLAIT_PATHS_MAX; i++)
+	for (i = 0; (!slot || slot->up || slot->is_new) && i < PLAIT_PATHS_MAX; i++)
 		slot = &plait->subflows[i];
-	if (slot->up)
+	if (slot->up || slot->is_new)
 		return NULL;
 	*slot = (struct plait_subflow) {
 		.ssk = ssk,
+		.is_new = true,
 		.subflow_id = subflow->subflow_id,
 		.limit = PLAIT_NONE,
 		.forward_delay = PLAIT_UNKNOWN,
@@ -292,6 +293,7 @@ static bool tell_what_happened(struct plait_socket *plait, const struct plait_fa
 		struct plait_subflow *slot = &plait->subflows[i];
 		bool up = is_up(&facts->paths[i]);
 
+		slot->is_new = false;
 		if (up != slot->up) {
 			slot->up = up;
 			happened = true;

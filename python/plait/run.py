@@ -9,6 +9,8 @@ from typing import Literal, get_args
 
 from plait import _core
 from plait.linux import engine as linux_engine
+from plait.linux.plan import make_plan
+from plait.linux.refusals import Refused
 from plait.progress import Progress
 from plait.result import Comparison, Result
 from plait.scenario import AnyScenario, scenario_json
@@ -55,30 +57,47 @@ def run_tasks(
         raise _core.ScenarioError(message)
     jobs, labels = [], []
     for task in tasks:
-        choice = override(task.scheduler)
-        labels.append(choice.label)
-        scenario = scenario_json(task.scenario)
-        _check(task, scenario)
-        if engine == "linux" and choice.python is not None:
-            message = f"scheduler {choice.label}: not with the linux engine: the kernel runs no Python"
-            raise _core.ScenarioError(message)
-        jobs.append(
-            _core.Job(
-                scenario,
-                scheduler=choice.built_in,
-                python_scheduler=choice.python,
-                seed=task.seed,
-                packets=task.packets,
-                series_ns=None if task.series is None else duration_ns(task.series),
-                decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
-            )
-        )
+        job, label = _job(task, engine)
+        jobs.append(job)
+        labels.append(label)
     runs = (
         _core.run(jobs, threads=threads, progress=progress)
         if engine == "sim"
         else linux_engine.run(_requests(tasks, jobs), processes=threads, progress=progress)
     )
     return [Result(run, label) for run, label in zip(runs, labels, strict=True)]
+
+
+def refusal(task: Task, engine: Engine) -> str | None:
+    """Why the engine cannot make a run; None if it can.
+
+    Raises:
+        ScenarioError: the input is bad, whatever the engine.
+    """
+    if engine == "linux":
+        try:
+            make_plan(_job(task, engine)[0])
+        except Refused as refused:
+            return refused.why
+    return None
+
+
+def _job(task: Task, engine: Engine) -> tuple[_core.Job, str]:
+    """The run as the engines take it, and the label of its scheduler."""
+    choice, scenario = override(task.scheduler), scenario_json(task.scenario)
+    _check(task, scenario)
+    if engine == "linux" and choice.python is not None:
+        raise Refused(json.loads(scenario)["name"], f"scheduler {choice.label}", "the kernel runs no Python")
+    job = _core.Job(
+        scenario,
+        scheduler=choice.built_in,
+        python_scheduler=choice.python,
+        seed=task.seed,
+        packets=task.packets,
+        series_ns=None if task.series is None else duration_ns(task.series),
+        decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
+    )
+    return job, choice.label
 
 
 def _requests(tasks: Sequence[Task], jobs: Sequence[_core.Job]) -> list[linux_engine.Request]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ from rich.text import Text
 
 from plait._core import ScenarioError
 from plait.cli.output import console, print_json, say
-from plait.cli.run import JSON, THREADS
+from plait.cli.run import ENGINE, JSON, THREADS
 from plait.files import make_folder
-from plait.papers import Reproduction, load_paper, names
+from plait.papers import Reproduction, engines, load_paper, names
 from plait.papers import reproduce as reproduce_paper
 from plait.papers.headline import HeadlineTable
 from plait.papers.page import pivot
-from plait.papers.rows import differing
+from plait.papers.rows import Row, differing, lacking
 from plait.papers.wording import difference, said, tolerance, verdict, wording
 from plait.progress import Progress
+from plait.run import Engine
 
 NARROW = 130
 """Columns of a terminal below which tables are made narrower."""
@@ -30,6 +32,14 @@ STYLES = {"agrees": "green", "differs": "bold red"}
 @click.command()
 @click.argument("paper", required=False)
 @click.option("--list", "as_list", is_flag=True, help="List the papers.")
+@ENGINE
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only the scenarios whose ids match, such as 'H_*-100-10'; may be repeated.",
+)
 @JSON
 @click.option(
     "--out",
@@ -39,9 +49,16 @@ STYLES = {"agrees": "green", "differs": "bold red"}
 @click.option("--all-rows", is_flag=True, help="Print the measured values without a printed one too.")
 @THREADS
 def reproduce(
-    paper: str | None, as_list: bool, as_json: bool, out: Path | None, all_rows: bool, threads: int
+    paper: str | None,
+    as_list: bool,
+    engine: Engine,
+    scenarios: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+    all_rows: bool,
+    threads: int,
 ) -> None:
-    """Reproduce a paper, or all.
+    """Reproduce a paper, or all that the engine can.
 
     Prints what PAPER says beside what was measured; writes the figures and one page.
     """
@@ -51,7 +68,7 @@ def reproduce(
     if paper is None:
         message = f"PAPER is missing; expected all or one of: {', '.join(names())}"
         raise ScenarioError(message)
-    chosen = names() if paper == "all" else [load_paper(paper).id]
+    chosen = names(engine) if paper == "all" else [load_paper(paper).id]
     if out is None and not as_json:
         out = Path("results")
     if out is not None:
@@ -60,14 +77,20 @@ def reproduce(
     for name in chosen:
         with Progress(f"reproducing {name}") as progress:
             done = reproduce_paper(
-                name, with_figures=out is not None, threads=threads, progress=progress.update
+                name,
+                engine=engine,
+                scenarios=scenarios,
+                with_figures=out is not None,
+                threads=threads,
+                progress=progress.update,
             )
         documents.append(done.document())
         if not as_json:
             _print(done, all_rows)
         if out is not None:
             with Progress(f"drawing {name}") as progress:
-                written = done.write(out / name, progress.update)
+                folder = name if engine == "sim" else f"{name}-{engine}"
+                written = done.write(out / folder, progress.update)
             say(f"wrote {written[0]} and {len(written) - 1} figures beside it")
     if as_json:
         print_json(documents if paper == "all" else documents[0])
@@ -78,23 +101,30 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json(
             [
-                {"paper": one.id, "title": one.title, "authors": one.authors, "venue": one.venue}
+                {
+                    "paper": one.id,
+                    "title": one.title,
+                    "authors": one.authors,
+                    "venue": one.venue,
+                    "engines": engines(one.id),
+                }
                 for one in papers
             ]
         )
         return
     table = Table(header_style="bold")
-    for heading in ("paper", "title", "venue"):
+    for heading in ("paper", "title", "venue", "engines"):
         table.add_column(heading)
     for one in papers:
-        table.add_row(one.id, one.title, one.venue)
+        table.add_row(one.id, one.title, one.venue, ", ".join(engines(one.id)))
     console().print(table)
 
 
 def _print(done: Reproduction, all_rows: bool) -> None:
     paper = done.paper
     console().print(_comparison(done))
-    _print_headline(done.headline())
+    if paper.headline.columns:
+        _print_headline(done.headline())
     if all_rows:
         for measure in paper.measures:
             console().print(_pivot(pivot(paper, done.rows, measure)))
@@ -116,19 +146,32 @@ def _print(done: Reproduction, all_rows: bool) -> None:
             console().print(
                 f"  {title}, {row.scheduler}, {words.heading}: {numbers}", highlight=False, soft_wrap=True
             )
+    for reason, rows in lacking(done.rows).items():
+        console().print(
+            f"\nNot on the {paper.engine} engine: {reason}\n  {_runs(rows)}", highlight=False, soft_wrap=True
+        )
+
+
+def _runs(rows: Sequence[Row]) -> str:
+    """How many values of which scenarios and schedulers."""
+    scenarios = list(dict.fromkeys(row.scenario for row in rows))
+    schedulers = list(dict.fromkeys(row.scheduler for row in rows))
+    return f"{len(rows)} value{'s' * (len(rows) > 1)}: {', '.join(scenarios)} with {', '.join(schedulers)}"
 
 
 def _comparison(done: Reproduction) -> Table:
     """What the paper says beside what was measured; with fewer columns where the terminal is narrow."""
     paper, narrow = done.paper, console().width < NARROW
-    table = Table(title=f"{paper.title} ({paper.venue})", title_justify="left", header_style="bold")
+    where = "" if paper.engine == "sim" else f", on the {paper.engine} engine"
+    title = f"{paper.title} ({paper.venue}){where}"
+    table = Table(title=title, title_justify="left", header_style="bold")
     for heading in ("case, scheduler, metric",) if narrow else ("case", "scheduler", "metric"):
         table.add_column(heading)
     for heading in ("paper", "measured") if narrow else ("paper", "measured", "difference", "tolerance"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in done.rows:
-        if not row.compared:
+        if not row.stated:
             continue
         words, word = wording(row.metric, paper), verdict(row)
         what = (paper.scenarios[row.scenario].title, row.scheduler, words.heading)

@@ -29,6 +29,12 @@ Periods = Sequence[tuple[int, int]]
 
 PORT = 5001
 """The connection's; flows have the next ones."""
+ANNOUNCED = "10.2.0.2"
+"""An address that the receiver tells of and nobody uses.
+
+The kernel opens further subflows when it has heard of the other side after the handshake: otherwise from the
+acknowledgement of the first data, and then data that starts later would not find them open.
+"""
 DECISIONS = "/sys/module/plait/parameters/log_decisions"
 FORWARDING = "/proc/sys/net/ipv4/ip_forward"
 
@@ -184,7 +190,10 @@ def _endpoints(scenario: Table, links: _Links) -> list[Batch]:
         if path["name"] != first:
             flags = "subflow backup" if path["backup"] else "subflow"
             lines.append(f"mptcp endpoint add {links.path_routes[path['name']].address} {flags}")
-    return [Batch(namespace=SENDER, lines=lines), Batch(namespace=RECEIVER, lines=lines[:1])]
+    receiver = lines[:1]
+    if duration_ns(scenario["workload"]["start"]) > 0:
+        receiver.append(f"mptcp endpoint add {ANNOUNCED} signal")
+    return [Batch(namespace=SENDER, lines=lines), Batch(namespace=RECEIVER, lines=receiver)]
 
 
 def _source(table: Table, on_times: Periods) -> Source:

@@ -49,7 +49,7 @@ KERNEL_HABITS: dict[str, tuple[Any, str]] = {
 
 
 def check(scenario: Table) -> None:
-    """Raises ScenarioError at the first thing that the linux engine cannot do."""
+    """Raises Refused at the first thing that the linux engine cannot do."""
     _check_scheduler(scenario, "scheduler", scenario["scheduler"])
     _check_transport(scenario)
     for place, direction in directions(scenario):
@@ -83,11 +83,18 @@ def directions(scenario: Table) -> Iterator[tuple[str, Table]]:
                     yield f"{kind}[{index}].{way}", one[way]
 
 
+class Refused(_core.ScenarioError):
+    """The linux engine cannot make a run: `why` names the place and the value, and says what the kernel has."""
+
+    def __init__(self, scenario: str, what: str, reason: str) -> None:
+        super().__init__(f"{scenario}: {what}: not with the linux engine: {reason}")
+        self.why = f"{what}: {reason}"
+
+
 def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
-    """Raises ScenarioError."""
+    """Raises Refused."""
     shown = f'"{value}"' if isinstance(value, str) else str(value).lower()
-    message = f"{scenario['name']}: {place} = {shown}: not with the linux engine: {reason}"
-    raise _core.ScenarioError(message)
+    raise Refused(scenario["name"], f"{place} = {shown}", reason)
 
 
 def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:

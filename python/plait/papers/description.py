@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from plait._core import ScenarioError
 from plait.models import PathModel
+from plait.papers.adaptation import Adaptation, Skip
 from plait.papers.family import Member, expand
 from plait.papers.template import Variables
+from plait.run import Engine
 
 DATA = Path(__file__).parent / "data"
 """The papers; in the source tree a link to the folder `papers` at its top."""
@@ -144,7 +146,7 @@ class Paper:
     """A paper's description, complete and checked.
 
     `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
-    differ, all others are the same everywhere.
+    differ, all others are the same everywhere. `expected` is what is said on `engine`, and `adaptation` what that needs.
     """
 
     id: str
@@ -162,15 +164,23 @@ class Paper:
     orders: Mapping[tuple[str, str], ReceiveOrder] = field(default_factory=dict)
     rates: str = "kbit/s"
     varied: tuple[str, ...] = ("receive_buffer",)
+    engine: Engine = "sim"
+    adaptation: Adaptation = Adaptation()
 
 
-def names() -> list[str]:
-    """The papers that can be reproduced."""
-    return sorted(folder.name for folder in DATA.iterdir() if (folder / "paper.toml").is_file())
+def names(engine: Engine = "sim") -> list[str]:
+    """The papers that can be reproduced on an engine."""
+    file = "paper.toml" if engine == "sim" else f"{engine}.toml"
+    return sorted(folder.name for folder in DATA.iterdir() if (folder / file).is_file())
 
 
-def load_paper(name: str) -> Paper:
-    """Read a paper's description.
+def engines(name: str) -> list[Engine]:
+    """The engines on which a paper can be reproduced."""
+    return [engine for engine in get_args(Engine) if name in names(engine)]
+
+
+def load_paper(name: str, engine: Engine = "sim") -> Paper:
+    """Read a paper's description, as it is on an engine.
 
     Raises:
         ScenarioError: there is no such paper, or its files name something that they do not define.
@@ -192,6 +202,15 @@ def load_paper(name: str) -> Paper:
     ]
     measures = [_make(Measure, _spread(table, ids), folder) for table in values.pop("measure", [])]
     orders = [_make(ReceiveOrder, table, folder) for table in values.pop("receive_order", [])]
+    by_key = {(one.scenario, one.scheduler, one.metric): one for one in expected}
+    adaptation = Adaptation()
+    if engine != "sim":
+        table = _read(folder / f"{engine}.toml") if name in names(engine) else {}
+        skips = [_make(Skip, _spread(one, ids), folder) for one in table.pop("skip", [])]
+        adaptation = Adaptation(table.pop("set", {}), skips)
+        by_key = _adapted(
+            by_key, [one for given in table.pop("expected", []) for one in _each(given, ids, folder)], folder
+        )
     headline = _headline(head.pop("headline"), folder)
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in head.items()
@@ -202,12 +221,74 @@ def load_paper(name: str) -> Paper:
         scenarios={one.id: one for one in scenarios},
         figures=tuple(figures),
         measures=tuple(measures),
-        expected={(one.scenario, one.scheduler, one.metric): one for one in expected},
+        expected=by_key,
         headline=headline,
         orders={(one.scenario, one.scheduler): one for one in orders},
+        engine=engine,
+        adaptation=adaptation,
     )
     _check(paper)
     return paper
+
+
+def restricted(paper: Paper, patterns: Sequence[str]) -> Paper:
+    """The paper with those of its scenarios alone whose ids match one of the patterns.
+
+    Raises:
+        ScenarioError: a pattern matches none.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(one, pattern) for one in paper.scenarios):
+            message = (
+                f"{paper.id}: scenario {pattern!r}: none; expected some of: {', '.join(paper.scenarios)}"
+            )
+            raise ScenarioError(message)
+    kept = {
+        key: one
+        for key, one in paper.scenarios.items()
+        if any(fnmatchcase(key, pattern) for pattern in patterns)
+    }
+
+    def only(parts: Iterable[Part]) -> tuple[Part, ...]:
+        remaining = [
+            replace(part, scenarios=tuple(one for one in part.scenarios if one in kept)) for part in parts
+        ]
+        return tuple(part for part in remaining if part.scenarios)
+
+    return replace(
+        paper,
+        scenarios=kept,
+        figures=only(paper.figures),
+        measures=only(paper.measures),
+        expected={
+            key: one
+            for key, one in paper.expected.items()
+            if key[0] in kept and _other_scenario(one.metric) in {None, *kept}
+        },
+        headline=replace(
+            paper.headline, columns=tuple(one for one in paper.headline.columns if one[0] in kept)
+        ),
+        orders={key: one for key, one in paper.orders.items() if key[0] in kept},
+    )
+
+
+def _other_scenario(metric: str) -> str | None:
+    """The scenario that a metric compares with."""
+    return metric.split(".")[1] if metric.startswith("since.") else None
+
+
+def _adapted(
+    expected: Mapping[tuple[str, str, str], Expected], tables: Sequence[Mapping[str, Any]], folder: Path
+) -> dict[tuple[str, str, str], Expected]:
+    """What is expected on another engine: the same, without the reasons, and with what is given for it."""
+    made = {key: replace(one, reason="") for key, one in expected.items()}
+    for table in tables:
+        given = _expected(table, folder)
+        key = (given.scenario, given.scheduler, given.metric)
+        base = made.get(key)
+        stated = {name: getattr(given, name) for name in table}
+        made[key] = given if base is None else replace(base, **stated)
+    return made
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -215,6 +296,9 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 Kind = TypeVar("Kind")
+
+
+Part = TypeVar("Part", PaperFigure, Measure)
 
 
 def _make(kind: type[Kind], table: Mapping[str, Any], folder: Path) -> Kind:
@@ -272,6 +356,14 @@ def _check(paper: Paper) -> None:
     used: list[tuple[str, str]] = [
         *((one.scenario, one.scheduler) for one in paper.expected.values()),
         *paper.orders,
+    ]
+    used += [
+        (scenario, scheduler)
+        for skip in paper.adaptation.skip
+        for scenario in skip.scenarios
+        for scheduler in (
+            skip.schedulers or paper.scenarios.get(scenario, PaperScenario(scenario, "")).schedulers
+        )
     ]
     parts: list[PaperFigure | Measure] = [*paper.figures, *paper.measures]
     for part in parts:

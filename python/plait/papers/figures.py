@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from matplotlib.figure import Figure
 
@@ -47,12 +47,34 @@ def kind(figure: PaperFigure) -> Kind:
 
 
 def draw(paper: Paper, results: Results) -> Iterator[Drawing]:
-    """Draw all figures of a paper, one after the other."""
-    for figure in paper.figures:
+    """Draw all figures of a paper, one after the other; of each what the engine has runs of."""
+    for figure in drawn(paper, results):
         for suffix, drawn in kind(figure).draw(paper, figure, results):
             title = f"{figure.title}: {suffix}" if suffix else figure.title
             name = f"{figure.id}-{suffix}" if suffix else figure.id
             yield Drawing(name.replace(" ", "-").replace(",", ""), title, drawn)
+
+
+def drawn(paper: Paper, results: Container[tuple[str, str]]) -> list[PaperFigure]:
+    """The figures of which there are runs, without the schedulers and scenarios that lack some."""
+    remaining = []
+    for figure in paper.figures:
+
+        def complete(scenario: str, labels: Sequence[str]) -> bool:
+            return all((scenario, label) in results for label in labels)
+
+        def present(labels: Sequence[str], figure: PaperFigure = figure) -> tuple[str, ...]:
+            return tuple(
+                label for label in labels if any(complete(scenario, [label]) for scenario in figure.scenarios)
+            )
+
+        schedulers, beside = present(figure.schedulers), present(figure.beside)
+        scenarios = [one for one in figure.scenarios if complete(one, [*schedulers, *beside])]
+        if schedulers and scenarios:
+            remaining.append(
+                replace(figure, schedulers=schedulers, beside=beside, scenarios=tuple(scenarios))
+            )
+    return remaining
 
 
 def _groups(

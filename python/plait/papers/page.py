@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from plait.papers import wording
 from plait.papers.description import Measure, Paper
 from plait.papers.headline import HeadlineTable
-from plait.papers.rows import Row, differing
+from plait.papers.rows import Row, differing, lacking
 
 
 def page(
@@ -24,13 +24,15 @@ def page(
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    compared = [row for row in rows if row.compared]
+    stated = [row for row in rows if row.stated]
     return environment.get_template("page.html.j2").render(
         paper=paper,
-        compared=[_line(paper, row) for row in compared],
+        stated=[_line(paper, row) for row in stated],
+        compared=sum(row.compared for row in stated),
+        lacking={reason: [_line(paper, row) for row in group] for reason, group in lacking(rows).items()},
         headline=table,
         differing={reason: [_line(paper, row) for row in group] for reason, group in differing(rows).items()},
-        agreeing=sum(row.agrees is True for row in compared),
+        agreeing=sum(row.agrees is True for row in stated),
         tables=[pivot(paper, rows, measure) for measure in paper.measures],
         figures=[(title, base64.b64encode(picture).decode()) for title, picture in drawings],
         schedulers=list(paper.schedulers.values()),
@@ -50,7 +52,7 @@ def _line(paper: Paper, row: Row) -> dict[str, Any]:
         "difference": wording.difference(row),
         "tolerance": wording.tolerance(row),
         "verdict": wording.verdict(row),
-        "note": row.note,
+        "note": row.remark if row.absent else row.note,
     }
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from plait import plots
+from plait._core import ScenarioError
 from plait.files import make_folder, whole_file, write_text
 from plait.papers import figures
-from plait.papers.description import Paper, load_paper
+from plait.papers.description import Paper, load_paper, names, restricted
 from plait.papers.headline import HeadlineTable, headline
 from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
 from plait.papers.runs import DERIVED, SERIES, Made, Results
 from plait.result import Result
-from plait.run import Task, run_tasks
+from plait.run import Engine, Task, refusal, run_tasks
 from plait.scenario import Scenario, load
 
 
@@ -30,7 +31,8 @@ class Reproduction:
 
     def document(self) -> dict[str, Any]:
         """The reproduction as JSON has it."""
-        return {"paper": self.paper.id, "rows": [row.document() for row in self.rows]}
+        rows = [row.document() for row in self.rows]
+        return {"paper": self.paper.id, "engine": self.paper.engine, "rows": rows}
 
     def headline(self) -> HeadlineTable:
         """What the paper is known for, printed and measured, one line per scheduler."""
@@ -59,7 +61,7 @@ class Reproduction:
             files.append(file)
             drawings.append((drawing.title, picture))
             if progress is not None:
-                progress(min(1.0, len(drawings) / len(self.paper.figures)))
+                progress(min(1.0, len(drawings) / max(1, len(self.paper.figures))))
         html = folder / "index.html"
         write_text(html, page(self.paper, self.rows, self.headline(), drawings))
         return [html, *files]
@@ -68,7 +70,8 @@ class Reproduction:
 def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], list[Task]]:
     """The runs that a paper needs, one per member of each scenario, recording what figures and metrics need.
 
-    Figures of single runs show a scenario's first member, so only that one records for them.
+    Figures of single runs show a scenario's first member, so only that one records for them. What the paper's
+    adaptation to its engine skips is left out.
     """
     drawn, measured = _for_figures(paper) if with_figures else Tables(), _for_metrics(paper)
     made: dict[tuple[str, str], list[Task]] = {}
@@ -77,11 +80,17 @@ def tasks(paper: Paper, *, with_figures: bool = True) -> dict[tuple[str, str], l
             continue
         ways: dict[tuple[Any, ...], list[Scenario]] = {}
         for label in scenario.schedulers:
+            if paper.adaptation.skipped(scenario.id, label) is not None:
+                continue
             scheduler, key = paper.schedulers[label], (scenario.id, label)
             way = (scheduler.paths, *scheduler.set.items())
             if way not in ways:
                 ways[way] = [
-                    load(scenario.file, {**member.changes, **scheduler.set}, scheduler.paths)
+                    load(
+                        scenario.file,
+                        {**paper.adaptation.set, **member.changes, **scheduler.set},
+                        scheduler.paths,
+                    )
                     for member in scenario.members
                 ]
             made[key] = [
@@ -133,6 +142,8 @@ def _for_metrics(paper: Paper) -> Tables:
 def reproduce(
     name: str,
     *,
+    engine: Engine = "sim",
+    scenarios: Sequence[str] = (),
     with_figures: bool = True,
     members: int | None = None,
     threads: int = 0,
@@ -142,20 +153,24 @@ def reproduce(
 
     Args:
         name: the paper, see `plait.papers.names`.
+        engine: what makes the runs.
+        scenarios: only those whose ids match one of these patterns, such as ``H_*-100-10``; all without it.
         with_figures: record what `Reproduction.write` needs.
         members: of each scenario's seeds or points at most so many, evenly chosen: a quick look; None for all.
         threads: 0 for one per core.
         progress: called with the share of the work that is done.
 
     Raises:
-        ScenarioError: no such paper. RunError: a run failed.
+        ScenarioError: no such paper or scenario, or nothing of it runs on the engine. RunError: a run failed.
     """
-    paper = load_paper(name)
+    paper = load_paper(name, engine)
+    if scenarios:
+        paper = restricted(paper, scenarios)
     if members is not None:
         paper = _thinned(paper, members)
-    made = tasks(paper, with_figures=with_figures)
+    made, absent = possible(paper, tasks(paper, with_figures=with_figures))
     flat = [task for group in made.values() for task in group]
-    runs = iter(run_tasks(flat, threads=threads, progress=progress))
+    runs = iter(run_tasks(flat, threads=threads, progress=progress, engine=engine))
     results = {
         (scenario, label): [
             Made(cast("Scenario", task.scenario), member, Result(next(runs).run, label=label))
@@ -163,7 +178,35 @@ def reproduce(
         ]
         for (scenario, label), group in made.items()
     }
-    return Reproduction(paper, results, evaluate(paper, results))
+    return Reproduction(paper, results, evaluate(paper, results, absent))
+
+
+def possible(
+    paper: Paper, made: Mapping[tuple[str, str], list[Task]]
+) -> tuple[dict[tuple[str, str], list[Task]], dict[tuple[str, str], str]]:
+    """The runs that the paper's engine can make, and why it cannot make the others.
+
+    Raises:
+        ScenarioError: it can make none.
+    """
+    absent = {
+        (scenario.id, label): reason
+        for scenario in paper.scenarios.values()
+        for label in scenario.schedulers
+        if (reason := paper.adaptation.skipped(scenario.id, label)) is not None
+    }
+    runs: dict[tuple[str, str], list[Task]] = {}
+    for key, group in made.items():
+        reason = refusal(group[0], paper.engine)
+        if reason is None:
+            runs[key] = group
+        else:
+            absent[key] = reason
+    if absent and not runs:
+        message = f"paper {paper.id}: not with the {paper.engine} engine: {next(iter(absent.values()))}"
+        others = [one for one in names(paper.engine) if one != paper.id]
+        raise ScenarioError(f"{message}; papers with that engine: {', '.join(others)}")
+    return runs, absent
 
 
 def _thinned(paper: Paper, members: int) -> Paper:

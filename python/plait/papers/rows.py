@@ -22,7 +22,8 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], Estimate]] = {"mean": mean,
 class Row:
     """One value of a reproduction. `paper` is None where the paper prints no number; `tolerance` is a share of it.
 
-    `interval` is the confidence interval of a value that comes from several runs.
+    `interval` is the confidence interval of a value that comes from several runs. `absent` says why the engine cannot
+    measure the value.
     """
 
     scenario: str
@@ -36,10 +37,13 @@ class Row:
     note: str
     reason: str = ""
     interval: tuple[float, float] | None = None
+    absent: str = ""
 
     @property
     def remark(self) -> str:
-        """The note, and on a row that differs the reason, if it is known."""
+        """The note; on a row that differs the reason, if it is known; without a value why there is none."""
+        if self.absent:
+            return "; ".join(part for part in (self.note, f"not on this engine: {self.absent}") if part)
         if self.agrees is not False:
             return self.note
         return "; ".join(
@@ -55,6 +59,11 @@ class Row:
     def compared(self) -> bool:
         """True if the paper says something that the measured value is held against."""
         return self.agrees is not None
+
+    @property
+    def stated(self) -> bool:
+        """True if the paper says something of the value, measured or not."""
+        return self.paper is not None or self.claim is not None
 
     @property
     def difference(self) -> float | None:
@@ -85,20 +94,28 @@ class Row:
         }
 
 
-def evaluate(paper: Paper, results: Results) -> list[Row]:
+Absent = Mapping[tuple[str, str], str]
+"""Runs, by scenario and scheduler label, that are not made on the engine, and why."""
+
+
+def evaluate(paper: Paper, results: Results, absent: Absent | None = None) -> list[Row]:
     """All rows: first those of the printed values and claims, in the data's order, then the other measures."""
     keys = dict.fromkeys(paper.expected)
     for measure in paper.measures:
         for scenario in measure.scenarios:
             for scheduler in measure.schedulers:
                 keys.update(dict.fromkeys((scenario, scheduler, name) for name in measure.metrics))
-    return [_row(paper, results, *key) for key in keys]
+    return [_row(paper, results, absent or {}, *key) for key in keys]
 
 
-def _row(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> Row:
+def _row(paper: Paper, results: Results, absent: Absent, scenario: str, scheduler: str, name: str) -> Row:
     expected = paper.expected.get((scenario, scheduler, name), Expected(scenario, scheduler, name))
     found = estimate(paper, results, scenario, scheduler, name)
     measured, interval = (None, None) if found is None else (found.value, found.interval)
+    missing = [absent[key] for key in _needed(paper, scenario, scheduler, name) if key in absent]
+    why = missing[0] if missing else ""
+    if measured is None and not why and paper.engine != "sim":
+        why = f"it has no {name}"
     return Row(
         scenario=scenario,
         scheduler=scheduler,
@@ -107,11 +124,32 @@ def _row(paper: Paper, results: Results, scenario: str, scheduler: str, name: st
         measured=measured,
         tolerance=expected.tolerance,
         claim=expected.claim,
-        agrees=agrees(expected, measured, interval),
+        agrees=None if why else agrees(expected, measured, interval),
         note=expected.note,
         reason=expected.reason,
         interval=interval,
+        absent=why,
     )
+
+
+def _needed(paper: Paper, scenario: str, scheduler: str, name: str) -> list[tuple[str, str]]:
+    """The runs of which a metric is made."""
+    kind, _, rest = name.partition(".")
+    keys = [] if kind == "model" else [(scenario, scheduler)]
+    if kind in ("change", "difference"):
+        keys.append((scenario, paper.baseline))
+    if kind == "since":
+        keys.append((rest.partition(".")[0], scheduler))
+    return keys
+
+
+def lacking(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows that the engine cannot measure, by the reason, in order."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.absent:
+            groups.setdefault(row.absent, []).append(row)
+    return groups
 
 
 def differing(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -155,7 +193,10 @@ def estimate(paper: Paper, results: Results, scenario: str, scheduler: str, name
     that to the same scheduler in another scenario, ``excess.<metric>`` that to the model's longest blocking; None where
     that is zero. ``difference.median.<metric>`` is the median over the members of the difference to the baseline.
     ``model.blocking_ms`` is eq. (2) of the DAPS paper, ``model.asymmetry`` the ratio of the bandwidth-delay products.
+    None too if a run that it needs was not made.
     """
+    if any(key not in results for key in _needed(paper, scenario, scheduler, name)):
+        return None
     kind, _, rest = name.partition(".")
     case, key = paper.scenarios[scenario], (scenario, scheduler)
     if kind == "model":

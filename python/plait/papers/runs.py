@@ -59,21 +59,23 @@ def common_prefix(printed: Sequence[int], measured: Sequence[int]) -> int:
 
 def forward_delays_ms(made: Made) -> list[tuple[float, float]]:
     """The configured one-way delay of each path's data, and the sender's estimate in the second half of the run."""
+    return _delays_ms(made, "forward", pl.col("forward_delay_ns"))
+
+
+def backward_delays_ms(made: Made) -> list[tuple[float, float]]:
+    """The same of the acknowledgements: what the round trip is longer than the way forward."""
+    return _delays_ms(made, "backward", pl.col("srtt_ns").cast(pl.Int64) - pl.col("forward_delay_ns"))
+
+
+def _delays_ms(made: Made, way: str, estimate_ns: pl.Expr) -> list[tuple[float, float]]:
     times = made.result.decisions.select("time_ns").with_row_index("decision")
     facts = made.result.decision_paths.with_columns(pl.col("decision").cast(pl.UInt32))
     later = facts.join(times, on="decision").filter(pl.col("time_ns") >= pl.col("time_ns").max() * SETTLED)
-    estimates = later.group_by("path").agg(pl.col("forward_delay_ns").median()).sort("path")
+    estimates = later.group_by("path").agg(estimate_ns.median().alias("estimate")).sort("path")
     return [
-        (configured, math.nan if estimate is None else estimate / 1e6)
-        for configured, estimate in zip(
-            configured_delays_ms(made), estimates["forward_delay_ns"], strict=True
-        )
+        (duration_ns(path[way]["delay"]) / 1e6, math.nan if estimate is None else estimate / 1e6)
+        for path, estimate in zip(made.paths, estimates["estimate"], strict=True)
     ]
-
-
-def configured_delays_ms(made: Made) -> list[float]:
-    """The one-way delay of each path's data, its links added up."""
-    return [duration_ns(path["forward"]["delay"]) / 1e6 for path in made.paths]
 
 
 def _utilization(made: Made, _: ReceiveOrder | None) -> float | None:
@@ -82,14 +84,29 @@ def _utilization(made: Made, _: ReceiveOrder | None) -> float | None:
     return None if used is None or not capacity else used / capacity
 
 
-def _delay_difference(made: Made, _: ReceiveOrder | None) -> float:
-    first, second = (estimate for _, estimate in forward_delays_ms(made))
-    return second - first
+Delays = Callable[[Made], list[tuple[float, float]]]
+"""Configured and estimated delay of each path."""
 
 
-def _delay_error(made: Made, _: ReceiveOrder | None) -> float:
-    (true_first, first), (true_second, second) = forward_delays_ms(made)
-    return abs((second - first) - (true_second - true_first))
+def _difference(delays: Delays) -> Callable[[Made, ReceiveOrder | None], float]:
+    def value(made: Made, _: ReceiveOrder | None) -> float:
+        first, second = (estimate for _, estimate in delays(made))
+        return second - first
+
+    return value
+
+
+def _error(delays: Delays) -> Callable[[Made, ReceiveOrder | None], float]:
+    def value(made: Made, _: ReceiveOrder | None) -> float:
+        (true_first, first), (true_second, second) = delays(made)
+        return abs((second - first) - (true_second - true_first))
+
+    return value
+
+
+def _first_share(made: Made, _: ReceiveOrder | None) -> float | None:
+    first, *others = (path["throughput_bps"] for path in made.result.paths)
+    return first / (first + sum(others)) if first + sum(others) else None
 
 
 def _prefix(made: Made, order: ReceiveOrder | None) -> float | None:
@@ -109,15 +126,19 @@ class Derived:
 
 DERIVED: Mapping[str, Derived] = {
     "utilization": Derived(_utilization),
-    "forward_difference_ms": Derived(_delay_difference, decisions=True),
-    "forward_difference_error_ms": Derived(_delay_error, decisions=True),
+    "forward_difference_ms": Derived(_difference(forward_delays_ms), decisions=True),
+    "forward_difference_error_ms": Derived(_error(forward_delays_ms), decisions=True),
+    "backward_difference_ms": Derived(_difference(backward_delays_ms), decisions=True),
+    "backward_difference_error_ms": Derived(_error(backward_delays_ms), decisions=True),
+    "first_path_share": Derived(_first_share),
     "printed_order_packets": Derived(_prefix, packets=True),
 }
 """Metrics of papers.
 
 utilization: payload that arrived, as a share of all paths' rates. forward_difference_ms: how much longer packets take
 on the second path than on the first, by the sender's estimate; forward_difference_error_ms: how far that is from what
-is configured. printed_order_packets: how many arrive in the paper's order before the first that does not.
+is configured; backward_… likewise, of acknowledgements. first_path_share: the first path's share of the payload that
+arrived. printed_order_packets: how many arrive in the paper's order before the first that does not.
 """
 
 

@@ -20,6 +20,9 @@ LABELS = {
     "utilization": "utilization of the paths",
     "forward_difference_ms": "estimated forward delay, second path less first",
     "forward_difference_error_ms": "error of the estimated difference of forward delays",
+    "backward_difference_ms": "estimated backward delay, second path less first",
+    "backward_difference_error_ms": "error of the estimated difference of backward delays",
+    "first_path_share": "share of the first path",
     "printed_order_packets": "arrivals in the printed order",
 }
 SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p95": "95 %", "p99": "99 %"}
@@ -100,7 +103,7 @@ def _unit(key: str, rates: str, *, model: bool = False) -> tuple[str, float, int
         return "ms", 1.0, 2 if model else 1
     if key.endswith("_packets"):
         return "packets", 1.0, 1
-    if key == "utilization":
+    if key in ("utilization", "first_path_share"):
         return "%", 100.0, 1
     return "", 1.0, 2
 
@@ -130,4 +133,6 @@ def tolerance(row: Row) -> str:
 
 def verdict(row: Row) -> str:
     """The row's agreement in a word."""
+    if row.absent:
+        return "not here"
     return {True: "agrees", False: "differs", None: ""}[row.agrees]
