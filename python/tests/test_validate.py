@@ -17,11 +17,12 @@ from scipy import stats
 import plait
 from plait.linux import kernel
 from plait.run import run_tasks
+from plait.units import duration_ns
 from plait.validate import Agreement, Validation, load_validation, measure, write
 from plait.validate import runs as validate_runs
 from plait.validate.agreement import Side, welch
 from plait.validate.report import tables, values
-from plait.validate.runs import SCHEMA, Order
+from plait.validate.runs import SCHEMA, SHAKEN, Order
 
 DESCRIPTION = """
 quick = ["b-10"]
@@ -160,6 +161,24 @@ def test_differences_are_of_means(small: Validation) -> None:
 def test_noise_without_chance() -> None:
     assert welch(Side(1.0, 0.0, 1), Side(2.0, 0.0, 5)) == 0
     assert welch(Side(1.0, 0.0, 1), Side(2.0, 1.0, 4)) == pytest.approx(stats.t.ppf(0.975, 3) / 2)
+
+
+def test_noise_of_a_shaken_simulator(small: Validation) -> None:
+    shaken: Rows = [
+        ("blocks", "lowest-rtt", SHAKEN, seed, "goodput_bps", value)
+        for seed, value in enumerate([1e6, 2e6, 3e6], start=1)
+    ]
+    (one,) = agreement(small, goodput("blocks", "lowest-rtt", [2.0], [3.0]), shaken).of("goodput_bps")
+    assert one.difference == pytest.approx(50)
+    assert one.noise == pytest.approx(100 * stats.t.ppf(0.975, 2) * math.sqrt(2) / 2)
+    nominal, other = small.cases[2].simulated, small.cases[2].shaken(1)
+    assert other == small.cases[2].shaken(1) != small.cases[2].shaken(2)
+    for before, after in zip(nominal.paths, other.paths, strict=True):
+        assert before.forward == after.forward
+        assert before.backward is not None
+        assert after.backward is not None
+        change = duration_ns(after.backward.delay or 0) / duration_ns(before.backward.delay or 0) - 1
+        assert 0 < abs(change) <= 0.005
 
 
 def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:

@@ -15,6 +15,7 @@ from scipy import stats
 from plait.estimate import CONFIDENCE
 from plait.validate.cases import Validation
 from plait.validate.metrics import METRICS, Scale
+from plait.validate.runs import SHAKEN
 
 GOODPUT = "goodput_bps"
 PLACES = ("case", "scheduler", "metric")
@@ -33,13 +34,21 @@ class Side:
         """The variance of the mean."""
         return self.deviation**2 / self.runs
 
+    @property
+    def between_two(self) -> float:
+        """Half of the confidence interval of the difference of two runs."""
+        if self.runs < 2:
+            return 0.0
+        return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.runs - 1)) * math.sqrt(2) * self.deviation
+
 
 @dataclass(frozen=True)
 class Comparison:
     """A metric of a case with a scheduler on both engines.
 
     difference: simulator minus kernel, on the metric's scale; None where the kernel has nothing to relate it to.
-    noise: half of the 95 % confidence interval of the difference (Welch), 0 where chance has no part.
+    noise: half of the 95 % confidence interval of the difference: of means over seeds (Welch); where chance has no
+    part, of two runs that differ as much as the simulator's do when delays are changed by next to nothing.
     """
 
     case: str
@@ -117,9 +126,10 @@ class Agreement:
         for case in self.validation.cases:
             for scheduler, metric in itertools.product(case.schedulers, METRICS):
                 both = sides.get((case.id, scheduler, metric.name), {})
-                if len(both) == 2:
+                if {"linux", "sim"} <= both.keys():
                     kernel, simulator = both["linux"], both["sim"]
-                    difference, noise = _difference(kernel, simulator, scales[metric.name])
+                    noise = both[SHAKEN].between_two if SHAKEN in both else welch(kernel, simulator)
+                    difference, noise = _difference(kernel, simulator, noise, scales[metric.name])
                     found.append(
                         Comparison(case.id, scheduler, metric.name, kernel, simulator, difference, noise)
                     )
@@ -207,9 +217,9 @@ def _side(values: list[float]) -> Side:
     return Side(float(np.mean(values)), deviation, len(values))
 
 
-def _difference(kernel: Side, simulator: Side, scale: Scale) -> tuple[float | None, float]:
+def _difference(kernel: Side, simulator: Side, noise: float, scale: Scale) -> tuple[float | None, float]:
     """Simulator minus kernel on a scale, and its noise."""
-    difference, noise = simulator.mean - kernel.mean, welch(kernel, simulator)
+    difference = simulator.mean - kernel.mean
     if scale != "percent":
         return difference, noise
     if kernel.mean == 0:

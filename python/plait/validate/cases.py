@@ -11,16 +11,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plait import designs
 from plait._core import ScenarioError
 from plait.papers.description import DATA as PAPERS
 from plait.papers.template import fill
 from plait.scenario import Scenario, load
+from plait.units import duration_ns
 
 HERE = Path(__file__).parent
 KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set")
 DIGITS = 3
 """Significant digits of a design's values."""
+SHAKE = 0.005
+"""By this share of a delay it is changed at most where a scenario is shaken."""
 
 Table = Mapping[str, Any]
 
@@ -52,6 +57,25 @@ class Case:
     def simulated(self) -> Scenario:
         """What the simulator runs; ScenarioError if it is not valid."""
         return self._load(self.simulator)
+
+    def shaken(self, index: int) -> Scenario:
+        """What the simulator runs, with delays changed by less than anybody could measure.
+
+        Where chance has no part, how much this changes says how much a difference between the engines means: which of
+        two packets that arrive together finds the last place in a queue can decide about the seconds that follow.
+        """
+        shares = np.random.default_rng(index).uniform(-SHAKE, SHAKE, len(self.simulated.paths))
+        paths = [
+            replace(
+                path,
+                backward=replace(
+                    path.backward, delay=f"{round(duration_ns(path.backward.delay or 0) * (1 + share))}ns"
+                ),
+            )
+            for path, share in zip(self.simulated.paths, shares, strict=True)
+            if path.backward is not None
+        ]
+        return replace(self.simulated, paths=paths)
 
     def _load(self, more: Table) -> Scenario:
         return replace(load(self.file, {**self.changes, **more}), name=self.id)

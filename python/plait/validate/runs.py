@@ -19,11 +19,15 @@ from plait._core import RunError
 from plait.files import make_folder, write_text
 from plait.linux import kernel
 from plait.linux.plan import make_plan
-from plait.run import Engine, Task, run_tasks
+from plait.run import Task, run_tasks
 from plait.scheduler import override, parse_choice
 from plait.validate.cases import Case, Validation
 from plait.validate.metrics import values
 
+SHAKEN = "sim, shaken"
+"""The engine's name of runs with delays changed by next to nothing."""
+SHAKES = 6
+"""How many of these there are where chance has no part."""
 SCHEMA = {
     "case": pl.String,
     "scheduler": pl.String,
@@ -92,7 +96,8 @@ def measure(
         progress: called with the share of the kernel's runs that is done.
 
     Returns:
-        A frame with columns case, scheduler, engine, seed, metric, value; and the runs of the kernel that failed.
+        A frame with columns case, scheduler, engine, seed, metric, value, the engine being linux, sim, or `SHAKEN` (for
+        the cases without random losses); and the runs of the kernel that failed.
 
     Raises:
         ScenarioError: a scenario is not valid. RunError: the simulator failed, or there is no kernel.
@@ -104,10 +109,13 @@ def measure(
             for seed in range(1, case.simulator_seeds + 1):
                 choice = parse_choice(scheduler)
                 tasks.append(Task(scenario=case.simulated, scheduler=choice, seed=seed))
-                rows.append((case.id, scheduler, seed))
+                rows.append((case.id, scheduler, "sim", seed))
+            for index in range(1, SHAKES + 1 if case.seeds == 1 else 1):
+                tasks.append(Task(scenario=case.shaken(index), scheduler=parse_choice(scheduler), seed=1))
+                rows.append((case.id, scheduler, SHAKEN, index))
     found = []
-    for (case_id, scheduler, seed), result in zip(rows, run_tasks(tasks, threads=threads), strict=True):
-        found += _rows(case_id, scheduler, "sim", seed, result.data)
+    for row, result in zip(rows, run_tasks(tasks, threads=threads), strict=True):
+        found += _rows(*row, result.data)
     orders = [
         Order(case, scheduler, seed)
         for case in validation.cases
@@ -121,7 +129,7 @@ def measure(
     return pl.DataFrame(found, schema=SCHEMA, orient="row"), failures
 
 
-def _rows(case: str, scheduler: str, engine: Engine, seed: int, run: Any) -> list[tuple[Any, ...]]:
+def _rows(case: str, scheduler: str, engine: str, seed: int, run: Any) -> list[tuple[Any, ...]]:
     return [(case, scheduler, engine, seed, name, value) for name, value in values(run).items()]
 
 
