@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures questions bench peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures questions validate bench peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,11 @@ TRACES ?=
 questions: setup ## answer the open questions anew: runs, figures, numbers in docs/questions (LTE: make questions TRACES=folder)
 	cargo bench --locked -p plait-sched --bench decision
 	$(BIN)/python questions/answer.py $(if $(TRACES),--traces $(TRACES))
+
+validate: setup ## the simulator against the real kernel: runs (about ten minutes), docs/validation.md; fails if a goal is missed
+	$(BIN)/plait linux build
+	@status=0; $(BIN)/plait validate linux --resume --out results/validation || status=$$?; \
+		[ $$status -gt 1 ] || $(BIN)/python docs/validation.py results/validation; exit $$status
 
 bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-sched --bench decision

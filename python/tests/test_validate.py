@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from scipy import stats
 
 import plait
 from plait.linux import kernel
+from plait.pages import fill
 from plait.run import run_tasks
 from plait.units import duration_ns
 from plait.validate import Agreement, Validation, load_validation, measure, write
@@ -196,6 +198,7 @@ def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:
         ("b-10", "lowest-rtt", "daps", False),  # a tie is no ranking
     ]
     assert found.pairs[0].kernel == pytest.approx(25)
+    assert found.pairs[0].noise == 0
     assert found.pairs[1].simulator == pytest.approx(100 * (9 / 9.5 - 1) / (9 / 9.5))
     assert found.ranking() == pytest.approx(100 / 3)
     assert agreement(small, goodput("a-5", "daps", [1.0], [1.0])).ranking() == 100
@@ -237,6 +240,16 @@ def test_a_report_of_stored_results(small: Validation, tmp_path: Path) -> None:
     assert [goal["reached"] for goal in document["goals"]] == [False, False, False]
     again = Agreement(small, pl.read_parquet(tmp_path / "out" / "runs.parquet"))
     assert tables(again) == tables(found)
+
+
+def test_the_page_has_a_place_for_every_table(small: Validation) -> None:
+    found = agreement(small, goodput("a-5", "daps", [3.0, 3.0], [4.5, 4.5]))
+    text = (Path(__file__).resolve().parents[2] / "docs" / "validation.md").read_text(encoding="utf-8")
+    filled = fill(text, tables(found), values(found))
+    assert "| a-5 | daps | 3.00 | 4.50 | +50.0 | 0.0 | for a reason |" in filled
+    assert re.findall(r"<!-- (?:measured|value): .+? -->", filled) == re.findall(
+        r"<!-- (?:measured|value): .+? -->", text
+    )
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentF
 from plait.plots.style import LOSS, MODEL, colour, label, legend, line, new_figure
 
 MARKERS = "osD^vP*X"
+HIGH = 0.7
+"""Above this share of the cases there is room to the left of the curves, below it to the right."""
 ROOM = 1.25
 """By this factor a logarithmic axis exceeds its data."""
 FEW = 300
@@ -147,7 +149,9 @@ def _distribution(
             f"{share * 100:.0f} % ≤ {percent:g} %",
             (percent, share),
             textcoords="offset points",
-            xytext=(8, -11),
+            # Where the curves are not.
+            xytext=(-8, -3) if share > HIGH else (8, -11),
+            ha="right" if share > HIGH else "left",
             fontsize=8,
             color=LOSS,
         )

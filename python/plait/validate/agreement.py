@@ -70,7 +70,7 @@ class Pair:
     """Two schedulers of a case whose goodputs differ in the kernel.
 
     kernel, simulator: by how many percent of the lower one's. The kernel's difference is positive; the simulator's is,
-    too, if it ranks them alike.
+    too, if it ranks them alike. noise: what chance explains of the kernel's.
     """
 
     case: str
@@ -246,8 +246,17 @@ def _pairs(some: list[Comparison]) -> Iterator[Pair]:
                 worse=worse.scheduler,
                 kernel=100 * (better.kernel.mean / worse.kernel.mean - 1),
                 simulator=_above(better.simulator.mean, worse.simulator.mean),
-                noise=100 * welch(better.kernel, worse.kernel) / worse.kernel.mean,
+                noise=_pair_noise(better, worse),
             )
+
+
+def _pair_noise(better: Comparison, worse: Comparison) -> float:
+    """Half of the confidence interval of two schedulers' difference in the kernel, in percent of the worse one."""
+    if better.kernel.runs > 1:
+        return 100 * welch(better.kernel, worse.kernel) / worse.kernel.mean
+    # The noise of each is that of a difference of two runs.
+    both = math.hypot(better.noise * better.kernel.mean, worse.noise * worse.kernel.mean)
+    return both / math.sqrt(2) / worse.kernel.mean
 
 
 def _above(one: float, other: float) -> float:

@@ -1,0 +1,41 @@
+"""Write the numbers of the page on the simulator's truth: ``make validate``.
+
+Takes the runs that ``plait validate linux --out FOLDER`` left in FOLDER, draws the figure beside the page, and fills in
+tables and values. Run from anywhere: `.venv/bin/python docs/validation.py FOLDER`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from plait import plots
+from plait.cli.errors import guarded
+from plait.files import OutputError, write_text
+from plait.pages import fill
+from plait.validate import Agreement, load_validation
+from plait.validate.report import figure, tables, values
+
+HERE = Path(__file__).resolve().parent
+
+
+def main(folder: Path) -> None:
+    """Fill in the page from the runs in a folder.
+
+    Raises:
+        OutputError: there are none.
+    """
+    file = folder / "runs.parquet"
+    if not file.is_file():
+        message = f"{file}: no such file; plait validate linux --out {folder} writes it"
+        raise OutputError(message)
+    found = Agreement(load_validation(), pl.read_parquet(file))
+    plots.save(figure(found), HERE / "images" / "validation.png")
+    page = HERE / "validation.md"
+    write_text(page, fill(page.read_text(encoding="utf-8"), tables(found), values(found)))
+
+
+if __name__ == "__main__":
+    guarded(lambda: main(Path(sys.argv[1] if len(sys.argv) > 1 else "results/validation")))
