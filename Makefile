@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions bench peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions bench peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,13 +64,22 @@ test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, ca
 	@command -v gcc >/dev/null || { echo "make test-linux-schedulers: needs gcc; on Debian: sudo apt-get install gcc libc6-dev" >&2; exit 1; }
 	$(MAKE) -C linux/tests test
 
+kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests that boot it (minutes)
+	$(call say,kernel)
+	$(BIN)/plait linux build
+	$(BIN)/python -m pytest -m 'kernel and not full'
+
+kernel-torture: setup ## 500 boots of the kernel under all schedulers (half an hour)
+	$(BIN)/plait linux build
+	$(BIN)/python -m pytest -m 'kernel and full'
+
 linux-vectors: ## record anew the calls that the kernel's own test of its schedulers replays
 	$(MAKE) -C linux/tests vectors
 	cp target/linux/plait_vectors.h linux/schedulers/
 
 reproduce: setup ## every paper in full: rows, reasons and the READMEs' tables held against the runs (minutes)
 	$(call say,papers)
-	$(BIN)/python -m pytest -m 'full or not full' python/tests/test_papers.py
+	$(BIN)/python -m pytest -m 'not kernel' python/tests/test_papers.py
 
 lint: lint-rust lint-python ## formatting, lints, types, stubs, documentation
 

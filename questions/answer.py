@@ -6,7 +6,6 @@ status: 0 done, 1 a run failed, 2 bad input.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -20,9 +19,9 @@ import rtt_error
 from study import HERE, Answer, MissingInputError, measure
 
 from plait import plots
-from plait._core import ScenarioError
 from plait.cli.errors import guarded
 from plait.files import write_text
+from plait.pages import fill
 from plait.progress import Progress
 
 PAGES = HERE.parent / "docs" / "questions"
@@ -35,34 +34,6 @@ RUNS: Mapping[str, Callable[[pl.DataFrame], Answer]] = {
 }
 """The questions that are answered by runs; what a decision costs is a benchmark's."""
 NAMES = ("asymmetry", "rtt-error", "decision-cost", "bidirectional", "lte")
-
-
-def fill(text: str, answer: Answer) -> str:
-    """The page with its numbers replaced by those just measured.
-
-    A table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->`` on lines of their own, a value between
-    ``<!-- value: NAME -->`` and ``<!-- end -->`` in a sentence.
-
-    Raises:
-        ScenarioError: the page names a table or value that there is not, or lacks a table.
-    """
-    names = re.findall(r"<!-- measured: (.+?) -->", text)
-    if sorted(names) != sorted(answer.tables):
-        wanted, found = ", ".join(answer.tables), ", ".join(names) or "none"
-        message = f"page: expected each of the tables {wanted} once, found {found}"
-        raise ScenarioError(message)
-
-    def value(found: re.Match[str]) -> str:
-        if found[2] not in answer.values:
-            message = f"page: value {found[2]!r}: unknown; expected one of: {', '.join(answer.values)}"
-            raise ScenarioError(message)
-        return f"{found[1]}{answer.values[found[2]]}{found[3]}"
-
-    def table(found: re.Match[str]) -> str:
-        return f"{found[1]}{answer.tables[found[2]]}\n{found[3]}"
-
-    text = re.sub(r"(<!-- measured: (.+?) -->\n).*?(<!-- end -->)", table, text, flags=re.DOTALL)
-    return re.sub(r"(<!-- value: (.+?) -->).*?(<!-- end -->)", value, text)
 
 
 def recordings(folder: Path | None) -> dict[str, str]:
@@ -113,7 +84,7 @@ def main(names: tuple[str, ...], traces: Path | None, criterion: Path, threads: 
         for figure, drawn in answer.figures.items():
             plots.save(drawn, PAGES / f"{figure}.png")
         page = PAGES / f"{name}.md"
-        write_text(page, fill(page.read_text(encoding="utf-8"), answer))
+        write_text(page, fill(page.read_text(encoding="utf-8"), answer.tables, answer.values))
         click.echo(f"wrote docs/questions/{name}.md")
 
 

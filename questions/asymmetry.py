@@ -13,7 +13,9 @@ import statistics
 import polars as pl
 from drawing import Cell, Panel, maps
 from matplotlib.figure import Figure
-from study import Answer, markdown, values, written
+from study import Answer, values, written
+
+from plait.pages import markdown
 
 CASE = ["protocol", "cf", "buffer", "ratio", "share"]
 PROTOCOLS = ("CMT-SCTP", "MPTCP, ACK per packet", "MPTCP, delayed ACKs")

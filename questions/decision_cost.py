@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from study import Answer, MissingInputError, markdown, written
+from study import Answer, MissingInputError, written
 
 from plait import schedulers
+from plait.pages import markdown
 from plait.plots.style import colour, label, legend, new_figure
 
 COUNTS = (2, 4, 8)

@@ -7,9 +7,10 @@ import math
 import polars as pl
 from drawing import dots
 from rtt_error import percent
-from study import Answer, markdown, values, with_interval, written
+from study import Answer, values, with_interval, written
 
 from plait.estimate import Estimate
+from plait.pages import markdown
 
 BASE = "lowest-rtt"
 RECORDINGS = tuple(

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import polars as pl
 from drawing import curves
-from study import Answer, change, markdown, with_interval, written
+from study import Answer, change, with_interval, written
 
 from plait.estimate import Estimate, mean
+from plait.pages import markdown
 
 POINT = ["family", "scheduler", "c1", "c2", "r1", "r2", "b1", "b2"]
 METRICS = (

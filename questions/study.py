@@ -117,12 +117,6 @@ def with_interval(found: Estimate, decimals: int = 0, *, signed: bool = False) -
     return value if low == high == value else f"{value} ({low} … {high})"
 
 
-def markdown(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; the first column is text, the others are numbers."""
-    rows = [headings, ["---", *["--:"] * (len(headings) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 def named(rows: Mapping[str, Any]) -> str:
     """Names as code, with commas; a dash for none."""
     return ", ".join(f"`{row}`" for row in rows) or "–"

@@ -198,6 +198,7 @@ class Job:
 
     scenario_json: str
     """The scenario as it is run: canonical JSON, defaults filled in, the job's scheduler and seed in it."""
+
     def __new__(
         cls,
         scenario_json: str,

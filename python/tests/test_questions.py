@@ -221,19 +221,6 @@ def test_lte_counts_each_stretch_once() -> None:
     assert found.values["block_delay_ms.mean-x"] == "0"
 
 
-def test_pages_are_filled() -> None:
-    page = "a <!-- value: v -->old<!-- end --> b\n<!-- measured: t -->\nold\n<!-- end -->\n"
-    made = study.Answer({"t": "| 1 |"}, {"v": "7"})
-    assert (
-        answers.fill(page, made)
-        == "a <!-- value: v -->7<!-- end --> b\n<!-- measured: t -->\n| 1 |\n<!-- end -->\n"
-    )
-    with pytest.raises(plait.ScenarioError, match="value 'w': unknown"):
-        answers.fill(page.replace("value: v", "value: w"), made)
-    with pytest.raises(plait.ScenarioError, match="each of the tables t once, found none"):
-        answers.fill("", made)
-
-
 @pytest.mark.parametrize("name", answers.NAMES)
 def test_a_page_per_question_with_its_figures(name: str) -> None:
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")

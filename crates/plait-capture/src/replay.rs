@@ -282,5 +282,5 @@ pub(crate) fn at(start: i64, time: i64) -> Time {
 
 /// Payload bytes of a full packet.
 fn payload(scenario: &Scenario) -> u32 {
-    scenario.transport.packet - scenario.transport.protocol.overhead().of_data()
+    scenario.transport.packet - scenario.transport.overhead().of_data()
 }

@@ -326,7 +326,7 @@ impl RunResult {
 /// What the paths could carry at most while metrics were taken, in payload bits per second.
 fn capacities(scenario: &Scenario, end: Time) -> Capacities {
     let packet = f64::from(scenario.transport.packet);
-    let payload = packet - f64::from(scenario.transport.protocol.overhead().of_data());
+    let payload = packet - f64::from(scenario.transport.overhead().of_data());
     let start = (Time::ZERO + scenario.warmup).min(end);
     Capacities::new(scenario, start, end, |rate| rate * payload / packet)
 }

@@ -34,8 +34,7 @@ impl Config {
     pub const fn overhead(&self) -> Overhead {
         match self {
             Self::CmtSctp(_) => Overhead::SCTP,
-            Self::Mptcp(config) if config.multipath => Overhead::MPTCP,
-            Self::Mptcp(_) => Overhead::TCP,
+            Self::Mptcp(config) => config.overhead(),
         }
     }
 

@@ -221,6 +221,10 @@ impl Overhead {
     pub const MPTCP: Self =
         Self { packet: 52, data: 20, acknowledgement: 8, first_block: 4, block: 8, control: 20 };
 
+    /// As Linux sends it: numbers of 64 bits and no checksum.
+    pub const LINUX_MPTCP: Self =
+        Self { packet: 52, data: 24, acknowledgement: 12, first_block: 4, block: 8, control: 20 };
+
     /// Headers of a packet with data.
     pub const fn of_data(&self) -> u32 {
         self.packet + self.data

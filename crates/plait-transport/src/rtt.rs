@@ -11,11 +11,30 @@ pub struct RtoConfig {
     pub min: Duration,
     /// Never more, back-off included (RTO.Max; default 60 s).
     pub max: Duration,
+    /// How it follows from the samples (default RFC 6298).
+    pub rule: RtoRule,
+}
+
+/// How the retransmission timeout follows from round-trip samples.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RtoRule {
+    /// SRTT + 4 RTTVAR, and at least the minimum (RFC 6298).
+    #[default]
+    Rfc6298,
+    /// SRTT and the variation, which itself is never below the minimum: Linux' tcp_rtt_estimator (net/ipv4/tcp_input.c). The
+    /// variation grows at once, with the largest deviation of a round trip, and shrinks by a quarter of the difference per
+    /// round trip; samples below the average move the deviation little.
+    Linux,
 }
 
 impl Default for RtoConfig {
     fn default() -> Self {
-        Self { initial: Duration::from_secs(1), min: Duration::from_secs(1), max: Duration::from_secs(60) }
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            rule: RtoRule::Rfc6298,
+        }
     }
 }
 
@@ -28,6 +47,18 @@ pub struct RttEstimator {
     latest: Duration,
     min: Duration,
     rto: Duration,
+    spread: Spread,
+}
+
+/// What Linux' rule remembers; nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread {
+    deviation: u64,
+    /// Four times the largest deviation of the round trip at hand.
+    largest: u64,
+    variation: u64,
+    /// The round trip ends when this is acknowledged.
+    end: u64,
 }
 
 impl RttEstimator {
@@ -40,6 +71,7 @@ impl RttEstimator {
             latest: Duration::ZERO,
             min: Duration::ZERO,
             rto: config.initial,
+            spread: Spread::default(),
         }
     }
 
@@ -47,6 +79,7 @@ impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration) {
         // A sample of zero would read as "not measured yet".
         let rtt = rtt.max(Duration::from_nanos(1));
+        self.spread_by(rtt);
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variation = rtt / 2;
@@ -58,7 +91,43 @@ impl RttEstimator {
             self.min = self.min.min(rtt);
         }
         self.latest = rtt;
-        self.rto = (self.smoothed + self.variation * 4).clamp(self.config.min, self.config.max);
+        self.rto = match self.config.rule {
+            RtoRule::Rfc6298 => (self.smoothed + self.variation * 4).clamp(self.config.min, self.config.max),
+            RtoRule::Linux => {
+                (self.smoothed + Duration::from_nanos(self.spread.variation)).min(self.config.max)
+            }
+        };
+    }
+
+    /// The deviation after a sample, before the average takes it.
+    fn spread_by(&mut self, rtt: Duration) {
+        let spread = &mut self.spread;
+        let (rtt, smoothed) = (rtt.as_nanos(), self.smoothed.as_nanos());
+        if smoothed == 0 {
+            spread.deviation = rtt / 2;
+            spread.variation = (2 * rtt).max(self.config.min.as_nanos());
+            spread.largest = spread.variation;
+            return;
+        }
+        let error = smoothed.abs_diff(rtt);
+        if error < spread.deviation {
+            spread.deviation -= (spread.deviation - error) / 4;
+        } else {
+            spread.deviation += (error - spread.deviation) / if rtt < smoothed { 32 } else { 4 };
+        }
+        spread.largest = spread.largest.max(4 * spread.deviation);
+        spread.variation = spread.variation.max(spread.largest);
+    }
+
+    /// Linux' rule counts round trips: everything below `cumulative` is acknowledged, `next` is sent next. Call after a sample.
+    pub fn note_progress(&mut self, cumulative: u64, next: u64) {
+        let spread = &mut self.spread;
+        if cumulative <= spread.end {
+            return;
+        }
+        spread.variation -= spread.variation.saturating_sub(spread.largest) / 4;
+        spread.end = next;
+        spread.largest = self.config.min.as_nanos();
     }
 
     /// Doubles the timeout after it ran out.
@@ -99,7 +168,7 @@ mod tests {
     #[test]
     fn first_and_second_sample_follow_rfc_6298() {
         let ms = Duration::from_millis;
-        let config = RtoConfig { initial: ms(1000), min: ms(1), max: ms(60_000) };
+        let config = RtoConfig { initial: ms(1000), min: ms(1), max: ms(60_000), rule: RtoRule::Rfc6298 };
         let mut rtt = RttEstimator::new(config);
         rtt.sample(ms(100));
         assert_eq!((rtt.smoothed(), rtt.variation(), rtt.rto()), (ms(100), ms(50), ms(300)));
@@ -110,5 +179,37 @@ mod tests {
         assert_eq!(rtt.rto(), ms(680));
         rtt.sample(ms(110));
         assert!(rtt.rto() < ms(340));
+    }
+
+    #[test]
+    fn linux_adds_the_minimum_to_the_round_trip() {
+        let ms = Duration::from_millis;
+        let config = RtoConfig { initial: ms(1000), min: ms(200), max: ms(60_000), rule: RtoRule::Linux };
+        let mut rtt = RttEstimator::new(config);
+        rtt.sample(ms(20));
+        assert_eq!(rtt.rto(), ms(220));
+        rtt.sample(ms(20));
+        assert_eq!(rtt.rto(), ms(220));
+        let mut rtt = RttEstimator::new(config);
+        rtt.sample(ms(300));
+        assert_eq!(rtt.rto(), ms(900));
+    }
+
+    #[test]
+    fn linux_forgets_a_large_deviation_round_trip_by_round_trip() {
+        let ms = Duration::from_millis;
+        let config = RtoConfig { initial: ms(1000), min: ms(200), max: ms(60_000), rule: RtoRule::Linux };
+        let mut rtt = RttEstimator::new(config);
+        rtt.sample(ms(100));
+        rtt.note_progress(1, 10);
+        rtt.sample(ms(500));
+        // The deviation of 50 ms moves a quarter of the way to 400 ms; four times that is the variation.
+        assert_eq!(rtt.rto(), ms(150) + Duration::from_micros(550_000));
+        rtt.note_progress(11, 20);
+        rtt.sample(ms(150));
+        let before = rtt.rto();
+        rtt.note_progress(21, 30);
+        rtt.sample(ms(150));
+        assert!(rtt.rto() < before);
     }
 }

@@ -14,6 +14,7 @@ from plait.cli.linux import linux
 from plait.cli.model import model
 from plait.cli.reproduce import reproduce
 from plait.cli.run import compare, run
+from plait.cli.validate import validate
 from plait.progress import Progress
 
 
@@ -40,11 +41,12 @@ def cli(quiet: bool) -> None:
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
+    plait validate linux                              simulator against kernel
     """
     Progress.quiet = quiet
 
 
-for command in (run, compare, explain, reproduce, list_schedulers, model, linux):
+for command in (run, compare, explain, reproduce, list_schedulers, model, linux, validate):
     cli.add_command(command)
 
 

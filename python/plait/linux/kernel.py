@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache as cache_once
 from pathlib import Path
 
 from plait._core import RunError
@@ -87,3 +88,18 @@ def require() -> Path:
         )
         raise RunError(message)
     return found
+
+
+def identity() -> str:
+    """Changes with the kernel that `require` finds, with how it is booted and with what runs inside."""
+    here = Path(__file__).parent
+    return _digest(require(), here / "boot.py", *sorted((here / "guest").glob("*.py")))
+
+
+@cache_once
+def _digest(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"\0{file.name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]

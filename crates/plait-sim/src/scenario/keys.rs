@@ -204,6 +204,18 @@ pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
     keys: &[
         PROTOCOL,
         key(
+            "profile",
+            "\"standard\" or \"linux\"",
+            Text("standard"),
+            "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
+             means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
+             first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
+             window twice, packets may span writes, the variation of the round trip in the timeout is \
+             rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
+             confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
+             ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",
+        ),
+        key(
             "congestion_control",
             "\"newreno\", \"cubic\", \"lia\", \"olia\" or \"balia\"",
             Text("newreno"),
@@ -258,6 +270,16 @@ pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
     ],
     later: &[],
 };
+
+/// Defaults of `[transport]` with profile `linux` that differ.
+pub const LINUX_DEFAULTS: &[(&str, Preset)] = &[
+    ("congestion_control", Text("cubic")),
+    ("hystart", Boolean(true)),
+    ("ack_every", Integer(2)),
+    ("ack_delay", Text("40ms")),
+    ("rto_min", Text("200ms")),
+    ("rto_max", Text("120s")),
+];
 
 const PROTOCOL: KeyInfo = key(
     "protocol",

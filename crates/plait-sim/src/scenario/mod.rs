@@ -55,7 +55,8 @@ pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
 pub use transport::{
-    CongestionControl, OwnOptions, Protocol, RetransmissionPolicy, TransportOptions, WindowAccounting,
+    CongestionControl, OwnOptions, Profile, Protocol, RetransmissionPolicy, TransportOptions,
+    WindowAccounting,
 };
 pub use wire::{Way, Wire};
 pub use workload::Workload;

@@ -87,16 +87,19 @@ impl<'a> Reader<'a> {
     /// What the user gave for `key`, else its default.
     pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'a>, ScenarioError> {
         let info = self.describe(key);
-        let value = match (self.table.remove(key), info.default) {
-            (Some(value), _) => value,
-            (None, Preset::Text(text)) => Value::String(text.to_owned()),
-            (None, Preset::Integer(number)) => Value::Integer(number),
-            (None, Preset::Boolean(truth)) => Value::Boolean(truth),
-            (None, Preset::Required | Preset::Otherwise(_)) => {
-                return Err(self.source.missing(self.place.clone(), key));
-            }
-        };
-        Ok(self.item(info, value))
+        match self.table.remove(key).or_else(|| value_of(info.default)) {
+            Some(value) => Ok(self.item(info, value)),
+            None => Err(self.source.missing(self.place.clone(), key)),
+        }
+    }
+
+    /// For keys that the user did not give, other defaults than those of the description.
+    pub(super) fn prefer(&mut self, defaults: &[(&'static str, Preset)]) {
+        for &(key, preset) in defaults {
+            self.describe(key);
+            let Some(value) = value_of(preset) else { continue };
+            self.table.entry(key).or_insert(value);
+        }
     }
 
     /// Every key has been read: one that is described but not read would be accepted and ignored.
@@ -115,6 +118,16 @@ impl<'a> Reader<'a> {
 
     fn item(&self, info: &'static KeyInfo, value: Value) -> Item<'a> {
         Item { source: self.source, place: join(&self.place, info.key), kind: info.kind, value }
+    }
+}
+
+/// A default as a value, if it has one.
+fn value_of(preset: Preset) -> Option<Value> {
+    match preset {
+        Preset::Text(text) => Some(Value::String(text.to_owned())),
+        Preset::Integer(number) => Some(Value::Integer(number)),
+        Preset::Boolean(truth) => Some(Value::Boolean(truth)),
+        Preset::Required | Preset::Otherwise(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use plait_sched::units::parse_packets;
 pub use plait_transport::cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 use plait_transport::packet::Overhead;
 
-use super::keys::{TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP};
+use super::keys::{LINUX_DEFAULTS, TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word};
 use super::text;
 use crate::error::ScenarioError;
@@ -23,13 +23,23 @@ pub enum Protocol {
 
 impl Protocol {
     /// What the protocol adds to payload on the wire.
-    pub const fn overhead(self) -> Overhead {
-        match self {
-            Self::CmtSctp => Overhead::SCTP,
-            Self::Mptcp => Overhead::MPTCP,
-            Self::Tcp => Overhead::TCP,
+    pub const fn overhead(self, profile: Profile) -> Overhead {
+        match (self, profile) {
+            (Self::CmtSctp, _) => Overhead::SCTP,
+            (Self::Mptcp, Profile::Standard) => Overhead::MPTCP,
+            (Self::Mptcp, Profile::Linux) => Overhead::LINUX_MPTCP,
+            (Self::Tcp, _) => Overhead::TCP,
         }
     }
+}
+
+/// Whose TCP the endpoints behave like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Profile {
+    /// That of the RFCs.
+    Standard,
+    /// That of Linux 6.12.
+    Linux,
 }
 
 /// How a path's congestion window grows and shrinks.
@@ -107,6 +117,8 @@ pub enum OwnOptions {
     },
     /// Of MPTCP and TCP.
     Mptcp {
+        /// Whose TCP it is.
+        profile: Profile,
         /// Whether slow start ends when delays grow.
         hystart: bool,
         /// Whether subflows are opened by handshakes.
@@ -123,6 +135,10 @@ pub enum OwnOptions {
 impl Word for Protocol {
     const WORDS: &'static [(&'static str, Self)] =
         &[("cmt-sctp", Self::CmtSctp), ("mptcp", Self::Mptcp), ("tcp", Self::Tcp)];
+}
+
+impl Word for Profile {
+    const WORDS: &'static [(&'static str, Self)] = &[("standard", Self::Standard), ("linux", Self::Linux)];
 }
 
 impl Word for CongestionControl {
@@ -163,9 +179,22 @@ const MAX_TICK: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_nanos(1);
 
 impl TransportOptions {
+    /// What the protocol adds to payload on the wire.
+    pub const fn overhead(&self) -> Overhead {
+        self.protocol.overhead(self.profile())
+    }
+
+    /// Whose TCP it is.
+    pub const fn profile(&self) -> Profile {
+        match self.own {
+            OwnOptions::Mptcp { profile, .. } => profile,
+            OwnOptions::CmtSctp { .. } => Profile::Standard,
+        }
+    }
+
     /// Bytes that a full packet counts in windows: SCTP counts its chunk's header, TCP payload alone.
     pub fn counted_packet(&self) -> f64 {
-        let overhead = self.protocol.overhead();
+        let overhead = self.overhead();
         let headers = if self.protocol == Protocol::CmtSctp { overhead.packet } else { overhead.of_data() };
         f64::from(self.packet - headers)
     }
@@ -176,8 +205,8 @@ impl TransportOptions {
         source: Source<'_>,
         place: String,
     ) -> Result<Self, ScenarioError> {
-        let (protocol, mut reader) = open(item, source, place)?;
-        let overhead = protocol.overhead();
+        let (protocol, profile, mut reader) = open(item, source, place)?;
+        let overhead = protocol.overhead(profile);
         let packet_range = u64::from(overhead.of_data()) + 1..=u64::from(u16::MAX);
         let _: Protocol = reader.need("protocol")?.word()?;
         let packet = reader.need("packet")?.bytes(&packet_range)?;
@@ -229,6 +258,7 @@ impl TransportOptions {
 impl OwnOptions {
     /// TCP's defaults.
     pub(crate) const TCP: Self = Self::Mptcp {
+        profile: Profile::Standard,
         hystart: false,
         handshake: true,
         initial_path: None,
@@ -248,6 +278,7 @@ impl OwnOptions {
                 heartbeat_interval: reader.need("heartbeat_interval")?.duration(TICK..=MAX_DURATION)?,
             },
             Protocol::Mptcp | Protocol::Tcp => Self::Mptcp {
+                profile: reader.need("profile")?.word()?,
                 hystart: reader.need("hystart")?.boolean()?,
                 handshake: reader.need("handshake")?.boolean()?,
                 initial_path: reader.take("initial_path").map(|item| item.name()).transpose()?,
@@ -263,10 +294,10 @@ fn open<'a>(
     item: Option<Item<'a>>,
     source: Source<'a>,
     place: String,
-) -> Result<(Protocol, Reader<'a>), ScenarioError> {
+) -> Result<(Protocol, Profile, Reader<'a>), ScenarioError> {
     let Some(item) = item else {
         let reader = Reader::new(source, place, toml::Table::new(), &TRANSPORT_CMT_SCTP)?;
-        return Ok((Protocol::CmtSctp, reader));
+        return Ok((Protocol::CmtSctp, Profile::Standard, reader));
     };
     let given = item.value.as_table().is_some_and(|table| table.contains_key("protocol"));
     let protocol = if given { item.variant(&TRANSPORT_CMT_SCTP, "protocol")? } else { Protocol::CmtSctp };
@@ -274,7 +305,17 @@ fn open<'a>(
         Protocol::CmtSctp => &TRANSPORT_CMT_SCTP,
         Protocol::Mptcp | Protocol::Tcp => &TRANSPORT_MPTCP,
     };
-    Ok((protocol, item.reader(table)?))
+    let given = item.value.as_table().is_some_and(|table| table.contains_key("profile"));
+    let profile = if given && table.key("profile").is_some() {
+        item.variant(table, "profile")?
+    } else {
+        Profile::Standard
+    };
+    let mut reader = item.reader(table)?;
+    if profile == Profile::Linux {
+        reader.prefer(LINUX_DEFAULTS);
+    }
+    Ok((protocol, profile, reader))
 }
 
 /// A window in bytes, or in packets of `counted` bytes.

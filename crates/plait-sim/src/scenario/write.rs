@@ -80,7 +80,15 @@ fn transport(options: &TransportOptions) -> Value {
             value["fast_retransmit_threshold"] = (*fast_retransmit_threshold).into();
             value["heartbeat_interval"] = text::duration(*heartbeat_interval).into();
         }
-        OwnOptions::Mptcp { hystart, handshake, initial_path, timestamp_granularity, clock_offset } => {
+        OwnOptions::Mptcp {
+            profile,
+            hystart,
+            handshake,
+            initial_path,
+            timestamp_granularity,
+            clock_offset,
+        } => {
+            value["profile"] = profile.word().into();
             value["hystart"] = (*hystart).into();
             value["handshake"] = (*handshake).into();
             if let Some(name) = initial_path {

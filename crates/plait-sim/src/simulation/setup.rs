@@ -1,10 +1,12 @@
 //! From a scenario to the pieces that are simulated.
 
-use crate::scenario::{CongestionControl, FlowRoute, OwnOptions, Protocol, Scenario, TransportOptions};
+use crate::scenario::{
+    CongestionControl, FlowRoute, OwnOptions, Profile, Protocol, Scenario, TransportOptions,
+};
 use plait_sched::{Builtin, PathId};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::packet::Overhead;
-use plait_transport::rtt::RtoConfig;
+use plait_transport::rtt::{RtoConfig, RtoRule};
 use plait_transport::{ConnectionConfig, PathConfig, WindowRule, cmt_sctp, endpoint, mptcp};
 
 /// The transport's configuration, for both ends.
@@ -42,7 +44,7 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
             ack_delay: options.ack_delay,
             delayed_ack_for_cmt: *delayed_ack_for_cmt,
         }),
-        OwnOptions::Mptcp { hystart, handshake, timestamp_granularity, clock_offset, .. } => {
+        OwnOptions::Mptcp { profile, hystart, handshake, timestamp_granularity, clock_offset, .. } => {
             endpoint::Config::Mptcp(mptcp::Config {
                 connection: connection(options, *hystart),
                 ack_every,
@@ -54,6 +56,10 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
                     receiver_offset: *clock_offset,
                 },
                 multipath: options.protocol == Protocol::Mptcp,
+                rules: match profile {
+                    Profile::Standard => mptcp::Rules::STANDARD,
+                    Profile::Linux => mptcp::Rules::LINUX,
+                },
             })
         }
     }
@@ -61,13 +67,14 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
 
 /// What the protocols have in common.
 fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
-    let overhead = options.protocol.overhead();
+    let overhead = options.overhead();
     // SCTP counts DATA chunk headers in its windows, TCP counts payload.
     let (window_rule, counted_overhead) = match options.protocol {
         Protocol::CmtSctp => (WindowRule::Credit, Overhead::SCTP.data),
         Protocol::Mptcp | Protocol::Tcp => (WindowRule::Offset, 0),
     };
     let segment_bytes = options.packet - overhead.of_data();
+    let linux = options.profile() == Profile::Linux;
     ConnectionConfig {
         segment_bytes,
         counted_overhead,
@@ -77,6 +84,8 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
         congestion: CongestionConfig {
             algorithm: match (options.protocol, options.congestion_control) {
                 (Protocol::CmtSctp, _) => Algorithm::NewReno,
+                (_, CongestionControl::NewReno) if linux => Algorithm::LinuxReno,
+                (_, CongestionControl::Cubic) if linux => Algorithm::LinuxCubic,
                 (_, CongestionControl::NewReno) => Algorithm::Reno,
                 (_, CongestionControl::Cubic) => Algorithm::Cubic,
                 (_, CongestionControl::Lia) => Algorithm::Lia,
@@ -88,13 +97,20 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
             initial_threshold: options.initial_ssthresh.unwrap_or(u64::MAX),
             segment: u64::from(segment_bytes + counted_overhead),
         },
-        rto: RtoConfig { initial: options.rto_initial, min: options.rto_min, max: options.rto_max },
+        rto: RtoConfig {
+            initial: options.rto_initial,
+            min: options.rto_min,
+            max: options.rto_max,
+            rule: if linux { RtoRule::Linux } else { RtoRule::Rfc6298 },
+        },
         path_max_retransmissions: options.path_max_retransmissions,
         association_max_retransmissions: options.association_max_retransmissions,
         heartbeat_interval: plait_sched::Duration::ZERO,
         potentially_failed: options.potentially_failed,
         grow_in_recovery: options.grow_in_recovery,
         max_burst: options.max_burst.unwrap_or(0),
+        window_in_packets: linux,
+        joined_writes: linux,
     }
 }
 
@@ -117,7 +133,10 @@ pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
             CongestionControl::Cubic => CongestionControl::Cubic,
             _ => CongestionControl::NewReno,
         },
-        receive_buffer: UNBOUNDED_BUFFER,
+        receive_buffer: match scenario.transport.profile() {
+            Profile::Standard => UNBOUNDED_BUFFER,
+            Profile::Linux => LARGE_BUFFER,
+        },
         send_buffer: None,
         ..scenario.transport.clone()
     };
@@ -126,6 +145,9 @@ pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
 
 /// More than any link holds.
 const UNBOUNDED_BUFFER: u64 = 1 << 40;
+
+/// Likewise, where acknowledgements depend on how far the window is from the buffer.
+const LARGE_BUFFER: u64 = 1 << 24;
 
 /// The transport of a second connection like the scenario's own, over `route`.
 pub(super) fn multipath(scenario: &Scenario, route: &FlowRoute) -> endpoint::Config {

@@ -31,6 +31,11 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
         srtt: Duration::from_millis(20),
         rtt: None,
         path: 0,
+        segments: 1,
+        newest_rtt: None,
+        rto: Duration::from_millis(200),
+        cumulative: 0,
+        next: 0,
     }
 }
 

@@ -4,7 +4,7 @@
 //! those of the protocol (for SCTP: DATA chunks with their headers; for TCP: payload).
 //!
 //! [`NewReno`] is SCTP's. [`Reno`] is TCP's, and what [`Cubic`] and the coupled controllers ([`Lia`], [`Olia`], [`Balia`])
-//! consist of beside their own rule. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
+//! consist of beside their own rule. [`LinuxReno`] and [`LinuxCubic`] do what Linux does. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
 //! root), so that results are the same on all machines.
 
 mod balia;
@@ -14,6 +14,7 @@ mod cubic;
 mod fixtures;
 mod hystart;
 mod lia;
+mod linux;
 mod newreno;
 mod olia;
 mod reno;
@@ -24,6 +25,7 @@ pub use balia::{Balia, BaliaCoupling};
 pub use coupled::{Coupled, Coupling};
 pub use cubic::Cubic;
 pub use lia::{Lia, LiaCoupling};
+pub use linux::{LinuxCubic, LinuxReno};
 pub use newreno::NewReno;
 pub use olia::{Olia, OliaCoupling};
 pub use reno::Reno;
@@ -47,6 +49,16 @@ pub struct Acknowledged {
     pub rtt: Option<Duration>,
     /// The path's index into the shares.
     pub path: usize,
+    /// Packets newly acknowledged.
+    pub segments: u32,
+    /// The round trip of the newest of them, unless it was sent more than once; `rtt` is that of the oldest.
+    pub newest_rtt: Option<Duration>,
+    /// The path's retransmission timeout.
+    pub rto: Duration,
+    /// The path's first transmission that is not acknowledged, in the path's own count.
+    pub cumulative: u64,
+    /// The number that the path's next transmission will have.
+    pub next: u64,
 }
 
 /// What a coupled controller sees of a path of its connection.
@@ -94,6 +106,11 @@ pub trait CongestionControl {
     /// The retransmission timer ran out.
     fn on_timeout(&mut self, now: Time, outstanding: u64);
 
+    /// The retransmission timer ran out before the losses were repaired for which the window was reduced last.
+    fn on_timeout_in_repair(&mut self, now: Time, outstanding: u64) {
+        self.on_timeout(now, outstanding);
+    }
+
     /// A scheduler wants the window halved, without a loss.
     fn on_penalty(&mut self);
 
@@ -104,6 +121,9 @@ pub trait CongestionControl {
 
     /// Nothing was sent on the path for one retransmission timeout.
     fn on_idle(&mut self) {}
+
+    /// Something is sent after nothing was in flight; the packet before it left so long ago.
+    fn on_resumed(&mut self, _now: Time, _idle: Duration) {}
 
     /// Everything in flight was acknowledged.
     fn on_drained(&mut self) {}
@@ -131,13 +151,17 @@ pub enum Algorithm {
     Olia,
     /// draft-walid-mptcp-congestion-control for MPTCP.
     Balia,
+    /// Reno as Linux does it.
+    LinuxReno,
+    /// CUBIC as Linux does it.
+    LinuxCubic,
 }
 
 impl Algorithm {
     /// True if a path's window depends on those of the connection's other paths.
     pub const fn is_coupled(self) -> bool {
         match self {
-            Self::NewReno | Self::Reno | Self::Cubic => false,
+            Self::NewReno | Self::Reno | Self::Cubic | Self::LinuxReno | Self::LinuxCubic => false,
             Self::Lia | Self::Olia | Self::Balia => true,
         }
     }
@@ -154,7 +178,8 @@ pub struct CongestionConfig {
     pub initial_threshold: u64,
     /// The step in which windows grow: the largest DATA chunk of the path (PMDCS of RFC 9260), or TCP's MSS.
     pub segment: u64,
-    /// HyStart++ (RFC 9406) in the initial slow start; SCTP's controller takes no notice. Needs a round-trip sample with
+    /// HyStart++ (RFC 9406) in the initial slow start, Linux' own HyStart in [`LinuxCubic`]; SCTP's controller and Linux' Reno
+    /// take no notice. Needs a round-trip sample with
     /// nearly every acknowledgement, as TCP's timestamps give.
     pub hystart: bool,
 }
@@ -174,6 +199,10 @@ pub enum Controller {
     Olia(Olia),
     /// See [`Balia`].
     Balia(Balia),
+    /// See [`LinuxReno`].
+    LinuxReno(LinuxReno),
+    /// See [`LinuxCubic`].
+    LinuxCubic(LinuxCubic),
 }
 
 impl Controller {
@@ -186,6 +215,8 @@ impl Controller {
             Algorithm::Lia => Self::Lia(Lia::new(config)),
             Algorithm::Olia => Self::Olia(Olia::new(config)),
             Algorithm::Balia => Self::Balia(Balia::new(config)),
+            Algorithm::LinuxReno => Self::LinuxReno(LinuxReno::new(config)),
+            Algorithm::LinuxCubic => Self::LinuxCubic(LinuxCubic::new(config)),
         }
     }
 }
@@ -199,6 +230,8 @@ macro_rules! dispatch {
             Controller::Lia($controller) => $call,
             Controller::Olia($controller) => $call,
             Controller::Balia($controller) => $call,
+            Controller::LinuxReno($controller) => $call,
+            Controller::LinuxCubic($controller) => $call,
         }
     };
 }
@@ -220,6 +253,10 @@ impl CongestionControl for Controller {
         dispatch!(self, c => c.on_timeout(now, outstanding));
     }
 
+    fn on_timeout_in_repair(&mut self, now: Time, outstanding: u64) {
+        dispatch!(self, c => c.on_timeout_in_repair(now, outstanding));
+    }
+
     fn on_penalty(&mut self) {
         dispatch!(self, c => c.on_penalty());
     }
@@ -230,6 +267,10 @@ impl CongestionControl for Controller {
 
     fn on_idle(&mut self) {
         dispatch!(self, c => c.on_idle());
+    }
+
+    fn on_resumed(&mut self, now: Time, idle: Duration) {
+        dispatch!(self, c => c.on_resumed(now, idle));
     }
 
     fn on_drained(&mut self) {

@@ -92,7 +92,6 @@ impl CongestionControl for NewReno {
 mod tests {
     use super::*;
     use crate::congestion::Algorithm;
-    use plait_sched::Duration;
 
     const SEGMENT: u64 = 1468;
 
@@ -107,15 +106,7 @@ mod tests {
     }
 
     fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
-        Acknowledged {
-            now: Time::ZERO,
-            bytes,
-            in_flight_before,
-            used_before: in_flight_before,
-            srtt: Duration::from_millis(20),
-            rtt: None,
-            path: 0,
-        }
+        super::super::fixtures::ack(bytes, in_flight_before)
     }
 
     #[test]

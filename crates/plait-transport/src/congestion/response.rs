@@ -3,7 +3,7 @@
 //! Acknowledgements arrive evenly, one window per round-trip time, and of each path's packets every n-th is lost; or all
 //! paths share a bottleneck.
 
-use super::fixtures::{SEGMENT, config};
+use super::fixtures::{SEGMENT, ack, config};
 use super::*;
 
 /// A path whose every `interval`-th packet is lost.
@@ -43,15 +43,7 @@ impl Flow {
 
     fn acknowledge(&mut self, path: usize, shares: &[Share]) {
         let window = self.control.window();
-        let acknowledged = Acknowledged {
-            now: self.next,
-            bytes: SEGMENT,
-            in_flight_before: window,
-            used_before: window,
-            srtt: self.rtt,
-            rtt: None,
-            path,
-        };
+        let acknowledged = Acknowledged { now: self.next, srtt: self.rtt, path, ..ack(SEGMENT, window) };
         self.control.on_acknowledged(&acknowledged, shares);
         self.packets += 1;
         self.since_loss += 1;

@@ -48,8 +48,9 @@ macro_rules! common_to_senders {
 
         /// A path's congestion window and slow-start threshold in bytes, as the protocol counts them.
         pub fn window(&self, path: plait_sched::PathId) -> (u64, u64) {
-            let control = &self.core.paths[path.index()].control;
-            (control.window(), control.slow_start_threshold())
+            let sender = &self.core.paths[path.index()];
+            let control = &sender.control;
+            (sender.reduced_window.unwrap_or(control.window()), control.slow_start_threshold())
         }
 
         /// The scheduler, for looking at its state.

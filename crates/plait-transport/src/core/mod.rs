@@ -66,6 +66,10 @@ pub struct ConnectionConfig {
     pub grow_in_recovery: bool,
     /// Packets that one event may release on a path (RFC 9260 §6.1 D: Max.Burst); 0 for no limit.
     pub max_burst: u32,
+    /// Congestion windows count packets, as in Linux, however small: each takes a full segment of them.
+    pub window_in_packets: bool,
+    /// A segment may hold the end of one write and the beginning of the next, if the first one still waits.
+    pub joined_writes: bool,
 }
 
 impl ConnectionConfig {
@@ -105,6 +109,8 @@ pub(crate) struct PathNews {
     /// See [`Acknowledged::used_before`].
     pub(crate) used_before: u64,
     pub(crate) rtt: Option<Duration>,
+    /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
+    pub(crate) newest_rtt: Option<Duration>,
 }
 
 impl PathNews {
@@ -176,7 +182,7 @@ impl<S: Scheduler> Core<S> {
         }
         let mut core = Self {
             config,
-            stream: Stream::new(config.segment_bytes),
+            stream: Stream::new(config.segment_bytes, config.joined_writes),
             paths: paths.iter().map(|path| PathSender::new(&config, path, !needs.assign_ahead)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
@@ -304,6 +310,11 @@ impl<S: Scheduler> Core<S> {
             srtt: path.rtt.smoothed(),
             rtt: news.rtt,
             path: index,
+            segments: news.segments,
+            newest_rtt: news.newest_rtt,
+            rto: path.rtt.rto(),
+            cumulative: path.flight.first(),
+            next: path.flight.next(),
         };
         path.control.on_acknowledged(&acknowledged, &self.shares);
     }

@@ -32,6 +32,11 @@ pub(crate) struct PathSender {
     headroom: u64,
     /// What each segment in flight takes of the window at least, see [`PathSender::used`].
     least: u64,
+    in_packets: bool,
+    /// The window in bytes while it is reduced step by step, instead of the controller's.
+    pub(crate) reduced_window: Option<u64>,
+    /// When the last packet left.
+    pub(crate) last_sent: Time,
     pub(crate) rtt: RttEstimator,
     pub(crate) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
@@ -101,7 +106,10 @@ impl PathSender {
         Self {
             control: Controller::new(&config.congestion),
             headroom: config.headroom(),
-            least: if in_segments { config.counted_segment() } else { 0 },
+            least: if in_segments || config.window_in_packets { config.counted_segment() } else { 0 },
+            in_packets: config.window_in_packets,
+            reduced_window: None,
+            last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
             retransmissions: VecDeque::with_capacity(64),
@@ -128,7 +136,8 @@ impl PathSender {
 
     /// True if the congestion window lets another packet out.
     pub(crate) fn has_window(&self) -> bool {
-        self.flight.bytes() + self.headroom <= self.window()
+        let taken = if self.in_packets { self.used() } else { self.flight.bytes() };
+        taken + self.headroom <= self.window()
     }
 
     /// What is taken of the congestion window. A scheduler that stays within windows counts them in full segments, so small
@@ -140,7 +149,7 @@ impl PathSender {
 
     /// The congestion window, cut by the burst limit.
     fn window(&self) -> u64 {
-        self.control.window().min(self.burst_limit)
+        self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit)
     }
 
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {

@@ -2,6 +2,7 @@
 
 use super::flight::{Copy, Transmission};
 use super::{Core, SegmentState, TransmissionState};
+use crate::congestion::CongestionControl;
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::{Data, Packet};
 use plait_sched::{Event, PathId, Scheduler, Time};
@@ -180,6 +181,10 @@ impl<S: Scheduler> Core<S> {
     ) -> u64 {
         let sender = &mut self.paths[path.index()];
         sender.sent += 1;
+        if sender.flight.segments() == 1 {
+            sender.control.on_resumed(now, now.since(sender.last_sent));
+        }
+        sender.last_sent = now;
         if sender.retransmission_timer.is_none() {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }

@@ -1,8 +1,9 @@
 //! Opening subflows: the first one, then the others join.
 //!
 //! A subflow is open, for the data's sender, one round trip after its SYN left. For a join that is the server's view, which
-//! sends most data; RFC 8684 §3.2 lets the opening side wait for a fourth packet.
+//! sends most data; RFC 8684 §3.2 lets the opening side wait for a fourth packet, which [`Joins::Confirmed`] does.
 
+use super::rules::Joins;
 use super::sender::Sender;
 use super::subflow::Phase;
 use crate::core::Transmit;
@@ -12,9 +13,9 @@ use plait_sched::{PathId, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     /// Sends the SYN of a subflow.
-    fn open(&mut self, now: Time, index: usize, first: bool) {
+    fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
         let retry = now.saturating_add(self.core.paths[index].rtt.rto());
-        self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry };
+        self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry, confirming };
         let packet = Packet::Syn { timestamp: self.config.clock.at_sender(now) };
         self.control.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
     }
@@ -23,12 +24,13 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn open_subflows(&mut self, now: Time) {
         let first = self.config.initial_path.index();
         if self.subflows[first].phase == Phase::Closed {
-            self.open(now, first, true);
+            self.open(now, first, true, false);
         }
-        if self.subflows[first].phase == Phase::Open {
+        let proved = self.config.rules.joins == Joins::AtOnce || self.core.stream.first() > 0;
+        if self.subflows[first].phase == Phase::Open && proved {
             for index in 0..self.subflows.len() {
                 if self.subflows[index].phase == Phase::Closed {
-                    self.open(now, index, true);
+                    self.open(now, index, true, false);
                 }
             }
         }
@@ -36,7 +38,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// The SYN of a subflow was not answered.
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
-        let Phase::Opening { retry, .. } = self.subflows[index].phase else { return };
+        let Phase::Opening { retry, confirming, .. } = self.subflows[index].phase else { return };
         if retry <= now {
             self.core.counters.timeouts += 1;
             self.core.paths[index].rtt.back_off();
@@ -44,7 +46,7 @@ impl<S: Scheduler> Sender<S> {
             if index == self.config.initial_path.index() {
                 self.core.association_errors += 1;
             }
-            self.open(now, index, false);
+            self.open(now, index, false, confirming);
         }
     }
 
@@ -56,12 +58,18 @@ impl<S: Scheduler> Sender<S> {
         echo: u32,
         observer: &mut impl Observer,
     ) {
-        let Phase::Opening { sent_at, first, .. } = self.subflows[index].phase else { return };
+        let Phase::Opening { sent_at, first, confirming, .. } = self.subflows[index].phase else { return };
+        let is_join = index != self.config.initial_path.index();
+        let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
         self.subflows[index].phase = Phase::Open;
         let path = &mut self.core.paths[index];
         if first {
             path.rtt.sample(now.since(sent_at));
             self.config.clock.sample(&mut path.delays, now, timestamp, echo);
+        }
+        if !confirmed {
+            self.open(now, index, true, true);
+            return;
         }
         path.idle_from = now;
         self.core.association_errors = 0;

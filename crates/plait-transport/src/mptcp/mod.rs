@@ -16,22 +16,29 @@
 //! once; for retransmissions it is the idea of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail that nothing follows
 //! is probed after two round trips (RFC 8985 §7), so that a lone loss at the end needs no timeout.
 //!
+//! [`Rules::LINUX`] finds losses by RACK alone, and differs elsewhere as `rules.rs` says.
+//!
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
-//! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO).
+//! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO). Of Linux also not: bundled selective
+//! acknowledgements, a reordering degree that grows, reinjection by a timer of the connection.
 
 mod clock;
 mod handshake;
 mod receiver;
 mod recovery;
+mod reduction;
+mod rules;
 mod sender;
 mod subflow;
 
 pub use clock::ClockConfig;
 pub use receiver::Receiver;
+pub use rules::{Grant, Joins, Losses, Reduction, Rules};
 pub use sender::Sender;
 
 use crate::core::ConnectionConfig;
+use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration, PathId};
 
 /// What MPTCP lets a scheduler do: everything.
@@ -39,9 +46,22 @@ pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 impl Config {
     /// Selective blocks that an acknowledgement has room for: of TCP's 40 bytes of options, timestamps take 12 and a data
-    /// ACK 8; a block takes 8.
+    /// ACK 8, or 12 with numbers of 64 bits; a block takes 8.
     pub(crate) const fn ack_blocks(&self) -> usize {
-        if self.multipath { 2 } else { 3 }
+        match (self.multipath, self.rules.long_numbers) {
+            (true, true) => 1,
+            (true, false) => 2,
+            (false, _) => 3,
+        }
+    }
+
+    /// What headers take on the wire.
+    pub const fn overhead(&self) -> Overhead {
+        match (self.multipath, self.rules.long_numbers) {
+            (true, true) => Overhead::LINUX_MPTCP,
+            (true, false) => Overhead::MPTCP,
+            (false, _) => Overhead::TCP,
+        }
     }
 }
 
@@ -62,4 +82,6 @@ pub struct Config {
     pub clock: ClockConfig,
     /// MPTCP with its options; otherwise plain TCP.
     pub multipath: bool,
+    /// What it does where standards and implementations differ.
+    pub rules: Rules,
 }

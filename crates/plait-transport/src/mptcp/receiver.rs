@@ -1,12 +1,12 @@
 //! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
 
-use super::Config;
+use super::{Config, Grant, Rules};
 use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Ack, MAX_ACK_BLOCKS, Packet, Segment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
-use plait_sched::{PathId, Time};
+use plait_sched::{Duration, PathId, Time};
 
 /// The receiving side of one subflow.
 #[derive(Clone, Debug)]
@@ -24,10 +24,37 @@ struct Subflow {
     echo: u32,
     /// The SYN that is to be answered, by its timestamp.
     opening: Option<u32>,
+    delay: AckDelay,
+    /// The most that it grants, see [`Grant::Free`].
+    most: u64,
+    /// What it granted last, beyond what it had got in order.
+    window: u64,
+    /// The first segment of the subflow that had not arrived then.
+    granted_from: u64,
 }
 
+/// What decides how long acknowledgements wait, see [`Rules`].
+#[derive(Clone, Copy, Debug)]
+struct AckDelay {
+    /// So many more are not delayed.
+    quick: u8,
+    /// How long one waits.
+    wait: Duration,
+    /// When the last segment arrived.
+    last: Option<Time>,
+}
+
+/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its retransmission timeout, which
+/// the receiver of a stream knows from the handshake only.
+const LONG_PAUSE: Duration = Duration::from_secs(1);
+
+/// What Linux takes for the share of payload in the buffer, in parts of 256, before it has seen a packet
+/// (TCP_DEFAULT_SCALING_RATIO), and after full ones.
+const DEFAULT_SHARE: u64 = 128;
+const LEARNED_SHARE: u64 = 161;
+
 impl Subflow {
-    fn new() -> Self {
+    fn new(most: u64) -> Self {
         Self {
             arrived: RunSet::new(),
             recent: [None; MAX_ACK_BLOCKS],
@@ -37,6 +64,10 @@ impl Subflow {
             duplicate: false,
             echo: 0,
             opening: None,
+            delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
+            most,
+            window: most,
+            granted_from: 0,
         }
     }
 
@@ -60,6 +91,28 @@ pub struct Receiver {
     subflows: Vec<Subflow>,
     /// Payload bytes delivered in order.
     delivered_bytes: u64,
+    /// The offset of the stream up to which the window was granted.
+    granted: u64,
+}
+
+impl Rules {
+    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come closer together
+    /// than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
+    fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
+        let gap = delay.last.map(|last| now.since(last));
+        delay.last = Some(now);
+        match (gap, self.longest_ack_delay) {
+            (Some(gap), Some(longest)) if gap <= least / 2 => {
+                delay.wait = (delay.wait / 2 + least / 2).min(longest);
+            }
+            (Some(gap), Some(longest)) if gap < delay.wait => {
+                delay.wait = (delay.wait / 2 + gap).min(longest);
+            }
+            (Some(gap), _) if gap < LONG_PAUSE => {}
+            (Some(_), _) => delay.quick = self.quick_acks,
+            (None, _) => (delay.quick, delay.wait) = (self.quick_acks, least),
+        }
+    }
 }
 
 /// Counts what is delivered on its way to the observer.
@@ -91,11 +144,18 @@ impl Receiver {
     /// A receiver over `paths` subflows that has got nothing yet.
     pub fn new(config: &Config, paths: usize) -> Self {
         let connection = &config.connection;
+        let most = match config.rules.grant {
+            Grant::Buffer => connection.receive_window,
+            Grant::Free => (connection.receive_window / LEARNED_SHARE * DEFAULT_SHARE)
+                .max(2 * u64::from(connection.segment_bytes))
+                .min(connection.receive_window),
+        };
         Self {
             config: *config,
             reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, true),
-            subflows: (0..paths).map(|_| Subflow::new()).collect(),
+            subflows: (0..paths).map(|_| Subflow::new(most)).collect(),
             delivered_bytes: 0,
+            granted: 0,
         }
     }
 
@@ -130,10 +190,17 @@ impl Receiver {
             subflow.acknowledge = true;
             return;
         }
+        self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
+        if subflow.most < self.reassembly.capacity() {
+            let more = 2 * u64::from(self.config.connection.segment_bytes.max(segment.data.bytes));
+            subflow.most = (subflow.most + more).min(self.reassembly.capacity());
+            subflow.delay.quick = subflow.delay.quick.max(self.config.rules.quick_acks).saturating_add(1);
+        }
         let known = segment.subflow < next || subflow.arrived.contains(segment.subflow);
         subflow.unacknowledged = subflow.unacknowledged.saturating_add(1);
         let at_once = if known {
             subflow.duplicate = true;
+            subflow.delay.quick = self.config.rules.quick_acks;
             true
         } else if segment.subflow == next {
             if subflow.unacknowledged == 1 || !subflow.arrived.is_empty() {
@@ -153,10 +220,10 @@ impl Receiver {
             }
             true
         };
-        if at_once || subflow.unacknowledged >= self.config.ack_every {
+        if at_once || subflow.delay.quick > 0 || subflow.unacknowledged >= self.config.ack_every {
             subflow.acknowledge = true;
         } else if subflow.deadline.is_none() {
-            subflow.deadline = Some(now.saturating_add(self.config.ack_delay));
+            subflow.deadline = Some(now.saturating_add(subflow.delay.wait));
         }
     }
 
@@ -172,6 +239,7 @@ impl Receiver {
     /// The next packet to send, if any. Call after every input until it answers `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let clock = self.config.clock;
+        let free = self.free();
         let (index, subflow) = (self.subflows.iter_mut().enumerate())
             .find(|(_, subflow)| subflow.acknowledge || subflow.opening.is_some())?;
         let path = PathId(index as u8);
@@ -182,8 +250,15 @@ impl Receiver {
         subflow.acknowledge = false;
         subflow.deadline = None;
         subflow.unacknowledged = 0;
-        let window_end = self.delivered_bytes + self.reassembly.capacity();
+        subflow.delay.quick = subflow.delay.quick.saturating_sub(1);
         let next = subflow.arrived.base();
+        // No subflow takes back what it granted, so that what it got since is all that its window shrinks by.
+        let taken = (next - subflow.granted_from) * u64::from(self.config.connection.segment_bytes);
+        let window = free.min(subflow.most).max(subflow.window.saturating_sub(taken));
+        // None grants less than another did.
+        self.granted = self.granted.max(self.delivered_bytes + window);
+        let window_end = self.granted;
+        (subflow.window, subflow.granted_from) = (window_end - self.delivered_bytes, next);
         let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
         ack.duplicate = core::mem::take(&mut subflow.duplicate);
         // The report of a duplicate takes a block's place.
@@ -192,6 +267,21 @@ impl Receiver {
             ack.push_block(*first, *last);
         }
         Some(Transmit { path, packet: Packet::Ack(ack), transmission: 0 })
+    }
+
+    /// What the window may be, whatever the subflow grants.
+    fn free(&self) -> u64 {
+        match self.config.rules.grant {
+            Grant::Buffer => self.reassembly.capacity(),
+            Grant::Free if self.config.multipath => {
+                // What waits for its own subflow is in that one's buffer, which nobody else needs.
+                let waiting: u64 = self.subflows.iter().map(|subflow| subflow.arrived.len()).sum();
+                let waiting = waiting * u64::from(self.config.connection.segment_bytes);
+                let charged = self.reassembly.buffered().saturating_sub(waiting);
+                self.reassembly.capacity().saturating_sub(charged)
+            }
+            Grant::Free => self.reassembly.free(),
+        }
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.

@@ -1,7 +1,7 @@
 //! The sender: reading acknowledgements, timers, and what leaves next.
 
 use super::subflow::{Phase, Repair, Resent, Subflow};
-use super::{CAPABILITIES, Config};
+use super::{CAPABILITIES, Config, Reduction};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, TransmissionState, Transmit,
@@ -12,6 +12,15 @@ use crate::observer::{Observer, SendReason};
 use crate::packet::{Ack, Data, Packet, Segment};
 use plait_sched::{Event, Path, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
+
+/// When the segments were sent that an acknowledgement settles and that tell a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    oldest: Option<Time>,
+    newest: Option<Time>,
+    /// The latest in the order of sending that had arrived before.
+    highest: Option<u64>,
+}
 
 /// One end of a connection, sending.
 ///
@@ -79,6 +88,9 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.window.extend(ack.window_end);
         self.core.release(ack.data);
+        if self.config.handshake {
+            self.open_subflows(now);
+        }
         self.core.note_opportunity();
         let before = self.core.paths[index].flight.first();
         let mut news = PathNews::before(&self.core.paths[index]);
@@ -106,9 +118,9 @@ impl<S: Scheduler> Sender<S> {
             let flight = &self.core.paths[index].flight;
             (flight.first(), flight.next())
         };
-        let mut oldest_sample = None;
+        let mut sample = Sample { highest: self.subflows[index].latest_arrived[0], ..Sample::default() };
         for number in first..ack.subflow {
-            self.settle(now, index, number, news, &mut oldest_sample);
+            self.settle(now, index, number, news, &mut sample);
         }
         self.subflows[index].arrived.advance(ack.subflow.max(first));
         for (from, to) in ack.blocks() {
@@ -116,26 +128,22 @@ impl<S: Scheduler> Sender<S> {
             let mut number = self.subflows[index].arrived.first_absent(from.max(first));
             while number < end {
                 self.subflows[index].arrived.insert(number);
-                self.settle(now, index, number, news, &mut oldest_sample);
+                self.settle(now, index, number, news, &mut sample);
                 number = self.subflows[index].arrived.first_absent(number + 1);
             }
         }
-        if let Some(sent_at) = oldest_sample {
+        if let Some(sent_at) = sample.oldest {
             let rtt = now.since(sent_at);
-            self.core.paths[index].rtt.sample(rtt);
+            let path = &mut self.core.paths[index];
+            path.rtt.sample(rtt);
+            path.rtt.note_progress(path.flight.first(), path.flight.next());
             news.rtt = Some(rtt);
+            news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
         }
     }
 
     /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
-    fn settle(
-        &mut self,
-        now: Time,
-        index: usize,
-        number: u64,
-        news: &mut PathNews,
-        oldest_sample: &mut Option<Time>,
-    ) {
+    fn settle(&mut self, now: Time, index: usize, number: u64, news: &mut PathNews, sample: &mut Sample) {
         let path = &mut self.core.paths[index];
         let left = path.flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
         let Some(sent) = left.or_else(|| path.flight.revive(number)) else { return };
@@ -143,11 +151,14 @@ impl<S: Scheduler> Sender<S> {
         news.segments += 1;
         let plausible = sent.first_time || now.since(sent.sent_at) >= path.rtt.min();
         if sent.first_time && left.is_some() {
-            *oldest_sample = Some(oldest_sample.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
+            sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
+            sample.newest = sample.newest.max(Some(sent.sent_at));
+            self.subflows[index].reordered |= Some(sent.order) < sample.highest;
         }
         // An answer that comes sooner than any round trip is that of an earlier copy.
         if plausible {
             self.subflows[index].note_arrival(sent.order);
+            self.subflows[index].latest_round_trip = now.since(sent.sent_at);
         }
     }
 
@@ -168,8 +179,8 @@ impl<S: Scheduler> Sender<S> {
         let working = path.working_state();
         self.core.set_state(now, index, working, observer);
         self.note_repaired(index);
-        self.find_lost(now, index);
-        self.grow_window(now, index, news, progress);
+        let losses = self.find_lost(now, index);
+        self.grow_window(now, index, news, progress, losses);
         if self.core.paths[index].flight.segments() == 0 {
             self.core.paths[index].control.on_drained();
         }
@@ -179,7 +190,16 @@ impl<S: Scheduler> Sender<S> {
 
     /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
     /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
-    fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool) {
+    fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool, losses: u32) {
+        if self.config.rules.reduction == Reduction::Proportional {
+            if self.subflows[index].reduction.is_some() {
+                self.reduce_further(index, news.segments, progress && losses == 0);
+            } else if progress {
+                // Nothing is made up for later: what duplicate acknowledgements reported never grows the window.
+                self.core.grow_window(now, index, news);
+            }
+            return;
+        }
         let subflow = &mut self.subflows[index];
         if self.config.connection.grow_in_recovery {
             self.core.grow_window(now, index, news);
@@ -208,8 +228,7 @@ impl<S: Scheduler> Sender<S> {
                 continue;
             }
             if due(self.subflows[index].loss_timer) {
-                self.find_lost(now, index);
-                self.core.refresh(index);
+                self.overdue(now, index);
             }
             if due(self.subflows[index].probe_timer) {
                 self.probe_timeout(index);
@@ -333,6 +352,10 @@ impl<S: Scheduler> Sender<S> {
         let bytes = sent.bytes;
         let data = Data { segment: sent.segment, bytes };
         let transmission = self.core.note_sent(now, path, data, reason, false, observer);
+        let subflow = &mut self.core.paths[index];
+        if self.config.rules.timer_restarts && number == subflow.flight.first() {
+            subflow.retransmission_timer = Some(now.saturating_add(subflow.rtt.rto()));
+        }
         self.arm_timers(now, index, false);
         let packet =
             Packet::Segment(Segment { data, subflow: number, timestamp: self.config.clock.at_sender(now) });

@@ -1,7 +1,8 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
+use super::reduction::ProportionalReduction;
 use crate::run_set::RunSet;
-use plait_sched::Time;
+use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
 
 /// How far a subflow's handshake is.
@@ -17,6 +18,8 @@ pub(super) enum Phase {
         first: bool,
         /// When it is sent again.
         retry: Time,
+        /// It was answered, and the packet that authenticates the subflow is on its way.
+        confirming: bool,
     },
     /// Carries data.
     Open,
@@ -75,6 +78,12 @@ pub(super) struct Subflow {
     pub(super) withheld: u64,
     /// Retransmissions that may leave whatever the window says.
     pub(super) exempt: u32,
+    /// The window's reduction in progress, if it goes step by step.
+    pub(super) reduction: Option<ProportionalReduction>,
+    /// The round trip of what arrived last.
+    pub(super) latest_round_trip: Duration,
+    /// Something that was sent once arrived after something that was sent later.
+    pub(super) reordered: bool,
 }
 
 impl Subflow {
@@ -93,6 +102,9 @@ impl Subflow {
             probe_due: false,
             withheld: 0,
             exempt: 0,
+            reduction: None,
+            latest_round_trip: Duration::ZERO,
+            reordered: false,
         }
     }
 

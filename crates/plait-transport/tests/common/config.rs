@@ -40,6 +40,8 @@ pub(crate) fn config() -> Config {
             potentially_failed: false,
             grow_in_recovery: false,
             max_burst: 0,
+            window_in_packets: false,
+            joined_writes: false,
         },
         accounting: WindowAccounting::Buffer,
         retransmission_policy: RetransmissionPolicy::Cwnd,
@@ -73,5 +75,6 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         initial_path: PathId(0),
         clock: mptcp::ClockConfig { granularity: Duration::from_millis(1), receiver_offset: 0 },
         multipath: true,
+        rules: mptcp::Rules::STANDARD,
     }
 }

@@ -1,0 +1,241 @@
+//! Congestion control as Linux does it (6.12), where that differs from the RFCs: windows of whole packets, and what decides
+//! whether one may grow.
+//!
+//! The rules are those of net/ipv4/tcp_cong.c, tcp_output.c and tcp_cubic.c, written anew:
+//! - a window counts packets, however small;
+//! - slow start adds every packet that was acknowledged, without a limit per acknowledgement (no RFC 3465);
+//! - a window grows only while it limits the sender: it was full at some time within the last window of data, or in slow start
+//!   more than half of it was;
+//! - a loss takes its share of the window, not of what is in flight;
+//! - a window that was not filled for a retransmission timeout loses half of what was unused (RFC 2861); one that was idle is
+//!   halved per timeout, down to the initial window. Both raise the threshold to three quarters of what there was.
+
+mod cubic;
+mod hystart;
+mod reno;
+
+pub use cubic::LinuxCubic;
+pub use reno::LinuxReno;
+
+use super::{Acknowledged, CongestionConfig};
+use plait_sched::Time;
+
+/// A congestion window in packets, and how it is used.
+#[derive(Clone, Debug)]
+struct PacketWindow {
+    segment: u64,
+    initial: u64,
+    window: u64,
+    /// `u64::MAX` while unset.
+    threshold: u64,
+    /// Acknowledged packets that have not yet grown the window.
+    credit: u64,
+    use_: Use,
+}
+
+/// How much of the window was used.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// The window was full at some time in the stretch at hand.
+    limited: bool,
+    /// The most packets in flight in the stretch.
+    most: u64,
+    /// The stretch ends when this transmission is acknowledged.
+    end: u64,
+    /// The most packets in flight since the window was last judged.
+    since_judged: u64,
+    /// When the window limited the sender for the last time, or was judged.
+    judged: Time,
+}
+
+impl PacketWindow {
+    fn new(config: &CongestionConfig) -> Self {
+        let packets = |bytes: u64| (bytes / config.segment).max(1);
+        let threshold = config.initial_threshold;
+        Self {
+            segment: config.segment,
+            initial: packets(config.initial_window),
+            window: packets(config.initial_window),
+            threshold: if threshold == u64::MAX { threshold } else { packets(threshold) },
+            credit: 0,
+            use_: Use { limited: false, most: 0, end: 0, since_judged: 0, judged: Time::ZERO },
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+
+    fn bytes(&self) -> u64 {
+        self.window * self.segment
+    }
+
+    fn threshold_bytes(&self) -> u64 {
+        self.threshold.saturating_mul(self.segment)
+    }
+
+    /// Takes note of how much was in flight when the acknowledgement came: as much as there was after the last packet left.
+    fn note_use(&mut self, acknowledged: &Acknowledged) {
+        let out = acknowledged.used_before / self.segment;
+        let limited = out >= self.window;
+        let use_ = &mut self.use_;
+        let more = !use_.limited && out > use_.most;
+        if acknowledged.cumulative >= use_.end || limited || more {
+            (use_.limited, use_.most, use_.end) = (limited, out, acknowledged.next);
+        }
+        if self.is_limited() {
+            self.use_.since_judged = 0;
+            self.use_.judged = acknowledged.now;
+            return;
+        }
+        let use_ = &mut self.use_;
+        use_.since_judged = use_.since_judged.max(out);
+        if acknowledged.now.since(use_.judged) >= acknowledged.rto {
+            let used = use_.since_judged.max(self.initial);
+            use_.since_judged = 0;
+            use_.judged = acknowledged.now;
+            if used < self.window {
+                self.remember_threshold();
+                self.window = self.window.midpoint(used);
+            }
+        }
+    }
+
+    /// Whether the window is what limits the sender.
+    fn is_limited(&self) -> bool {
+        self.use_.limited || (self.in_slow_start() && self.window < 2 * self.use_.most)
+    }
+
+    /// Grows the window up to the threshold; returns the packets that are left to congestion avoidance.
+    fn slow_start(&mut self, packets: u64) -> u64 {
+        let before = self.window;
+        self.window = (self.window + packets).min(self.threshold);
+        packets - (self.window - before)
+    }
+
+    /// Grows the window by one packet for every `per_packet` acknowledged ones.
+    fn avoid_congestion(&mut self, per_packet: u64, packets: u64) {
+        // What was collected while more were needed is worth one packet only.
+        if self.credit >= per_packet {
+            self.credit = 0;
+            self.window += 1;
+        }
+        self.credit += packets;
+        self.window += self.credit / per_packet;
+        self.credit %= per_packet;
+    }
+
+    /// A loss leaves so many packets, two at least.
+    fn reduce(&mut self, remaining: u64) {
+        self.threshold = remaining.max(2);
+        self.window = self.threshold;
+        self.credit = 0;
+    }
+
+    /// A timeout leaves one packet.
+    fn restart(&mut self) {
+        self.window = 1;
+        self.credit = 0;
+    }
+
+    fn remember_threshold(&mut self) {
+        if self.threshold != u64::MAX {
+            self.threshold = self.threshold.max(self.window / 2 + self.window / 4);
+        }
+    }
+
+    /// Nothing was sent for one retransmission timeout.
+    fn decay(&mut self) {
+        self.remember_threshold();
+        self.window = (self.window / 2).max(self.initial.min(self.window));
+        self.use_.since_judged = 0;
+    }
+
+    fn penalize(&mut self) {
+        if !self.in_slow_start() {
+            self.threshold = (self.threshold / 2).max(2);
+        }
+        self.window = (self.window / 2).max(1);
+        self.credit = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{ack, config, segments};
+    use super::*;
+    use crate::congestion::Algorithm;
+    use plait_sched::Duration;
+
+    fn window(packets: u64, threshold: u64) -> PacketWindow {
+        PacketWindow { window: packets, threshold, ..PacketWindow::new(&config(Algorithm::LinuxReno)) }
+    }
+
+    /// So many packets were in flight, at so many milliseconds; every acknowledgement begins a new stretch.
+    fn used(packets: u64, millis: u64) -> Acknowledged {
+        Acknowledged {
+            now: Time::ZERO + Duration::from_millis(millis),
+            rto: Duration::from_millis(200),
+            ..ack(0, segments(packets))
+        }
+    }
+
+    #[test]
+    fn slow_start_counts_every_packet_and_leaves_the_rest() {
+        let mut window = window(10, 15);
+        assert_eq!(window.slow_start(4), 0);
+        assert_eq!((window.slow_start(4), window.window), (3, 15));
+    }
+
+    #[test]
+    fn avoidance_pays_old_credit_with_one_packet() {
+        let mut window = window(10, 5);
+        window.avoid_congestion(10, 9);
+        assert_eq!((window.window, window.credit), (10, 9));
+        window.avoid_congestion(4, 1);
+        assert_eq!((window.window, window.credit), (11, 1));
+    }
+
+    #[test]
+    fn a_window_that_was_full_limits_until_its_data_is_acknowledged() {
+        let mut window = window(10, 5);
+        window.note_use(&Acknowledged { next: 20, ..used(10, 0) });
+        assert!(window.is_limited());
+        window.note_use(&Acknowledged { cumulative: 19, next: 30, ..used(4, 1) });
+        assert!(window.is_limited());
+        window.note_use(&Acknowledged { cumulative: 20, next: 30, ..used(4, 2) });
+        assert!(!window.is_limited());
+    }
+
+    #[test]
+    fn in_slow_start_half_a_window_is_enough() {
+        let mut window = window(10, u64::MAX);
+        window.note_use(&used(5, 0));
+        assert!(!window.is_limited());
+        window.note_use(&used(6, 0));
+        assert!(window.is_limited());
+    }
+
+    #[test]
+    fn half_of_what_was_unused_for_a_timeout_is_lost() {
+        let mut window = window(40, 20);
+        window.note_use(&used(12, 100));
+        assert_eq!(window.window, 40);
+        window.note_use(&used(8, 200));
+        assert_eq!((window.window, window.threshold), (26, 30));
+        window.note_use(&used(3, 400));
+        assert_eq!(window.window, 18, "no less than the initial window counts as used");
+    }
+
+    #[test]
+    fn idleness_halves_down_to_the_initial_window() {
+        let mut idle = window(30, 10);
+        idle.decay();
+        assert_eq!((idle.window, idle.threshold), (15, 22));
+        idle.decay();
+        assert_eq!(idle.window, 10);
+        let mut small = window(4, 10);
+        small.decay();
+        assert_eq!(small.window, 4);
+    }
+}

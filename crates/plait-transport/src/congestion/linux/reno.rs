@@ -1,0 +1,106 @@
+//! Reno as in Linux (net/ipv4/tcp_cong.c): the packet window alone, halved by a loss.
+
+use super::PacketWindow;
+use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share};
+use plait_sched::Time;
+
+/// The state of one path.
+#[derive(Clone, Debug)]
+pub struct LinuxReno {
+    window: PacketWindow,
+}
+
+impl LinuxReno {
+    /// At the start.
+    pub fn new(config: &CongestionConfig) -> Self {
+        Self { window: PacketWindow::new(config) }
+    }
+}
+
+impl CongestionControl for LinuxReno {
+    fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
+        self.window.note_use(acknowledged);
+        if !self.window.is_limited() {
+            return;
+        }
+        let mut packets = u64::from(acknowledged.segments);
+        if self.window.in_slow_start() {
+            packets = self.window.slow_start(packets);
+        }
+        if packets > 0 {
+            self.window.avoid_congestion(self.window.window, packets);
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, _outstanding: u64) {
+        self.window.reduce(self.window.window / 2);
+    }
+
+    fn on_timeout(&mut self, now: Time, outstanding: u64) {
+        self.on_congestion(now, outstanding);
+        self.window.restart();
+    }
+
+    fn on_timeout_in_repair(&mut self, _now: Time, _outstanding: u64) {
+        self.window.restart();
+    }
+
+    fn on_penalty(&mut self) {
+        self.window.penalize();
+    }
+
+    fn on_idle(&mut self) {
+        self.window.decay();
+    }
+
+    fn window(&self) -> u64 {
+        self.window.bytes()
+    }
+
+    fn slow_start_threshold(&self) -> u64 {
+        self.window.threshold_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixtures::{SEGMENT, ack, config, segments};
+    use super::*;
+    use crate::congestion::Algorithm;
+
+    fn acknowledge(control: &mut LinuxReno, packets: u32) {
+        let full = control.window();
+        control.on_acknowledged(
+            &Acknowledged { segments: packets, ..ack(u64::from(packets) * SEGMENT, full) },
+            &[],
+        );
+    }
+
+    #[test]
+    fn one_acknowledgement_may_double_the_window() {
+        let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
+        acknowledge(&mut control, 10);
+        assert_eq!(control.window(), segments(20));
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_whatever_is_in_flight() {
+        let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
+        control.on_congestion(Time::ZERO, 0);
+        assert_eq!((control.window(), control.slow_start_threshold()), (segments(5), segments(5)));
+        (0..4).for_each(|_| acknowledge(&mut control, 1));
+        assert_eq!(control.window(), segments(5));
+        acknowledge(&mut control, 1);
+        assert_eq!(control.window(), segments(6));
+    }
+
+    #[test]
+    fn a_timeout_while_repairing_keeps_the_threshold() {
+        let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
+        control.on_congestion(Time::ZERO, 0);
+        control.on_timeout_in_repair(Time::ZERO, 0);
+        assert_eq!((control.window(), control.slow_start_threshold()), (SEGMENT, segments(5)));
+        control.on_timeout(Time::ZERO, 0);
+        assert_eq!(control.slow_start_threshold(), segments(2));
+    }
+}

@@ -1,0 +1,66 @@
+//! Proportional rate reduction (RFC 6937): while losses are repaired, so many packets leave per packet that arrives that the
+//! window has shrunk to the threshold at the end.
+
+/// One repair. Amounts are packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProportionalReduction {
+    /// The window when the loss was found.
+    prior: u64,
+    threshold: u64,
+    delivered: u64,
+    /// How many packets the path had sent when the loss was found.
+    sent_before: u64,
+}
+
+impl ProportionalReduction {
+    pub(super) fn new(prior: u64, threshold: u64, sent_before: u64) -> Self {
+        Self { prior: prior.max(1), threshold, delivered: 0, sent_before }
+    }
+
+    /// The window after an acknowledgement that reported `delivered` packets, with `in_flight` left and `sent` sent by the path
+    /// in all. `advanced`: it moved the cumulative acknowledgement and no loss was found from it, a sign that the repair
+    /// works.
+    pub(super) fn window(&mut self, delivered: u64, in_flight: u64, sent: u64, advanced: bool) -> u64 {
+        self.delivered += delivered;
+        let sent = sent - self.sent_before;
+        let allowed = if in_flight > self.threshold {
+            (self.threshold * self.delivered).div_ceil(self.prior).saturating_sub(sent)
+        } else {
+            let bound = self.delivered.saturating_sub(sent).max(delivered) + u64::from(advanced);
+            bound.min(self.threshold - in_flight)
+        };
+        // The first retransmission leaves whatever the window says.
+        in_flight + allowed.max(u64::from(sent == 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty in flight, the window halved, one of them lost; every arrival lets out what the window has room for.
+    #[test]
+    fn every_second_arrival_lets_a_packet_out() {
+        let mut reduction = ProportionalReduction::new(20, 10, 100);
+        let (mut in_flight, mut sent) = (16, 100);
+        let mut outs = Vec::new();
+        for _ in 0..16 {
+            in_flight -= 1;
+            let window = reduction.window(1, in_flight, sent, false);
+            let out = window - in_flight;
+            outs.push(out);
+            (in_flight, sent) = (window, sent + out);
+        }
+        assert_eq!(in_flight, 10, "the threshold");
+        assert_eq!(outs[0], 1, "the retransmission leaves at once");
+        assert!(outs.iter().all(|&out| out <= 1));
+    }
+
+    #[test]
+    fn below_the_threshold_what_arrives_is_replaced_and_once_it_works_one_more() {
+        let mut reduction = ProportionalReduction::new(20, 10, 0);
+        assert_eq!(reduction.window(1, 4, 0, false), 5);
+        assert_eq!(reduction.window(2, 3, 1, true), 6);
+        assert_eq!(reduction.window(5, 9, 4, true), 10, "never above the threshold");
+    }
+}

@@ -1,0 +1,103 @@
+//! What an endpoint does where standards leave a choice, or where implementations differ from them.
+
+use plait_sched::Duration;
+
+/// The choices, each by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// How a window shrinks when a loss was found.
+    pub reduction: Reduction,
+    /// What counts as lost.
+    pub losses: Losses,
+    /// Sending the oldest segment again restarts the retransmission timer (tcp_xmit_retransmit_queue in
+    /// net/ipv4/tcp_output.c), so that a repair has a whole timeout's time.
+    pub timer_restarts: bool,
+    /// So many acknowledgements are not delayed at the start of a subflow, after a long pause and after a duplicate; 0 for
+    /// none.
+    pub quick_acks: u8,
+    /// Acknowledgements wait longer where packets come further apart, up to this.
+    pub longest_ack_delay: Option<Duration>,
+    /// When the other subflows are opened.
+    pub joins: Joins,
+    /// What the receiver's window is.
+    pub grant: Grant,
+    /// MPTCP's options carry numbers of 64 bits, and no checksum.
+    pub long_numbers: bool,
+}
+
+/// How a window shrinks when a loss was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// At once, so that nothing leaves until enough has arrived (RFC 6675).
+    #[default]
+    AtOnce,
+    /// In proportion to what arrives, so that packets keep leaving (RFC 6937, with Linux' bound for the part below the
+    /// threshold: tcp_cwnd_reduction in net/ipv4/tcp_input.c).
+    Proportional,
+}
+
+/// What counts as lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Losses {
+    /// What three transmissions that were sent later have overtaken, or one and time (see the documentation of
+    /// [`mptcp`](super)).
+    #[default]
+    ByOrder,
+    /// RACK (RFC 8985, net/ipv4/tcp_recovery.c): what one that was sent later has overtaken; at once if three segments
+    /// arrived beyond a gap or losses are being repaired, else after a quarter of the shortest round trip. The tail is
+    /// probed only while nothing is missing, and of a lone segment as much later as the timeout is at least
+    /// (tcp_schedule_loss_probe in net/ipv4/tcp_output.c).
+    ByTime,
+}
+
+/// When the other subflows are opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Joins {
+    /// When the first one is open, and they carry data as soon as they are answered.
+    #[default]
+    AtOnce,
+    /// When data was acknowledged on the first one, which proves that the peer speaks MPTCP; and they carry data once the
+    /// packet that authenticates them was answered (RFC 8684 §3.1 and §3.2), which is one round trip later.
+    Confirmed,
+}
+
+/// What the receiver's window is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Grant {
+    /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that was granted for it.
+    #[default]
+    Buffer,
+    /// What the buffer has free, and never less than the subflow granted before, or another one. So data that waits behind a gap
+    /// takes room twice: where it is, and where what follows it might be (__tcp_select_window in net/ipv4/tcp_output.c,
+    /// mptcp_space in net/mptcp/protocol.h, mptcp_set_rwin in net/mptcp/options.c).
+    ///
+    /// A subflow begins with four fifths of it, as long as the receiver has not seen how large packets are, and grants two
+    /// bytes more for each that arrives; meanwhile it delays no acknowledgement (tcp_grow_window in net/ipv4/tcp_input.c).
+    Free,
+}
+
+impl Rules {
+    /// What the RFCs ask for, in their simplest form.
+    pub const STANDARD: Self = Self {
+        reduction: Reduction::AtOnce,
+        losses: Losses::ByOrder,
+        timer_restarts: false,
+        quick_acks: 0,
+        longest_ack_delay: None,
+        joins: Joins::AtOnce,
+        grant: Grant::Buffer,
+        long_numbers: false,
+    };
+
+    /// What Linux 6.12 does.
+    pub const LINUX: Self = Self {
+        reduction: Reduction::Proportional,
+        losses: Losses::ByTime,
+        timer_restarts: true,
+        quick_acks: 16,
+        longest_ack_delay: Some(Duration::from_millis(200)),
+        joins: Joins::Confirmed,
+        grant: Grant::Free,
+        long_numbers: true,
+    };
+}

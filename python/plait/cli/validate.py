@@ -1,0 +1,153 @@
+"""`plait validate`: how true the simulator is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from plait._core import RunError
+from plait.cli.errors import PlaitGroup
+from plait.cli.output import console, print_json, say
+from plait.cli.run import JSON, THREADS
+from plait.files import make_folder
+from plait.progress import Progress
+from plait.validate import Agreement, Validation, load_validation, measure, write
+from plait.validate.report import document, goal_lines, worst_lines
+from plait.validate.runs import Failure
+
+WORST = 10
+"""Lines of the table of largest differences."""
+FAILURES_SHOWN = 3
+
+
+@click.group(cls=PlaitGroup)
+def validate() -> None:
+    r"""How true the simulator is, against other engines.
+
+    \b
+    plait validate linux --quick              eight scenarios against the kernel (a minute)
+    plait validate linux --out out --resume   all of them; goes on where it was interrupted
+    """
+
+
+@validate.command("linux")
+@click.option("--quick", is_flag=True, help="Only the few cases of a first look.")
+@click.option(
+    "--only", "names", multiple=True, metavar="NAME", help="Only this case; * and ? fit several; repeatable."
+)
+@click.option("--list", "as_list", is_flag=True, help="List the cases.")
+@click.option(
+    "--plain", is_flag=True, help="Do not tell the simulator to behave like Linux (transport.profile)."
+)
+@JSON
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write tables, figure and page there, and the kernel's runs.",
+)
+@click.option(
+    "--resume", is_flag=True, help="With --out: use the kernel's runs that are there, and go on from them."
+)
+@THREADS
+def validate_linux(
+    quick: bool,
+    names: tuple[str, ...],
+    as_list: bool,
+    plain: bool,
+    as_json: bool,
+    out: Path | None,
+    resume: bool,
+    threads: int,
+) -> None:
+    """Run the same scenarios in the simulator and in the Linux kernel, and compare.
+
+    Goodput, shares of the paths, delays, retransmissions, receive buffer; whether differences are more than chance;
+    whether schedulers are ranked alike. Exit status 1 if a goal is missed or a run failed.
+    """
+    if resume and out is None:
+        message = "--resume needs --out: the folder with the runs to go on from"
+        raise click.UsageError(message)
+    validation = load_validation(plain=plain).select(names, quick=quick)
+    if as_list:
+        _list(validation, as_json)
+        return
+    if out is not None:
+        make_folder(out)
+    with Progress("validating") as progress:
+        runs, failures = measure(
+            validation,
+            keep=None if out is None else out / "kernel",
+            resume=resume,
+            threads=threads,
+            progress=progress.update,
+        )
+    agreement = Agreement(validation, runs)
+    if out is not None:
+        with Progress("drawing"):
+            written = write(agreement, failures, out)
+        say(f"wrote {', '.join(file.name for file in written)} into {out}")
+    if as_json:
+        print_json(document(agreement, failures))
+    else:
+        _print(agreement)
+    _finish(agreement, failures)
+
+
+def _list(validation: Validation, as_json: bool) -> None:
+    cases: list[dict[str, Any]] = [
+        {
+            "case": case.id,
+            "group": case.group,
+            "title": case.title,
+            "schedulers": list(case.schedulers),
+            "seeds": case.seeds,
+            "quick": case.id in validation.quick,
+        }
+        for case in validation.cases
+    ]
+    if as_json:
+        print_json(cases)
+        return
+    table = Table(header_style="bold")
+    for heading in ("case", "", "schedulers", "seeds"):
+        table.add_column(heading)
+    for case in cases:
+        name = f"{case['case']}{' (quick)' if case['quick'] else ''}"
+        table.add_row(name, case["title"], ", ".join(case["schedulers"]), str(case["seeds"]))
+    console().print(table)
+
+
+def _print(agreement: Agreement) -> None:
+    headings, lines = worst_lines(agreement, WORST)
+    table = Table(title="Largest differences of goodput", title_justify="left", header_style="bold")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index in (0, 1, len(headings) - 1) else "right")
+    for line in lines:
+        table.add_row(*line)
+    console().print(table)
+    table = Table(title="Simulator against kernel", title_justify="left", header_style="bold")
+    for heading in ("", "measured", "goal", ""):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, value, bound, word in goal_lines(agreement):
+        table.add_row(name, value, bound, Text(word, style="green" if word == "reached" else "bold red"))
+    console().print(table)
+
+
+def _finish(agreement: Agreement, failures: list[Failure]) -> None:
+    """Exit status 1, with one line that says why, if a run failed or a goal is missed."""
+    if failures:
+        first = "; ".join(
+            f"{one.case}, {one.scheduler}, seed {one.seed}: {one.reason}" for one in failures[:FAILURES_SHOWN]
+        )
+        message = f"{len(failures)} of the kernel's runs failed: {first}"
+        raise RunError(message)
+    missed = [goal.name for goal in agreement.goals() if not goal.reached]
+    if missed:
+        sys.stdout.flush()
+        message = f"missed: {', '.join(missed)}"
+        raise RunError(message)

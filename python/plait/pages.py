@@ -1,0 +1,45 @@
+"""Pages in Markdown whose tables and numbers a program fills in.
+
+A table stands between ``<!-- measured: NAME -->`` and ``<!-- end -->`` on lines of their own, a value between
+``<!-- value: NAME -->`` and ``<!-- end -->`` in a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from plait._core import ScenarioError
+
+
+def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str:
+    """The page with its tables and values replaced by those just measured.
+
+    Raises:
+        ScenarioError: the page names a table or value that there is not, or lacks a table.
+    """
+    names = re.findall(r"<!-- measured: (.+?) -->", text)
+    if sorted(names) != sorted(tables):
+        wanted, found = ", ".join(tables), ", ".join(names) or "none"
+        message = f"page: expected each of the tables {wanted} once, found {found}"
+        raise ScenarioError(message)
+
+    def value(found: re.Match[str]) -> str:
+        if found[2] not in values:
+            message = f"page: value {found[2]!r}: unknown; expected one of: {', '.join(values)}"
+            raise ScenarioError(message)
+        return f"{found[1]}{values[found[2]]}{found[3]}"
+
+    def table(found: re.Match[str]) -> str:
+        return f"{found[1]}{tables[found[2]]}\n{found[3]}"
+
+    text = re.sub(r"(<!-- measured: (.+?) -->\n).*?(<!-- end -->)", table, text, flags=re.DOTALL)
+    return re.sub(r"(<!-- value: (.+?) -->).*?(<!-- end -->)", value, text)
+
+
+def markdown(
+    headings: Sequence[str], lines: Sequence[Sequence[str]], text_columns: Sequence[int] = (0,)
+) -> str:
+    """A table in Markdown; the columns that hold text are aligned to the left, the others, numbers, to the right."""
+    marks = ["---" if index in text_columns else "--:" for index in range(len(headings))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [headings, marks, *lines])

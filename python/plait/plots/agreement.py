@@ -1,0 +1,166 @@
+"""Two engines against each other: one point per run, on the diagonal where they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+
+from plait.plots.style import LOSS, MODEL, colour, label, legend, line, new_figure
+
+MARKERS = "osD^vP*X"
+ROOM = 1.25
+"""By this factor a logarithmic axis exceeds its data."""
+FEW = 300
+"""From lowest to highest value of a logarithmic axis: below this, tenfold steps are too few ticks."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A metric: its title, how the axes are scaled, and the points (kernel, simulator) by series.
+
+    band: percent of deviation that is shaded around the diagonal. threshold: below it a `symlog` axis is linear.
+    """
+
+    title: str
+    points: Mapping[str, Sequence[tuple[float, float]]]
+    scale: Literal["log", "symlog", "linear"] = "log"
+    band: float | None = None
+    threshold: float = 1.0
+
+
+def agreement(
+    panels: Sequence[Panel],
+    series: Sequence[str],
+    differences: Mapping[str, Sequence[float]],
+    goals: Sequence[tuple[float, float]],
+    *,
+    across: int = 3,
+) -> Figure:
+    """Draw one scatter per metric, and the cumulative distribution of the differences of goodput.
+
+    Args:
+        panels: the metrics.
+        series: the names of all series, in the order of their colours.
+        differences: percent, without sign, by group of cases.
+        goals: (share, percent) pairs: so many of the differences should be at most so large.
+        across: panels in a row.
+    """
+    rows = -(-(len(panels) + 1) // across)
+    figure, axes = new_figure(across, rows, width=3.5 * across, height=0.4 + 3.3 * rows)
+    for index, (one, panel) in enumerate(zip(axes, panels, strict=False)):
+        _scatter(one, panel, series)
+        label(one, x="kernel", y="simulator" if index % across == 0 else None, title=panel.title)
+    _distribution(axes[len(panels)], differences, goals)
+    for one in axes[len(panels) + 1 :]:
+        one.remove()
+    legend(figure, axes[0], columns=5)
+    return figure
+
+
+def _scatter(axes: Axes, panel: Panel, series: Sequence[str]) -> None:
+    for index, name in enumerate(series):
+        points = np.asarray(panel.points.get(name, ()), dtype=np.float64).reshape(-1, 2)
+        axes.plot(
+            points[:, 0],
+            points[:, 1],
+            linestyle="none",
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=4.5,
+            alpha=0.75,
+            markeredgewidth=0,
+            color=colour(index),
+            label=name,
+            zorder=3,
+        )
+    every = np.asarray([point for some in panel.points.values() for point in some]).ravel()
+    low, high = _range(every, panel)
+    ends = np.geomspace(low, high, 50) if panel.scale == "log" else np.linspace(low, high, 50)
+    axes.plot(ends, ends, color=MODEL, linewidth=0.9, zorder=2)
+    if panel.band is not None:
+        share = panel.band / 100
+        axes.fill_between(
+            ends, ends * (1 - share), ends * (1 + share), color="#DDDDDD", zorder=1, linewidth=0
+        )
+    for axis, set_scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
+        if panel.scale == "log":
+            set_scale("log")
+            if high < FEW * low:
+                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_minor_formatter(NullFormatter())
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        elif panel.scale == "symlog":
+            set_scale("symlog", linthresh=panel.threshold)
+            axis.set_minor_formatter(NullFormatter())
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlim(low, high)
+    axes.set_ylim(low, high)
+    axes.set_box_aspect(1)
+
+
+def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]], panel: Panel) -> tuple[float, float]:
+    """What both axes show."""
+    if panel.scale == "log":
+        positive = values[values > 0]
+        return (float(positive.min()) / ROOM, float(positive.max()) * ROOM) if len(positive) else (1.0, 10.0)
+    highest = max(float(values.max(initial=0.0)), panel.threshold)
+    if panel.scale == "symlog":
+        return -0.15 * panel.threshold, highest * 2
+    return -0.03 * highest, 1.03 * highest
+
+
+def _distribution(
+    axes: Axes, differences: Mapping[str, Sequence[float]], goals: Sequence[tuple[float, float]]
+) -> None:
+    for index, (name, some) in enumerate(differences.items()):
+        if not some:
+            continue
+        values = np.sort(np.maximum(some, 0.01))
+        shares = np.arange(1, len(values) + 1) / len(values)
+        axes.step(
+            values,
+            shares,
+            where="post",
+            linewidth=1.5,
+            linestyle=line(index),
+            color=MODEL if index == 0 else "#8A8A8A",
+            label=name,
+        )
+    for index, (share, percent) in enumerate(goals):
+        axes.plot(
+            [percent],
+            [share],
+            linestyle="none",
+            marker="x",
+            markersize=8,
+            markeredgewidth=2,
+            color=LOSS,
+            zorder=4,
+            label="goals" if index == 0 else None,
+        )
+        axes.annotate(
+            f"{share * 100:.0f} % ≤ {percent:g} %",
+            (percent, share),
+            textcoords="offset points",
+            xytext=(8, -11),
+            fontsize=8,
+            color=LOSS,
+        )
+    axes.set_xscale("log")
+    axes.set_xlim(0.01, 1000)
+    axes.set_ylim(0, 1.02)
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"≤{value:g}" if value <= 0.01 else f"{value:g}")
+    )
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_box_aspect(1)
+    label(
+        axes, x="difference of goodput, without sign (%)", y="share of cases", title="goodput: how far apart"
+    )
+    axes.legend(fontsize=8, frameon=False, loc="lower right")

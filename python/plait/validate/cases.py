@@ -1,0 +1,228 @@
+"""The cases of a validation: scenarios with their schedulers and seeds, read from a description."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plait import designs
+from plait._core import ScenarioError
+from plait.papers.description import DATA as PAPERS
+from plait.papers.template import fill
+from plait.scenario import Scenario, load
+from plait.units import duration_ns
+
+HERE = Path(__file__).parent
+KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set")
+DIGITS = 3
+"""Significant digits of a design's values."""
+SHAKE = 0.005
+"""By this share of a delay it is changed at most where a scenario is shaken."""
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario that both engines run.
+
+    changes: what it changes in the file. simulator: what the simulator is told besides. seeds, simulator_seeds: how
+    many runs of each engine there are per scheduler.
+    """
+
+    id: str
+    group: str
+    title: str
+    file: Path
+    schedulers: tuple[str, ...]
+    changes: Table
+    simulator: Table = field(default_factory=dict)
+    seeds: int = 1
+    simulator_seeds: int = 1
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """What the kernel runs; ScenarioError if it is not valid."""
+        return self._load({})
+
+    @cached_property
+    def simulated(self) -> Scenario:
+        """What the simulator runs; ScenarioError if it is not valid."""
+        return self._load(self.simulator)
+
+    def shaken(self, index: int) -> Scenario:
+        """What the simulator runs, with delays changed by less than anybody could measure.
+
+        Where chance has no part, how much this changes says how much a difference between the engines means: which of
+        two packets that arrive together finds the last place in a queue can decide about the seconds that follow.
+        """
+        shares = np.random.default_rng(index).uniform(-SHAKE, SHAKE, len(self.simulated.paths))
+        paths = [
+            replace(
+                path,
+                backward=replace(
+                    path.backward, delay=f"{round(duration_ns(path.backward.delay or 0) * (1 + share))}ns"
+                ),
+            )
+            for path, share in zip(self.simulated.paths, shares, strict=True)
+            if path.backward is not None
+        ]
+        return replace(self.simulated, paths=paths)
+
+    def _load(self, more: Table) -> Scenario:
+        return replace(load(self.file, {**self.changes, **more}), name=self.id)
+
+    @property
+    def limited(self) -> bool:
+        """Whether the application writes at a rate of its own, so that goodput says little."""
+        return self.scenario.workload.kind in ("cbr", "on-off")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why the engines differ in some cases: a mechanism that only one of them has."""
+
+    cases: tuple[str, ...]
+    mechanism: str
+    schedulers: tuple[str, ...] = ("*",)
+
+    def covers(self, case: str, scheduler: str) -> bool:
+        """Whether it speaks of a case with a scheduler."""
+        return _any(case, self.cases) and _any(scheduler, self.schedulers)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What is run, and how close the simulator has to come (percent)."""
+
+    cases: tuple[Case, ...]
+    quick: tuple[str, ...]
+    median: float
+    p90: float
+    ranking: float
+    apart: float
+    explanations: tuple[Explanation, ...] = ()
+
+    def select(self, patterns: Sequence[str] = (), *, quick: bool = False) -> Validation:
+        """Only the cases of these names, which may hold * and ?, and of a quick look only those made for it.
+
+        Raises:
+            ScenarioError: a pattern fits no case.
+        """
+        for pattern in patterns:
+            if not any(fnmatchcase(case.id, pattern) for case in self.cases):
+                known = ", ".join(case.id for case in self.cases)
+                message = f"case {pattern!r}: unknown; expected one of: {known}"
+                raise ScenarioError(message)
+        chosen = [
+            case
+            for case in self.cases
+            if (not patterns or _any(case.id, patterns)) and (not quick or case.id in self.quick)
+        ]
+        if not chosen:
+            message = f"no case is both quick and {' or '.join(patterns)}; quick are: {', '.join(self.quick)}"
+            raise ScenarioError(message)
+        return replace(self, cases=tuple(chosen))
+
+
+def load_validation(file: Path | None = None, *, plain: bool = False) -> Validation:
+    """Read a description.
+
+    Args:
+        file: `linux.toml` beside this file unless given.
+        plain: do not tell the simulator to behave like the other engine.
+
+    Raises:
+        ScenarioError: a key is not known, or two cases have the same name.
+    """
+    file = file or HERE / "linux.toml"
+    table = tomllib.loads(file.read_text(encoding="utf-8"))
+    simulator = {} if plain else table.get("simulator", {})
+    times = table.get("simulator_seeds", 1)
+    cases = [case for family in table["family"] for case in _expand(family, file, simulator, times)]
+    for first, second in itertools.combinations(cases, 2):
+        if first.id == second.id:
+            message = f"{file.name}: case {first.id}: there are two of that name"
+            raise ScenarioError(message)
+    quick = tuple(table.get("quick", ()))
+    unknown = set(quick) - {case.id for case in cases}
+    if unknown:
+        message = f"{file.name}: quick: no such case: {', '.join(sorted(unknown))}"
+        raise ScenarioError(message)
+    explanations = [
+        Explanation(tuple(one["cases"]), one["mechanism"], tuple(one.get("schedulers", ("*",))))
+        for one in table.get("explanation", ())
+    ]
+    return Validation(tuple(cases), quick, **table["goals"], explanations=tuple(explanations))
+
+
+def _any(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _expand(family: Table, file: Path, simulator: Table, times: int) -> Iterator[Case]:
+    for key in family:
+        if key not in KEYS:
+            message = f"{file.name}: family: {key}: unknown key; expected one of: {', '.join(KEYS)}"
+            raise ScenarioError(message)
+    kind, _, rest = family["file"].partition("/")
+    seeds = family.get("seeds", 1)
+    for variables in _variables(family):
+        yield Case(
+            id=fill(family["id"], variables),
+            group=family["group"],
+            title=fill(family["title"], variables),
+            file=PAPERS / rest if kind == "papers" else file.parent / family["file"],
+            schedulers=tuple(family["schedulers"]),
+            changes={key: _filled(value, variables) for key, value in family.get("set", {}).items()},
+            simulator=simulator,
+            seeds=seeds,
+            simulator_seeds=seeds * times if seeds > 1 else 1,
+        )
+
+
+def _filled(template: Any, variables: Table) -> Any:
+    """The template filled in; braces around nothing but a variable stand for its value as it is."""
+    if isinstance(template, Mapping):
+        return {key: _filled(value, variables) for key, value in template.items()}
+    if isinstance(template, str) and template[1:-1] in variables and template == f"{{{template[1:-1]}}}":
+        return variables[template[1:-1]]
+    return fill(template, variables)
+
+
+def _variables(family: Table) -> Iterator[dict[str, Any]]:
+    """The variables of each case: every combination of the axes' values with every point of the design."""
+    axes = [
+        [dict(zip(axis, values, strict=True)) for values in zip(*axis.values(), strict=True)]
+        for axis in family.get("axes", ())
+    ]
+    points = _points(family["design"]) if "design" in family else [{}]
+    number = itertools.count()
+    for combination in itertools.product(*axes):
+        for point in points:
+            index = next(number)
+            cycle = {key: values[index % len(values)] for key, values in family.get("cycle", {}).items()}
+            steps = {key: value for step in combination for key, value in step.items()}
+            yield {**steps, **point, **cycle, "number": index + 1}
+
+
+def _points(design: Table) -> list[dict[str, Any]]:
+    """The points of a design; the ranges named by `log` are filled in ratios."""
+    ranges: Table = design["ranges"]
+    ratios = set(design.get("log", ()))
+    points = []
+    for row in designs.DESIGNS[design["kind"]](design["points"], len(ranges)):
+        point = {}
+        for (name, (low, high)), share in zip(ranges.items(), map(float, row), strict=True):
+            value = low * (high / low) ** share if name in ratios else low + (high - low) * share
+            point[name] = float(f"{value:.{DIGITS}g}")
+        points.append(point)
+    return points

@@ -1,0 +1,61 @@
+"""What is compared: metrics of a run, by name, and how their difference is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Scale = Literal["percent", "points", "absolute"]
+"""A difference in percent of the kernel's value, in percentage points, or in the metric's own unit."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its heading with unit, by what its values are divided for people, and how differences are measured."""
+
+    name: str
+    heading: str
+    unit: float = 1.0
+    decimals: int = 1
+    scale: Scale = "percent"
+
+
+METRICS = (
+    Metric("goodput_bps", "goodput (Mbit/s)", 1e6, 2),
+    Metric("share", "share of the first path (%)", 1.0, 1, "points"),
+    Metric("app_delay_ms.mean", "application delay, mean (ms)"),
+    Metric("app_delay_ms.p95", "application delay, 95th percentile (ms)"),
+    Metric("block_delay_ms.mean", "block delay, mean (ms)"),
+    Metric("completion_time_s", "completion time (s)", 1.0, 2),
+    Metric("retransmitted", "retransmissions (per 1000 packets)", 1.0, 1, "absolute"),
+    Metric("receive_buffer_bytes.mean", "receive buffer, mean (kB)", 1e3, 1, "absolute"),
+)
+"""In the order of the tables."""
+
+Document = Mapping[str, Any]
+
+
+def values(run: Document) -> dict[str, float]:
+    """The metrics that a run has, by name, in the unit of the run's JSON document."""
+    found = {metric.name: _value(run, metric.name) for metric in METRICS}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _value(run: Document, name: str) -> float | None:
+    if name == "share":
+        return _share(run)
+    if name == "retransmitted":
+        sent = sum(path["packets_sent"] for path in run["paths"])
+        return 1000 * run["metrics"]["retransmissions"] / sent if sent else None
+    value: Any = run["metrics"]
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return None if value is None else float(value)
+
+
+def _share(run: Document) -> float | None:
+    """Percent of the payload that the first path carried; None with one path only."""
+    rates = [path["throughput_bps"] for path in run["paths"]]
+    total = sum(rates)
+    return 100 * rates[0] / total if len(rates) > 1 and total else None

@@ -1,0 +1,129 @@
+"""The real kernel: what it must always do. Needs a kernel (`plait linux build`); `make kernel` builds and runs this."""
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import Process
+from pathlib import Path
+
+import pytest
+
+import plait
+from plait.linux import boot, kernel, refusals, tools
+from plait.run import Task, run_tasks
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        kernel.built() is None or bool(tools.missing(tools.PACKAGES)),
+        reason="no kernel is built (plait linux build), or iproute2, tcpdump or setarch is missing",
+    ),
+]
+
+SCHEDULERS = sorted(refusals.KERNEL_NAMES)
+BOOTS = 500
+"""The long run's; `make kernel-torture` takes about half an hour."""
+
+LOSSY = """
+name = "lossy"
+seed = 3
+duration = "4s"
+[transport]
+protocol = "mptcp"
+congestion_control = "cubic"
+receive_buffer = "1MB"
+[[path]]
+name = "short"
+rate = "8Mbit"
+rtt = "20ms"
+loss = "1%"
+[[path]]
+name = "long"
+rate = "4Mbit"
+rtt = "80ms"
+loss = "1%"
+"""
+DYING = LOSSY.replace('rtt = "20ms"', 'rtt = "20ms"\noutages = [{ from = "1500ms", to = "60s" }]').replace(
+    '"4s"', '"15s"'
+)
+"""The better path dies in the middle, for good."""
+
+
+def digest(result: plait.Result) -> str:
+    """Of everything that a run tells: metrics and each packet's moments."""
+    packets = result.packets.write_json().encode()
+    return hashlib.sha256(result.to_json().encode() + packets).hexdigest()
+
+
+@contextmanager
+def busy() -> Iterator[None]:
+    """Something else keeps every core at work."""
+    processes = [Process(target=spin, daemon=True) for _ in range(2)]
+    for process in processes:
+        process.start()
+    yield
+    for process in processes:
+        process.kill()
+
+
+def spin() -> None:
+    """Never ends."""
+    while True:
+        pass
+
+
+def scenario(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "scenario.toml"
+    file.write_text(text)
+    return file
+
+
+def test_twenty_runs_are_one_whatever_else_the_machine_does(tmp_path: Path) -> None:
+    file = scenario(tmp_path, LOSSY)
+    alone = [digest(plait.run(file, "lowest-rtt", engine="linux", packets=True)) for _ in range(6)]
+    names = ["lowest-rtt"] * 8
+    parallel = [digest(one) for one in plait.compare(file, names, engine="linux", packets=True, threads=4)]
+    with busy():
+        loaded = [digest(plait.run(file, "lowest-rtt", engine="linux", packets=True)) for _ in range(6)]
+    assert len(alone + parallel + loaded) == 20
+    assert len({*alone, *parallel, *loaded}) == 1
+    other = digest(plait.run(file, "lowest-rtt", engine="linux", packets=True, seed=4))
+    assert other not in alone
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_the_stream_is_whole_through_losses_and_the_death_of_a_path(tmp_path: Path, name: str) -> None:
+    """The engine compares SHA-256 of what was written and read, or raises."""
+    result = plait.run(scenario(tmp_path, DYING), name, engine="linux", packets=True)
+    after = result.packets.filter((result.packets["delivered_ns"] > 5e9) & (result.packets["path"] == 1))
+    assert after["bytes"].sum() * 8 / 10 > 1e6
+    assert not result.packets.filter(
+        (result.packets["arrived_ns"] > 1.6e9) & (result.packets["path"] == 0)
+    ).height
+
+
+def test_the_schedulers_decide_in_the_kernel_as_they_do_in_rust(tmp_path: Path) -> None:
+    """KUnit replays recorded decisions while the kernel starts."""
+    command = [
+        str(kernel.require()), "mem=256M", "root=/dev/root", "rootfstype=hostfs", "ro", "init=/bin/true",
+        "con=null", "con0=null,fd:1", "uml_dir=./uml", "panic=-1", "kunit.enable=1",
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=boot.PATIENCE_SECONDS, check=False
+    )
+    results = [line for line in done.stdout.splitlines() if "ok 1 plait" in line]
+    assert results, done.stdout[-2000:]
+    assert not [line for line in results if "not ok" in line]
+
+
+@pytest.mark.full
+def test_hundreds_of_boots_end_by_themselves(tmp_path: Path) -> None:
+    file = scenario(tmp_path, LOSSY.replace('"4s"', '"1s"'))
+    for first in range(0, BOOTS, 50):
+        tasks = [
+            Task(scenario=file, scheduler=SCHEDULERS[seed % len(SCHEDULERS)], seed=seed)
+            for seed in range(first, first + 50)
+        ]
+        results = run_tasks(tasks, engine="linux")
+        assert all(result.metrics["delivered_bytes"] > 0 for result in results)
