@@ -7,7 +7,7 @@ use plait_sched::{Duration, Time};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
-use plait_sim::simulation::{self, Control};
+use plait_sim::simulation::{self, Control, OnTimes};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -77,14 +77,17 @@ impl Job {
     }
 
     /// The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds.
-    fn on_times(&self) -> (Vec<(u64, u64)>, Vec<Vec<(u64, u64)>>) {
-        let nanos = |times: Vec<(Time, Duration)>| -> Vec<(u64, u64)> {
+    fn on_times(&self) -> (Nanos, Vec<Nanos>) {
+        let nanos = |times: OnTimes| -> Nanos {
             times.into_iter().map(|(began, length)| (began.as_nanos(), length.as_nanos())).collect()
         };
         let (workload, flows) = simulation::on_times(&self.scenario);
         (nanos(workload), flows.into_iter().map(nanos).collect())
     }
 }
+
+/// Moments and lengths in nanoseconds.
+type Nanos = Vec<(u64, u64)>;
 
 /// What one run gave.
 #[pyclass(frozen, module = "plait._core")]

@@ -32,7 +32,10 @@ KERNEL_NAMES = {
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
 
 KERNEL_HABITS: dict[str, tuple[tuple[Any, ...], str]] = {
-    "ack_delay": (("200ms", "40ms"), "the kernel holds acknowledgements back for 40 to 200 ms, as it sees fit"),
+    "ack_delay": (
+        ("200ms", "40ms"),
+        "the kernel holds acknowledgements back for 40 to 200 ms, as it sees fit",
+    ),
     "initial_ssthresh": (("unlimited",), "the kernel's threshold is unlimited at the start"),
     "grow_in_recovery": ((False,), "the kernel repairs losses by proportional rate reduction (RFC 6937)"),
     "max_burst": ((0,), "the kernel limits bursts by its own rules"),

@@ -29,8 +29,11 @@ use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Receiver, Sender};
 
+/// When a random source is on: beginnings, each with its length.
+pub type OnTimes = Vec<(Time, Duration)>;
+
 /// The on times of a scenario's random sources: of the workload, then of each flow; empty for what has none.
-pub fn on_times(scenario: &Scenario) -> (Vec<(Time, Duration)>, Vec<Vec<(Time, Duration)>>) {
+pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {
     let until = |stop: Option<Duration>| stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
     let workload = match scenario.workload {
         Workload::OnOff { times, start, stop, .. } => {

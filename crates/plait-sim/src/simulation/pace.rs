@@ -1,5 +1,6 @@
 //! When the next block or datagram is due: at equal intervals, always or during random on times.
 
+use super::OnTimes;
 use crate::random::Stream;
 use crate::scenario::{Distribution, OnOff};
 use plait_sched::{Duration, Time};
@@ -57,12 +58,7 @@ impl Periods {
 
 /// The on times that begin before `until`, each with its length, of a source with this `start` and this random stream: for
 /// engines that send what a simulation sends, at the same moments.
-pub(super) fn on_times(
-    times: OnOff,
-    stream: Stream,
-    start: Duration,
-    until: Duration,
-) -> Vec<(Time, Duration)> {
+pub(super) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> OnTimes {
     let mut periods = Periods::new(times, stream, Time::ZERO + start);
     let mut found = Vec::new();
     while periods.began < Time::ZERO + until {

@@ -125,8 +125,7 @@ fn what_waits_behind_a_gap_holds_the_window_back() {
         });
         pair.sender.write_endlessly();
         pair.run_until(at(499));
-        let last = *last.borrow();
-        last
+        *last.borrow()
     };
     assert_eq!(ends(Rules { grant: mptcp::Grant::Buffer, ..Rules::LINUX }), 200);
     assert!(ends(Rules::LINUX) < 200);
