@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures questions validate bench peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions validate bench peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ format: setup ## rewrite Rust and Python in the project's format
 figures: setup ## draw the README's picture and write the measured tables of the papers' READMEs anew
 	$(BIN)/python docs/images/space_time.py
 	$(BIN)/python docs/measured.py
+
+figures-linux: setup ## write the tables that hold the kernel's runs beside the simulator's (an hour; needs plait linux build)
+	$(BIN)/python docs/measured.py --engine linux
 
 TRACES ?=
 questions: setup ## answer the open questions anew: runs, figures, numbers in docs/questions (LTE: make questions TRACES=folder)

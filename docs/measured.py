@@ -1,14 +1,15 @@
 """Write the measured tables into the papers' READMEs: every number there comes from a run.
 
 A table stands between `<!-- measured: NAME -->` and `<!-- end -->`; a test holds it against a fresh run.
-Run from anywhere: `.venv/bin/python docs/measured.py [PAPER]…`, or `make figures`.
+Run from anywhere: `.venv/bin/python docs/measured.py [PAPER]…`, or `make figures`. With `--engine linux` the tables
+that hold the kernel's runs beside the simulator's, which take an hour: `make figures-linux`.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,13 @@ import polars as pl
 
 import plait
 from plait.designs import DESIGNS, uniformity
-from plait.papers import Reproduction, reproduce
+from plait.papers import Paper, Reproduction, names, reproduce
+from plait.papers.description import restricted
 from plait.papers.page import pivot
+from plait.papers.rows import Row
+from plait.papers.wording import said, verdict, wording
 from plait.run import Task, run_tasks
+from plait.scheduler import parse_choice
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 QUEUES = (17, 50, 200)
@@ -26,6 +31,16 @@ QUEUES = (17, 50, 200)
 
 MEASURES = {"schedulers-csws14": ("pooling", "benefit", "window", "half", "limited")}
 """Names of a paper's measures, in the order of its expected.toml, that are tables of their own."""
+BESIDE = {
+    "dd-linux": {
+        "kernel-goodput": (("H_*-100-10", "H_*-100-100", "[A-G]-*-10*"), "goodput_bps"),
+        "kernel-share": (("application-limited",), "first_path_share"),
+        "kernel-block-delay": (("application-limited",), "block_delay_ms.mean"),
+    },
+    "schedulers-csws14": {"kernel-pooling": (("pooling",), "goodput_bps")},
+}
+"""Tables of a metric on both engines: the scenarios, and the metric."""
+DASH = "–"
 
 
 def tables(done: Reproduction) -> dict[str, str]:
@@ -50,6 +65,106 @@ def measured(done: Reproduction, index: int) -> str:
         *([title, f"`{scheduler}`", *numbers] for title, scheduler, numbers in table["lines"]),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+Rows = Mapping[str, Row]
+"""A reproduction's rows by their ids."""
+
+
+def both_engines(name: str) -> dict[str, str]:
+    """The tables of a paper on both engines, by name: each metric of `BESIDE`, and all that is printed or claimed."""
+    kernel = reproduce(name, engine="linux", with_figures=False)
+    cases = sorted({scenario for scenario, _ in kernel.results})
+    simulated = reproduce(name, scenarios=cases, with_figures=False)
+    rows = [{row.id: row for row in done.rows} for done in (simulated, kernel)]
+    return beside_tables(restricted(kernel.paper, cases), *rows)
+
+
+def beside_tables(paper: Paper, simulated: Rows, kernel: Rows) -> dict[str, str]:
+    """The tables of `both_engines` from the rows."""
+    made = {}
+    for name, (patterns, metric) in BESIDE[paper.id].items():
+        part = restricted(paper, patterns)
+        cases = [
+            one
+            for one in part.scenarios
+            if any(f"{one}/{label}/{metric}" in kernel for label in paper.schedulers)
+        ]
+        labels = [
+            label for label in paper.schedulers if any(f"{one}/{label}/{metric}" in kernel for one in cases)
+        ]
+        word = wording(metric, paper)
+        lines = [["case", *(f"`{label}`" for label in labels)], ["---", *["--:"] * len(labels)]]
+        for case in cases:
+            ids = [f"{case}/{label}/{metric}" for label in labels]
+            cells = [
+                f"{word.number(simulated[one].measured)} / {word.number(kernel[one].measured)}"
+                if one in kernel
+                else DASH
+                for one in ids
+            ]
+            lines.append([paper.scenarios[case].title, *cells])
+        made[name] = markdown(lines)
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for key, row in kernel.items():
+        if row.stated and row.scenario in paper.scenarios:
+            groups.setdefault((row.metric, row.scheduler, said(row, paper)), []).append(key)
+    lines = [
+        ["metric", "scheduler", "case", "paper", "simulator", "kernel"],
+        ["---", "---", "---", "--:", "--:", "--:"],
+    ]
+    for (metric, scheduler, words), keys in groups.items():
+        first = paper.scenarios[kernel[keys[0]].scenario].title
+        cells = [_outcome(paper, [rows[key] for key in keys]) for rows in (simulated, kernel)]
+        cases = first if len(keys) == 1 else f"{len(keys)} cases"
+        lines.append([wording(metric, paper).heading, f"`{scheduler}`", cases, words, *cells])
+    made["kernel-claims"] = markdown(lines)
+    return made
+
+
+def _outcome(paper: Paper, rows: Sequence[Row]) -> str:
+    """The value of a row, or how many of several agree."""
+    if len(rows) == 1:
+        return f"{wording(rows[0].metric, paper).number(rows[0].measured)}, {verdict(rows[0])}"
+    return f"{sum(row.agrees is True for row in rows)} agree"
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """A table."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+SCENARIOS = PAPERS.parent / "scenarios"
+RIVALS = (
+    "round-robin",
+    "lowest-rtt",
+    "delivery-delay",
+    "intelligent-delivery-delay",
+    "daps",
+    "daps:fast_limit=literal",
+    "daps-rounds",
+)
+BUFFERS = ("64KiB", "6MiB")
+
+
+def head_of_line() -> str:
+    """The scenarios about head-of-line blocking on both engines."""
+    lines = [
+        ["scenario", "receive buffer", "scheduler", "goodput (Mbit/s)", "waiting for others (packets)"],
+        ["---", "--:", "---", "--:", "--:"],
+    ]
+    cases = [("head-of-line", buffer) for buffer in BUFFERS] + [("head-of-line-fast", "6MiB")]
+    for name, buffer in cases:
+        scenario = plait.load(SCENARIOS / f"{name}.toml", {"transport.receive_buffer": buffer})
+        choices = [parse_choice(one) for one in RIVALS]
+        for here, there in zip(
+            plait.compare(scenario, choices), plait.compare(scenario, choices, engine="linux"), strict=True
+        ):
+            goodput = [f"{one.metrics['goodput_bps'] / 1e6:.2f}" for one in (here, there)]
+            waiting = [f"{one.metrics['receive_buffer_packets']['mean']:.1f}" for one in (here, there)]
+            label = f"`{here.scheduler}`"
+            lines.append([f"`{name}`", buffer, label, " / ".join(goodput), " / ".join(waiting)])
+    return markdown(lines)
 
 
 def blocking() -> str:
@@ -154,14 +269,23 @@ def fill(text: str, made: dict[str, str]) -> str:
     return text
 
 
-def main(papers: Sequence[str]) -> None:
+def main() -> None:
     """Fill in the READMEs of the papers, or of all."""
-    for file in sorted(PAPERS.glob("*/README.md")):
-        if papers and file.parent.name not in papers:
-            continue
-        done = reproduce(file.parent.name, with_figures=False)
-        file.write_text(fill(file.read_text(encoding="utf-8"), tables(done)), encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("papers", nargs="*", metavar="PAPER")
+    parser.add_argument("--engine", choices=("sim", "linux"), default="sim")
+    given = parser.parse_args()
+    for name in given.papers or names(given.engine):
+        made = tables(reproduce(name, with_figures=False)) if given.engine == "sim" else both_engines(name)
+        write(PAPERS / name / "README.md", made)
+    if given.engine == "linux" and not given.papers:
+        write(SCENARIOS / "README.md", {"head-of-line": head_of_line()})
+
+
+def write(file: Path, made: dict[str, str]) -> None:
+    """Fill in a file."""
+    file.write_text(fill(file.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

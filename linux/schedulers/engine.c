@@ -223,6 +223,14 @@ static int get_subflow(struct mptcp_sock *msk, struct mptcp_sched_data *data)
 }
 #endif
 
+static void acked(struct mptcp_sock *msk, struct sock *ssk)
+{
+	struct plait_socket *plait = READ_ONCE(msk->sched_data);
+
+	if (plait)
+		plait_sample_delay(plait, ssk);
+}
+
 struct plait_scheduler {
 	struct mptcp_sched_ops ops;
 	const struct plait_algorithm *algorithm;
@@ -237,6 +245,7 @@ static void init_connection(struct mptcp_sock *msk)
 	if (!plait)
 		return;
 	plait->sending = -1;
+	spin_lock_init(&plait->delays_lock);
 	plait_queues_init(&plait->queues, 0);
 	plait->algorithm = container_of(msk->sched, struct plait_scheduler, ops)->algorithm;
 	plait->needs = plait_needs(plait->algorithm);
@@ -247,10 +256,11 @@ static void release_connection(struct mptcp_sock *msk)
 {
 	struct plait_socket *plait = plait_of(msk);
 
-	if (plait)
+	WRITE_ONCE(msk->sched_data, NULL);
+	if (plait) {
 		plait_queues_free(&plait->queues);
-	kfree(plait);
-	msk->sched_data = NULL;
+		kfree_rcu(plait, rcu);
+	}
 	msk->sched_backlog = false;
 }
 
@@ -270,6 +280,7 @@ static int register_scheduler(struct plait_scheduler *scheduler,
 		.owner = THIS_MODULE,
 		.ranges = true,
 		.early_retrans = true,
+		.acked = acked,
 		.init = init_connection,
 		.release = release_connection,
 	};

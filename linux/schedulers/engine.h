@@ -3,6 +3,9 @@
 #ifndef PLAIT_ENGINE_H
 #define PLAIT_ENGINE_H
 
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+
 #include "plait.h"
 #include "queues.h"
 
@@ -23,9 +26,12 @@ struct plait_subflow {
 	u32	retransmitted;
 	u32	timeouts;
 	u32	limit;
-	u32	tsval;
-	u32	tsecr;
-	s64	forward_delay;
+};
+
+/* The delay of a subflow towards the receiver, as acknowledgments tell it. */
+struct plait_delay {
+	struct sock	*ssk;		/* to be compared */
+	s64	forward;		/* PLAIT_UNKNOWN before the first one */
 };
 
 struct plait_socket {
@@ -35,7 +41,10 @@ struct plait_socket {
 	u64	first_dsn;		/* the queues, and segments, are counted from here */
 	u64	recovered;		/* msk->recovery_snd_nxt of the last failure of a subflow */
 	struct plait_subflow subflows[PLAIT_PATHS_MAX];
+	spinlock_t delays_lock;		/* acknowledgments arrive while the socket is owned */
+	struct plait_delay delays[PLAIT_PATHS_MAX];	/* in no order */
 	struct plait_queues queues;
+	struct rcu_head rcu;
 	s8	sending;		/* path whose first range is being sent; or negative */
 	u8	state[PLAIT_STATE_SIZE] __aligned(8);
 };
@@ -53,7 +62,9 @@ struct plait_facts {
 
 struct plait_socket *plait_of(const struct mptcp_sock *msk);
 
-/* facts.c: the msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
+/* facts.c: an acknowledgment came on a subflow; the msk spinlock is held. */
+void plait_sample_delay(struct plait_socket *plait, struct sock *ssk);
+/* The msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
 void plait_look(struct mptcp_sock *msk, struct plait_facts *facts);
 /* What the queues hold, after a decision that moved something. */
 void plait_look_at_queues(struct mptcp_sock *msk, struct plait_facts *facts);

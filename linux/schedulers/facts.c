@@ -41,7 +41,6 @@ static struct plait_subflow *slot_of(struct mptcp_sock *msk,
 		.is_new = true,
 		.subflow_id = subflow->subflow_id,
 		.limit = PLAIT_NONE,
-		.forward_delay = PLAIT_UNKNOWN,
 	};
 	return slot;
 }
@@ -70,22 +69,67 @@ static u32 loss_ppm(const struct tcp_sock *tp)
 	return tp->data_segs_out ? div_u64((u64)tp->lost * 1000000, tp->data_segs_out) : 0;
 }
 
+static struct plait_delay *delay_of(struct plait_socket *plait, const struct sock *ssk)
+{
+	unsigned int i;
+
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		if (plait->delays[i].ssk == ssk)
+			return &plait->delays[i];
+	}
+	return NULL;
+}
+
 /* The smoothed TSval - TSecr of the acknowledgments. Both clocks must run without an offset of
  * their own for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
  */
-static void sample_delay(struct plait_subflow *slot, const struct tcp_sock *tp)
+void plait_sample_delay(struct plait_socket *plait, struct sock *ssk)
 {
-	u32 tsval = tp->rx_opt.rcv_tsval, tsecr = tp->rx_opt.rcv_tsecr;
-	s64 sample = (s64)(s32)(tsval - tsecr) * NSEC_PER_MSEC;
+	const struct tcp_options_received *options = &tcp_sk(ssk)->rx_opt;
+	s64 sample = (s64)(s32)(options->rcv_tsval - options->rcv_tsecr) * NSEC_PER_MSEC;
+	struct plait_delay *delay;
 
-	if (!tsecr || (tsval == slot->tsval && tsecr == slot->tsecr))
+	if (!options->saw_tstamp || !options->rcv_tsecr)
 		return;
-	slot->tsval = tsval;
-	slot->tsecr = tsecr;
-	if (slot->forward_delay == PLAIT_UNKNOWN)
-		slot->forward_delay = sample;
-	else
-		slot->forward_delay = (7 * slot->forward_delay + sample) >> 3;
+	spin_lock_bh(&plait->delays_lock);
+	delay = delay_of(plait, ssk);
+	if (!delay) {
+		delay = delay_of(plait, NULL);
+		if (delay)
+			*delay = (struct plait_delay) { .ssk = ssk, .forward = sample };
+	} else {
+		delay->forward = (7 * delay->forward + sample) >> 3;
+	}
+	spin_unlock_bh(&plait->delays_lock);
+}
+
+static s64 forward_delay(struct plait_socket *plait, const struct sock *ssk)
+{
+	const struct plait_delay *delay;
+	s64 forward;
+
+	spin_lock_bh(&plait->delays_lock);
+	delay = delay_of(plait, ssk);
+	forward = delay ? delay->forward : PLAIT_UNKNOWN;
+	spin_unlock_bh(&plait->delays_lock);
+	return forward;
+}
+
+/* Subflows that are gone leave their places. */
+static void forget_delays(struct plait_socket *plait, const struct plait_facts *facts)
+{
+	unsigned int i, j;
+
+	spin_lock_bh(&plait->delays_lock);
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		for (j = 0; j < facts->count; j++) {
+			if (facts->ssks[j] && plait->delays[i].ssk == facts->ssks[j])
+				break;
+		}
+		if (j == facts->count)
+			plait->delays[i].ssk = NULL;
+	}
+	spin_unlock_bh(&plait->delays_lock);
 }
 
 static u64 microseconds(u32 us)
@@ -93,7 +137,8 @@ static u64 microseconds(u32 us)
 	return (u64)us * NSEC_PER_USEC;
 }
 
-static void path_facts(struct plait_path *path, struct plait_subflow *slot,
+static void path_facts(struct plait_socket *plait, struct plait_path *path,
+		       const struct plait_subflow *slot,
 		       struct mptcp_subflow_context *subflow)
 {
 	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
@@ -101,7 +146,6 @@ static void path_facts(struct plait_path *path, struct plait_subflow *slot,
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 min_rtt = tcp_min_rtt(tp);
 
-	sample_delay(slot, tp);
 	path->state = path_state(subflow);
 	/* A full send buffer is like a loss that is being repaired: nothing goes in. */
 	path->in_recovery = icsk->icsk_ca_state == TCP_CA_Loss || !sk_stream_memory_free(ssk);
@@ -117,7 +161,7 @@ static void path_facts(struct plait_path *path, struct plait_subflow *slot,
 	path->rttvar = microseconds(tp->rttvar_us >> 2);
 	path->latest_rtt = microseconds(tp->rack.rtt_us);
 	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
-	path->forward_delay = slot->forward_delay;
+	path->forward_delay = forward_delay(plait, ssk);
 	path->rto = microseconds(jiffies_to_usecs(icsk->icsk_rto));
 	path->delivery_rate = delivery_rate(tp);
 }
@@ -148,11 +192,12 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 		if (!slot)
 			continue;
 		i = slot - plait_of(msk)->subflows;
-		path_facts(&facts->paths[i], slot, subflow);
+		path_facts(plait_of(msk), &facts->paths[i], slot, subflow);
 		facts->ssks[i] = mptcp_subflow_tcp_sock(subflow);
 		facts->count = max(facts->count, i + 1);
 		facts->mss = max(facts->mss, facts->paths[i].mss);
 	}
+	forget_delays(plait_of(msk), facts);
 }
 
 static bool is_up(const struct plait_path *path)

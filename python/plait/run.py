@@ -82,7 +82,7 @@ def refusal(task: Task, engine: Engine) -> str | None:
     return None
 
 
-def _job(task: Task, engine: Engine) -> tuple[_core.Job, str]:
+def _job(task: Task, engine: Engine) -> tuple[_core.Job, str | None]:
     """The run as the engines take it, and the label of its scheduler."""
     choice, scenario = override(task.scheduler), scenario_json(task.scenario)
     _check(task, scenario)

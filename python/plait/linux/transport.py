@@ -15,6 +15,8 @@ Table = Mapping[str, Any]
 
 HEADERS = {"tcp": 52, "mptcp": 72}
 """Bytes around the payload of a full packet, as the simulator counts them: it measures windows in such packets."""
+LONG_NUMBERS = 4
+"""Bytes more in Linux' MPTCP, whose numbers have 64 bits: the simulator's profile knows it."""
 LARGE_BUFFER = 16 << 20
 """Bytes of a send buffer that never holds the scheduler back."""
 LARGEST_BUFFER = 64 << 20
@@ -98,7 +100,10 @@ def scheduler_parameters(choice: Table) -> dict[str, str]:
 def route_options(scenario: Table) -> str:
     """What the hosts' routes say of the transport."""
     transport = scenario["transport"]
-    payload = _core.parse_bytes(transport["packet"]) - HEADERS[transport["protocol"]]
+    headers = HEADERS[transport["protocol"]]
+    if transport["protocol"] == "mptcp" and transport["profile"] == "linux":
+        headers += LONG_NUMBERS
+    payload = _core.parse_bytes(transport["packet"]) - headers
     window = max(1, _core.parse_bytes(transport["initial_window"]) // payload)
     return f"initcwnd {window}" + (" quickack 1" if transport["ack_every"] == 1 else "")
 

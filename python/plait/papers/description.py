@@ -146,7 +146,7 @@ class Paper:
     """A paper's description, complete and checked.
 
     `rates` is the unit in which its rates are written; `varied` are the options of the transport in which its scenarios
-    differ, all others are the same everywhere. `expected` is what is said on `engine`, and `adaptation` what that needs.
+    differ, all others are the same everywhere. `expected` is what is said on `engine`, `adaptation` what that needs.
     """
 
     id: str
@@ -165,7 +165,7 @@ class Paper:
     rates: str = "kbit/s"
     varied: tuple[str, ...] = ("receive_buffer",)
     engine: Engine = "sim"
-    adaptation: Adaptation = Adaptation()
+    adaptation: Adaptation = field(default_factory=Adaptation)
 
 
 def names(engine: Engine = "sim") -> list[str]:

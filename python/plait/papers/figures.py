@@ -48,14 +48,14 @@ def kind(figure: PaperFigure) -> Kind:
 
 def draw(paper: Paper, results: Results) -> Iterator[Drawing]:
     """Draw all figures of a paper, one after the other; of each what the engine has runs of."""
-    for figure in drawn(paper, results):
+    for figure in _possible(paper, results):
         for suffix, drawn in kind(figure).draw(paper, figure, results):
             title = f"{figure.title}: {suffix}" if suffix else figure.title
             name = f"{figure.id}-{suffix}" if suffix else figure.id
             yield Drawing(name.replace(" ", "-").replace(",", ""), title, drawn)
 
 
-def drawn(paper: Paper, results: Container[tuple[str, str]]) -> list[PaperFigure]:
+def _possible(paper: Paper, results: Container[tuple[str, str]]) -> list[PaperFigure]:
     """The figures of which there are runs, without the schedulers and scenarios that lack some."""
     remaining = []
     for figure in paper.figures:

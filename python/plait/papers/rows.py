@@ -195,8 +195,11 @@ def estimate(paper: Paper, results: Results, scenario: str, scheduler: str, name
     ``model.blocking_ms`` is eq. (2) of the DAPS paper, ``model.asymmetry`` the ratio of the bandwidth-delay products.
     None too if a run that it needs was not made.
     """
-    if any(key not in results for key in _needed(paper, scenario, scheduler, name)):
-        return None
+    made = all(key in results for key in _needed(paper, scenario, scheduler, name))
+    return _estimate(paper, results, scenario, scheduler, name) if made else None
+
+
+def _estimate(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> Estimate | None:
     kind, _, rest = name.partition(".")
     case, key = paper.scenarios[scenario], (scenario, scheduler)
     if kind == "model":

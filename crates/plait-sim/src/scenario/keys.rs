@@ -209,7 +209,8 @@ pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
             Text("standard"),
             "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
              means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
-             first 16 acknowledgements of a subflow are not delayed, the variation of the round trip in the timeout is \
+             first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
+             window twice, packets may span writes, the variation of the round trip in the timeout is \
              rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
              confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
              ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",

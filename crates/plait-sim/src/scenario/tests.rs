@@ -419,6 +419,30 @@ fn each_protocol_has_options_of_its_own() {
 }
 
 #[test]
+fn a_profile_changes_defaults_and_nothing_that_was_given() {
+    let with = |text: &str| {
+        read(&format!("[transport]\nprotocol = \"mptcp\"\n{text}\n{SMALL}")).map(|s| s.transport)
+    };
+    let standard = with("").expect("valid");
+    assert_eq!(with("profile = \"standard\"").as_ref(), Ok(&standard));
+    let linux = with("profile = \"linux\"").expect("valid");
+    assert_eq!((linux.congestion_control, linux.ack_every), (CongestionControl::Cubic, 2));
+    assert_eq!((linux.ack_delay, linux.rto_min), (Duration::from_millis(40), Duration::from_millis(200)));
+    assert!(matches!(linux.own, OwnOptions::Mptcp { hystart: true, .. }));
+    let given = with("profile = \"linux\"\nack_every = 1\nhystart = false\nrto_min = \"1s\"").expect("valid");
+    assert_eq!((given.ack_every, given.rto_min), (1, Duration::from_secs(1)));
+    assert!(matches!(given.own, OwnOptions::Mptcp { hystart: false, .. }));
+    for info in keys::LINUX_DEFAULTS {
+        assert!(keys::TRANSPORT_MPTCP.key(info.0).is_some(), "{}", info.0);
+    }
+    let error = with("profile = \"linus\"").expect_err("misspelt").to_string();
+    assert!(error.contains("did you mean linux?"), "{error}");
+    let other =
+        read(&format!("[transport]\nprofile = \"linux\"\n{SMALL}")).expect_err("CMT-SCTP").to_string();
+    assert!(other.contains("transport.profile: unknown key"), "{other}");
+}
+
+#[test]
 fn every_choice_is_named_in_the_description_of_its_key() {
     fn check<T: reader::Word>(table: &keys::TableInfo, key: &str) {
         let kind = table.key(key).expect(key).kind;

@@ -57,7 +57,12 @@ impl Periods {
 
 /// The on times that begin before `until`, each with its length, of a source with this `start` and this random stream: for
 /// engines that send what a simulation sends, at the same moments.
-pub(super) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> Vec<(Time, Duration)> {
+pub(super) fn on_times(
+    times: OnOff,
+    stream: Stream,
+    start: Duration,
+    until: Duration,
+) -> Vec<(Time, Duration)> {
     let mut periods = Periods::new(times, stream, Time::ZERO + start);
     let mut found = Vec::new();
     while periods.began < Time::ZERO + until {

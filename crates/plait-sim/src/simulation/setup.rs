@@ -110,6 +110,7 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
         grow_in_recovery: options.grow_in_recovery,
         max_burst: options.max_burst.unwrap_or(0),
         window_in_packets: linux,
+        joined_writes: linux,
     }
 }
 
@@ -132,7 +133,10 @@ pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
             CongestionControl::Cubic => CongestionControl::Cubic,
             _ => CongestionControl::NewReno,
         },
-        receive_buffer: UNBOUNDED_BUFFER,
+        receive_buffer: match scenario.transport.profile() {
+            Profile::Standard => UNBOUNDED_BUFFER,
+            Profile::Linux => LARGE_BUFFER,
+        },
         send_buffer: None,
         ..scenario.transport.clone()
     };
@@ -141,6 +145,9 @@ pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
 
 /// More than any link holds.
 const UNBOUNDED_BUFFER: u64 = 1 << 40;
+
+/// Likewise, where acknowledgements depend on how far the window is from the buffer.
+const LARGE_BUFFER: u64 = 1 << 24;
 
 /// The transport of a second connection like the scenario's own, over `route`.
 pub(super) fn multipath(scenario: &Scenario, route: &FlowRoute) -> endpoint::Config {

@@ -28,6 +28,11 @@ fn config() -> Config {
     }
 }
 
+/// The same scenario with TCP as in Linux.
+fn linux(text: &str) -> String {
+    text.replacen("protocol = \"mptcp\"\n", "protocol = \"mptcp\"\nprofile = \"linux\"\n", 1)
+}
+
 fn check(text: &str) -> Result<(), TestCaseError> {
     account::check(text).map_err(|reason| TestCaseError::fail(format!("{reason}\n{text}")))
 }
@@ -38,6 +43,17 @@ proptest! {
     #[test]
     fn any_valid_scenario_ends_well(text in strategy::scenario(Network::Any)) {
         check(&text)?;
+    }
+
+    /// With the profile of Linux instead.
+    #[test]
+    fn with_the_profile_of_linux_too(text in strategy::scenario(Network::Any)) {
+        check(&linux(&text))?;
+    }
+
+    #[test]
+    fn nor_with_the_profile_of_linux(text in strategy::scenario(Network::Orderly)) {
+        check(&linux(&text))?;
     }
 
     /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out or a tail was probed.

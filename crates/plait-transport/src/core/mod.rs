@@ -68,6 +68,8 @@ pub struct ConnectionConfig {
     pub max_burst: u32,
     /// Congestion windows count packets, as in Linux, however small: each takes a full segment of them.
     pub window_in_packets: bool,
+    /// A segment may hold the end of one write and the beginning of the next, if the first one still waits.
+    pub joined_writes: bool,
 }
 
 impl ConnectionConfig {
@@ -180,7 +182,7 @@ impl<S: Scheduler> Core<S> {
         }
         let mut core = Self {
             config,
-            stream: Stream::new(config.segment_bytes),
+            stream: Stream::new(config.segment_bytes, config.joined_writes),
             paths: paths.iter().map(|path| PathSender::new(&config, path, !needs.assign_ahead)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))

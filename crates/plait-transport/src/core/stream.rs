@@ -48,8 +48,9 @@ pub(crate) struct Stream {
     /// The first segment that is not cumulatively acknowledged; `segments[0]`.
     first: u64,
     segments: VecDeque<Segment>,
-    /// Bytes of each write that are not cut into segments yet. A segment never spans two writes.
+    /// Bytes of each write that are not cut into segments yet. A segment never spans two writes, unless it may.
     writes: VecDeque<u64>,
+    may_span: bool,
     /// Full and partial segments in `writes`.
     uncut_segments: u64,
     /// Segments taken back from path queues, ascending.
@@ -60,8 +61,11 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(segment_bytes: u32) -> Self {
+    /// `may_span`: what is written joins what waits, so that a segment may hold the end of one write and the beginning of the
+    /// next.
+    pub(crate) fn new(segment_bytes: u32, may_span: bool) -> Self {
         Self {
+            may_span,
             segment_bytes,
             first: 0,
             segments: VecDeque::with_capacity(256),
@@ -75,10 +79,19 @@ impl Stream {
 
     /// Appends what the application wrote in one piece.
     pub(crate) fn write(&mut self, bytes: u64) {
-        if bytes > 0 && self.uncut_segments != ENDLESS {
-            self.writes.push_back(bytes);
-            self.uncut_segments += bytes.div_ceil(u64::from(self.segment_bytes));
+        if bytes == 0 || self.uncut_segments == ENDLESS {
+            return;
         }
+        let mut bytes = bytes;
+        let segments = |bytes: u64| bytes.div_ceil(u64::from(self.segment_bytes));
+        if self.may_span
+            && let Some(waiting) = self.writes.pop_back()
+        {
+            self.uncut_segments -= segments(waiting);
+            bytes += waiting;
+        }
+        self.writes.push_back(bytes);
+        self.uncut_segments += segments(bytes);
     }
 
     /// From now on there is always more to send.
@@ -212,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_segment_never_spans_two_writes() {
-        let mut stream = Stream::new(1000);
+        let mut stream = Stream::new(1000, false);
         stream.write(2500);
         stream.write(10);
         assert_eq!(stream.uncut(), 4);
@@ -223,8 +236,23 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_may_span_writes_if_it_waited() {
+        let mut stream = Stream::new(1000, true);
+        let sizes = |stream: &mut Stream| {
+            core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)))
+                .collect::<Vec<u32>>()
+        };
+        stream.write(2500);
+        stream.write(600);
+        assert_eq!(stream.uncut(), 4);
+        assert_eq!(sizes(&mut stream), [1000, 1000, 1000, 100]);
+        stream.write(10);
+        assert_eq!(sizes(&mut stream), [10], "what was cut stays as it is");
+    }
+
+    #[test]
     fn recalled_segments_are_assigned_again_lowest_first() {
-        let mut stream = Stream::new(1000);
+        let mut stream = Stream::new(1000, false);
         stream.write_endlessly();
         let mut fast: VecDeque<u64> = (0..3).filter_map(|_| stream.assign(0)).collect();
         let mut slow: VecDeque<u64> = (0..2).filter_map(|_| stream.assign(1)).collect();

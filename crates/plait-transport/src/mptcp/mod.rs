@@ -16,9 +16,12 @@
 //! once; for retransmissions it is the idea of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail that nothing follows
 //! is probed after two round trips (RFC 8985 §7), so that a lone loss at the end needs no timeout.
 //!
+//! [`Rules::LINUX`] finds losses by RACK alone, and differs elsewhere as `rules.rs` says.
+//!
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
-//! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO).
+//! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO). Of Linux also not: bundled selective
+//! acknowledgements, a reordering degree that grows, reinjection by a timer of the connection.
 
 mod clock;
 mod handshake;

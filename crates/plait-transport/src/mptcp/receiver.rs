@@ -106,7 +106,7 @@ impl Rules {
                 delay.wait = (delay.wait / 2 + least / 2).min(longest);
             }
             (Some(gap), Some(longest)) if gap < delay.wait => {
-                delay.wait = (delay.wait / 2 + gap).min(longest)
+                delay.wait = (delay.wait / 2 + gap).min(longest);
             }
             (Some(gap), _) if gap < LONG_PAUSE => {}
             (Some(_), _) => delay.quick = self.quick_acks,
@@ -146,7 +146,9 @@ impl Receiver {
         let connection = &config.connection;
         let most = match config.rules.grant {
             Grant::Buffer => connection.receive_window,
-            Grant::Free => connection.receive_window / LEARNED_SHARE * DEFAULT_SHARE,
+            Grant::Free => (connection.receive_window / LEARNED_SHARE * DEFAULT_SHARE)
+                .max(2 * u64::from(connection.segment_bytes))
+                .min(connection.receive_window),
         };
         Self {
             config: *config,

@@ -234,11 +234,20 @@ impl<S: Scheduler> Sender<S> {
         if progress || path.retransmission_timer.is_none() {
             path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
         }
-        let may_probe = subflow.repair == Repair::None && subflow.lost.is_empty() && subflow.probe.is_none();
+        let by_time = self.config.rules.losses == Losses::ByTime;
+        let may_probe = subflow.repair == Repair::None
+            && subflow.lost.is_empty()
+            && subflow.probe.is_none()
+            && (!by_time || subflow.arrived.is_empty());
         let srtt = path.rtt.smoothed();
         subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
             // A lone segment's acknowledgement may be delayed.
-            let delay = if path.flight.segments() == 1 { self.config.ack_delay } else { Duration::ZERO };
+            let delay = match (path.flight.segments(), by_time) {
+                (1, true) => self.config.connection.rto.min,
+                (_, true) => TIMER_SLACK,
+                (1, false) => self.config.ack_delay,
+                (_, false) => Duration::ZERO,
+            };
             let due = now.saturating_add(srtt * 2 + delay);
             path.retransmission_timer.map_or(due, |timer| due.min(timer))
         });

@@ -9,6 +9,9 @@ pub struct Rules {
     pub reduction: Reduction,
     /// What counts as lost.
     pub losses: Losses,
+    /// Sending the oldest segment again restarts the retransmission timer (tcp_xmit_retransmit_queue in
+    /// net/ipv4/tcp_output.c), so that a repair has a whole timeout's time.
+    pub timer_restarts: bool,
     /// So many acknowledgements are not delayed at the start of a subflow, after a long pause and after a duplicate; 0 for
     /// none.
     pub quick_acks: u8,
@@ -41,7 +44,9 @@ pub enum Losses {
     #[default]
     ByOrder,
     /// RACK (RFC 8985, net/ipv4/tcp_recovery.c): what one that was sent later has overtaken; at once if three segments
-    /// arrived beyond a gap or losses are being repaired, else after a quarter of the shortest round trip.
+    /// arrived beyond a gap or losses are being repaired, else after a quarter of the shortest round trip. The tail is
+    /// probed only while nothing is missing, and of a lone segment as much later as the timeout is at least
+    /// (tcp_schedule_loss_probe in net/ipv4/tcp_output.c).
     ByTime,
 }
 
@@ -76,6 +81,7 @@ impl Rules {
     pub const STANDARD: Self = Self {
         reduction: Reduction::AtOnce,
         losses: Losses::ByOrder,
+        timer_restarts: false,
         quick_acks: 0,
         longest_ack_delay: None,
         joins: Joins::AtOnce,
@@ -87,6 +93,7 @@ impl Rules {
     pub const LINUX: Self = Self {
         reduction: Reduction::Proportional,
         losses: Losses::ByTime,
+        timer_restarts: true,
         quick_acks: 16,
         longest_ack_delay: Some(Duration::from_millis(200)),
         joins: Joins::Confirmed,

@@ -352,6 +352,10 @@ impl<S: Scheduler> Sender<S> {
         let bytes = sent.bytes;
         let data = Data { segment: sent.segment, bytes };
         let transmission = self.core.note_sent(now, path, data, reason, false, observer);
+        let subflow = &mut self.core.paths[index];
+        if self.config.rules.timer_restarts && number == subflow.flight.first() {
+            subflow.retransmission_timer = Some(now.saturating_add(subflow.rtt.rto()));
+        }
         self.arm_timers(now, index, false);
         let packet =
             Packet::Segment(Segment { data, subflow: number, timestamp: self.config.clock.at_sender(now) });

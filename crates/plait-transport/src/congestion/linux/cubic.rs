@@ -151,7 +151,7 @@ impl Epoch {
     fn target(&self, at: u64) -> u64 {
         let elapsed = at.saturating_sub(self.start) * 1024 / 1000;
         let distance = u128::from(elapsed.abs_diff(self.climb));
-        let delta = u128::from(C) * distance * distance * distance >> 40;
+        let delta = (u128::from(C) * distance * distance * distance) >> 40;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         if elapsed < self.climb {
             self.origin.saturating_sub(delta)

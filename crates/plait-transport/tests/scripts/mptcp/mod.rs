@@ -4,5 +4,6 @@ mod delays;
 mod failure;
 mod handshake;
 mod hostile;
+mod linux;
 mod recovery;
 mod window;
