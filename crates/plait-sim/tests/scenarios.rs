@@ -21,7 +21,7 @@ fn files() -> Vec<PathBuf> {
 
 #[test]
 fn every_file_runs_and_everybody_gets_something() {
-    assert_eq!(files().len(), 4);
+    assert_eq!(files().len(), 6);
     for file in files() {
         let mut scenario = Scenario::from_file(&file).unwrap_or_else(|error| panic!("{error}"));
         scenario.duration = Duration::from_secs(30);

@@ -36,6 +36,7 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
         rto: Duration::from_millis(200),
         cumulative: 0,
         next: 0,
+        writer_blocked: false,
     }
 }
 

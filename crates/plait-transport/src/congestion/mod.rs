@@ -59,6 +59,8 @@ pub struct Acknowledged {
     pub cumulative: u64,
     /// The number that the path's next transmission will have.
     pub next: u64,
+    /// The application wants to write more than the send buffer takes: it is not what limits the sender.
+    pub writer_blocked: bool,
 }
 
 /// What a coupled controller sees of a path of its connection.

@@ -301,6 +301,7 @@ impl<S: Scheduler> Core<S> {
     /// Lets the window of a path grow for what was acknowledged on it.
     pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
         self.update_shares();
+        let writer_blocked = self.stream.is_endless() || self.held >= self.config.send_buffer;
         let path = &mut self.paths[index];
         let acknowledged = Acknowledged {
             now,
@@ -315,6 +316,7 @@ impl<S: Scheduler> Core<S> {
             rto: path.rtt.rto(),
             cumulative: path.flight.first(),
             next: path.flight.next(),
+            writer_blocked,
         };
         path.control.on_acknowledged(&acknowledged, &self.shares);
     }

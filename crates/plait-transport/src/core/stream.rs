@@ -77,6 +77,11 @@ impl Stream {
         }
     }
 
+    /// True if the application writes as much as fits, for ever.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.uncut_segments == ENDLESS
+    }
+
     /// Appends what the application wrote in one piece.
     pub(crate) fn write(&mut self, bytes: u64) {
         if bytes == 0 || self.uncut_segments == ENDLESS {

@@ -7,8 +7,9 @@
 //! - a window grows only while it limits the sender: it was full at some time within the last window of data, or in slow start
 //!   more than half of it was;
 //! - a loss takes its share of the window, not of what is in flight;
-//! - a window that was not filled for a retransmission timeout loses half of what was unused (RFC 2861); one that was idle is
-//!   halved per timeout, down to the initial window. Both raise the threshold to three quarters of what there was.
+//! - a window that was not filled for a retransmission timeout loses half of what was unused (RFC 2861), unless the writer waits
+//!   for room in the send buffer; one that was idle is halved per timeout, down to the initial window. Both raise the threshold to
+//!   three quarters of what there was.
 
 mod cubic;
 mod hystart;
@@ -90,6 +91,13 @@ impl PacketWindow {
         }
         let use_ = &mut self.use_;
         use_.since_judged = use_.since_judged.max(out);
+        // While the writer waits for room in the send buffer, Linux takes the sender for limited by that (SOCK_NOSPACE).
+        if acknowledged.writer_blocked {
+            if acknowledged.now.since(use_.judged) >= acknowledged.rto {
+                use_.judged = acknowledged.now;
+            }
+            return;
+        }
         if acknowledged.now.since(use_.judged) >= acknowledged.rto {
             let used = use_.since_judged.max(self.initial);
             use_.since_judged = 0;
@@ -225,6 +233,15 @@ mod tests {
         assert_eq!((window.window, window.threshold), (26, 30));
         window.note_use(&used(3, 400));
         assert_eq!(window.window, 18, "no less than the initial window counts as used");
+    }
+
+    #[test]
+    fn a_writer_that_waits_keeps_the_window() {
+        let mut window = window(40, 20);
+        for millis in [100, 200, 400, 800] {
+            window.note_use(&Acknowledged { writer_blocked: true, ..used(3, millis) });
+        }
+        assert_eq!(window.window, 40);
     }
 
     #[test]
