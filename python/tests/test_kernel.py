@@ -119,7 +119,8 @@ def test_the_schedulers_decide_in_the_kernel_as_they_do_in_rust(tmp_path: Path) 
 
 @pytest.mark.full
 def test_hundreds_of_boots_end_by_themselves(tmp_path: Path) -> None:
-    file = scenario(tmp_path, LOSSY.replace('"4s"', '"1s"'))
+    # A lost SYN is sent again after a second.
+    file = scenario(tmp_path, LOSSY.replace('"4s"', '"2s"'))
     for first in range(0, BOOTS, 50):
         tasks = [
             Task(scenario=file, scheduler=SCHEDULERS[seed % len(SCHEDULERS)], seed=seed)
