@@ -69,7 +69,7 @@ kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and not full'
 
-kernel-torture: setup ## 500 boots of the kernel under all schedulers (half an hour)
+kernel-torture: setup ## 500 boots of the kernel under all schedulers (ten minutes)
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and full'
 

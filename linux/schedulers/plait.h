@@ -50,7 +50,7 @@ struct plait_path {
 	u32	cwnd;
 	u32	ssthresh;		/* PLAIT_NONE while unset */
 	u32	in_flight;		/* sent, neither acknowledged nor considered lost */
-	u32	queued;			/* assigned and not sent: the subflow's write queue */
+	u32	queued;			/* assigned and not sent */
 	u32	limit;			/* of in_flight, set by a decision; or PLAIT_NONE */
 	u32	loss_ppm;		/* lost share of what was sent, in parts per million */
 	u32	cost;

@@ -23,7 +23,7 @@ pytestmark = [
 
 SCHEDULERS = sorted(refusals.KERNEL_NAMES)
 BOOTS = 500
-"""The long run's; `make kernel-torture` takes about half an hour."""
+"""The long run's; `make kernel-torture` takes about ten minutes."""
 
 LOSSY = """
 name = "lossy"
