@@ -137,7 +137,7 @@ lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock fil
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
 		-o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
-		--group development -o requirements-dev.lock pyproject.toml
+		--group development --extra cluster -o requirements-dev.lock pyproject.toml
 
 clean: ## remove what was built and installed
 	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache .hypothesis
