@@ -204,7 +204,7 @@ def designs() -> str:
         ["---", *["--:"] * 4],
     ]
     for name, make in DESIGNS.items():
-        measured = uniformity(make(200, 6))
+        measured = uniformity(make(200, 6, 1))
         numbers = (measured.minimum_distance, measured.coverage, measured.fill_distance, measured.discrepancy)
         lines.append([name, *(f"{number:.4f}" for number in numbers)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -19,10 +19,10 @@ from matplotlib.figure import Figure
 import plait
 from plait.estimate import Estimate
 from plait.papers.family import expand
-from plait.papers.template import fill
 from plait.result import Result, metric
 from plait.run import Task, run_tasks
 from plait.scheduler import parse_choice
+from plait.template import fill
 
 HERE = Path(__file__).resolve().parent
 

@@ -16,6 +16,7 @@ __all__ = [
     "Limit",
     "Path",
     "Penalize",
+    "Pool",
     "Recall",
     "Reinject",
     "Run",
@@ -231,6 +232,33 @@ class Run:
     def connection_series(self) -> ArrowTable | None: ...
     def decisions(self) -> ArrowTable | None: ...
     def decision_paths(self) -> ArrowTable | None: ...
+
+@final
+class Pool:
+    """Threads that make runs as they are handed in; 0 threads: one per core."""
+
+    size: int
+    def __new__(cls, threads: int = 0) -> Pool: ...
+    def submit(
+        self,
+        ticket: int,
+        scenario_json: str,
+        *,
+        origin: str,
+        base: str | PathLike[str],
+        scheduler: str | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Hand a run in. Messages name `origin`; traces are found relative to `base`."""
+
+    def take(self, seconds: float) -> tuple[int, str | None, str | None] | None:
+        """The next run that ended: ticket, JSON or None, message or None. None if none ended within `seconds`.
+
+        Raises ScenarioError if the run's scenario is not valid.
+        """
+
+    def close(self) -> None:
+        """End the runs under way and the threads."""
 
 def run(
     jobs: Sequence[Job], *, threads: int = 0, progress: Callable[[float], None] | None = None

@@ -1,8 +1,8 @@
 """Space-filling designs: few points that represent a domain of many dimensions, such as link parameters.
 
-A design is an array with one row per point and one column per factor, each value from 0 to 1; `scale` stretches it to
-the factors' ranges. Candidates, Latin hypercubes and discrepancies are SciPy's; the WSP selection, for which no
-maintained Python library is known, is here.
+A design is an array with one row per point and one column per factor, each value from 0 to 1; `plait.axes` stretches
+it to the factors' ranges. Sobol's sequences, Latin hypercubes and discrepancies are SciPy's; the WSP selection, for
+which no maintained Python library is known, is here.
 
 Sources: M. Sergent, "Contribution de la méthodologie de la recherche expérimentale à l'élaboration de matrices
 uniformes", thesis, Aix-Marseille 1989; J. Santiago, M. Claeys-Bruno, M. Sergent, "Construction of space-filling designs
@@ -12,7 +12,7 @@ R. Khalili, O. Bonaventure, "On the Benefits of Applying Experimental Design to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,18 +76,20 @@ def uniform(points: int, factors: int, seed: int = 1) -> Design:
     return np.random.default_rng(seed).random((points, factors))
 
 
-DESIGNS: Mapping[str, Callable[[int, int], Design]] = {
-    "wsp": wsp,
+def sobol(points: int, factors: int, seed: int = 1) -> Design:
+    """The first points of Sobol's sequence, scrambled (Owen); most even where their number is a power of two."""
+    _check(points, factors)
+    sequence = qmc.Sobol(factors, rng=np.random.default_rng(seed))
+    return np.asarray(sequence.random_base2((points - 1).bit_length())[:points])
+
+
+DESIGNS: Mapping[str, Callable[[int, int, int], Design]] = {
+    "wsp": lambda points, factors, _seed: wsp(points, factors),
     "latin-hypercube": latin_hypercube,
+    "sobol": sobol,
     "uniform": uniform,
 }
-"""The designs by the names that a paper's description uses."""
-
-
-def scale(design: Design, ranges: Sequence[tuple[float, float]]) -> Design:
-    """The design stretched to each factor's range (lowest, highest)."""
-    low, high = np.asarray(ranges, dtype=np.float64).T
-    return np.asarray(low + design * (high - low))
+"""The designs by the names that plans and papers use: points, factors, seed (WSP is always the same)."""
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class FlowMetrics(TypedDict, total=False):
     packets_delivered: int
     packets_lost: int
     packets_dropped: int | None
-    delay_ms: dict[str, float] | None
+    delay_ms: Spread | None
     completion_time_s: float | None
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypedDict, cast
 
 from plait import _core
@@ -70,9 +71,10 @@ def parse_choice(text: str) -> Choice:
         ScenarioError: the text is none of these, or the class cannot be loaded. Names of built-in schedulers and
             their parameters are checked later, by the core.
     """
+    source = read_source(text)
+    if source is not None:
+        return source.load()
     name, *rest = text.split(":")
-    if name.endswith(".py"):
-        return _load_class(Path(name), ":".join(rest), text)
     if not rest:
         return name
     choice: dict[str, Any] = {"name": name}
@@ -132,26 +134,56 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _load_class(path: Path, name: str, text: str) -> type[_core.Scheduler]:
+@dataclass(frozen=True)
+class Source:
+    """A scheduler's class as text, which may travel to another machine: ``file:name`` and all that is in the file."""
+
+    file: str
+    name: str
+    text: str
+
+    def load(self) -> type[_core.Scheduler]:
+        """The class.
+
+        Raises:
+            ScenarioError: the text cannot be run, or defines no such class.
+        """
+        origin = f"scheduler '{self.file}:{self.name}'"
+        module = ModuleType(f"plait_user_{Path(self.file).stem}")
+        module.__file__ = self.file
+        sys.modules[module.__name__] = module  # dataclasses look their module up
+        try:
+            exec(compile(self.text, self.file, "exec"), vars(module))
+        except (Exception, SystemExit) as error:
+            message = f"{origin}: {self.file} cannot be imported: {type(error).__name__}: {error}"
+            raise _core.ScenarioError(message) from error
+        classes = {
+            key: value
+            for key, value in vars(module).items()
+            if isinstance(value, type) and issubclass(value, _core.Scheduler) and value is not _core.Scheduler
+        }
+        if self.name not in classes:
+            known = ", ".join(classes) or "none defined there"
+            message = f"{origin}: expected {self.file}:CLASS with one of: {known}"
+            raise _core.ScenarioError(message)
+        return classes[self.name]
+
+
+def read_source(text: str, folder: Path = Path()) -> Source | None:
+    """The class that ``FILE.py:CLASS`` names, with FILE relative to `folder`; None if the text names a built-in one.
+
+    Raises:
+        ScenarioError: the file cannot be read.
+    """
+    file, _, name = text.partition(":")
+    if not file.endswith(".py"):
+        return None
+    path = folder / file
     if not path.is_file():
         message = f"scheduler {text!r}: no such file: {path}"
         raise _core.ScenarioError(message)
-    spec = importlib.util.spec_from_file_location(f"plait_user_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        message = f"scheduler {text!r}: {path} is not a Python file"
-        raise _core.ScenarioError(message)
-    module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        message = f"scheduler {text!r}: {path} cannot be imported: {type(error).__name__}: {error}"
+        return Source(str(path), name, path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"scheduler {text!r}: {path} cannot be read: {error}"
         raise _core.ScenarioError(message) from error
-    classes = {
-        key: value
-        for key, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, _core.Scheduler) and value is not _core.Scheduler
-    }
-    if name not in classes:
-        message = f"scheduler {text!r}: expected {path}:CLASS with one of: {', '.join(classes) or 'none defined there'}"
-        raise _core.ScenarioError(message)
-    return classes[name]

@@ -51,9 +51,11 @@ def test_a_latin_hypercube_has_one_point_per_slice() -> None:
     assert np.array_equal(slices, np.tile(np.arange(50.0)[:, None], 3))
 
 
-def test_scaling_reaches_both_ends() -> None:
-    scaled = designs.scale(np.array([[0.0, 1.0], [1.0, 0.5]]), [(1, 50), (0, 100)])
-    assert scaled.tolist() == [[1, 100], [50, 50]]
+def test_sobol_halves_every_factor_evenly_with_any_number_of_points() -> None:
+    design = designs.sobol(64, 4)
+    assert [int(np.sum(column < 0.5)) for column in design.T] == [32] * 4
+    assert np.array_equal(designs.sobol(50, 4), design[:50])
+    assert not np.array_equal(designs.sobol(50, 4, 2), design[:50])
 
 
 @pytest.mark.parametrize(("points", "factors"), [(1, 2), (5, 0)])

@@ -11,7 +11,7 @@ from plait.papers import description, load_paper, reproduce
 from plait.papers.family import expand
 from plait.papers.reproduce import tasks
 from plait.papers.runs import common_prefix
-from plait.papers.template import fill
+from plait.template import fill
 
 FOLDER = Path("papers/example")
 SCENARIO = """
@@ -56,7 +56,7 @@ id = "design"
 title = "design"
 file = "two.toml"
 schedulers = ["round-robin", "daps"]
-design = { kind = "wsp", points = 5, ranges = { rate = [1, 4], rtt = [10, 90] } }
+design = { design = "wsp", points = 5, ranges = { rate = [1, 4], rtt = [10, 90] } }
 set = { "path.slow.rtt" = "{rtt}ms", "path.slow.rate" = "{rate}Mbit" }
 
 [[figure]]
@@ -160,7 +160,7 @@ def test_axes_make_scenarios_and_seeds_make_members() -> None:
 
 
 def test_a_design_makes_members() -> None:
-    design = {"kind": "wsp", "points": 7, "ranges": {"c": [0.1, 100], "r": [1, 50]}}
+    design = {"design": "wsp", "points": 7, "ranges": {"c": [0.1, 100], "r": [1, 50]}}
     table = {
         "id": "d",
         "title": "d",
@@ -180,7 +180,7 @@ def test_a_design_makes_members() -> None:
     [
         ({"axis": []}, "axis: unknown key"),
         ({"axes": [{"a": [1], "b": [1, 2]}]}, "lists of equal length"),
-        ({"design": {"kind": "grid", "points": 2, "ranges": {"a": [0, 1]}}}, "'grid': unknown"),
+        ({"design": {"design": "grid", "points": 2, "ranges": {"a": [0, 1]}}}, "'grid': unknown"),
     ],
 )
 def test_mistakes_are_named(change: dict[str, object], message: str) -> None:

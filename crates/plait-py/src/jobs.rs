@@ -48,16 +48,7 @@ impl Job {
         series_ns: Option<u64>,
         decisions_from_ns: Option<u64>,
     ) -> PyResult<Self> {
-        let mut document: serde_json::Value = serde_json::from_str(scenario_json).map_err(bad_input)?;
-        if let Some(choice) = scheduler {
-            document["scheduler"] = serde_json::from_str(choice).map_err(bad_input)?;
-        }
-        if let Some(seed) = seed {
-            document["seed"] = seed.into();
-        }
-        let origin = document["name"].as_str().unwrap_or("scenario").to_owned();
-        let scenario =
-            Scenario::from_json(&document.to_string(), &origin, Path::new("")).map_err(bad_input)?;
+        let scenario = scenario_of(scenario_json, None, Path::new(""), scheduler, seed).map_err(bad_input)?;
         if series_ns == Some(0) {
             return Err(bad_input("series: the sampling interval must be more than 0"));
         }
@@ -84,6 +75,27 @@ impl Job {
         let (workload, flows) = simulation::on_times(&self.scenario);
         (nanos(workload), flows.into_iter().map(nanos).collect())
     }
+}
+
+/// The scenario in `scenario_json`, with another scheduler (as JSON) and seed if there are any. Messages name `origin`, or the
+/// scenario's name; traces are found relative to `base`.
+pub(crate) fn scenario_of(
+    scenario_json: &str,
+    origin: Option<&str>,
+    base: &Path,
+    scheduler: Option<&str>,
+    seed: Option<u64>,
+) -> Result<Scenario, String> {
+    let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
+    let mut document: serde_json::Value = read(scenario_json)?;
+    if let Some(choice) = scheduler {
+        document["scheduler"] = read(choice)?;
+    }
+    if let Some(seed) = seed {
+        document["seed"] = seed.into();
+    }
+    let origin = origin.or(document["name"].as_str()).unwrap_or("scenario");
+    Scenario::from_json(&document.to_string(), origin, base).map_err(|error| error.to_string())
 }
 
 /// Moments and lengths in nanoseconds.

@@ -6,6 +6,7 @@
 mod describe;
 mod facts;
 mod jobs;
+mod pool;
 mod scheduler;
 mod tables;
 
@@ -42,5 +43,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     facts::register(module)?;
     scheduler::register(module)?;
     tables::register(module)?;
-    jobs::register(module)
+    jobs::register(module)?;
+    pool::register(module)
 }

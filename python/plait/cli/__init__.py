@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import NoReturn
 
 import click
 
 from plait.cli.catalogue import list_schedulers
-from plait.cli.errors import NOT_YET, PlaitGroup, guarded
+from plait.cli.errors import PlaitGroup, guarded
 from plait.cli.explain import explain
 from plait.cli.linux import linux
 from plait.cli.model import model
 from plait.cli.reproduce import reproduce
 from plait.cli.run import compare, run
+from plait.cli.sweep import sweep
 from plait.cli.validate import validate
 from plait.progress import Progress
+from plait.version import plait_version
 
 
-def _version() -> str:
-    try:
-        return version("plait")
-    except PackageNotFoundError:
-        return "unknown"
-
-
-@click.group(
-    cls=PlaitGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"Not there yet: {', '.join(NOT_YET)}.",
-)
+@click.group(cls=PlaitGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
-@click.version_option(_version(), prog_name="plait")
+@click.version_option(plait_version(), prog_name="plait")
 def cli(quiet: bool) -> None:
     r"""Packet scheduling over several paths: run, compare and reproduce.
 
@@ -41,12 +31,13 @@ def cli(quiet: bool) -> None:
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
+    plait sweep plan.toml                             many runs, into a dataset
     plait validate linux                              simulator against kernel
     """
     Progress.quiet = quiet
 
 
-for command in (run, compare, explain, reproduce, list_schedulers, model, linux, validate):
+for command in (run, compare, explain, reproduce, list_schedulers, model, linux, validate, sweep):
     cli.add_command(command)
 
 

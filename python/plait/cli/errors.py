@@ -17,8 +17,6 @@ from plait.files import OutputError
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
-NOT_YET = ("sweep",)
-"""Commands that are planned."""
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -78,11 +76,7 @@ def _usage(error: click.ClickException) -> str:
         message = "Missing command."
     if context is None or not isinstance(context.command, click.Group) or "ommand" not in message:
         return message
-    later = ", ".join(NOT_YET) if context.parent is None else ""
-    known = ", ".join(context.command.commands)
-    return f"{message.rstrip('.')}; expected one of: {known}" + (
-        f" (not there yet: {later})" if later else ""
-    )
+    return f"{message.rstrip('.')}; expected one of: {', '.join(context.command.commands)}"
 
 
 def fail(message: str, status: int) -> NoReturn:

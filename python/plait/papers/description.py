@@ -13,8 +13,8 @@ from plait._core import ScenarioError
 from plait.models import PathModel
 from plait.papers.adaptation import Adaptation, Skip
 from plait.papers.family import Member, expand
-from plait.papers.template import Variables
 from plait.run import Engine
+from plait.template import Variables
 
 DATA = Path(__file__).parent / "data"
 """The papers; in the source tree a link to the folder `papers` at its top."""

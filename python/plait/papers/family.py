@@ -14,21 +14,19 @@ A `[[family]]` of a paper's description stands for many scenarios:
 Variables of one axis vary together. Seeds, and the points of a `design`, do not make scenarios of their own: they are
 the *members* of one scenario, and its metrics are statistics over them, such as ``mean.goodput_bps``:
 
-    design = { kind = "wsp", points = 200, ranges = { rate = [0.1, 100], rtt = [1, 50] } }
+    design = { design = "wsp", points = 200, ranges = { rate = [0.1, 100], rtt = [1, 50] } }
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from plait import designs
+from plait import axes
 from plait._core import ScenarioError
-from plait.papers.template import Variables, fill
+from plait.template import Variables, fill
 
 KEYS = ("id", "title", "file", "schedulers", "axes", "seeds", "design", "set")
 
@@ -52,8 +50,12 @@ def expand(table: Mapping[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
         if key not in KEYS:
             message = f"{folder.name}: family: {key}: unknown key; expected one of: {', '.join(KEYS)}"
             raise ScenarioError(message)
-    pool = list(_pool(table))
-    for variables in _product(table.get("axes", []), folder):
+    place = f"{folder.name}: family"
+    pool = list(_pool(table, place))
+    steps = [
+        axes.steps(axis, f"{place}: axis {number}") for number, axis in enumerate(table.get("axes", []), 1)
+    ]
+    for variables in axes.product(steps):
         members = [_member(table.get("set", {}), {**variables, **more}, seed) for more, seed in pool]
         yield {
             "id": fill(table["id"], variables),
@@ -69,36 +71,12 @@ def _member(changes: Mapping[str, Any], variables: Variables, seed: int | None) 
     return Member({key: fill(value, variables) for key, value in changes.items()}, seed, variables)
 
 
-def _product(axes: Sequence[Mapping[str, Sequence[Any]]], folder: Path) -> Iterator[dict[str, Any]]:
-    """Every combination of the axes' values."""
-    for axis in axes:
-        if len({len(values) for values in axis.values()}) != 1:
-            message = f"{folder.name}: family: axis {', '.join(axis)}: expected lists of equal length"
-            raise ScenarioError(message)
-    steps = [
-        [dict(zip(axis, values, strict=True)) for values in zip(*axis.values(), strict=True)] for axis in axes
-    ]
-    for combination in itertools.product(*steps):
-        yield {key: value for step in combination for key, value in step.items()}
-
-
-def _pool(table: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], int | None]]:
+def _pool(table: Mapping[str, Any], place: str) -> Iterator[tuple[axes.Step, int | None]]:
     """Variables and seed of each member."""
     seeds: Sequence[int | None] = range(1, table["seeds"] + 1) if "seeds" in table else [None]
-    for point in _points(table["design"]) if "design" in table else [{}]:
+    points: Sequence[axes.Step] = (
+        axes.steps(table["design"], f"{place}: design") if "design" in table else [{}]
+    )
+    for point in points:
         for seed in seeds:
             yield point, seed
-
-
-def _points(design: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if design["kind"] not in designs.DESIGNS:
-        message = f"design: {design['kind']!r}: unknown; expected one of: {', '.join(designs.DESIGNS)}"
-        raise ScenarioError(message)
-    ranges = design["ranges"]
-    points = designs.scale(_design(design["kind"], design["points"], len(ranges)), list(ranges.values()))
-    return [dict(zip(ranges, map(float, point), strict=True)) for point in points]
-
-
-@lru_cache
-def _design(kind: str, points: int, factors: int) -> designs.Design:
-    return designs.DESIGNS[kind](points, factors)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from plait import designs
+from plait import axes
 from plait._core import ScenarioError
 from plait.papers.description import DATA as PAPERS
-from plait.papers.template import fill
 from plait.scenario import Scenario, load
+from plait.template import fill
 from plait.units import duration_ns
 
 HERE = Path(__file__).parent
@@ -200,29 +200,19 @@ def _filled(template: Any, variables: Table) -> Any:
 
 def _variables(family: Table) -> Iterator[dict[str, Any]]:
     """The variables of each case: every combination of the axes' values with every point of the design."""
-    axes = [
-        [dict(zip(axis, values, strict=True)) for values in zip(*axis.values(), strict=True)]
-        for axis in family.get("axes", ())
-    ]
+    grid = [axes.steps(axis, "family: axis") for axis in family.get("axes", ())]
     points = _points(family["design"]) if "design" in family else [{}]
     number = itertools.count()
-    for combination in itertools.product(*axes):
+    for steps in axes.product(grid):
         for point in points:
             index = next(number)
             cycle = {key: values[index % len(values)] for key, values in family.get("cycle", {}).items()}
-            steps = {key: value for step in combination for key, value in step.items()}
             yield {**steps, **point, **cycle, "number": index + 1}
 
 
 def _points(design: Table) -> list[dict[str, Any]]:
-    """The points of a design; the ranges named by `log` are filled in ratios."""
-    ranges: Table = design["ranges"]
-    ratios = set(design.get("log", ()))
-    points = []
-    for row in designs.DESIGNS[design["kind"]](design["points"], len(ranges)):
-        point = {}
-        for (name, (low, high)), share in zip(ranges.items(), map(float, row), strict=True):
-            value = low * (high / low) ** share if name in ratios else low + (high - low) * share
-            point[name] = float(f"{value:.{DIGITS}g}")
-        points.append(point)
-    return points
+    """The points of a design, rounded."""
+    return [
+        {name: float(f"{value:.{DIGITS}g}") for name, value in point.items()}
+        for point in axes.steps(design, "family: design")
+    ]

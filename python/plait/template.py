@@ -1,4 +1,4 @@
-"""Templates of a paper's description: text with arithmetic in braces, such as ``"{20 + 5*n}ms"``."""
+"""Templates of plans and papers: text with arithmetic in braces, such as ``"{20 + 5*n}ms"``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from plait._core import ScenarioError
@@ -21,15 +23,15 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.USub: operator.neg,
 }
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"ceil": math.ceil, "max": max, "min": min}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"ceil": math.ceil, "max": max, "min": min, "round": round}
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def fill(template: Any, variables: Variables) -> Any:
     """The template with its braces evaluated; what is no text is returned as it is.
 
-    In braces: numbers, variables, + − * /, parentheses, ceil(), max(), min(). Numbers are written with six significant
-    digits.
+    In braces: numbers, variables, + − * /, parentheses, ceil(), max(), min(), round(). Numbers are written with six
+    significant digits and without exponents, which rates and sizes do not take.
 
     Raises:
         ScenarioError: the braces hold something else, or name an unknown variable.
@@ -39,18 +41,26 @@ def fill(template: Any, variables: Variables) -> Any:
 
     def evaluated(found: re.Match[str]) -> str:
         value = _evaluate(found[1], variables)
-        return f"{value:.6g}" if isinstance(value, float) else str(value)
+        if not isinstance(value, float):
+            return str(value)
+        short = f"{value:.6g}"
+        return f"{Decimal(short):f}" if "e" in short else short
 
     return _BRACES.sub(evaluated, template)
 
 
 def _evaluate(text: str, variables: Variables) -> float | int | str:
     try:
-        value: float | int | str = _value(ast.parse(text.strip(), mode="eval").body, variables)
+        value: float | int | str = _value(_parsed(text), variables)
     except (SyntaxError, TypeError, ZeroDivisionError) as error:
         message = f"template {{{text}}}: {error}"
         raise ScenarioError(message) from error
     return value
+
+
+@lru_cache
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text.strip(), mode="eval").body
 
 
 def _value(node: ast.expr, variables: Variables) -> Any:

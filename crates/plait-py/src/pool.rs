@@ -1,0 +1,157 @@
+//! Threads that make one run after the other as they are handed in: what a sweep of any length needs.
+
+use crate::jobs::scenario_of;
+use crate::{RunError, bad_input};
+use plait_sim::recorder::RecordOptions;
+use plait_sim::simulation::{self, Control};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Adds this file's class.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Pool>()
+}
+
+/// A run that waits for a thread. The thread reads the scenario too, so that Python's lock is not held for it.
+struct Work {
+    ticket: u64,
+    scenario_json: String,
+    origin: String,
+    base: PathBuf,
+    scheduler: Option<String>,
+    seed: Option<u64>,
+}
+
+/// What became of it: the run's JSON, or why there is none.
+struct Done {
+    ticket: u64,
+    outcome: Result<String, Failure>,
+}
+
+enum Failure {
+    Input(String),
+    Run(String),
+}
+
+/// Runs are taken back in the order in which they end.
+#[pyclass(frozen, module = "plait._core")]
+pub(crate) struct Pool {
+    /// None once the pool is closed.
+    work: Mutex<Option<Sender<Work>>>,
+    done: Mutex<Receiver<Done>>,
+    stop: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    #[pyo3(get)]
+    size: usize,
+}
+
+#[pymethods]
+impl Pool {
+    #[new]
+    #[pyo3(signature = (threads = 0))]
+    fn new(threads: usize) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let size = if threads == 0 { cores() } else { threads };
+        let (work, waiting) = mpsc::channel();
+        let (finished, done) = mpsc::channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (0..size)
+            .map(|_| {
+                let (waiting, finished, stop) = (waiting.clone(), finished.clone(), stop.clone());
+                std::thread::spawn(move || make(&waiting, &finished, &stop))
+            })
+            .collect();
+        Self {
+            work: Mutex::new(Some(work)),
+            done: Mutex::new(done),
+            stop,
+            threads: Mutex::new(threads),
+            size,
+        }
+    }
+
+    /// Hands a run in; `ticket` comes back with its result.
+    #[pyo3(signature = (ticket, scenario_json, *, origin, base, scheduler = None, seed = None))]
+    fn submit(
+        &self,
+        ticket: u64,
+        scenario_json: String,
+        origin: String,
+        base: PathBuf,
+        scheduler: Option<String>,
+        seed: Option<u64>,
+    ) -> PyResult<()> {
+        let work = Work { ticket, scenario_json, origin, base, scheduler, seed };
+        let sender = lock(&self.work);
+        let sent = sender.as_ref().is_some_and(|sender| sender.send(work).is_ok());
+        if sent { Ok(()) } else { Err(RunError::new_err("the pool is closed")) }
+    }
+
+    /// The next run that ended, as ticket, JSON (None if it failed) and message; None after `seconds` without one.
+    fn take(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(u64, Option<String>, Option<String>)>> {
+        let patience = Duration::try_from_secs_f64(seconds).map_err(bad_input)?;
+        match py.detach(|| lock(&self.done).recv_timeout(patience)) {
+            Ok(Done { ticket, outcome: Ok(json) }) => Ok(Some((ticket, Some(json), None))),
+            Ok(Done { ticket, outcome: Err(Failure::Run(message)) }) => {
+                Ok(Some((ticket, None, Some(message))))
+            }
+            Ok(Done { outcome: Err(Failure::Input(message)), .. }) => Err(bad_input(message)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(RunError::new_err("the threads of the pool have ended"))
+            }
+        }
+    }
+
+    /// Ends the runs under way, whose results are lost, and the threads.
+    fn close(&self, py: Python<'_>) {
+        self.stop.store(true, Ordering::Relaxed);
+        lock(&self.work).take();
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        py.detach(|| threads.into_iter().for_each(|thread| drop(thread.join())));
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A thread's life: runs until there are no more, or until it is stopped.
+fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicBool) {
+    loop {
+        let Ok(work) = lock(waiting).recv() else { return };
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let (ticket, outcome) = (work.ticket, run(&work, stop));
+        if finished.send(Done { ticket, outcome }).is_err() {
+            return;
+        }
+    }
+}
+
+fn run(work: &Work, stop: &AtomicBool) -> Result<String, Failure> {
+    let Work { scenario_json, origin, base, scheduler, seed, .. } = work;
+    let scenario = scenario_of(scenario_json, Some(origin), base, scheduler.as_deref(), *seed)
+        .map_err(Failure::Input)?;
+    let mut control = |_: f64| {
+        if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
+    };
+    let result =
+        simulation::run(&scenario, scenario.scheduler.build(), &RecordOptions::default(), &mut control)
+            .map_err(|error| Failure::Run(format!("{}: {error}", scenario.name)))?;
+    Ok(result.to_json(&scenario, scenario.scheduler.name()))
+}
+
+/// A thread that panicked leaves nothing half done behind these locks.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,202 @@
+"""Axes: what varies from one scenario to the next, as plans and papers write it.
+
+An axis is a table. It gives its variables lists of values, which vary together:
+
+    { rtt = [20, 40, 80], rate = [16, 8, 4] }
+
+or ranges, both ends included, even or even in the logarithm:
+
+    { rtt = { range = [20, 100], step = 20 } }            # or points = 5
+    { buffer = { log-range = [32, 2048], points = 7 } }
+
+or it is a space-filling design of several variables:
+
+    { design = "wsp", points = 200, ranges = { rtt = [1, 200], loss = { log-range = [0.01, 1] } } }
+
+Several axes make a grid: every combination of theirs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from plait import designs
+from plait._core import ScenarioError
+
+Value = float | int | str
+"""What a variable can be."""
+Step = dict[str, Value]
+"""The variables of an axis at one of its steps."""
+
+DESIGN_KEYS = ("design", "points", "ranges", "seed")
+RANGE_KEYS = ("range", "log-range", "step", "points")
+MOST_STEPS = 10_000_000
+"""Steps of one axis: more is taken for a slip of the pen."""
+
+
+def steps(axis: Mapping[str, Any], place: str) -> list[Step]:
+    """The steps of an axis; `place` names it in messages.
+
+    Raises:
+        ScenarioError: a key, a design or a range is not valid, or the lists are not of equal length.
+    """
+    if "design" in axis:
+        return _design(axis, place)
+    if not axis:
+        message = f"{place}: empty; expected a variable with its values, or a design"
+        raise ScenarioError(message)
+    columns = {name: _values(given, f"{place}: {name}") for name, given in axis.items()}
+    if len({len(values) for values in columns.values()}) != 1:
+        message = f"{place}: {', '.join(axis)}: expected lists of equal length"
+        raise ScenarioError(message)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def product(axes: Sequence[Sequence[Step]]) -> Iterator[Step]:
+    """Every combination of the axes' steps, the last axis fastest."""
+    for combination in itertools.product(*axes):
+        yield {name: value for step in combination for name, value in step.items()}
+
+
+def _values(given: Any, place: str) -> list[Value]:
+    if isinstance(given, Mapping):
+        return _spread(given, place)
+    if not isinstance(given, list) or not given:
+        message = f"{place}: expected a list of values, or a table with range or log-range, got {given!r}"
+        raise ScenarioError(message)
+    for value in given:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            message = f"{place}: expected numbers or strings, got {value!r}"
+            raise ScenarioError(message)
+    if len({isinstance(value, str) for value in given}) > 1:
+        message = f"{place}: expected only numbers or only strings, got {given!r}"
+        raise ScenarioError(message)
+    if len(set(given)) < len(given):
+        twice = next(value for value in given if given.count(value) > 1)
+        message = f"{place}: {twice!r} is there twice"
+        raise ScenarioError(message)
+    return given
+
+
+def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
+    """The values of a range."""
+    _known(given, RANGE_KEYS, place)
+    low, high, logarithmic = _ends(given, place)
+    if "step" in given:
+        if logarithmic or "points" in given:
+            message = f"{place}: step goes with range alone; expected points"
+            raise ScenarioError(message)
+        step = _number(given["step"], f"{place}: step")
+        if step <= 0:
+            message = f"{place}: step: expected more than 0, got {step!r}"
+            raise ScenarioError(message)
+        count = math.floor((high - low) / step * (1 + 1e-12)) + 1
+        _check_count(count, place)
+        return [_rounded(low + index * step, whole=_whole(low, step)) for index in range(count)]
+    count = _count(given, place)
+    if count == 1:
+        message = f"{place}: points: expected at least 2, got 1"
+        raise ScenarioError(message)
+    shares = [index / (count - 1) for index in range(count)]
+    return [_rounded(_at(share, low, high, logarithmic)) for share in shares]
+
+
+def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
+    _known(axis, DESIGN_KEYS, place)
+    kind, ranges = axis["design"], axis.get("ranges")
+    if kind not in designs.DESIGNS:
+        message = f"{place}: design {kind!r}: unknown; expected one of: {', '.join(designs.DESIGNS)}"
+        raise ScenarioError(message)
+    if not isinstance(ranges, Mapping) or not ranges:
+        message = (
+            f"{place}: ranges: expected a table of variables such as {{ rtt = [1, 200] }}, got {ranges!r}"
+        )
+        raise ScenarioError(message)
+    seed = axis.get("seed", 1)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        message = f"{place}: seed: expected a whole number from 0 on, got {seed!r}"
+        raise ScenarioError(message)
+    ends = {name: _range(given, f"{place}: {name}") for name, given in ranges.items()}
+    return [
+        {
+            name: _rounded(_at(float(share), *end))
+            for (name, end), share in zip(ends.items(), point, strict=True)
+        }
+        for point in _points(kind, _count(axis, place), len(ends), seed)
+    ]
+
+
+@lru_cache
+def _points(kind: str, points: int, factors: int, seed: int) -> designs.Design:
+    return designs.DESIGNS[kind](points, factors, seed)
+
+
+def _range(given: Any, place: str) -> tuple[float, float, bool]:
+    """A range of a design: two numbers, or a table with range or log-range."""
+    table = given if isinstance(given, Mapping) else {"range": given}
+    _known(table, ("range", "log-range"), place)
+    return _ends(table, place)
+
+
+def _ends(given: Mapping[str, Any], place: str) -> tuple[float, float, bool]:
+    """Lowest and highest value of a range, and whether it is even in the logarithm."""
+    kinds = [key for key in ("range", "log-range") if key in given]
+    if len(kinds) != 1:
+        message = f"{place}: expected either range or log-range, got {', '.join(kinds) or 'neither'}"
+        raise ScenarioError(message)
+    ends, logarithmic = given[kinds[0]], kinds[0] == "log-range"
+    if not isinstance(ends, list) or len(ends) != 2:
+        message = f"{place}: {kinds[0]}: expected [lowest, highest], got {ends!r}"
+        raise ScenarioError(message)
+    low, high = (_number(end, f"{place}: {kinds[0]}") for end in ends)
+    if low >= high or (logarithmic and low <= 0):
+        least = "0 < lowest < highest" if logarithmic else "lowest < highest"
+        message = f"{place}: {kinds[0]}: expected {least}, got {ends!r}"
+        raise ScenarioError(message)
+    return low, high, logarithmic
+
+
+def _at(share: float, low: float, high: float, logarithmic: bool) -> float:
+    return low * (high / low) ** share if logarithmic else low + share * (high - low)
+
+
+def _rounded(value: float, *, whole: bool = False) -> Value:
+    """Twelve significant digits: no 0.30000000000000004 in a table, and the same on every machine."""
+    return round(value) if whole else float(f"{value:.12g}")
+
+
+def _whole(*values: float) -> bool:
+    return all(isinstance(value, int) for value in values)
+
+
+def _number(value: Any, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        message = f"{place}: expected a number, got {value!r}"
+        raise ScenarioError(message)
+    return value
+
+
+def _count(given: Mapping[str, Any], place: str) -> int:
+    count = given.get("points")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        message = f"{place}: points: expected a whole number from 1 on, got {count!r}"
+        raise ScenarioError(message)
+    _check_count(count, place)
+    return count
+
+
+def _check_count(count: int, place: str) -> None:
+    if count > MOST_STEPS:
+        message = f"{place}: expected at most {MOST_STEPS:,} values, got {count:,}"
+        raise ScenarioError(message)
+
+
+def _known(table: Mapping[str, Any], keys: Sequence[str], place: str) -> None:
+    for key in table:
+        if key not in keys:
+            message = f"{place}: {key}: unknown key; expected one of: {', '.join(keys)}"
+            raise ScenarioError(message)

@@ -1,0 +1,86 @@
+"""`plait sweep`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from plait._core import RunError
+from plait.cli.output import print_json, say
+from plait.cli.run import JSON, THREADS
+from plait.progress import Progress
+from plait.sweep import Outcome, Plan, cluster
+from plait.sweep import sweep as make
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The dataset's folder; default: results/ and the plan's name.",
+)
+@click.option(
+    "--cluster", "address", metavar="ADDRESS", help="Run on this Dask cluster, such as tcp://host:8786."
+)
+@JSON
+@THREADS
+def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, threads: int) -> None:
+    """Make the runs of PLAN that its dataset lacks.
+
+    A plan (TOML) names a base scenario, what varies, schedulers and seeds. Interrupted, even by kill -9, the same
+    command goes on where it was; the dataset is the same to the byte.
+    """
+    loaded = Plan.load(plan)
+    folder = Path("results") / plan.stem if out is None else out
+    start, complete = time.monotonic(), 0
+
+    def update(done: int) -> None:
+        nonlocal complete
+        complete = done
+        progress.update(done)
+
+    try:
+        with (
+            cluster.dask(address) if address else nullcontext((None, None)) as (executor, workers),
+            Progress("sweeping", len(loaded), "runs") as progress,
+        ):
+            outcome = make(
+                loaded, folder, threads=threads, executor=executor, workers=workers, progress=update
+            )
+    except BaseException:
+        if complete:
+            say(
+                f"{complete:,} of {len(loaded):,} runs are complete and stay; the same command goes on from there"
+            )
+        raise
+    _print(outcome, time.monotonic() - start, as_json)
+
+
+def _print(outcome: Outcome, seconds: float, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "dataset": str(outcome.folder),
+                "runs": outcome.runs,
+                "made": outcome.made,
+                "failed": outcome.failed,
+            }
+        )
+    else:
+        had = outcome.runs - outcome.made
+        rate = f", {outcome.made / seconds:,.0f} a second" if outcome.made and seconds > 1 else ""
+        say(
+            f"wrote {outcome.made:,} runs to {outcome.folder} in {seconds:.1f} s{rate}"
+            + (f"; {had:,} were there" if had else "")
+        )
+    if outcome.failed:
+        sys.stdout.flush()
+        message = (
+            f"{outcome.folder}: {outcome.failed:,} of {outcome.runs:,} runs failed; column error says why"
+        )
+        raise RunError(message)

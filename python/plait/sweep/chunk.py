@@ -1,0 +1,136 @@
+"""Runs of a plan as a piece of work that may travel: all that another process or machine needs to make them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from plait import _core
+from plait._core import RunError, ScenarioError
+from plait.scheduler import Source
+from plait.sweep.columns import Columns
+from plait.sweep.journal import Row
+from plait.sweep.plan import Contender, Plan, Run
+from plait.version import plait_version
+
+POLL_SECONDS = 0.1
+"""Between two looks whether someone pressed Ctrl-C."""
+AHEAD = 3
+"""Runs per thread that are handed out before one is taken back."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """One run to be made: its number, the JSON of its scenario's table, what messages call it."""
+
+    index: int
+    scenario: str
+    seed: int
+    contender: Contender
+    where: str
+    base: str
+
+
+def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
+    """The orders for runs of a plan."""
+    point, scenario, where = -1, "", ""
+    for run in runs:
+        if run.point != point:
+            point, scenario, where = run.point, plan.scenario(run.point), plan.where(run.point)
+        yield Order(run.index, scenario, run.seed, run.contender, where, str(plan.base))
+
+
+def make(given: Iterable[Order], columns: Columns, threads: int) -> Iterator[tuple[int, Row]]:
+    """Make runs on threads of the core; rows in the order in which they end.
+
+    A scheduler written in Python runs on the calling thread.
+
+    Raises:
+        ScenarioError: a scenario is not valid. Nothing runs on after this or any other exception.
+    """
+    pool = _core.Pool(threads)
+    try:
+        under_way = 0
+        for order in given:
+            if order.contender.source is not None:
+                yield order.index, _python(order, order.contender.source, columns)
+                continue
+            _submit(pool, order)
+            under_way += 1
+            while under_way >= AHEAD * pool.size:
+                yield _take(pool, columns)
+                under_way -= 1
+        for _ in range(under_way):
+            yield _take(pool, columns)
+    finally:
+        pool.close()
+
+
+def _submit(pool: _core.Pool, order: Order) -> None:
+    pool.submit(
+        order.index,
+        order.scenario,
+        origin=order.where,
+        base=order.base,
+        scheduler=order.contender.built_in,
+        seed=order.seed,
+    )
+
+
+def _take(pool: _core.Pool, columns: Columns) -> tuple[int, Row]:
+    while True:
+        taken = pool.take(POLL_SECONDS)
+        if taken is not None:
+            index, document, error = taken
+            return index, _row(document, error, columns)
+
+
+def _row(document: str | None, error: str | None, columns: Columns) -> Row:
+    return error, [] if document is None else columns.values(json.loads(document))
+
+
+def _python(order: Order, source: Source, columns: Columns) -> Row:
+    """A run whose scheduler is written in Python; what the class raises is the run's failure."""
+    scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
+    try:
+        job = _core.Job(scenario, python_scheduler=source.load()(), seed=order.seed)
+        (made,) = _core.run([job], threads=1)
+    except RunError as error:
+        return _row(None, str(error), columns)
+    except ScenarioError:
+        raise
+    except Exception as error:
+        return _row(None, f"scheduler {source.name}: {type(error).__name__}: {error}", columns)
+    return _row(made.json, None, columns)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some runs for another process or machine."""
+
+    version: str
+    orders: Sequence[Order]
+    columns: Columns
+
+    def __call__(self) -> tuple[list[tuple[int, Row]], float]:
+        """The rows, and how many seconds they took.
+
+        Raises:
+            ScenarioError: a scenario is not valid there, for example because a trace is missing.
+            RunError: another version of Plait is installed there.
+        """
+        if plait_version() != self.version:
+            message = (
+                f"worker: has Plait {plait_version()}, expected {self.version} as where the sweep was begun"
+            )
+            raise RunError(message)
+        start = time.monotonic()
+        rows = list(make(self.orders, self.columns, threads=1))
+        return rows, time.monotonic() - start
+
+
+def make_chunk(plan: Plan, indices: Sequence[int]) -> Chunk:
+    """These runs of a plan as one piece of work."""
+    return Chunk(plait_version(), tuple(orders(plan, map(plan.run, indices))), plan.columns)

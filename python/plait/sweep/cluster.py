@@ -1,0 +1,122 @@
+"""Runs on an executor: several processes or machines behind the interface of `concurrent.futures`."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import contextmanager
+from typing import Any
+
+from plait._core import RunError, ScenarioError
+from plait.sweep.chunk import POLL_SECONDS, Chunk, make_chunk
+from plait.sweep.journal import Row
+from plait.sweep.plan import Plan
+
+CHUNK_SECONDS = 1.0
+"""How long a piece of work should take: long against the way there, short against what a lost worker loses."""
+FIRST_CHUNK, MOST_RUNS = 4, 500
+"""Runs of a piece of work: of the first ones, and at most."""
+AHEAD = 3
+"""Pieces of work per worker that are handed out at a time."""
+TRIES = 4
+"""How often a piece of work is handed out before the sweep gives up."""
+
+
+def make_on(
+    executor: Executor,
+    plan: Plan,
+    missing: Iterable[int],
+    workers: Callable[[], int] | None = None,
+) -> Iterator[tuple[int, Row]]:
+    """Make runs on an executor; rows in the order in which they come back.
+
+    Args:
+        executor: what takes the pieces of work. They are pickled.
+        plan: of which the runs are.
+        missing: their numbers.
+        workers: how many there are now; they may come and go.
+
+    Raises:
+        ScenarioError, RunError: see `Chunk`. RunError: a piece of work was lost again and again.
+    """
+    numbers = iter(missing)
+    under_way: dict[Future[Any], tuple[Chunk, int]] = {}
+    count = workers or (lambda: _workers(executor))
+    size = FIRST_CHUNK
+
+    def submit(chunk: Chunk, attempt: int) -> None:
+        try:
+            under_way[executor.submit(chunk)] = (chunk, attempt)
+        except (BrokenExecutor, RuntimeError) as error:
+            message = f"the executor takes no more work: {type(error).__name__}: {error}; start it again"
+            raise RunError(message) from error
+
+    try:
+        while True:
+            while len(under_way) < AHEAD * max(1, count()):
+                indices = list(itertools.islice(numbers, size))
+                if not indices:
+                    break
+                submit(make_chunk(plan, indices), 1)
+            if not under_way:
+                return
+            for future in wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done:
+                chunk, attempt = under_way.pop(future)
+                try:
+                    rows, seconds = future.result()
+                except (ScenarioError, RunError):
+                    raise
+                except Exception as error:  # whatever the executor says of a lost worker
+                    if attempt >= TRIES:
+                        raise _lost(chunk, error) from error
+                    submit(chunk, attempt + 1)
+                    continue
+                size = _size(len(rows), seconds)
+                yield from rows
+    finally:
+        for future in under_way:
+            future.cancel()
+
+
+def _size(runs: int, seconds: float) -> int:
+    """How many runs a piece of work should have, as the last one went."""
+    return max(1, min(MOST_RUNS, round(runs * CHUNK_SECONDS / max(seconds, 1e-3))))
+
+
+def _lost(chunk: Chunk, error: Exception) -> RunError:
+    first, last = chunk.orders[0].index, chunk.orders[-1].index
+    return RunError(
+        f"runs {first} to {last}: lost {TRIES} times; the last time: {type(error).__name__}: {error}"
+    )
+
+
+def _workers(executor: Executor) -> int:
+    """How many an executor has, where it tells."""
+    return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+@contextmanager
+def dask(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """The executor of a Dask cluster, and how many threads its workers have at the moment.
+
+    Raises:
+        ScenarioError: Dask is not installed, or there is no scheduler at `address`.
+    """
+    try:
+        from distributed import Client  # noqa: PLC0415
+    except ImportError as error:
+        message = f"--cluster {address}: needs Dask; install plait[cluster]"
+        raise ScenarioError(message) from error
+    try:
+        client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        message = f"--cluster {address}: no Dask scheduler answers there: {error}; expected an address such as tcp://host:8786"
+        raise ScenarioError(message) from error
+
+    def workers() -> int:
+        return sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+
+    with client:
+        yield client.get_executor(pure=False), workers  # type: ignore[no-untyped-call]

@@ -1,0 +1,109 @@
+"""Reading the dataset of a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from plait._core import ScenarioError
+from plait.sweep.store import PLAN
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The rows of a sweep, one per run, read as they are needed.
+
+    folder: where it is. about: the plan in full, with the version of Plait that made it.
+    """
+
+    folder: Path
+    about: Mapping[str, Any]
+
+    @property
+    def lazy(self) -> pl.LazyFrame:
+        """The rows, not read yet, for datasets larger than memory."""
+        return pl.scan_parquet(self.folder / "part-*.parquet", glob=True)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows.
+
+        Raises:
+            ScenarioError: a part cannot be read.
+        """
+        return self._collect(self.lazy)
+
+    def columns(self, *names: str) -> pl.DataFrame:
+        """Some columns only, which is faster; ScenarioError as for `frame`, or if there is no such column."""
+        known = self._collect(self.lazy.limit(0)).columns
+        for name in names:
+            if name not in known:
+                message = f"{self.folder}: column {name!r}: unknown; expected one of: {', '.join(known)}"
+                raise ScenarioError(message)
+        return self._collect(self.lazy.select(names))
+
+    @property
+    def name(self) -> str:
+        """The plan's name."""
+        return str(self.about["name"])
+
+    @property
+    def runs(self) -> int:
+        """How many runs the plan has."""
+        return int(self.about["runs"])
+
+    @property
+    def schedulers(self) -> list[str]:
+        """The labels of the schedulers, in the plan's order."""
+        return list(self.about["labels"])
+
+    @property
+    def variables(self) -> list[str]:
+        """The columns that vary."""
+        return list(self.about["variables"])
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns that were measured."""
+        return list(self.about["metrics"])
+
+    @property
+    def failures(self) -> int:
+        """How many runs failed."""
+        return int(self._collect(self.lazy.select(pl.col("error").count())).item())
+
+    def _collect(self, lazy: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return lazy.collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            first = str(error).split("\n", 1)[0]
+            message = f"{self.folder}: cannot be read: {first}"
+            raise ScenarioError(message) from error
+
+
+def read(folder: str | PathLike[str]) -> Dataset:
+    """The dataset in a folder, complete or not.
+
+    Rows of an unfinished sweep are there as far as their parts are complete.
+
+    Raises:
+        ScenarioError: there is no dataset, or none of its parts is complete.
+    """
+    folder = Path(folder)
+    file = folder / PLAN
+    try:
+        about = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        message = f"{folder}: not a sweep's dataset: {file.name}: {reason}"
+        raise ScenarioError(message) from error
+    if not any(folder.glob("part-*.parquet")):
+        message = f"{folder}: no part is complete yet; run plait sweep with its plan again"
+        raise ScenarioError(message)
+    return Dataset(folder, about)

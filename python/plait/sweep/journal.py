@@ -1,0 +1,98 @@
+"""The rows of a dataset that have no part yet: a line per run, written as it ends.
+
+A line is a checksum and JSON: the run's number, why it failed (or null), and its metrics. A process that is killed
+loses nothing that was written; a line that a broken machine left torn is recognised, and its run made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from plait.files import OutputError, write_text
+
+Row = tuple[str | None, list[Any]]
+"""Why a run failed, and its metrics: None if it failed."""
+
+
+class Journal:
+    """The journal in `file`."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._handle: int | None = None
+        self._whole = 0
+
+    def read(self) -> dict[int, Row]:
+        """The rows by number; what is torn is left out."""
+        rows: dict[int, Row] = {}
+        try:
+            text = self._file.read_bytes()
+        except FileNotFoundError:
+            return rows
+        except OSError as error:
+            raise _unwritable(self._file, error) from error
+        for line in text.split(b"\n"):
+            checksum, _, body = line.partition(b" ")
+            if checksum != f"{zlib.crc32(body):08x}".encode():
+                continue
+            index, why, *values = json.loads(body)
+            rows[index] = (why, values)
+        return rows
+
+    def append(self, index: int, row: Row) -> None:
+        """Add a row.
+
+        Raises:
+            OutputError: the journal cannot be written; what was in it stays.
+        """
+        line = _line(index, row)
+        try:
+            if self._handle is None:
+                self._handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+                self._whole = os.fstat(self._handle).st_size
+            written = os.write(self._handle, line)
+            if written < len(line):  # a disk that is nearly full takes a piece
+                os.ftruncate(self._handle, self._whole)
+                os.write(self._handle, line)
+        except OSError as error:
+            raise _unwritable(self._file, error) from error
+        self._whole += len(line)
+
+    def replace(self, rows: Mapping[int, Row]) -> None:
+        """Keep only these rows; without any there is no file.
+
+        Raises:
+            OutputError: it cannot be written; the old one stays.
+        """
+        self.close()
+        if rows:
+            write_text(self._file, _text(rows.items()))
+            return
+        try:
+            self._file.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unwritable(self._file, error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def _line(index: int, row: Row) -> bytes:
+    body = json.dumps([index, row[0], *row[1]], separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def _text(rows: Iterable[tuple[int, Row]]) -> str:
+    return b"".join(_line(index, row) for index, row in rows).decode()
+
+
+def _unwritable(file: Path, error: OSError) -> OutputError:
+    return OutputError(f"{file}: cannot be written: {error.strerror or error}")

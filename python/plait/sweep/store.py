@@ -1,0 +1,252 @@
+"""Writing a dataset: rows in any order in, parts with rows by number out, whatever interrupts it.
+
+Every part is written whole or not at all, and its hash before it, so that the folder is sound at every moment. The
+order is: rows in the journal; the part's hash; the part; the journal without its rows. After a kill in between, a
+resumed sweep finds rows twice at most, and writes the same part again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import polars as pl
+
+from plait.files import OutputError, make_folder, whole_file, write_text
+from plait.sweep.journal import Journal, Row
+from plait.sweep.plan import Plan
+
+PLAN, PARTS, JOURNAL = "_plan.json", "_parts.sha256", "_journal.jsonl"
+ROWS = 1_000
+"""Of a part."""
+
+
+class Store:
+    """The dataset of a plan in a folder, opened for writing: by one process at a time.
+
+    Raises:
+        OutputError: the folder cannot be written to, another process writes there, it holds another plan's dataset, or
+            a part is damaged.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, *, rows: int = ROWS) -> None:
+        self.folder, self._plan, self._rows = folder, plan, rows
+        make_folder(folder)
+        self._lock = _lock(folder)
+        try:
+            self._agree()
+            self._hashes = _verified(folder)
+            self._journal = Journal(folder / JOURNAL)
+            self._waiting = {
+                index: row
+                for index, row in self._journal.read().items()
+                if self._file(index) not in self._hashes
+            }
+            self._counts: dict[str, int] = {}
+            for index in self._waiting:
+                self._counts[self._file(index)] = self._counts.get(self._file(index), 0) + 1
+            for name in [name for name, count in self._counts.items() if count == self._length(name)]:
+                self._write_part(name)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._journal.close()
+        os.close(self._lock)
+
+    @property
+    def done(self) -> int:
+        """How many rows there are."""
+        return sum(self._length(name) for name in self._hashes) + len(self._waiting)
+
+    def missing(self) -> Iterator[int]:
+        """The numbers of the runs that have no row, ascending."""
+        waiting, hashes = frozenset(self._waiting), frozenset(self._hashes)
+        for start in range(0, len(self._plan), self._rows):
+            if self._file(start) not in hashes:
+                stop = min(start + self._rows, len(self._plan))
+                yield from (index for index in range(start, stop) if index not in waiting)
+
+    def add(self, index: int, row: Row) -> None:
+        """Keep a row; it is safe when this returns.
+
+        Raises:
+            OutputError: it cannot be written; rows added before stay.
+        """
+        name = self._file(index)
+        self._journal.append(index, row)
+        self._waiting[index] = row
+        self._counts[name] = self._counts.get(name, 0) + 1
+        if self._counts[name] == self._length(name):
+            self._write_part(name)
+
+    def finish(self) -> None:
+        """The list of hashes in the order of the parts: the same however the sweep went."""
+        write_text(self.folder / PARTS, _listed(self._hashes))
+
+    def _agree(self) -> None:
+        """See that the folder is this plan's, or make it so."""
+        file = self.folder / PLAN
+        identity = self._plan.identity
+        try:
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            foreign = next((one.name for one in self.folder.iterdir()), None)
+            if foreign is not None:
+                message = f"{self.folder}: has {foreign} but no {PLAN}: not a sweep's dataset; expected an empty folder"
+                raise OutputError(message) from None
+            document = {"name": self._plan.name, **self._about(), **identity}
+            write_text(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+            return
+        try:
+            found = json.loads(text)
+            changed = [
+                key for key, value in identity.items() if json.loads(json.dumps(value)) != found.get(key)
+            ]
+        except (json.JSONDecodeError, AttributeError) as error:
+            message = f"{file}: is damaged: {error}; expected the plan that the dataset was begun with"
+            raise OutputError(message) from error
+        if changed:
+            message = (
+                f"{self.folder}: was begun with another plan; changed: {_changes(changed, found, identity)}; "
+                f"expected the same plan, or another --out"
+            )
+            raise OutputError(message)
+
+    def _about(self) -> dict[str, Any]:
+        columns = self._plan.columns
+        return {
+            "runs": len(self._plan),
+            "labels": [one.label for one in self._plan.contenders],
+            "variables": list(columns.variables),
+            "metrics": list(columns.metrics),
+        }
+
+    def _file(self, index: int) -> str:
+        return f"part-{index // self._rows:08}.parquet"
+
+    def _length(self, name: str) -> int:
+        """Rows of a part."""
+        start = int(name[5:13]) * self._rows
+        return min(self._rows, len(self._plan) - start)
+
+    def _write_part(self, name: str) -> None:
+        start = int(name[5:13]) * self._rows
+        numbers = range(start, start + self._length(name))
+        frame = self._frame({index: self._waiting[index] for index in numbers})
+        file = self.folder / name
+        try:
+            with whole_file(file) as temporary:
+                frame.write_parquet(temporary, compression="zstd", statistics=True)
+                self._hashes[name] = _hash(temporary)
+                _append(self.folder / PARTS, _listed({name: self._hashes[name]}))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            self._hashes.pop(name, None)
+            message = f"{file}: cannot be written: {error}"
+            raise OutputError(message) from error
+        except OutputError:
+            self._hashes.pop(name, None)
+            raise
+        for index in numbers:
+            del self._waiting[index]
+        del self._counts[name]
+        self._journal.replace(self._waiting)
+
+    def _frame(self, rows: Mapping[int, Row]) -> pl.DataFrame:
+        columns = self._plan.columns
+        table: list[list[Any]] = []
+        for index, (error, values) in rows.items():
+            run = self._plan.run(index)
+            at = self._plan.values(run.point)
+            place = [index, run.point, run.seed, run.contender.label]
+            table.append([*place, *(at[name] for name in columns.variables), error, *values])
+        return pl.DataFrame(table, schema=columns.schema, orient="row", strict=False)
+
+
+def _lock(folder: Path) -> int:
+    """A lock on the folder that ends with the process, however that ends."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        message = f"{folder}: another sweep writes there; expected to be alone"
+        if not isinstance(error, BlockingIOError):
+            message = f"{folder}: cannot be locked: {error.strerror or error}"
+        raise OutputError(message) from error
+    return handle
+
+
+def _verified(folder: Path) -> dict[str, str]:
+    """The hashes of the parts that are there.
+
+    Raises:
+        OutputError: a part is not what was written.
+    """
+    listed: dict[str, str] = {}
+    try:
+        text = (folder / PARTS).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{folder / PARTS}: cannot be read: {error}"
+        raise OutputError(message) from error
+    for line in text.splitlines():
+        digest, _, name = line.partition("  ")
+        listed[name] = digest  # a part written again has the last word
+    found = {}
+    for file in sorted(folder.glob("part-*.parquet")):
+        try:
+            digest = _hash(file)
+        except OSError as error:
+            message = f"{file}: cannot be read: {error.strerror or error}"
+            raise OutputError(message) from error
+        if listed.get(file.name) != digest:
+            message = (
+                f"{file}: is damaged: its SHA-256 is not the one in {PARTS}; "
+                f"remove the file, and the same command makes its runs again"
+            )
+            raise OutputError(message)
+        found[file.name] = digest
+    return found
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _append(file: Path, text: str) -> None:
+    """Add to a file, with a line's end before where the last line is torn."""
+    with file.open("a+b") as handle:
+        end = handle.seek(0, os.SEEK_END)
+        if end:
+            handle.seek(end - 1)
+            text = text if handle.read(1) == b"\n" else "\n" + text
+        handle.write(text.encode())
+
+
+def _listed(hashes: Mapping[str, str]) -> str:
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
+
+
+def _changes(keys: list[str], before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What changed, with both values where they are short."""
+    said = []
+    for key in keys:
+        values = [json.dumps(one.get(key), ensure_ascii=False) for one in (before, now)]
+        short = all(len(value) <= 60 for value in values)
+        said.append(f"{key} (then {values[0]}, now {values[1]})" if short else key)
+    return "; ".join(said)
