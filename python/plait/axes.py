@@ -53,7 +53,13 @@ def steps(axis: Mapping[str, Any], place: str) -> list[Step]:
     if len({len(values) for values in columns.values()}) != 1:
         message = f"{place}: {', '.join(axis)}: expected lists of equal length"
         raise ScenarioError(message)
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    rows = list(zip(*columns.values(), strict=True))
+    if len(set(rows)) < len(rows):
+        twice = next(row for number, row in enumerate(rows) if row in rows[:number])
+        said = ", ".join(f"{name} = {value!r}" for name, value in zip(columns, twice, strict=True))
+        message = f"{place}: {said} is there twice"
+        raise ScenarioError(message)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def product(axes: Sequence[Sequence[Step]]) -> Iterator[Step]:
@@ -74,10 +80,6 @@ def _values(given: Any, place: str) -> list[Value]:
             raise ScenarioError(message)
     if len({isinstance(value, str) for value in given}) > 1:
         message = f"{place}: expected only numbers or only strings, got {given!r}"
-        raise ScenarioError(message)
-    if len(set(given)) < len(given):
-        twice = next(value for value in given if given.count(value) > 1)
-        message = f"{place}: {twice!r} is there twice"
         raise ScenarioError(message)
     return given
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import polars as pl
 
 
 class OutputError(ValueError):
@@ -54,3 +57,13 @@ def write_text(file: Path, text: str) -> None:
     """Write a text file whole or not at all; OutputError if it cannot be written."""
     with whole_file(file) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """A frame as Parquet: the same bytes for the same frame.
+
+    In memory, as Polars does not say why it cannot write a file.
+    """
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()

@@ -88,7 +88,7 @@ def _take(pool: _core.Pool, columns: Columns) -> tuple[int, Row]:
 
 
 def _row(document: str | None, error: str | None, columns: Columns) -> Row:
-    return error, [] if document is None else columns.values(json.loads(document))
+    return error, columns.values(None if document is None else json.loads(document))
 
 
 def _python(order: Order, source: Source, columns: Columns) -> Row:

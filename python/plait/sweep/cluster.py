@@ -20,6 +20,8 @@ FIRST_CHUNK, MOST_RUNS = 4, 500
 """Runs of a piece of work: of the first ones, and at most."""
 AHEAD = 3
 """Pieces of work per worker that are handed out at a time."""
+PATIENCE_SECONDS = 10.0
+"""How long a scheduler may take to answer."""
 TRIES = 4
 """How often a piece of work is handed out before the sweep gives up."""
 
@@ -110,7 +112,7 @@ def dask(address: str) -> Iterator[tuple[Executor, Callable[[], int]]]:
         message = f"--cluster {address}: needs Dask; install plait[cluster]"
         raise ScenarioError(message) from error
     try:
-        client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
+        client = Client(address, timeout=PATIENCE_SECONDS)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         message = f"--cluster {address}: no Dask scheduler answers there: {error}; expected an address such as tcp://host:8786"
         raise ScenarioError(message) from error

@@ -48,8 +48,8 @@ class Columns:
         self.schema = pl.Schema({**PLACE, **variables, ERROR: pl.String, **kinds})
         self._getters = [(getter, kind) for getter, kind in found.values()]
 
-    def values(self, document: Mapping[str, Any]) -> list[Any]:
-        """The metrics of a run's JSON, in the order of `metrics`; None where the run has none."""
+    def values(self, document: Mapping[str, Any] | None) -> list[Any]:
+        """The metrics of a run's JSON, in the order of `metrics`; None where the run has none, or there is no run."""
         return [_get(document, getter) for getter, _ in self._getters]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from plait.files import OutputError, write_text
 
 Row = tuple[str | None, list[Any]]
-"""Why a run failed, and its metrics: None if it failed."""
+"""Why a run failed, or None; and its metrics, each None if it failed."""
 
 
 class Journal:

@@ -163,7 +163,7 @@ class Plan:
                 one.label if one.source is None else {"class": one.label, "sha256": _sha256(one.source.text)}
                 for one in self.contenders
             ],
-            "seeds": list(self.seeds),
+            "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
             "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._traces())},
             # Designs are drawn by libraries, whose versions may draw differently.
             "points": _sha256(json.dumps(self.steps)),
@@ -196,7 +196,8 @@ class Plan:
         unused = set(self.variables) - _used(self.set, self.values(0))
         if unused:
             example = f"'{{{min(unused)}}}ms'"
-            message = f"{self.origin}: set: nothing uses {', '.join(sorted(unused))}; expected a template like {example}"
+            names = ", ".join(sorted(unused))
+            message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
             raise ScenarioError(message)
         step = -(-self.points // MOST_CHECKED)
         for point in {*range(0, self.points, step), self.points - 1}:
@@ -251,12 +252,13 @@ def _mapping(given: Any, place: str) -> dict[str, Any]:
 
 
 def _seeds(given: Any, origin: str) -> Sequence[int]:
-    seeds = range(1, given + 1) if _natural(given) and given > 0 else given
-    whole = isinstance(seeds, range) or (isinstance(seeds, list) and seeds and all(map(_natural, seeds)))
-    if not whole or len(set(seeds)) < len(seeds) or max(seeds) >= 2**63:
+    if _natural(given) and 0 < given <= MOST_RUNS:
+        return range(1, given + 1)
+    whole = isinstance(given, list) and given and all(map(_natural, given))
+    if not whole or len(set(given)) < len(given) or max(given) >= 2**63:
         message = f"{origin}: seeds: expected how many, or a list of different whole numbers, got {given!r}"
         raise ScenarioError(message)
-    return tuple(seeds)
+    return tuple(given)
 
 
 def _natural(value: Any) -> bool:

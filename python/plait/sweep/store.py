@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from plait.files import OutputError, make_folder, whole_file, write_text
+from plait.files import OutputError, make_folder, parquet, whole_file, write_text
 from plait.sweep.journal import Journal, Row
 from plait.sweep.plan import Plan
 
@@ -147,18 +147,12 @@ class Store:
         numbers = range(start, start + self._length(name))
         frame = self._frame({index: self._waiting[index] for index in numbers})
         file = self.folder / name
-        try:
-            with whole_file(file) as temporary:
-                frame.write_parquet(temporary, compression="zstd", statistics=True)
-                self._hashes[name] = _hash(temporary)
-                _append(self.folder / PARTS, _listed({name: self._hashes[name]}))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            self._hashes.pop(name, None)
-            message = f"{file}: cannot be written: {error}"
-            raise OutputError(message) from error
-        except OutputError:
-            self._hashes.pop(name, None)
-            raise
+        content = parquet(frame)
+        digest = hashlib.sha256(content).hexdigest()
+        with whole_file(file) as temporary:
+            temporary.write_bytes(content)
+            _append(self.folder / PARTS, _listed({name: digest}))
+        self._hashes[name] = digest
         for index in numbers:
             del self._waiting[index]
         del self._counts[name]
