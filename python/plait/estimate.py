@@ -11,12 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 CONFIDENCE = 0.95
 """Share of such intervals that contain the true value."""
 RESAMPLES = 4999
 """Resamples of a bootstrap."""
+MOST_RESAMPLED = 4_000_000
+"""Values in memory at a time."""
+
+
+Values = Sequence[float] | NDArray[np.float64]
+"""Of several runs."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
-def mean(values: Sequence[float]) -> Estimate:
+def mean(values: Values) -> Estimate:
     """The mean with Student's interval."""
     data = np.asarray(values, dtype=np.float64)
     value = float(data.mean())
@@ -43,25 +50,35 @@ def mean(values: Sequence[float]) -> Estimate:
     return Estimate(value, value - half, value + half)
 
 
-def median(values: Sequence[float]) -> Estimate:
+def bootstrap_mean(values: Values) -> Estimate:
+    """The mean with a bootstrap interval, for values that are far from normally distributed."""
+    data = np.asarray(values, dtype=np.float64)
+    return _bootstrap(float(data.mean()), (data,), np.mean)
+
+
+def median(values: Values) -> Estimate:
     """The median with a bootstrap interval."""
     data = np.asarray(values, dtype=np.float64)
     return _bootstrap(float(np.median(data)), (data,), np.median)
 
 
-def change_of_mean(values: Sequence[float], base: Sequence[float]) -> Estimate | None:
+def change_of_mean(values: Values, base: Values) -> Estimate | None:
     """By how many percent the mean is above that of `base`; runs in the same place are pairs (same seed or point).
 
-    None if the base's mean is zero.
+    None if the base's mean is zero; without an interval if that of a resample is.
     """
     above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
     if below.mean() == 0:
         return None
 
     def percent(one: Any, other: Any, axis: int) -> Any:
-        return (one.mean(axis=axis) / other.mean(axis=axis) - 1) * 100
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (one.mean(axis=axis) / other.mean(axis=axis) - 1) * 100
 
-    return _bootstrap(float(percent(above, below, -1)), (above, below), percent)
+    value = float(percent(above, below, -1))
+    if np.count_nonzero(below) < len(below) / 2:
+        return Estimate(value)
+    return _bootstrap(value, (above, below), percent)
 
 
 def difference_of_median(values: Sequence[float], base: Sequence[float]) -> Estimate:
@@ -69,9 +86,16 @@ def difference_of_median(values: Sequence[float], base: Sequence[float]) -> Esti
     return median([one - other for one, other in zip(values, base, strict=True)])
 
 
+def _batch(size: int) -> int | None:
+    """Resamples to hold in memory at a time, of data of this size; None: all of them."""
+    return None if size * RESAMPLES <= MOST_RESAMPLED else max(1, MOST_RESAMPLED // size)
+
+
 def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
     if len(data[0]) < 2:
         return Estimate(value)
+    if all(np.ptp(one) == 0 for one in data):
+        return Estimate(value, value, value)
     interval = stats.bootstrap(
         data,
         statistic,
@@ -81,5 +105,6 @@ def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
         confidence_level=CONFIDENCE,
         method="percentile",
         rng=np.random.default_rng(1),
+        batch=_batch(len(data[0])),
     ).confidence_interval
     return Estimate(value, float(interval.low), float(interval.high))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plait.estimate import change_of_mean, mean, median
+from plait.estimate import Estimate, change_of_mean, mean, median
 
 
 def test_the_mean_has_students_interval() -> None:
@@ -36,3 +36,5 @@ def test_changes_are_of_pairs() -> None:
     assert found.value == pytest.approx(20)
     assert found.interval == pytest.approx((20, 20))
     assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
+    # Where most of the base is nothing, resamples may be nothing too.
+    assert change_of_mean([1.0, 2.0, 2.0], [0.0, 0.0, 1.0]) == Estimate(400)

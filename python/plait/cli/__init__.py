@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import click
 
+from plait.cli.analyze import analyze_command
 from plait.cli.catalogue import list_schedulers
 from plait.cli.errors import PlaitGroup, guarded
 from plait.cli.explain import explain
@@ -32,12 +33,24 @@ def cli(quiet: bool) -> None:
     plait explain links.toml --at 1.2s                one decision, and why
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait sweep plan.toml                             many runs, into a dataset
+    plait analyze results/plan                        what they say, with intervals
     plait validate linux                              simulator against kernel
     """
     Progress.quiet = quiet
 
 
-for command in (run, compare, explain, reproduce, list_schedulers, model, linux, validate, sweep):
+for command in (
+    run,
+    compare,
+    explain,
+    reproduce,
+    list_schedulers,
+    model,
+    linux,
+    validate,
+    sweep,
+    analyze_command,
+):
     cli.add_command(command)
 
 

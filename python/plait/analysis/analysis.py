@@ -1,0 +1,165 @@
+"""What a sweep's dataset says of its schedulers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from plait._core import ScenarioError
+from plait.analysis.comparison import Comparison, Units, compare, outcome, units
+from plait.analysis.direction import higher_is_better
+from plait.analysis.regions import Region, check_variables, regions
+from plait.estimate import CONFIDENCE
+from plait.sweep.dataset import Dataset
+
+TIE = 0.01
+"""Share within which two values are taken for equal."""
+METRICS = ("goodput_bps", "app_delay_ms.mean", "receive_buffer_packets.mean")
+"""What is looked at if nobody says."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The comparisons in a region; the whole space has no ranges.
+
+    best: for each scheduler the units in which no other one is better, ties within `Analysis.tie` included.
+    """
+
+    region: Region
+    kind: str
+    units: int
+    pairs: int
+    left_out: int
+    best: dict[str, int]
+    comparisons: list[Comparison]
+
+
+@dataclass(frozen=True)
+class MetricAnalysis:
+    """One metric: over the whole space, then by regions."""
+
+    metric: str
+    higher_is_better: bool
+    whole: Part
+    regions: list[Part]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Paired comparisons of a dataset's schedulers with one of them."""
+
+    dataset: Dataset
+    baseline: str
+    tie: float
+    failures: dict[str, int]
+    metrics: list[MetricAnalysis]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "dataset": str(self.dataset.folder),
+            "plan": self.dataset.name,
+            "runs": self.dataset.runs,
+            "baseline": self.baseline,
+            "tie": self.tie,
+            "confidence": CONFIDENCE,
+            "failures": self.failures,
+            "metrics": [
+                {
+                    "metric": one.metric,
+                    "higher_is_better": one.higher_is_better,
+                    "whole": _part(one.whole),
+                    "regions": [_part(part) for part in one.regions],
+                }
+                for one in self.metrics
+            ],
+        }
+
+
+def analyze(
+    dataset: Dataset,
+    *,
+    metrics: Sequence[str] = (),
+    baseline: str | None = None,
+    by: Sequence[str] | None = None,
+    tie: float = TIE,
+) -> Analysis:
+    """Compare the schedulers of a dataset with one of them, on runs that met the same scenario and seed.
+
+    Args:
+        dataset: from `plait.sweep.read`.
+        metrics: dotted names; by default those of `METRICS`.
+        baseline: the scheduler with which the others are compared; by default the plan's first.
+        by: variables whose combinations are regions; by default each variable by itself.
+        tie: share of the larger value within which two are taken for equal, 0 to 1.
+
+    Raises:
+        ScenarioError: there is no such metric, scheduler or variable, no pair of runs, or only one scheduler.
+    """
+    known, names = dataset.schedulers, tuple(metrics) or METRICS
+    base = known[0] if baseline is None else baseline
+    if base not in known:
+        message = f"baseline {base!r}: unknown; expected one of: {', '.join(known)}"
+        raise ScenarioError(message)
+    if len(known) < 2:
+        message = f"{dataset.folder}: only {known[0]}: nothing to compare; expected at least two schedulers"
+        raise ScenarioError(message)
+    if not 0 <= tie < 1:
+        message = f"tie: expected a share from 0 to 1, got {tie}"
+        raise ScenarioError(message)
+    check_variables(by or (), dataset.variables)
+    directions = {name: higher_is_better(name) for name in names}
+    frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
+    failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
+    splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
+    analyses = []
+    for name, higher in directions.items():
+
+        def part(region: Region, rows: Any, name: str = name, higher: bool = higher) -> Part:
+            return _compared(region, units(rows, name, known), base, higher=higher, tie=tie)
+
+        whole = part((), frame)
+        if whole.units == 0:
+            message = f"{dataset.folder}: {name}: no scenario in which every scheduler has a value"
+            raise ScenarioError(message)
+        split = [part(*one) for variables in splits for one in regions(frame, variables)]
+        analyses.append(MetricAnalysis(name, higher, whole, [one for one in split if one.units]))
+    return Analysis(dataset, base, tie, failures, analyses)
+
+
+def _compared(region: Region, found: Units, baseline: str, *, higher: bool, tie: float) -> Part:
+    comparisons = compare(found, baseline, higher=higher, tie=tie) if len(found.values) else []
+    return Part(
+        region,
+        found.kind,
+        len(found.values),
+        found.pairs,
+        found.left_out,
+        _best(found, higher=higher, tie=tie),
+        comparisons,
+    )
+
+
+def _best(found: Units, *, higher: bool, tie: float) -> dict[str, int]:
+    if not len(found.values):
+        return dict.fromkeys(found.schedulers, 0)
+    best = found.values.max(axis=1) if higher else found.values.min(axis=1)
+    return {
+        name: int(np.sum(outcome(found.of(name), best, higher=higher, tie=tie) == 0))
+        for name in found.schedulers
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "region": {one.variable: [one.low, one.high] for one in part.region},
+        "kind": part.kind,
+        "units": part.units,
+        "pairs": part.pairs,
+        "left_out": part.left_out,
+        "best": part.best,
+        "comparisons": [asdict(one) for one in part.comparisons],
+    }

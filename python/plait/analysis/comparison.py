@@ -1,0 +1,147 @@
+"""A scheduler against a baseline, on pairs of runs that met the same scenario and the same randomness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+from plait import estimate
+from plait.estimate import Estimate
+
+UNIT = {True: "points", False: "seeds"}
+"""What is counted: points, each with the means of its seeds, if there are at least two; else seeds."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a comparison counts: the values of each scheduler, a row per unit; runs of a row are pairs.
+
+    Seeds of one point are no independent evidence about other points. So where there are several points, a unit is a
+    point, with the mean of its seeds.
+    """
+
+    kind: str
+    schedulers: tuple[str, ...]
+    values: NDArray[np.float64]
+    pairs: int
+    """Of runs: points times seeds at which every scheduler has a value."""
+    left_out: int
+    """Points times seeds at which one of them failed, or has no value."""
+
+    def of(self, scheduler: str) -> NDArray[np.float64]:
+        """A scheduler's values."""
+        return self.values[:, self.schedulers.index(scheduler)]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a scheduler's metric is against the baseline's.
+
+    mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the metric's unit; change:
+    the same in percent of the baseline's mean, None if that is zero; both with bootstrap intervals. effect_size: mean
+    of the differences over their standard deviation (Cohen's d_z); None where they do not differ from each other. wins,
+    ties, losses: units in which the metric is better, equal, worse. p: of Wilcoxon's signed-rank test, corrected for
+    the number of schedulers (Holm); None where nothing differs.
+    """
+
+    scheduler: str
+    units: int
+    mean: float
+    baseline: float
+    difference: Estimate
+    change: Estimate | None
+    effect_size: float | None
+    wins: int
+    ties: int
+    losses: int
+    p: float | None
+
+
+def units(frame: pl.DataFrame, metric: str, schedulers: Sequence[str]) -> Units:
+    """The values of a metric; `frame` has the columns point, seed, scheduler and the metric."""
+    wide = frame.select("point", "seed", "scheduler", metric).pivot(
+        on="scheduler", index=["point", "seed"], values=metric
+    )
+    missing = [pl.lit(None, pl.Float64).alias(name) for name in schedulers if name not in wide.columns]
+    whole = wide.with_columns(missing).drop_nulls(list(schedulers))
+    by_point = whole["point"].n_unique() > 1
+    grouped = whole.group_by("point", maintain_order=True).mean() if by_point else whole
+    values = grouped.select(pl.col(list(schedulers)).cast(pl.Float64)).to_numpy()
+    return Units(UNIT[by_point], tuple(schedulers), values, len(whole), len(wide) - len(whole))
+
+
+def compare(found: Units, baseline: str, *, higher: bool, tie: float) -> list[Comparison]:
+    """Every other scheduler against the baseline.
+
+    Args:
+        found: see `units`.
+        baseline: one of its schedulers.
+        higher: more of the metric is better.
+        tie: share of the larger one within which two values are taken for equal.
+    """
+    base = found.of(baseline)
+    others = [name for name in found.schedulers if name != baseline]
+    p_values = holm([_wilcoxon(found.of(name) - base) for name in others])
+    return [
+        _comparison(name, found.of(name), base, p, higher=higher, tie=tie)
+        for name, p in zip(others, p_values, strict=True)
+    ]
+
+
+def _comparison(
+    name: str,
+    values: NDArray[np.float64],
+    base: NDArray[np.float64],
+    p: float | None,
+    *,
+    higher: bool,
+    tie: float,
+) -> Comparison:
+    differences = values - base
+    better = outcome(values, base, higher=higher, tie=tie)
+    deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    return Comparison(
+        scheduler=name,
+        units=len(values),
+        mean=float(values.mean()),
+        baseline=float(base.mean()),
+        difference=estimate.bootstrap_mean(differences),
+        change=estimate.change_of_mean(values, base),
+        effect_size=float(differences.mean()) / deviation if deviation > 0 else None,
+        wins=int(np.sum(better > 0)),
+        ties=int(np.sum(better == 0)),
+        losses=int(np.sum(better < 0)),
+        p=p,
+    )
+
+
+def outcome(
+    values: NDArray[np.float64], base: NDArray[np.float64], *, higher: bool, tie: float
+) -> NDArray[np.int8]:
+    """1 where a value wins, −1 where it loses, 0 where the two are within `tie` of the larger one."""
+    difference = values - base if higher else base - values
+    equal = np.abs(difference) <= tie * np.maximum(np.abs(values), np.abs(base))
+    return np.where(equal, 0, np.sign(difference)).astype(np.int8)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """p-values corrected for their number (Holm's step-down method)."""
+    given = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, at) in enumerate(given):
+        largest = max(largest, min(1.0, p * (len(given) - rank)))
+        corrected[at] = largest
+    return corrected
+
+
+def _wilcoxon(differences: NDArray[np.float64]) -> float | None:
+    """Wilcoxon's signed-rank test of paired differences; None where there is nothing to test."""
+    if len(differences) < 2 or not np.any(differences):
+        return None
+    return float(stats.wilcoxon(differences, zero_method="zsplit", method="approx").pvalue)

@@ -1,0 +1,192 @@
+"""`plait analyze`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from plait._core import ScenarioError
+from plait.analysis import Analysis, Comparison, MetricAnalysis, Part, analyze
+from plait.cli.output import console, heading, print_json
+from plait.cli.run import JSON
+from plait.estimate import Estimate
+from plait.papers.wording import Wording, wording
+from plait.sweep import read
+
+MOST_PERCENT = 1000
+"""Changes up to which percents are shown."""
+
+
+@click.command("analyze")
+@click.argument("dataset", type=click.Path(path_type=Path))
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Such as app_delay_ms.p95 or paths.lte.throughput_bps; may be repeated. Default: goodput, mean application "
+    "delay and mean receive buffer.",
+)
+@click.option("--baseline", metavar="SCHEDULER", help="Compare with this one; default: the plan's first.")
+@click.option(
+    "--by",
+    metavar="VARIABLE,…",
+    help="Regions are combinations of these variables' ranges; default: each variable by itself.",
+)
+@click.option("--tie", default="1%", show_default=True, help="Values closer than this are taken for equal.")
+@JSON
+def analyze_command(
+    dataset: Path, metrics: tuple[str, ...], baseline: str | None, by: str | None, tie: str, as_json: bool
+) -> None:
+    """Compare the schedulers of a sweep's DATASET.
+
+    Pairs of runs met the same scenario and the same losses. Intervals are of 95 %.
+    """
+    variables = None if by is None else [name.strip() for name in by.split(",") if name.strip()]
+    found = analyze(read(dataset), metrics=metrics, baseline=baseline, by=variables, tie=_share(tie))
+    if as_json:
+        print_json(found.document())
+        return
+    _print(found)
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError as error:
+        message = f"--tie {text!r}: expected a share such as 1%"
+        raise ScenarioError(message) from error
+
+
+def _print(found: Analysis) -> None:
+    out, dataset = console(), found.dataset
+    whole = found.metrics[0].whole
+    out.print(
+        f"[bold]{dataset.name}[/bold]: {dataset.runs:,} runs; {whole.pairs:,} pairs per scheduler, "
+        f"{whole.units:,} {whole.kind}; against {found.baseline}",
+        highlight=False,
+    )
+    for name, count in found.failures.items():
+        out.print(f"[red]{name}: {count:,} runs failed; their pairs are left out[/red]", highlight=False)
+    for one in found.metrics:
+        words = wording(one.metric)
+        _print_whole(out, found, one, words)
+        if one.regions:
+            _print_regions(out, found, one, words)
+    out.print(_meaning(found), style="dim", highlight=False)
+
+
+def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
+    more = "more" if one.higher_is_better else "less"
+    table = Table(title=f"{heading(one.metric)}, {more} is better", title_justify="left", header_style="bold")
+    table.add_column("scheduler")
+    for title in (
+        "mean",
+        "difference",
+        "95 %",
+        "in %",
+        "95 %",
+        "effect size",
+        "win",
+        "tie",
+        "loss",
+        "p",
+        "best",
+    ):
+        table.add_column(title, justify="right")
+    part, signed = one.whole, replace(words, signed=True)
+    baseline = part.comparisons[0].baseline
+    table.add_row(
+        found.baseline, words.number(baseline), *["–"] * 9, _of(part.best[found.baseline], part.units)
+    )
+    for row in part.comparisons:
+        table.add_row(
+            row.scheduler,
+            words.number(row.mean),
+            signed.number(row.difference.value),
+            signed.interval(row.difference.interval),
+            *_percent(row.change),
+            "–" if row.effect_size is None else f"{row.effect_size:+.2f}".replace("-", "−"),
+            *(f"{count:,}" for count in (row.wins, row.ties, row.losses)),
+            _p(row.p),
+            _of(part.best[row.scheduler], part.units),
+        )
+    out.print(table)
+
+
+def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
+    """A row per region: how many units, the baseline, and each other scheduler's change with its wins and losses."""
+    table = Table(
+        title=f"{words.label}: change against {found.baseline} in % (win/tie/loss)",
+        title_justify="left",
+        header_style="bold",
+    )
+    table.add_column("region")
+    table.add_column(one.regions[0].kind, justify="right")
+    table.add_column(f"{found.baseline} ({words.unit})" if words.unit else found.baseline, justify="right")
+    for row in one.whole.comparisons:
+        table.add_column(row.scheduler, justify="right")
+    last = ""
+    for part in one.regions:
+        variables = ", ".join(range_.variable for range_ in part.region)
+        if last and variables != last:
+            table.add_section()
+        last = variables
+        table.add_row(*_region_cells(part, words))
+    out.print(table)
+
+
+def _region_cells(part: Part, words: Wording) -> Sequence[str]:
+    name = ", ".join(f"{one.variable} {one}" for one in part.region)
+    return [
+        name,
+        f"{part.units:,}",
+        words.number(part.comparisons[0].baseline),
+        *(_cell(row, words) for row in part.comparisons),
+    ]
+
+
+def _cell(row: Comparison, words: Wording) -> str:
+    """The change in percent; the difference where percents of nearly nothing would mean little."""
+    counts = f"{row.wins}/{row.ties}/{row.losses}"
+    if row.change is None or row.change.interval is None or abs(row.change.value) > MOST_PERCENT:
+        return f"{replace(words, signed=True).number(row.difference.value)} {words.unit} ({counts})"
+    colour = "green" if row.wins > row.losses else "red" if row.losses > row.wins else "default"
+    value, interval = _percent(row.change)
+    return f"[{colour}]{value}[/{colour}] {interval} ({counts})"
+
+
+def _percent(change: Estimate | None) -> tuple[str, str]:
+    """The change, and its interval."""
+    if change is None:
+        return "–", ""
+    words = Wording("", "%", 1.0, 1, signed=True)
+    return words.number(change.value), words.interval(change.interval)
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _of(count: int, units: int) -> str:
+    return f"{count:,} of {units:,}"
+
+
+def _meaning(found: Analysis) -> str:
+    kind = found.metrics[0].whole.kind
+    what = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
+    return (
+        f"counted: {kind}; each is {what}, and met the same losses under all schedulers\n"
+        f"difference, in %: of the means, with bootstrap intervals of 95 % over {kind}\n"
+        f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"
+        f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
+        f"best: no other one is better\n"
+        f"p: Wilcoxon's signed-rank test, corrected for the number of schedulers (Holm)"
+    )

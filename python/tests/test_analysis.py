@@ -1,0 +1,217 @@
+"""Statistics of a sweep, on frames whose answers are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import Command
+from scipy import stats
+
+import plait
+from plait.analysis import analyze, higher_is_better
+from plait.analysis.comparison import compare, holm, outcome, units
+from plait.analysis.regions import regions
+from plait.sweep import read, sweep
+
+Runs = list[tuple[int, int, str, float | None]]
+
+
+def frame(runs: Runs) -> pl.DataFrame:
+    return pl.DataFrame(runs, schema=["point", "seed", "scheduler", "goodput_bps"], orient="row")
+
+
+def pairs(values: dict[str, list[list[float | None]]]) -> pl.DataFrame:
+    """A frame from each scheduler's values by point and seed."""
+    return frame(
+        [
+            (point, seed, name, value)
+            for name, points in values.items()
+            for point, seeds in enumerate(points)
+            for seed, value in enumerate(seeds)
+        ]
+    )
+
+
+def test_a_unit_is_a_point_with_the_mean_of_its_seeds() -> None:
+    found = units(pairs({"a": [[1, 3], [5, 5]], "b": [[2, 2], [7, 9]]}), "goodput_bps", ["a", "b"])
+    assert (found.kind, found.pairs, found.left_out) == ("points", 4, 0)
+    assert found.values.tolist() == [[2, 2], [5, 8]]
+    found = units(pairs({"a": [[1, 3]], "b": [[2, 2]]}), "goodput_bps", ["a", "b"])
+    assert found.kind == "seeds"
+    assert found.values.tolist() == [[1, 2], [3, 2]]
+
+
+def test_a_pair_that_lacks_a_run_is_left_out() -> None:
+    found = units(pairs({"a": [[1, 3], [5, 5]], "b": [[None, 2], [7, 9]]}), "goodput_bps", ["a", "b"])
+    assert (found.pairs, found.left_out) == (3, 1)
+    assert found.values.tolist() == [[3, 2], [5, 8]]
+    assert units(pairs({"a": [[1, 3]]}), "goodput_bps", ["a", "b"]).pairs == 0
+
+
+def test_a_comparison_by_hand() -> None:
+    found = units(
+        pairs({"base": [[100], [100], [200]], "other": [[110], [100.5], [190]]}),
+        "goodput_bps",
+        ["base", "other"],
+    )
+    (row,) = compare(found, "base", higher=True, tie=0.01)
+    assert (row.wins, row.ties, row.losses) == (1, 1, 1)
+    assert row.difference.value == pytest.approx(0.5 / 3)
+    assert row.change is not None
+    assert row.change.value == pytest.approx(0.5 / 400 * 100)
+    assert row.effect_size == pytest.approx((0.5 / 3) / np.std([10, 0.5, -10], ddof=1))
+    (row,) = compare(found, "base", higher=False, tie=0.0)
+    assert (row.wins, row.ties, row.losses) == (1, 0, 2)
+
+
+def test_nothing_differs() -> None:
+    found = units(pairs({"a": [[1], [2]], "b": [[1], [2]]}), "goodput_bps", ["a", "b"])
+    (row,) = compare(found, "a", higher=True, tie=0.01)
+    assert (row.effect_size, row.p, row.ties) == (None, None, 2)
+    assert row.difference.interval == (0, 0)
+
+
+def test_what_all_schedulers_have_in_common_does_not_widen_the_interval() -> None:
+    random = np.random.default_rng(5)
+    luck = random.random(200) * 1000
+    table = {
+        "a": [[value] for value in luck],
+        "b": [[value + 10 + random.normal(0, 1)] for value in luck],
+    }
+    (row,) = compare(units(pairs(table), "goodput_bps", ["a", "b"]), "a", higher=True, tie=0.0)
+    low, high = row.difference.interval or (0, 0)
+    assert 9.5 < low < 10 < high < 10.5
+    assert row.p is not None
+    assert row.p == pytest.approx(
+        stats.wilcoxon(
+            [b[0] - a[0] for a, b in zip(table["a"], table["b"], strict=True)], method="approx"
+        ).pvalue
+    )
+
+
+def test_intervals_contain_the_truth_as_often_as_they_say() -> None:
+    random = np.random.default_rng(6)
+    inside = 0
+    for _ in range(100):
+        base = random.random(40) * 100
+        table = pairs({"a": [[x] for x in base], "b": [[x + random.exponential(5)] for x in base]})
+        (row,) = compare(units(table, "goodput_bps", ["a", "b"]), "a", higher=True, tie=0)
+        low, high = row.difference.interval or (0, 0)
+        inside += low <= 5 <= high
+    assert 85 <= inside <= 99
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, None, 0.03]) == pytest.approx([0.03, 0.06, None, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_ties_are_a_share_of_the_larger_value() -> None:
+    values, base = np.array([0.0, 99.0, 100.0, 5.0, 0.0]), np.array([0.0, 100.0, 98.0, 0.0, 5.0])
+    assert outcome(values, base, higher=True, tie=0.01).tolist() == [0, 0, 1, 1, -1]
+    assert outcome(values, base, higher=False, tie=0.01).tolist() == [0, 0, -1, -1, 1]
+
+
+def test_regions_hold_every_point_once() -> None:
+    random = np.random.default_rng(1)
+    points = pl.DataFrame(
+        {
+            "point": range(100),
+            "few": [index % 3 for index in range(100)],
+            "many": random.random(100),
+            "text": ["red" if index % 2 else "blue" for index in range(100)],
+        }
+    )
+    for variables in (["few"], ["many"], ["text"], ["few", "many", "text"]):
+        found = [row for _, rows in regions(points, variables) for row in rows["point"].to_list()]
+        assert sorted(found) == list(range(100))
+    sizes = [len(rows) for _, rows in regions(points, ["many"])]
+    assert sizes == [25, 25, 25, 25]
+    assert [str(region[0]) for region, _ in regions(points, ["few"])] == ["0", "1", "2"]
+
+
+def test_which_way_is_better() -> None:
+    assert higher_is_better("goodput_bps")
+    assert higher_is_better("paths.lte.throughput_bps")
+    assert not higher_is_better("app_delay_ms.p95")
+    assert not higher_is_better("flows.cross.delay_ms.mean")
+    with pytest.raises(plait.ScenarioError, match=r"metric 'paths.lte.srtt_ms': neither more nor less"):
+        higher_is_better("paths.lte.srtt_ms")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "plan.toml").write_text("""
+schedulers = ["lowest-rtt", "round-robin"]
+seeds = 2
+set = { "path.slow.rtt" = "{rtt}ms" }
+axis = [{ rtt = { range = [20, 300], points = 8 } }]
+[scenario]
+duration = "3s"
+transport = { receive_buffer = "40kB" }
+path = [{ name = "fast", rate = "4Mbit", rtt = "20ms" }, { name = "slow", rate = "1Mbit", rtt = "80ms", loss = "0.5%" }]
+""")
+    sweep(folder / "plan.toml", folder / "out")
+    return folder / "out"
+
+
+def test_a_dataset_is_analyzed(dataset: Path) -> None:
+    found = analyze(read(dataset), metrics=["goodput_bps"])
+    document = json.loads(json.dumps(found.document()))
+    (one,) = document["metrics"]
+    (whole,) = one["whole"]["comparisons"]
+    table = read(dataset).frame
+    means = {
+        name: table.filter(scheduler=name)["goodput_bps"].mean() for name in ("lowest-rtt", "round-robin")
+    }
+    assert whole["mean"] == pytest.approx(means["round-robin"])
+    assert whole["baseline"] == pytest.approx(means["lowest-rtt"])
+    assert whole["wins"] + whole["ties"] + whole["losses"] == one["whole"]["units"] == 8
+    assert [part["region"]["rtt"] for part in one["regions"]] == [
+        [20, 60],
+        [100, 140],
+        [180, 220],
+        [260, 300],
+    ]
+    assert sum(part["comparisons"][0]["losses"] for part in one["regions"]) == whole["losses"]
+    turned = analyze(read(dataset), metrics=["goodput_bps"], baseline="round-robin")
+    (other,) = turned.metrics[0].whole.comparisons
+    assert (other.wins, other.losses) == (whole["losses"], whole["wins"])
+    assert other.difference.value == pytest.approx(-whole["difference"]["value"])
+
+
+def test_the_command_prints_tables_and_json(dataset: Path, command: Command) -> None:
+    done = command("analyze", str(dataset), "--metric", "blocking_ms.mean", "--by", "rtt")
+    text = done.stdout
+    assert done.returncode == 0
+    assert "mean blocking time (ms), less is better" in text
+    assert "rtt 260 … 300" in text
+    as_json = command("analyze", str(dataset), "--json", "--by", "")
+    document = json.loads(as_json.stdout)
+    assert document["metrics"][0]["metric"] == "goodput_bps"
+    assert document["metrics"][0]["regions"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "goodput"], "metric 'goodput': neither more nor less of it is better"),
+        (["--metric", "block_delay_ms.mean"], "no scenario in which every scheduler has a value"),
+        (["--metric", "paths.none.throughput_bps"], "column 'paths.none.throughput_bps': unknown"),
+        (["--baseline", "daps"], "baseline 'daps': unknown; expected one of: lowest-rtt, round-robin"),
+        (["--by", "rt"], "variable 'rt': unknown; expected one of: rtt"),
+        (["--tie", "x"], "--tie 'x': expected a share"),
+        (["--tie", "200%"], "tie: expected a share from 0 to 1"),
+    ],
+)
+def test_mistakes_are_one_line(dataset: Path, command: Command, arguments: list[str], message: str) -> None:
+    done = command("analyze", str(dataset), *arguments)
+    assert done.returncode == 2
+    error = done.stderr
+    assert message in error
+    assert error.count("\n") == 1
