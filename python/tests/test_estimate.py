@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plait.estimate import Estimate, change_of_mean, mean, median
+from plait.estimate import bootstrap_mean, change_of_mean, mean, median
 
 
 def test_the_mean_has_students_interval() -> None:
@@ -37,4 +37,19 @@ def test_changes_are_of_pairs() -> None:
     assert found.interval == pytest.approx((20, 20))
     assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
     # Where most of the base is nothing, resamples may be nothing too.
-    assert change_of_mean([1.0, 2.0, 2.0], [0.0, 0.0, 1.0]) == Estimate(400)
+    found = change_of_mean([1.0, 2.0, 2.0], [0.0, 0.0, 1.0])
+    assert found is not None
+    assert (found.value, found.interval) == (pytest.approx(400), None)
+
+
+def test_bootstrapped_means_of_skewed_data_contain_the_truth_almost_as_often_as_they_say() -> None:
+    random = np.random.default_rng(6)
+    intervals = [bootstrap_mean(random.exponential(5, 40)).interval or (0, 0) for _ in range(60)]
+    assert 50 <= sum(low <= 5 <= high for low, high in intervals) <= 59
+
+
+def test_large_data_are_resampled_in_pieces() -> None:
+    """The same interval, within what chance leaves, as the normal one, and bounded memory."""
+    data = np.random.default_rng(7).normal(10, 2, 20_000)
+    low, high = bootstrap_mean(data).interval or (0, 0)
+    assert (high - low) / 2 == pytest.approx(1.96 * 2 / 20_000**0.5, rel=0.05)
