@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions validate bench peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions validate bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,6 +125,12 @@ validate: setup ## the simulator against the real kernel: runs (about ten minute
 bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-sched --bench decision
 	cargo bench --locked -p plait-sim --bench packets
+
+bench-sweeps: setup ## what a sweep costs beyond its runs, and what a second worker adds (five minutes)
+	$(BIN)/python benches/sweeps/measure.py throughput workers
+
+sweep-torture: setup ## 100,000 runs in a sweep, whole and killed three times: the same bytes? (half an hour)
+	$(BIN)/python benches/sweeps/measure.py torture
 
 peers: setup ## the same scenarios in ns-2 and here: results and speeds side by side
 	@command -v ns >/dev/null || { \
