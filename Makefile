@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions validate bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions validate bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +55,18 @@ test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,cargo test)
 	cargo test --locked --workspace --exclude plait-py
 
-test-python: setup ## the Python tests
+# Programs that tests drive; without them those tests are skipped, and say so.
+TOOLS := chromium tshark
+tools:
+	@missing=""; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "make: installing$$missing"; \
+		export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; \
+	elif [ -n "$$missing" ]; then \
+		echo "make: tests that need$$missing will be skipped; on Debian: sudo apt-get install$$missing" >&2; \
+	fi
+
+test-python: setup tools ## the Python tests
 	$(call say,pytest)
 	$(BIN)/python -m pytest
 

@@ -6,25 +6,30 @@ from typing import NoReturn
 
 import click
 
-from plait.cli.analyze import analyze_command
-from plait.cli.catalogue import list_schedulers
-from plait.cli.errors import PlaitGroup, guarded
-from plait.cli.explain import explain
-from plait.cli.linux import linux
-from plait.cli.model import model
-from plait.cli.reproduce import reproduce
-from plait.cli.run import compare, run
-from plait.cli.sweep import sweep
-from plait.cli.validate import validate
+from plait.cli.errors import LazyGroup, guarded
 from plait.progress import Progress
 from plait.version import plait_version
 
+COMMANDS = {
+    "run": "plait.cli.run:run",
+    "compare": "plait.cli.run:compare",
+    "explain": "plait.cli.explain:explain",
+    "reproduce": "plait.cli.reproduce:reproduce",
+    "schedulers": "plait.cli.catalogue:list_schedulers",
+    "model": "plait.cli.model:model",
+    "sweep": "plait.cli.sweep:sweep",
+    "analyze": "plait.cli.analyze:analyze_command",
+    "linux": "plait.cli.linux:linux",
+    "validate": "plait.cli.validate:validate",
+}
+"""Where each command is, in the order in which help lists them."""
 
-@click.group(cls=PlaitGroup, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
 @click.version_option(plait_version(), prog_name="plait")
 def cli(quiet: bool) -> None:
-    r"""Packet scheduling over several paths: run, compare and reproduce.
+    """Packet scheduling over several paths: run, compare and reproduce.
 
     \b
     plait reproduce daps-icc14                        a paper, with figures
@@ -35,23 +40,8 @@ def cli(quiet: bool) -> None:
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        what they say, with intervals
     plait validate linux                              simulator against kernel
-    """
+    """  # noqa: D301
     Progress.quiet = quiet
-
-
-for command in (
-    run,
-    compare,
-    explain,
-    reproduce,
-    list_schedulers,
-    model,
-    linux,
-    validate,
-    sweep,
-    analyze_command,
-):
-    cli.add_command(command)
 
 
 def main() -> NoReturn:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,7 +25,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 class PlaitGroup(click.Group):
-    """The group of commands; lets Ctrl-C through unchanged."""
+    """A group of commands; lets Ctrl-C through unchanged."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
@@ -32,6 +33,30 @@ class PlaitGroup(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise Interrupted from error
+
+
+class LazyGroup(PlaitGroup):
+    """A group whose commands are imported when they are used: statistics and figures take longer to load than a run.
+
+    Args:
+        places: where each command is: its name, and ``module:attribute``.
+    """
+
+    def __init__(self, *arguments: Any, places: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names, in the order in which help lists them."""
+        return list(self._places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """A command by its name."""
+        if cmd_name not in self._places:
+            return None
+        module, attribute = self._places[cmd_name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
 
 
 def guarded(command: Callable[[], Any]) -> NoReturn:
@@ -76,7 +101,7 @@ def _usage(error: click.ClickException) -> str:
         message = "Missing command."
     if context is None or not isinstance(context.command, click.Group) or "ommand" not in message:
         return message
-    return f"{message.rstrip('.')}; expected one of: {', '.join(context.command.commands)}"
+    return f"{message.rstrip('.')}; expected one of: {', '.join(context.command.list_commands(context))}"
 
 
 def fail(message: str, status: int) -> NoReturn:
