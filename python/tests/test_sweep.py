@@ -125,13 +125,25 @@ def test_killed_three_times_it_gives_the_same_bytes(long_plan_file: Path, tmp_pa
         assert rows_in(broken) >= goal - PART  # the journal of a part just written may not be shortened yet
         reached = rows_in(broken)
     assert reached < runs
-    for leftover in broken.glob(".part*"):  # the kill may have come while a part was written
-        leftover.unlink()
     outcome = sweep(long_plan_file, broken, rows_per_part=PART)
     assert outcome.made <= runs - reached + PART
     assert 0 < outcome.made < runs
     assert content(broken) == content(whole)
     assert sweep(long_plan_file, broken, rows_per_part=PART).made == 0
+
+
+def test_what_a_kill_left_half_written_is_removed(plan_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in (
+        "._plan-abc.json",
+        ".part-00000000-abc.parquet",
+        "._journal-abc.jsonl",
+        "._parts-abc.sha256",
+    ):
+        (out / name).write_bytes(b"half")
+    sweep(plan_file, out)
+    assert sorted(content(out)) == ["_parts.sha256", "_plan.json", "part-00000000.parquet"]
 
 
 def test_an_executor_gives_the_same_bytes(plan_file: Path, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ class Store:
         make_folder(folder)
         self._lock = _lock(folder)
         try:
+            _sweep_up(folder)
             self._agree()
             self._hashes = _verified(folder)
             self._journal = Journal(folder / JOURNAL)
@@ -181,6 +182,13 @@ def _lock(folder: Path) -> int:
             message = f"{folder}: cannot be locked: {error.strerror or error}"
         raise OutputError(message) from error
     return handle
+
+
+def _sweep_up(folder: Path) -> None:
+    """Remove what a killed process was writing: see `plait.files.whole_file`."""
+    for name in (PLAN, PARTS, JOURNAL, "part-????????.parquet"):
+        for file in folder.glob(f".{Path(name).stem}-*{Path(name).suffix}"):
+            file.unlink(missing_ok=True)
 
 
 def _verified(folder: Path) -> dict[str, str]:
