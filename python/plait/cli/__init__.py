@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import click
 
+from plait.cli.advise import advise
 from plait.cli.catalogue import list_schedulers
 from plait.cli.errors import NOT_YET, PlaitGroup, guarded
 from plait.cli.explain import explain
@@ -38,6 +39,7 @@ def cli(quiet: bool) -> None:
     \b
     plait reproduce daps-icc14                        a paper, with figures
     plait compare links.toml --schedulers all         schedulers on your links
+    plait advise --path "dsl 16Mbit 25ms" --path …    which one to use, and is it worth it
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
@@ -46,7 +48,7 @@ def cli(quiet: bool) -> None:
     Progress.quiet = quiet
 
 
-for command in (run, compare, explain, reproduce, list_schedulers, model, linux, validate):
+for command in (run, compare, advise, explain, reproduce, list_schedulers, model, linux, validate):
     cli.add_command(command)
 
 

@@ -1,0 +1,86 @@
+"""What competes: every scheduler over all paths, and each path alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from plait import _core
+from plait.scheduler import schedulers
+
+DEFAULT = "lowest-rtt"
+"""MPTCP's default scheduler; its options are candidates too."""
+VARIANTS = ("+rp", "+bm")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A scheduler over some of the paths (their indices), or one path alone, where nothing is scheduled."""
+
+    paths: tuple[int, ...]
+    scheduler: str | None = None
+
+
+def usual_schedulers() -> list[str]:
+    """All built-in schedulers, and MPTCP's default with the options."""
+    return [*(one["name"] for one in schedulers()), *(DEFAULT + variant for variant in VARIANTS)]
+
+
+def checked(names: Sequence[str]) -> list[str]:
+    """The names in the order of simplicity, each once.
+
+    Raises:
+        ScenarioError: none, or one is no built-in scheduler, with or without options.
+    """
+    known = [one["name"] for one in schedulers()]
+    for name in names:
+        if base_name(name) not in known:
+            message = (
+                f"scheduler {name!r}: advice takes built-in schedulers; expected one of: {', '.join(known)}"
+            )
+            raise _core.ScenarioError(message)
+    if not names:
+        message = f"schedulers: expected at least one of: {', '.join(known)}"
+        raise _core.ScenarioError(message)
+    return sorted(dict.fromkeys(names), key=_effort)
+
+
+def candidates(paths: int, names: Sequence[str]) -> tuple[list[Candidate], list[Candidate]]:
+    """Each path alone, and each scheduler over all paths; with one path there is nothing to schedule."""
+    every = tuple(range(paths))
+    return [Candidate((index,)) for index in every], [Candidate(every, name) for name in names if paths > 1]
+
+
+def copying(scheduler: str | None) -> bool:
+    """Whether a scheduler may send everything more than once."""
+    return scheduler is not None and "reinject" in _needs()[base_name(scheduler)][0]
+
+
+@cache
+def _needs() -> dict[str, tuple[tuple[str, ...], int]]:
+    """What each scheduler needs from a transport, and its place in the list."""
+    return {one["name"]: (tuple(one["needs"]), place) for place, one in enumerate(schedulers())}
+
+
+def _effort(name: str) -> tuple[bool, bool, int, int]:
+    """How much it takes to have a scheduler: MPTCP's default first, then by what it needs from the transport."""
+    base = base_name(name)
+    needs, place = _needs()[base]
+    return name != DEFAULT, name != base, len(needs), place
+
+
+def summary(name: str) -> str:
+    """What a scheduler does, in one sentence, and what its options add."""
+    info = next(one for one in schedulers() if one["name"] == base_name(name))
+    added = [
+        one["doc"]
+        for one in info["options"]
+        if one["suffix"] in name.split(":", maxsplit=1)[0].split("+")[1:]
+    ]
+    return " ".join([info["summary"], *added])
+
+
+def base_name(name: str) -> str:
+    """The scheduler's name without options and parameters."""
+    return name.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]

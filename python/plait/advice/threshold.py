@@ -1,0 +1,198 @@
+"""What would make the second path worth it: one thing changed at a time, the others as said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from plait.advice.budget import FEW, SHORT_ROUND_TRIPS, shared
+from plait.advice.candidates import Candidate
+from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
+from plait.advice.links import KnownPath
+from plait.advice.traffic import Traffic
+from plait.advice.trial import Bench, Cell, Grid, Outcome, Setting
+
+Key = Literal["rate", "rtt", "loss", "receive_buffer"]
+FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
+"""How much more rate, or less delay or loss, is tried; the last one of losses is none at all."""
+BUFFER_FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0)
+VARIATIONS = 6
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """From which value on the second path is worth it; bit/s, s, share or bytes.
+
+    `value` is None if no value up to `tried` is enough. `until` is the last that is, if larger changes are not:
+    then the second path is so good that the first adds little.
+    """
+
+    key: Key
+    value: float | None
+    until: float | None
+    tried: float
+    gain_percent: float
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """By how many percent all paths are better than all but this one."""
+
+    path: str
+    gain_percent: float
+
+
+@dataclass(frozen=True)
+class _Gain:
+    """A gain in a few variations; it is enough if it is worth it on average and in most of them."""
+
+    percent: float
+    enough: bool
+
+    @classmethod
+    def over(cls, traffic: Traffic, scores: Sequence[float], base: Sequence[float]) -> _Gain:
+        gains = [gain_of(traffic, [one], [other]).value for one, other in zip(scores, base, strict=True)]
+        mean = gain_of(traffic, scores, base).value
+        mostly = sum(gain >= WORTH_PERCENT for gain in gains) >= MOSTLY * len(gains)
+        return cls(mean, mean >= WORTH_PERCENT and mostly)
+
+
+def search(
+    bench: Bench,
+    setting: Setting,
+    grid: Grid,
+    candidate: Candidate,
+    second: int,
+    events: float,
+    *,
+    with_buffer: bool,
+) -> list[Threshold]:
+    """Look for each key's threshold; the receive buffer's only `with_buffer`.
+
+    Nothing if the links are too fast for runs that mean something, or if in the few variations of this search the
+    second path is worth it as it is.
+    """
+    keys = _keys(setting, second, with_buffer)
+    runs = (1 + len(keys) * len(FACTORS)) * VARIATIONS * (1 + len(setting.paths))
+    duration = shared(events, setting, grid, candidate, runs)
+    if setting.traffic.kind != "file" and duration < SHORT_ROUND_TRIPS * setting.round_trip_ns:
+        return []
+    gains = _gains(bench, setting, candidate, second, duration, [(keys[0], 0)])
+    if gains[keys[0], 0].enough:
+        return []
+    every = range(1, len(FACTORS) + 1)
+    gains = _gains(
+        bench, setting, candidate, second, duration, [(key, step) for key in keys for step in every]
+    )
+    found = []
+    for key in keys:
+        enough = [step for step in every if gains[key, step].enough]
+        # Changed too much, the second path may be the better one, and the first of little use to it.
+        ends = [step for step in every if enough and step > enough[0] and step not in enough]
+        found.append(
+            Threshold(
+                key=key,
+                value=_value(setting, second, key, enough[0]) if enough else None,
+                until=_value(setting, second, key, ends[0] - 1) if ends else None,
+                tried=_value(setting, second, key, len(FACTORS)),
+                gain_percent=gains[key, enough[0] if enough else len(FACTORS)].percent,
+            )
+        )
+    return found
+
+
+def left_out(
+    bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
+) -> list[LeftOut]:
+    """What each of several paths adds to the others, with the same scheduler."""
+    every = candidate.paths
+    fewer = [Candidate(tuple(one for one in every if one != index), candidate.scheduler) for index in every]
+    each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
+    count = min(max(round(events / (each * len(every))), FEW // 2), grid.variations)
+    cells = [
+        Cell(setting, one, variation, grid.duration_ns)
+        for one in fewer
+        for variation in bench.variations[:count]
+    ]
+    outcomes = bench.run(cells)
+    whole = grid.scores(candidate)[:count]
+    return [
+        LeftOut(
+            setting.paths[index].name,
+            gain_of(setting.traffic, whole, _scores(outcomes[count * place : count * (place + 1)])).value,
+        )
+        for place, index in enumerate(every)
+    ]
+
+
+def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
+    """What can be changed: rates of recordings cannot, nor losses of a path without."""
+    path = setting.paths[second]
+    keys: list[Key] = ["rtt", "receive_buffer"] if with_buffer else ["rtt"]
+    if path.rate_bps is not None:
+        keys.insert(0, "rate")
+    if path.loss > 0:
+        keys.append("loss")
+    return keys
+
+
+def _gains(
+    bench: Bench,
+    setting: Setting,
+    candidate: Candidate,
+    second: int,
+    duration: int,
+    steps: Sequence[tuple[Key, int]],
+) -> dict[tuple[Key, int], _Gain]:
+    """The gain over the best single path at one step of each key; step 0 is what was said."""
+    ones = [candidate, *(Candidate((index,)) for index in range(len(setting.paths)))]
+    cells = [
+        Cell(_changed(setting, second, key, step), one, variation, duration)
+        for key, step in steps
+        for one in ones
+        for variation in bench.variations[:VARIATIONS]
+    ]
+    outcomes = bench.run(cells)
+    gains = {}
+    for key, step in steps:
+        scores = [
+            _scores(outcomes[VARIATIONS * place : VARIATIONS * (place + 1)]) for place in range(len(ones))
+        ]
+        outcomes = outcomes[VARIATIONS * len(ones) :]
+        gains[key, step] = min(
+            (_Gain.over(setting.traffic, scores[0], base) for base in scores[1:]), key=lambda one: one.percent
+        )
+    return gains
+
+
+def _scores(outcomes: Sequence[Outcome]) -> list[float]:
+    return [outcome.score for outcome in outcomes]
+
+
+def _value(setting: Setting, second: int, key: Key, step: int) -> float:
+    """The key's value at a step (1 is the first factor, 0 what was said)."""
+    path = setting.paths[second]
+    factor = (1.0, *(BUFFER_FACTORS if key == "receive_buffer" else FACTORS))[step]
+    if key == "receive_buffer":
+        return setting.receive_buffer * factor
+    if key == "rate":
+        return (path.rate_bps or 0) * factor
+    if key == "rtt":
+        return path.rtt_ns / factor / 1e9
+    return 0.0 if step == len(FACTORS) else path.loss / factor
+
+
+def _changed(setting: Setting, second: int, key: Key, step: int) -> Setting:
+    value = _value(setting, second, key, step)
+    if key == "receive_buffer":
+        return replace(setting, receive_buffer=round(value))
+    path: KnownPath = setting.paths[second]
+    if key == "rate":
+        path = replace(path, rate_bps=round(value))
+    elif key == "rtt":
+        path = replace(path, rtt_ns=max(round(value * 1e9), 1))
+    else:
+        path = replace(path, loss=value)
+    paths = tuple(path if index == second else one for index, one in enumerate(setting.paths))
+    return replace(setting, paths=paths)
