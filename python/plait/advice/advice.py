@@ -152,7 +152,7 @@ def _advise(
     ranked = standings(grid, everyone, labels, best, setting.traffic)
     single = next(one for one in ranked if one.candidate == best)
     competing = [one for one in ranked if one.candidate.scheduler is not None]
-    choice = choose(grid, competing, multiple, setting.traffic) if competing else None
+    choice = choose(grid, competing, setting.traffic) if competing else None
     judged = _judge(ranked, choice, grid.variations)
     sized, thresholds, left = _further(bench, setting, grid, choice, best, judged, events)
     every = Candidate(tuple(range(len(setting.paths))))

@@ -41,8 +41,8 @@ def limits(advice: Advice) -> list[str]:
     shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
     kernel = (
-        f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by more "
-        f"than {TENTH_ERROR:.0f} %, mostly with small receive buffers; {RANKED_ALIKE:.0f} % of pairs of schedulers are "
+        f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by "
+        f"more than {TENTH_ERROR:.0f} %, mostly with small receive buffers; {RANKED_ALIKE:.0f} % of pairs of schedulers are "
         "ranked alike (docs/validation.md)."
     )
     return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]

@@ -28,7 +28,7 @@ def usual_schedulers() -> list[str]:
 
 
 def checked(names: Sequence[str]) -> list[str]:
-    """The names in the order of simplicity, each once.
+    """The names, each once.
 
     Raises:
         ScenarioError: none, or one is no built-in scheduler, with or without options.
@@ -43,7 +43,7 @@ def checked(names: Sequence[str]) -> list[str]:
     if not names:
         message = f"schedulers: expected at least one of: {', '.join(known)}"
         raise _core.ScenarioError(message)
-    return sorted(dict.fromkeys(names), key=_effort)
+    return list(dict.fromkeys(names))
 
 
 def candidates(paths: int, names: Sequence[str]) -> tuple[list[Candidate], list[Candidate]]:
@@ -54,20 +54,20 @@ def candidates(paths: int, names: Sequence[str]) -> tuple[list[Candidate], list[
 
 def copying(scheduler: str | None) -> bool:
     """Whether a scheduler may send everything more than once."""
-    return scheduler is not None and "reinject" in _needs()[base_name(scheduler)][0]
+    return scheduler is not None and "reinject" in _needs()[base_name(scheduler)]
 
 
 @cache
-def _needs() -> dict[str, tuple[tuple[str, ...], int]]:
-    """What each scheduler needs from a transport, and its place in the list."""
-    return {one["name"]: (tuple(one["needs"]), place) for place, one in enumerate(schedulers())}
+def _needs() -> dict[str, list[str]]:
+    """What each scheduler needs from a transport."""
+    return {one["name"]: one["needs"] for one in schedulers()}
 
 
-def _effort(name: str) -> tuple[bool, bool, int, int]:
-    """How much it takes to have a scheduler: MPTCP's default first, then by what it needs from the transport."""
-    base = base_name(name)
-    needs, place = _needs()[base]
-    return name != DEFAULT, name != base, len(needs), place
+def effort(name: str) -> int:
+    """How much it takes to have a scheduler: 0 for MPTCP's default, 1 if it needs nothing special, else 2."""
+    if name == DEFAULT:
+        return 0
+    return 1 if base_name(name) == name and not _needs()[name] else 2
 
 
 def summary(name: str) -> str:

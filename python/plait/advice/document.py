@@ -41,6 +41,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "worth_percent": WORTH_PERCENT,
         "as_good": [] if choice is None else list(choice.alike),
         "slower_packets": [] if choice is None else list(choice.slower),
+        "quicker_packets": None if choice is None or choice.quicker is None else choice.quicker.label,
         "undecided": [] if choice is None else list(choice.undecided),
         "metric": METRICS[setting.traffic.kind],
         "standings": [_standing(advice, one) for one in advice.standings],

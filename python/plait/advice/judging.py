@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from plait import estimate
-from plait.advice.candidates import Candidate
+from plait.advice.candidates import Candidate, effort
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Grid
 from plait.estimate import Estimate
@@ -18,8 +18,10 @@ WORTH_PERCENT = 10.0
 """More paths are worth it from this gain on: more goodput, less delay or less time than with the best single path."""
 COLLAPSE_PERCENT = 50.0
 """A scheduler that loses so much against the best single path is one to avoid."""
-DELAY_PERCENT = 20.0
-"""Between schedulers of alike goodput, so much more application delay than the least decides; less does not."""
+SLOW_PERCENT = 50.0
+"""Of schedulers of alike goodput, those whose packets take so much longer than the quickest's are not taken."""
+QUICK_PERCENT = 20.0
+"""A scheduler of alike goodput whose packets take so much less is named."""
 MOSTLY = 0.75
 """Share of the variations in which something has to be so before it is said without a reservation."""
 COPIES = 1.3
@@ -66,12 +68,14 @@ class Standing:
 class Choice:
     """The scheduler to take, those that are as good, and those that cannot be told from the best.
 
-    slower: bulk traffic: those of alike goodput whose packets take longer.
+    slower: bulk traffic: those of alike goodput whose packets take too long. quicker: bulk traffic: the one of alike
+    goodput whose packets take least, if that is much less than with the best.
     """
 
     best: Standing
     alike: tuple[str, ...]
     slower: tuple[str, ...]
+    quicker: Standing | None
     undecided: tuple[str, ...]
 
 
@@ -134,10 +138,11 @@ def _standing(
     )
 
 
-def choose(grid: Grid, ranked: Sequence[Standing], order: Sequence[Candidate], traffic: Traffic) -> Choice:
-    """The scheduler to take: of those as good as the best, the one with less delay (bulk), else the simplest.
+def choose(grid: Grid, ranked: Sequence[Standing], traffic: Traffic) -> Choice:
+    """The scheduler to take: of those as good as the best, the simplest.
 
-    `order` has the simplest first. Copies of everything are taken only if nothing else is as good.
+    For bulk traffic those whose packets take much longer are left out. Copies of everything are taken only if nothing
+    else is as good.
     """
     top = ranked[0]
     alike, undecided = [], []
@@ -148,15 +153,16 @@ def choose(grid: Grid, ranked: Sequence[Standing], order: Sequence[Candidate], t
             alike.append(one)
         elif high >= 0:
             undecided.append(one)
-    chosen = alike
-    if traffic.kind == "bulk":
-        least = min(alike, key=lambda one: _delay_level(grid, one.candidate))
-        chosen = [one for one in alike if _delay_excess(grid, one, least) <= DELAY_PERCENT]
-    best = min(chosen, key=lambda one: (one.copies, order.index(one.candidate)))
+    least = min(alike, key=lambda one: _delay_level(grid, one.candidate))
+    bulk = traffic.kind == "bulk"
+    chosen = [one for one in alike if not bulk or _delay_excess(grid, one, least) <= SLOW_PERCENT]
+    # min takes the first of equal ones, which is the best.
+    best = min(chosen, key=lambda one: (one.copies, effort(one.label)))
     return Choice(
         best=best,
         alike=tuple(one.label for one in chosen if one is not best),
         slower=tuple(one.label for one in alike if one not in chosen),
+        quicker=least if bulk and _delay_excess(grid, best, least) > QUICK_PERCENT else None,
         undecided=tuple(one.label for one in undecided),
     )
 

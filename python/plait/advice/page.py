@@ -14,7 +14,7 @@ from plait.advice.advice import Advice
 from plait.advice.judging import WORTH_PERCENT, Standing
 
 WIDTH = 110
-HEADINGS = {"bulk": "goodput", "blocks": "95 % of blocks in", "file": "time"}
+HEADINGS = {"bulk": "goodput", "blocks": "block delay", "file": "time"}
 
 
 def page(advice: Advice) -> Group:
@@ -36,12 +36,12 @@ def evidence(advice: Advice) -> Table:
     scale = factor * (1e3 if traffic.kind == "blocks" else 1.0)
     best = recommended(advice) or advice.single
     slow, slow_unit = numbers.unit([best.delay_ms / 1e3], "time")
-    last = "all delivered\nin" if traffic.kind == "blocks" else f"packet delay\np95 ({slow_unit})"
+    last = "all arrive\nin" if traffic.kind == "blocks" else f"packet delay\np95 ({slow_unit})"
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
     for title in (
-        f"{HEADINGS[traffic.kind]}\n({unit})",
-        "in nine of ten\nvariations",
+        f"{HEADINGS[traffic.kind]}\n{'p95 ' * (traffic.kind == 'blocks')}({unit})",
+        "nine of ten\nvariations",
         f"% against {advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,

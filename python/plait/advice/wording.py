@@ -8,7 +8,7 @@ from plait.advice import numbers
 from plait.advice.advice import Advice
 from plait.advice.buffer import TOLERATED
 from plait.advice.candidates import DEFAULT, summary
-from plait.advice.judging import COLLAPSE_PERCENT, DELAY_PERCENT, MOSTLY, WORTH_PERCENT, Standing
+from plait.advice.judging import COLLAPSE_PERCENT, MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing
 from plait.advice.threshold import Threshold
 from plait.advice.traffic import Traffic
 from plait.estimate import Estimate
@@ -74,11 +74,17 @@ def alternatives(advice: Advice) -> list[str]:
     if choice.alike:
         everyone = len(choice.alike) == len(others)
         names = "all others" if everyone else ", ".join(choice.alike)
-        why = "is MPTCP's default" if _is_default(advice) else "is the simplest of them"
-        lines.append(f"As good (within {traffic.alike_percent:.0f} %): {names}; {best.label} {why}.")
+        why = f"; {best.label} is MPTCP's default" if _is_default(advice) else ""
+        lines.append(f"As good (within {traffic.alike_percent:.0f} %): {names}{why}.")
     if choice.slower:
         lines.append(
-            f"As much goodput, but packets take over {DELAY_PERCENT:.0f} % longer: {', '.join(choice.slower)}."
+            f"As much goodput, but packets take over {SLOW_PERCENT:.0f} % longer: {', '.join(choice.slower)}."
+        )
+    if choice.quicker is not None:
+        quick = choice.quicker
+        lines.append(
+            f"If delay matters too: {quick.label}, whose packets take {numbers.time(quick.delay_ms / 1e3)} instead of "
+            f"{numbers.time(best.delay_ms / 1e3)} (95th percentile)."
         )
     if choice.undecided:
         lines.append(f"These runs cannot tell from the best: {', '.join(choice.undecided)}.")
@@ -108,8 +114,8 @@ def receive_buffer(advice: Advice) -> list[str]:
     which = f"({found.scheduler}, {_all(advice).lower()})"
     needed = numbers.size(found.needed)
     if not found.enough:
-        cost = numbers.digits(round(found.given_cost.value, 1))
-        line = f"{given} costs {cost} % {what}; about {needed} would cost less than {tolerated}"
+        cost = numbers.signed(found.given_cost.value).removeprefix("+")
+        line = f"{given} costs {cost} {what}; about {needed} would cost less than {tolerated}"
     elif found.smallest:
         line = f"{given} does not limit the sender, and {needed} would not either"
     else:
@@ -122,14 +128,15 @@ def thresholds(advice: Advice) -> list[str]:
     if advice.left_out:
         said = ", ".join(f"{one.path} {numbers.signed(one.gain_percent)}" for one in advice.left_out)
         return [f"What each path adds to the others: {said}."]
+    if advice.verdict == "not worth" and len(advice.setting.paths) == 2 and not advice.thresholds:
+        return [f"Links so fast leave no time to search for what would make {_second(advice)} worth it."]
     enough = [one for one in advice.thresholds if one.value is not None]
     vain = [one for one in advice.thresholds if one.value is None]
     lines = []
     if enough:
         said = ", or ".join(_threshold(one) for one in enough)
-        lines.append(
-            f"{_second(advice)} would be worth it (gain at least {WORTH_PERCENT:.0f} %) with about {said}; all else as said."
-        )
+        gain = f"(gain at least {WORTH_PERCENT:.0f} %)"
+        lines.append(f"{_second(advice)} would be worth it {gain}, all else as said, with about {said}.")
     if vain:
         said = " or ".join(_amount(one.key, one.tried) for one in vain)
         lines.append(
