@@ -191,19 +191,23 @@ def _further(
     """What is asked once a scheduler is chosen: the buffer, and of which path how much."""
     if choice is None or judged == "nothing":
         return None, [], []
-    chosen, share = choice.best.candidate, round(events * budget.THRESHOLD_SHARE)
-    sized = buffer.search(bench, setting, grid, chosen, events * budget.BUFFER_SHARE)
+    chosen = choice.best.candidate
+    left = max(events - bench.spent, events * budget.LEAST_LEFT)
+    sized = buffer.search(bench, setting, grid, chosen, left * budget.BUFFER_SHARE)
+    left = max(events - bench.spent, events * budget.LEAST_LEFT)
     if len(setting.paths) > 2:
-        return sized, [], threshold.left_out(bench, setting, grid, chosen, share)
+        return sized, [], threshold.left_out(bench, setting, grid, chosen, left)
     if judged == "worth":
         return sized, [], []
     second = 1 - best.paths[0]
-    tried = threshold.search(bench, setting, grid, chosen, second, share, with_buffer=not sized.enough)
+    tried = threshold.search(
+        bench, setting, grid, chosen, second, left, with_buffer=sized is None or not sized.enough
+    )
     return sized, tried, []
 
 
 def _judge(ranked: Sequence[Standing], choice: Choice | None, variations: int) -> Verdict:
-    if not any(one.whole_in for one in ranked):
+    if not any(one.whole_in * 2 > variations for one in ranked):
         return "nothing"
     return "one path" if choice is None else verdict(choice.best, variations)
 

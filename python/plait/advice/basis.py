@@ -31,7 +31,7 @@ def simulated(advice: Advice) -> list[str]:
     )
     if done.short and setting.traffic.kind != "file":
         lines.append(
-            "Longer runs of links so fast do not fit into seconds: this is how a connection begins, not how it goes on."
+            "Runs of more round trips do not fit into seconds: this is how a connection begins, not how it goes on."
         )
     return lines
 
@@ -42,8 +42,8 @@ def limits(advice: Advice) -> list[str]:
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
     kernel = (
         f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by "
-        f"more than {TENTH_ERROR:.0f} %, mostly with small receive buffers; {RANKED_ALIKE:.0f} % of pairs of schedulers are "
-        "ranked alike (docs/validation.md)."
+        f"more than {TENTH_ERROR:.0f} %, mostly with small receive buffers; {RANKED_ALIKE:.0f} % of pairs of "
+        "schedulers are ranked alike (docs/validation.md)."
     )
     return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]
 

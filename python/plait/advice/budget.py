@@ -18,10 +18,10 @@ EVENTS = 30_000_000
 """The budget of an advice: about nine seconds on one core."""
 MAIN_SHARE = 0.65
 """Of the budget, for all candidates in all variations."""
-BUFFER_SHARE = 0.2
-"""… for the search for the receive buffer."""
-THRESHOLD_SHARE = 0.15
-"""… for the question what would make the second path worth it."""
+BUFFER_SHARE = 0.6
+"""Of what is left, for the search for the receive buffer; the rest is for what would make the second path worth it."""
+LEAST_LEFT = 0.1
+"""Of the budget: each of the two may take so much, whatever was spent."""
 
 ROUND_TRIPS = 40
 """Runs last at least so many of the longest round trip, full queue included, where the budget allows."""
@@ -30,6 +30,8 @@ SHORT_ROUND_TRIPS = 20
 LEAST_NS = NANOSECONDS // 4
 """Runs last at least so long where the budget allows: beyond the shortest retransmission timeout."""
 LONGEST_NS = 60 * NANOSECONDS
+"""Runs last at most so long, or the wanted round trips if that is more, up to `LONGEST_SLOW_NS`."""
+LONGEST_SLOW_NS = 1000 * NANOSECONDS
 LONGEST_FILE_NS = 600 * NANOSECONDS
 FEW, USUAL, MANY = 8, 24, 48
 """Variations: at least, as planned, and at most."""
@@ -83,7 +85,8 @@ def _within(events: int, rate: float, least: int) -> int:
     Longer, in fewer variations, if that is below `least`.
     """
     usual, few = (events / (rate * count) * NANOSECONDS for count in (USUAL, FEW))
-    return max(_whole(min(max(usual, least), few, LONGEST_NS)), SHORTEST_NS)
+    longest = max(LONGEST_NS, min(least, LONGEST_SLOW_NS))
+    return max(_whole(min(max(usual, least), few, longest)), SHORTEST_NS)
 
 
 def _whole(duration: float) -> int:
@@ -107,10 +110,14 @@ def too_large(setting: Setting, candidates: Sequence[Candidate], events: int) ->
     return packets * EVENTS_PER_PACKET * copies * FEW > events
 
 
-def shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, runs: int) -> int:
-    """How long (ns) each of `runs` runs may last so that together they take `events`; at most as long as the grid's."""
+def shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, runs: int) -> int | None:
+    """How long (ns) each of `runs` runs may last so that together they take `events`; at most as long as the grid's.
+
+    None if that is too short to show anything.
+    """
     if setting.traffic.kind == "file":
         return grid.duration_ns
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
     rate = max(each / (grid.duration_ns / NANOSECONDS), 1.0)
-    return max(min(_whole(events / (rate * runs) * NANOSECONDS), grid.duration_ns), SHORTEST_NS)
+    duration = min(_whole(events / (rate * runs) * NANOSECONDS), grid.duration_ns)
+    return duration if duration >= SHORT_ROUND_TRIPS * setting.round_trip_ns else None

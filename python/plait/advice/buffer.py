@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from plait.advice.budget import FEW, shared
 from plait.advice.candidates import Candidate
 from plait.advice.judging import gain_of
-from plait.advice.trial import Bench, Cell, Grid, Outcome, Setting
+from plait.advice.trial import Bench, Cell, Grid, Setting
 from plait.estimate import Estimate
 from plait.units import NANOSECONDS
 
@@ -49,17 +49,25 @@ class BufferAdvice:
         return self.given >= self.needed or self.given_cost.value <= TOLERATED
 
 
-def search(bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float) -> BufferAdvice:
-    """Find the buffer for one scheduler."""
+def search(
+    bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
+) -> BufferAdvice | None:
+    """Find the buffer for one scheduler; None if the links are too fast for runs that mean something."""
     unlimited = _unlimited(setting)
     sizes = [max(unlimited >> step, SMALLEST) for step in range(DOUBLINGS, -1, -1)]
-    runs = FEW * (DOUBLINGS + 2 + len(REFINED))
-    duration = shared(events, setting, grid, candidate, runs)
+    for variations in (FEW, FEW // 2):
+        runs = variations * (DOUBLINGS + 2 + len(REFINED))
+        duration = shared(events, setting, grid, candidate, runs)
+        if duration is not None:
+            break
+    else:
+        return None
+    trial = _Trial(bench, setting, candidate, variations, duration)
     tolerated = max(TOLERATED, setting.traffic.alike_percent)
-    outcomes = _outcomes(bench, setting, candidate, {*sizes, setting.receive_buffer}, duration)
+    scores = trial.scores({*sizes, setting.receive_buffer})
 
     def cost(size: int) -> Estimate:
-        lag = gain_of(setting.traffic, _scores(outcomes[size]), _scores(outcomes[unlimited]))
+        lag = gain_of(setting.traffic, scores[size], scores[unlimited])
         low, high = lag.interval or (None, None)
         return Estimate(-lag.value, None if high is None else -high, None if low is None else -low)
 
@@ -67,7 +75,7 @@ def search(bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, eve
     smallest = needed == sizes[0]
     if not smallest:
         between = [_round(needed / 2 * factor) for factor in REFINED]
-        outcomes |= _outcomes(bench, setting, candidate, set(between), duration)
+        scores |= trial.scores(set(between))
         needed = _first_enough([*between, needed], tolerated, cost)
     return BufferAdvice(
         scheduler=str(candidate.scheduler),
@@ -76,8 +84,8 @@ def search(bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, eve
         needed=needed,
         smallest=smallest,
         unlimited=unlimited,
-        costs=tuple((size, cost(size).value) for size in sorted(outcomes)),
-        variations=FEW,
+        costs=tuple((size, cost(size).value) for size in sorted(scores)),
+        variations=variations,
         duration_s=duration / NANOSECONDS,
     )
 
@@ -92,18 +100,26 @@ def _first_enough(sizes: Sequence[int], tolerated: float, cost: Callable[[int], 
     return enough
 
 
-def _outcomes(
-    bench: Bench, setting: Setting, candidate: Candidate, sizes: set[int], duration: int
-) -> dict[int, list[Outcome]]:
-    """What comes out with each size, in the same variations."""
-    ordered = sorted(sizes)
-    cells = [
-        Cell(replace(setting, receive_buffer=size), candidate, variation, duration)
-        for size in ordered
-        for variation in bench.variations[:FEW]
-    ]
-    outcomes = bench.run(cells)
-    return {size: outcomes[FEW * place : FEW * (place + 1)] for place, size in enumerate(ordered)}
+@dataclass(frozen=True)
+class _Trial:
+    """One scheduler with several buffers."""
+
+    bench: Bench
+    setting: Setting
+    candidate: Candidate
+    variations: int
+    duration_ns: int
+
+    def scores(self, sizes: set[int]) -> dict[int, list[float]]:
+        """The scores with each size, in the same variations."""
+        ordered = sorted(sizes)
+        cells = [
+            Cell(replace(self.setting, receive_buffer=size), self.candidate, variation, self.duration_ns)
+            for size in ordered
+            for variation in self.bench.variations[: self.variations]
+        ]
+        scores = iter([outcome.score for outcome in self.bench.run(cells)])
+        return {size: [next(scores) for _ in range(self.variations)] for size in ordered}
 
 
 def _round(size: float) -> int:
@@ -111,14 +127,14 @@ def _round(size: float) -> int:
     return int(float(f"{size:.1e}"))
 
 
-def _scores(outcomes: Sequence[Outcome]) -> list[float]:
-    return [outcome.score for outcome in outcomes]
+def rule(setting: Setting) -> float:
+    """What all paths carry in the longest round trip with a full queue, in bytes."""
+    return setting.capacity_bps * setting.round_trip_ns / NANOSECONDS / 8
 
 
 def _unlimited(setting: Setting) -> int:
     """A size that no scheduler fills, and more than was given."""
-    bytes_in_flight = setting.capacity_bps * setting.round_trip_ns / NANOSECONDS / 8
     size = LEAST_UNLIMITED
-    while size < min(max(ROOM * bytes_in_flight, 2 * setting.receive_buffer), MOST_UNLIMITED):
+    while size < min(max(ROOM * rule(setting), 2 * setting.receive_buffer), MOST_UNLIMITED):
         size *= 2
     return size

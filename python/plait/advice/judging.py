@@ -16,8 +16,8 @@ from plait.estimate import Estimate
 
 WORTH_PERCENT = 10.0
 """More paths are worth it from this gain on: more goodput, less delay or less time than with the best single path."""
-COLLAPSE_PERCENT = 50.0
-"""A scheduler that loses so much against the best single path is one to avoid."""
+COLLAPSE = 2.0
+"""A scheduler with half the goodput of the best single path, or twice its delay or time, is one to avoid."""
 SLOW_PERCENT = 50.0
 """Of schedulers of alike goodput, those whose packets take so much longer than the quickest's are not taken."""
 QUICK_PERCENT = 20.0
@@ -165,6 +165,14 @@ def choose(grid: Grid, ranked: Sequence[Standing], traffic: Traffic) -> Choice:
         quicker=least if bulk and _delay_excess(grid, best, least) > QUICK_PERCENT else None,
         undecided=tuple(one.label for one in undecided),
     )
+
+
+def collapsed(one: Standing, traffic: Traffic) -> bool:
+    """Whether a scheduler is so much worse than the best single path that it is one to avoid."""
+    if one.change is None:
+        return False
+    ratio = 1 + one.change.value / 100
+    return ratio < 1 / COLLAPSE if traffic.more_is_better else ratio > COLLAPSE
 
 
 def verdict(one: Standing, variations: int) -> Verdict:

@@ -9,6 +9,8 @@ from plait.estimate import Estimate
 _RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _MIB = 1 << 20
+_LONG = ((3600.0, "h"), (60.0, "min"))
+_LONG_FROM = 120.0
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -26,7 +28,7 @@ def size(amount: float) -> str:
 
 def time(seconds: float) -> str:
     """A duration, such as ``25 ms``."""
-    return _amount(seconds, _TIMES)
+    return _amount(seconds, (*_LONG, *_TIMES) if seconds >= _LONG_FROM else _TIMES)
 
 
 def unit(values: list[float], kind: Literal["rate", "time"]) -> tuple[float, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from plait.advice.budget import FEW, SHORT_ROUND_TRIPS, shared
+from plait.advice.budget import FEW, shared
 from plait.advice.candidates import Candidate
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
@@ -17,7 +17,8 @@ Key = Literal["rate", "rtt", "loss", "receive_buffer"]
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 """How much more rate, or less delay or loss, is tried; the last one of losses is none at all."""
 BUFFER_FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0)
-VARIATIONS = 6
+THOROUGH, QUICK = (6, 1), (4, 2)
+"""Variations, and every which factor is tried: the second where there is no time for the first."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +75,18 @@ def search(
     second path is worth it as it is.
     """
     keys = _keys(setting, second, with_buffer)
-    runs = (1 + len(keys) * len(FACTORS)) * VARIATIONS * (1 + len(setting.paths))
-    duration = shared(events, setting, grid, candidate, runs)
-    if setting.traffic.kind != "file" and duration < SHORT_ROUND_TRIPS * setting.round_trip_ns:
+    for variations, stride in (THOROUGH, QUICK):
+        every = range(1, len(FACTORS) + 1, stride)
+        runs = (1 + len(keys) * len(every)) * variations * (1 + len(setting.paths))
+        duration = shared(events, setting, grid, candidate, runs)
+        if duration is not None:
+            break
+    else:
         return []
-    gains = _gains(bench, setting, candidate, second, duration, [(keys[0], 0)])
-    if gains[keys[0], 0].enough:
+    trial = _Trial(bench, setting, candidate, second, variations, duration)
+    if trial.gains([(keys[0], 0)])[keys[0], 0].enough:
         return []
-    every = range(1, len(FACTORS) + 1)
-    gains = _gains(
-        bench, setting, candidate, second, duration, [(key, step) for key in keys for step in every]
-    )
+    gains = trial.gains([(key, step) for key in keys for step in every])
     found = []
     for key in keys:
         enough = [step for step in every if gains[key, step].enough]
@@ -94,7 +96,7 @@ def search(
             Threshold(
                 key=key,
                 value=_value(setting, second, key, enough[0]) if enough else None,
-                until=_value(setting, second, key, ends[0] - 1) if ends else None,
+                until=_value(setting, second, key, ends[0] - stride) if ends else None,
                 tried=_value(setting, second, key, len(FACTORS)),
                 gain_percent=gains[key, enough[0] if enough else len(FACTORS)].percent,
             )
@@ -137,33 +139,33 @@ def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
     return keys
 
 
-def _gains(
-    bench: Bench,
-    setting: Setting,
-    candidate: Candidate,
-    second: int,
-    duration: int,
-    steps: Sequence[tuple[Key, int]],
-) -> dict[tuple[Key, int], _Gain]:
-    """The gain over the best single path at one step of each key; step 0 is what was said."""
-    ones = [candidate, *(Candidate((index,)) for index in range(len(setting.paths)))]
-    cells = [
-        Cell(_changed(setting, second, key, step), one, variation, duration)
-        for key, step in steps
-        for one in ones
-        for variation in bench.variations[:VARIATIONS]
-    ]
-    outcomes = bench.run(cells)
-    gains = {}
-    for key, step in steps:
-        scores = [
-            _scores(outcomes[VARIATIONS * place : VARIATIONS * (place + 1)]) for place in range(len(ones))
+@dataclass(frozen=True)
+class _Trial:
+    """One scheduler, and every path alone, with one thing changed."""
+
+    bench: Bench
+    setting: Setting
+    candidate: Candidate
+    second: int
+    variations: int
+    duration_ns: int
+
+    def gains(self, steps: Sequence[tuple[Key, int]]) -> dict[tuple[Key, int], _Gain]:
+        """The gain over the best single path at steps of keys; step 0 is what was said."""
+        ones = [self.candidate, *(Candidate((index,)) for index in range(len(self.setting.paths)))]
+        cells = [
+            Cell(_changed(self.setting, self.second, key, step), one, variation, self.duration_ns)
+            for key, step in steps
+            for one in ones
+            for variation in self.bench.variations[: self.variations]
         ]
-        outcomes = outcomes[VARIATIONS * len(ones) :]
-        gains[key, step] = min(
-            (_Gain.over(setting.traffic, scores[0], base) for base in scores[1:]), key=lambda one: one.percent
-        )
-    return gains
+        scores = iter([outcome.score for outcome in self.bench.run(cells)])
+        gains = {}
+        for key, step in steps:
+            together, *alone = [[next(scores) for _ in range(self.variations)] for _ in ones]
+            over = [_Gain.over(self.setting.traffic, together, base) for base in alone]
+            gains[key, step] = min(over, key=lambda one: one.percent)
+        return gains
 
 
 def _scores(outcomes: Sequence[Outcome]) -> list[float]:

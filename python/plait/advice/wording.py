@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from plait.advice import numbers
 from plait.advice.advice import Advice
-from plait.advice.buffer import TOLERATED
+from plait.advice.buffer import TOLERATED, rule
 from plait.advice.candidates import DEFAULT, summary
-from plait.advice.judging import COLLAPSE_PERCENT, MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing
+from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed
 from plait.advice.threshold import Threshold
 from plait.advice.traffic import Traffic
 from plait.estimate import Estimate
@@ -24,7 +24,8 @@ def heading(advice: Advice) -> str:
     names = [path.name for path in advice.setting.paths]
     if advice.verdict == "nothing":
         what = {"bulk": "anything", "blocks": "all blocks", "file": "the file in time"}
-        return f"No path and no scheduler delivers {what[advice.setting.traffic.kind]}: nothing can be recommended."
+        undone = what[advice.setting.traffic.kind]
+        return f"In most variations no path and no scheduler delivers {undone}: nothing can be recommended."
     if advice.choice is None:
         return f"One path, so there is nothing to schedule. This is what to expect of {alone}."
     best = advice.choice.best.label
@@ -54,7 +55,7 @@ def expectation(advice: Advice) -> list[str]:
     change = _change(best.change or Estimate(0.0), traffic)
     if advice.verdict == "not worth":
         lines = [f"{_expect(traffic, single, count)}. {_all(advice)} with {best.label}: {change}."]
-        if all(_gain(one) < -COLLAPSE_PERCENT for one in _schedulers(advice)):
+        if all(collapsed(one, traffic) for one in _schedulers(advice)):
             lines.append("Every scheduler collapses over these paths together.")
         return [*lines, _certain(advice)]
     against = f"{value(traffic, single.value)} with {single.label}, the best single path"
@@ -69,7 +70,7 @@ def alternatives(advice: Advice) -> list[str]:
     traffic = advice.setting.traffic
     best, others = choice.best, [one for one in _schedulers(advice) if one is not choice.best]
     lines = []
-    if best.label != DEFAULT:
+    if best.label != DEFAULT and advice.verdict != "not worth":
         lines.append(f"{best.label}: {summary(best.label)}")
     if choice.alike:
         everyone = len(choice.alike) == len(others)
@@ -80,7 +81,7 @@ def alternatives(advice: Advice) -> list[str]:
         lines.append(
             f"As much goodput, but packets take over {SLOW_PERCENT:.0f} % longer: {', '.join(choice.slower)}."
         )
-    if choice.quicker is not None:
+    if choice.quicker is not None and advice.verdict != "not worth":
         quick = choice.quicker
         lines.append(
             f"If delay matters too: {quick.label}, whose packets take {numbers.time(quick.delay_ms / 1e3)} instead of "
@@ -95,7 +96,7 @@ def alternatives(advice: Advice) -> list[str]:
         lines.append(
             f"{best.label} sends {sent} packets for each one delivered: mind what data costs.{instead}"
         )
-    avoid = [one for one in others if _gain(one) < -COLLAPSE_PERCENT]
+    avoid = [one for one in others if collapsed(one, traffic) and one.label not in choice.undecided]
     if avoid and len(avoid) < len(others):
         said = ", ".join(f"{one.label} ({numbers.signed(one.change.value)})" for one in avoid if one.change)
         lines.append(f"Avoid: {said}.")
@@ -106,7 +107,7 @@ def receive_buffer(advice: Advice) -> list[str]:
     """Whether the buffer holds the sender back, and which does not."""
     found = advice.buffer
     if found is None:
-        return []
+        return _rule(advice)
     traffic = advice.setting.traffic
     tolerated = f"{max(TOLERATED, traffic.alike_percent):.0f} %"
     given = numbers.size(found.given)
@@ -123,13 +124,29 @@ def receive_buffer(advice: Advice) -> list[str]:
     return [f"Receive buffer: {line} {which}."]
 
 
+def _rule(advice: Advice) -> list[str]:
+    """The rule of thumb where nothing was searched."""
+    if advice.choice is None or advice.verdict == "nothing":
+        return []
+    wanted, given = rule(advice.setting), advice.setting.receive_buffer
+    which = "is less, and may be what limits these paths" if given < wanted else "is more"
+    carried = f"All paths carry {numbers.size(wanted)} in the longest round trip with a full queue"
+    return [
+        f"Receive buffer: not searched for, these links leave no time. {carried}; {numbers.size(given)} {which}."
+    ]
+
+
 def thresholds(advice: Advice) -> list[str]:
     """What would make the second path worth it; or what each of several adds."""
     if advice.left_out:
         said = ", ".join(f"{one.path} {numbers.signed(one.gain_percent)}" for one in advice.left_out)
-        return [f"What each path adds to the others: {said}."]
+        again = needless(advice) if advice.verdict == "worth" else None
+        ask = f" Ask again without {again}: other schedulers may do as well then." if again else ""
+        return [f"What each path adds to the others: {said}.{ask}"]
     if advice.verdict == "not worth" and len(advice.setting.paths) == 2 and not advice.thresholds:
-        return [f"Links so fast leave no time to search for what would make {_second(advice)} worth it."]
+        return [
+            f"What would make {_second(advice)} worth it was not searched for: these links leave no time."
+        ]
     enough = [one for one in advice.thresholds if one.value is not None]
     vain = [one for one in advice.thresholds if one.value is None]
     lines = []
@@ -185,8 +202,9 @@ def _certain(advice: Advice) -> str:
     holds = best.worth_in if more else count - best.worth_in
     gain = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} % in {holds} of {count} variations"
     percent = f"{advice.setting.traffic.alike_percent:.0f} %"
+    sure = "Unsure, since the runs are short" if advice.simulated.short else _sure(holds / count)
     return (
-        f"{_sure(holds / count)}: {gain}. {best.label} is the best scheduler, or within {percent} of it, in "
+        f"{sure}: {gain}. {best.label} is the best scheduler, or within {percent} of it, in "
         f"{best.best_in} of {count}."
     )
 
