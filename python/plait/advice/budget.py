@@ -27,6 +27,8 @@ ROUND_TRIPS = 40
 """Runs last at least so many of the longest round trip, full queue included, where the budget allows."""
 SHORT_ROUND_TRIPS = 20
 """Runs of fewer are called short."""
+ENOUGH = 0.25
+"""Searches are thorough where their runs last so much of the main ones; otherwise they have fewer, longer runs."""
 LEAST_NS = NANOSECONDS // 4
 """Runs last at least so long where the budget allows: beyond the shortest retransmission timeout."""
 LONGEST_NS = 60 * NANOSECONDS
@@ -110,14 +112,26 @@ def too_large(setting: Setting, candidates: Sequence[Candidate], events: int) ->
     return packets * EVENTS_PER_PACKET * copies * FEW > events
 
 
-def shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, runs: int) -> int | None:
-    """How long (ns) each of `runs` runs may last so that together they take `events`; at most as long as the grid's.
+def longest_of(
+    events: float, setting: Setting, grid: Grid, candidate: Candidate, plans: Sequence[int]
+) -> tuple[int, int] | None:
+    """Which of several plans to follow in a search, and how long (ns) its runs last; None if that shows nothing.
 
-    None if that is too short to show anything.
+    Plans are numbers of runs, the most first: the first whose runs last at least `ENOUGH` of the grid's, or else the
+    last, with the longest runs.
     """
+    for place, runs in enumerate(plans):
+        duration = _shared(events, setting, grid, candidate, runs)
+        if duration >= ENOUGH * grid.duration_ns or place == len(plans) - 1:
+            short = setting.traffic.kind != "file" and duration < SHORT_ROUND_TRIPS * setting.round_trip_ns
+            return None if short else (place, duration)
+    return None
+
+
+def _shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, runs: int) -> int:
+    """How long (ns) each of `runs` runs may last so that together they take `events`; at most as long as the grid's."""
     if setting.traffic.kind == "file":
         return grid.duration_ns
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
     rate = max(each / (grid.duration_ns / NANOSECONDS), 1.0)
-    duration = min(_whole(events / (rate * runs) * NANOSECONDS), grid.duration_ns)
-    return duration if duration >= SHORT_ROUND_TRIPS * setting.round_trip_ns else None
+    return max(min(_whole(events / (rate * runs) * NANOSECONDS), grid.duration_ns), SHORTEST_NS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from plait.advice.budget import FEW, shared
+from plait.advice.budget import FEW, longest_of
 from plait.advice.candidates import Candidate
 from plait.advice.judging import gain_of
 from plait.advice.trial import Bench, Cell, Grid, Setting
@@ -55,13 +55,13 @@ def search(
     """Find the buffer for one scheduler; None if the links are too fast for runs that mean something."""
     unlimited = _unlimited(setting)
     sizes = [max(unlimited >> step, SMALLEST) for step in range(DOUBLINGS, -1, -1)]
-    for variations in (FEW, FEW // 2):
-        runs = variations * (DOUBLINGS + 2 + len(REFINED))
-        duration = shared(events, setting, grid, candidate, runs)
-        if duration is not None:
-            break
-    else:
+    plans = (FEW, FEW // 2)
+    runs = [variations * (DOUBLINGS + 2 + len(REFINED)) for variations in plans]
+    picked = longest_of(events, setting, grid, candidate, runs)
+    if picked is None:
         return None
+    plan, duration = picked
+    variations = plans[plan]
     trial = _Trial(bench, setting, candidate, variations, duration)
     tolerated = max(TOLERATED, setting.traffic.alike_percent)
     scores = trial.scores({*sizes, setting.receive_buffer})

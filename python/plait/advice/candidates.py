@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from plait import _core
-from plait.scheduler import schedulers
+from plait.scenario import Path, Scenario
+from plait.scheduler import Choice, parse_choice, schedulers
 
 DEFAULT = "lowest-rtt"
 """MPTCP's default scheduler; its options are candidates too."""
@@ -31,7 +33,7 @@ def checked(names: Sequence[str]) -> list[str]:
     """The names, each once.
 
     Raises:
-        ScenarioError: none, or one is no built-in scheduler, with or without options.
+        ScenarioError: none, or one is no built-in scheduler, or has no such option or parameter.
     """
     known = [one["name"] for one in schedulers()]
     for name in names:
@@ -43,6 +45,12 @@ def checked(names: Sequence[str]) -> list[str]:
     if not names:
         message = f"schedulers: expected at least one of: {', '.join(known)}"
         raise _core.ScenarioError(message)
+    for name in names:
+        try:
+            _ = Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=_table(parse_choice(name))).json
+        except _core.ScenarioError as error:
+            message = f"scheduler {name!r}: {str(error).removeprefix('scenario: scheduler: ')}"
+            raise _core.ScenarioError(message) from error
     return list(dict.fromkeys(names))
 
 
@@ -79,6 +87,12 @@ def summary(name: str) -> str:
         if one["suffix"] in name.split(":", maxsplit=1)[0].split("+")[1:]
     ]
     return " ".join([info["summary"], *added])
+
+
+def _table(choice: Choice) -> str | Mapping[str, Any]:
+    """A built-in scheduler as scenario files have it."""
+    assert isinstance(choice, str | Mapping)
+    return choice
 
 
 def base_name(name: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
-from plait.advice.budget import FEW, shared
+from plait.advice.budget import FEW, longest_of
 from plait.advice.candidates import Candidate
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
@@ -75,15 +76,16 @@ def search(
     second path is worth it as it is.
     """
     keys = _keys(setting, second, with_buffer)
-    for variations, stride in (THOROUGH, QUICK):
-        every = range(1, len(FACTORS) + 1, stride)
-        runs = (1 + len(keys) * len(every)) * variations * (1 + len(setting.paths))
-        duration = shared(events, setting, grid, candidate, runs)
-        if duration is not None:
-            break
-    else:
+    plans = [(variations, range(1, len(FACTORS) + 1, stride)) for variations, stride in (THOROUGH, QUICK)]
+    runs = [
+        (1 + len(keys) * len(every)) * variations * (1 + len(setting.paths)) for variations, every in plans
+    ]
+    picked = longest_of(events, setting, grid, candidate, runs)
+    if picked is None:
         return []
-    trial = _Trial(bench, setting, candidate, second, variations, duration)
+    plan, duration = picked
+    variations, every = plans[plan]
+    trial = _Trial(bench, setting, grid, candidate, second, variations, duration)
     if trial.gains([(keys[0], 0)])[keys[0], 0].enough:
         return []
     gains = trial.gains([(key, step) for key in keys for step in every])
@@ -96,7 +98,7 @@ def search(
             Threshold(
                 key=key,
                 value=_value(setting, second, key, enough[0]) if enough else None,
-                until=_value(setting, second, key, ends[0] - stride) if ends else None,
+                until=_value(setting, second, key, ends[0] - every.step) if ends else None,
                 tried=_value(setting, second, key, len(FACTORS)),
                 gain_percent=gains[key, enough[0] if enough else len(FACTORS)].percent,
             )
@@ -141,10 +143,15 @@ def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
 
 @dataclass(frozen=True)
 class _Trial:
-    """One scheduler, and every path alone, with one thing changed."""
+    """One scheduler, and every path alone, with one thing changed.
+
+    These runs are shorter than those of the grid, and short ones tell something else: slow start weighs more. So what
+    counts is by how much a change moves the gain, added to the gain that the grid's runs have in the same variation.
+    """
 
     bench: Bench
     setting: Setting
+    grid: Grid
     candidate: Candidate
     second: int
     variations: int
@@ -152,20 +159,37 @@ class _Trial:
 
     def gains(self, steps: Sequence[tuple[Key, int]]) -> dict[tuple[Key, int], _Gain]:
         """The gain over the best single path at steps of keys; step 0 is what was said."""
-        ones = [self.candidate, *(Candidate((index,)) for index in range(len(self.setting.paths)))]
-        cells = [
-            Cell(_changed(self.setting, self.second, key, step), one, variation, self.duration_ns)
-            for key, step in steps
-            for one in ones
-            for variation in self.bench.variations[: self.variations]
-        ]
-        scores = iter([outcome.score for outcome in self.bench.run(cells)])
-        gains = {}
+        found = {}
         for key, step in steps:
-            together, *alone = [[next(scores) for _ in range(self.variations)] for _ in ones]
-            over = [_Gain.over(self.setting.traffic, together, base) for base in alone]
-            gains[key, step] = min(over, key=lambda one: one.percent)
-        return gains
+            together, *alone = self._said if step == 0 else self._scores(key, step)
+            gains = [self._gain(together, base, place) for place, base in enumerate(alone)]
+            found[key, step] = min(gains, key=lambda one: one.percent)
+        return found
+
+    @cached_property
+    def _said(self) -> list[list[float]]:
+        return self._scores("rtt", 0)
+
+    def _gain(self, together: Sequence[float], alone: Sequence[float], place: int) -> _Gain:
+        """The gain over the path at a place, as the grid's runs would have it."""
+        long = zip(self.grid.scores(self.candidate), self.grid.scores(Candidate((place,))), strict=True)
+        short = zip(self._said[0], self._said[1 + place], strict=True)
+        factors = [
+            (one / other) / (ours / theirs) for (one, other), (ours, theirs) in zip(long, short, strict=False)
+        ]
+        corrected = [score * factor for score, factor in zip(together, factors, strict=True)]
+        return _Gain.over(self.setting.traffic, corrected, alone)
+
+    def _scores(self, key: Key, step: int) -> list[list[float]]:
+        """The scores with all paths, then with each alone, by variation."""
+        changed = _changed(self.setting, self.second, key, step)
+        ones = [self.candidate, *(Candidate((index,)) for index in range(len(self.setting.paths)))]
+        chosen = self.bench.variations[: self.variations]
+        outcomes = self.bench.run(
+            Cell(changed, one, variation, self.duration_ns) for one in ones for variation in chosen
+        )
+        scores = iter([outcome.score for outcome in outcomes])
+        return [[next(scores) for _ in chosen] for _ in ones]
 
 
 def _scores(outcomes: Sequence[Outcome]) -> list[float]:

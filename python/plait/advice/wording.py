@@ -57,7 +57,7 @@ def expectation(advice: Advice) -> list[str]:
         lines = [f"{_expect(traffic, single, count)}. {_all(advice)} with {best.label}: {change}."]
         if all(collapsed(one, traffic) for one in _schedulers(advice)):
             lines.append("Every scheduler collapses over these paths together.")
-        return [*lines, _certain(advice)]
+        return [*lines, *_beginning(advice), _certain(advice)]
     against = f"{value(traffic, single.value)} with {single.label}, the best single path"
     return [f"{_expect(traffic, best, count)}, against {against}: {change}.", _certain(advice)]
 
@@ -207,6 +207,16 @@ def _certain(advice: Advice) -> str:
         f"{sure}: {gain}. {best.label} is the best scheduler, or within {percent} of it, in "
         f"{best.best_in} of {count}."
     )
+
+
+def _beginning(advice: Advice) -> list[str]:
+    """That a short transfer hangs on the path where it begins."""
+    first, alone = advice.setting.paths[0].name, advice.single.label.removesuffix(" alone")
+    if advice.setting.traffic.kind != "file" or first == alone:
+        return []
+    return [
+        f"Connections begin on {first}, the first path named: name {alone} first if they can begin there."
+    ]
 
 
 def _sure(share: float) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from plait.advice import advise as make_advice
 from plait.advice.advice import PROTOCOLS, RECEIVE_BUFFER
+from plait.advice.document import scenario_file
 from plait.advice.page import WIDTH, page
 from plait.advice.traffic import FORMS
 from plait.cli.output import console, print_json, say
 from plait.cli.run import JSON, THREADS
+from plait.files import whole_file
 
 
 @click.command()
@@ -79,17 +82,20 @@ def advise(
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms 1%"
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
     """
-    advice = make_advice(
-        paths,
-        traffic,
-        receive_buffer,
-        protocol=protocol,
-        schedulers=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
-        seed=seed,
-        threads=threads,
-    )
+    # The file is opened first: nobody wants to hear after seconds that it cannot be written.
+    with nullcontext() if save is None else whole_file(save) as file:
+        advice = make_advice(
+            paths,
+            traffic,
+            receive_buffer,
+            protocol=protocol,
+            schedulers=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
+            seed=seed,
+            threads=threads,
+        )
+        if file is not None:
+            file.write_text(scenario_file(advice), encoding="utf-8")
     if save is not None:
-        advice.save(save)
         say(f"wrote {save}: plait compare {save} --schedulers all")
     if as_json:
         print_json(advice.document())
