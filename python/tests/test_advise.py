@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable
 from contextlib import suppress
@@ -420,6 +421,16 @@ def test_the_document_has_what_it_promises() -> None:
     medians = [one["median"] for one in standings if one["scheduler"]]
     assert medians[0] == pytest.approx(min(medians), rel=0.01)
     assert {one["key"] for one in document["worth_it_from"]} == {"rate", "rtt"}
+
+
+def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "advise.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for line in block.splitlines():
+        name, *arguments = shlex.split(line)
+        done = CliRunner().invoke(cli, arguments)
+        assert (name, done.exit_code) == ("plait", 0), done.output
 
 
 def test_the_simulators_errors_are_those_of_its_validation() -> None:

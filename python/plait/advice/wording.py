@@ -76,7 +76,7 @@ def alternatives(advice: Advice) -> list[str]:
         everyone = len(choice.alike) == len(others)
         names = "all others" if everyone else ", ".join(choice.alike)
         why = f"; {best.label} is MPTCP's default" if _is_default(advice) else ""
-        lines.append(f"As good (within {traffic.alike_percent:.0f} %): {names}{why}.")
+        lines.append(f"As good on average (within {traffic.alike_percent:.0f} %): {names}{why}.")
     if choice.slower:
         lines.append(
             f"As much goodput, but packets take over {SLOW_PERCENT:.0f} % longer: {', '.join(choice.slower)}."
