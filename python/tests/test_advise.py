@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -19,10 +20,12 @@ from click.testing import CliRunner
 from conftest import Command
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 import plait
 from plait import Advice, advise
 from plait.advice import KnownPath, basis, numbers, parse_path, parse_traffic
+from plait.advice.page import page
 from plait.advice.variations import SPREAD, cut_recording, variations, varied
 from plait.cli import cli
 from plait.files import OutputError
@@ -421,6 +424,18 @@ def test_the_document_has_what_it_promises() -> None:
     medians = [one["median"] for one in standings if one["scheduler"]]
     assert medians[0] == pytest.approx(min(medians), rel=0.01)
     assert {one["key"] for one in document["worth_it_from"]} == {"rate", "rtt"}
+
+
+def test_the_page_fits_a_small_terminal() -> None:
+    advice = worth_it()
+    out = Console(file=io.StringIO(), width=80)
+    out.print(page(advice, wide=False))
+    assert isinstance(out.file, io.StringIO)
+    lines = out.file.getvalue().splitlines()
+    for one in advice.standings:
+        ends = "–" if one is advice.single else f"{one.worth_in} of {advice.simulated.variations}"
+        assert any(line.startswith(one.label) and line.rstrip().endswith(ends) for line in lines)
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,7 @@ def choose(grid: Grid, ranked: Sequence[Standing], traffic: Traffic) -> Choice:
         best=best,
         alike=tuple(one.label for one in chosen if one is not best),
         slower=tuple(one.label for one in alike if one not in chosen),
-        quicker=least if bulk and _delay_excess(grid, best, least) > QUICK_PERCENT else None,
+        quicker=least if bulk and _much_slower(grid, best, least) else None,
         undecided=tuple(one.label for one in undecided),
     )
 
@@ -204,6 +204,12 @@ def _delays(grid: Grid, one: Candidate) -> list[float]:
 
 def _delay_level(grid: Grid, one: Candidate) -> float:
     return float(np.mean(np.log(_delays(grid, one))))
+
+
+def _much_slower(grid: Grid, one: Standing, least: Standing) -> bool:
+    """Whether packets take much longer than the least, on average and in the median."""
+    median = (one.delay_ms / least.delay_ms - 1) * 100
+    return min(_delay_excess(grid, one, least), median) > QUICK_PERCENT
 
 
 def _delay_excess(grid: Grid, one: Standing, least: Standing) -> float:

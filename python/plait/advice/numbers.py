@@ -6,6 +6,8 @@ from typing import Literal
 
 from plait.estimate import Estimate
 
+TENFOLD = 900.0
+"""Percent more."""
 _RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 _MIB = 1 << 20
@@ -43,9 +45,9 @@ def share(value: float) -> str:
     return f"{digits(value * 100)} %"
 
 
-def signed(percent: float) -> str:
-    """A change in percent, such as ``+42 %``; more than tenfold as a factor."""
-    if percent >= 900:
+def signed(percent: float, *, factor: bool | None = None) -> str:
+    """A change in percent, such as ``+42 %``; as a `factor`, ``×12``, if it is more than tenfold or one wants it so."""
+    if percent >= TENFOLD if factor is None else factor:
         return f"×{digits(1 + percent / 100)}"
     rounded = f"{percent:+.0f}" if abs(percent) >= 9.95 else f"{percent:+.1f}"
     if float(rounded) == 0:
@@ -57,8 +59,8 @@ def interval(change: Estimate) -> str:
     """A change's confidence interval, such as ``+35 to +49 %``; empty without one."""
     if change.interval is None:
         return ""
-    low, high = (signed(value) for value in change.interval)
-    return f"{low.removesuffix(' %')} to {high}" if "×" not in high else f"{low} to {high}"
+    low, high = (signed(value, factor=change.value >= TENFOLD) for value in change.interval)
+    return f"{low.removesuffix(' %')} to {high}"
 
 
 def digits(value: float) -> str:

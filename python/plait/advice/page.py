@@ -17,20 +17,20 @@ WIDTH = 110
 HEADINGS = {"bulk": "goodput", "blocks": "block delay", "file": "time"}
 
 
-def page(advice: Advice) -> Group:
-    """The recommendation, the evidence, the buffer, and what this rests on."""
+def page(advice: Advice, *, wide: bool = True) -> Group:
+    """The recommendation, the evidence, the buffer, and what this rests on; `wide` is for `WIDTH` columns."""
     parts: list[ConsoleRenderable] = [Text(wording.heading(advice), style="bold")]
     for lines in (wording.expectation(advice), wording.alternatives(advice)):
         parts += [Text(line) for line in lines]
-    parts += [Text(), evidence(advice), Text()]
+    parts += [Text(), evidence(advice, wide=wide), Text()]
     for lines in (wording.receive_buffer(advice), wording.thresholds(advice)):
         parts += [Text(line) for line in lines]
     parts += [Text(line, style="dim") for line in (*basis.simulated(advice), *basis.limits(advice))]
     return Group(*parts)
 
 
-def evidence(advice: Advice) -> Table:
-    """Schedulers and single paths, the best first."""
+def evidence(advice: Advice, *, wide: bool = True) -> Table:
+    """Schedulers and single paths, the best first; the columns that matter most unless `wide`."""
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
     scale = factor * (1e3 if traffic.kind == "blocks" else 1.0)
@@ -39,17 +39,17 @@ def evidence(advice: Advice) -> Table:
     last = "all arrive\nin" if traffic.kind == "blocks" else f"packet delay\np95 ({slow_unit})"
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
-    for title in (
+    titles = (
         f"{HEADINGS[traffic.kind]}\n{'p95 ' * (traffic.kind == 'blocks')}({unit})",
         "nine of ten\nvariations",
         f"% against {advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,
-    ):
+    )
+    for title in _kept(titles, wide):
         table.add_column(title, justify="right", no_wrap=True)
     for one in advice.standings:
-        table.add_row(
-            one.label,
+        cells = (
             numbers.digits(one.value / scale),
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
@@ -57,8 +57,8 @@ def evidence(advice: Advice) -> Table:
             f"{one.whole_in} of {count}"
             if traffic.kind == "blocks"
             else numbers.digits(one.delay_ms / 1e3 / slow),
-            style="bold" if one is recommended(advice) else None,
         )
+        table.add_row(one.label, *_kept(cells, wide), style="bold" if one is recommended(advice) else None)
     return table
 
 
@@ -88,10 +88,16 @@ def _unit(advice: Advice) -> tuple[float, str]:
     return numbers.unit([seconds], "time")
 
 
+def _kept(columns: tuple[str, ...], wide: bool) -> tuple[str, ...]:
+    """All columns, or those of 80 characters: the value, the change, and in how many variations it is worth it."""
+    return columns if wide else (columns[0], columns[2], columns[3])
+
+
 def _against(one: Standing) -> str:
     """The change in percent and its interval, without the sign of percent."""
     if one.change is None:
         return "–"
     percents = [one.change.value, *(one.change.interval or ())]
-    value, *interval = (numbers.signed(percent).removesuffix(" %") for percent in percents)
+    factor = one.change.value >= numbers.TENFOLD
+    value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
     return value + (f" ({' … '.join(interval)})" if interval else "")

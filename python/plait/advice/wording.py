@@ -149,15 +149,20 @@ def thresholds(advice: Advice) -> list[str]:
         ]
     enough = [one for one in advice.thresholds if one.value is not None]
     vain = [one for one in advice.thresholds if one.value is None]
+    clearly = "clearly " if advice.verdict == "borderline" else ""
     lines = []
     if enough:
         said = ", or ".join(_threshold(one) for one in enough)
         gain = f"(gain at least {WORTH_PERCENT:.0f} %)"
-        lines.append(f"{_second(advice)} would be worth it {gain}, all else as said, with about {said}.")
+        lines.append(
+            f"{_second(advice)} would be {clearly}worth it {gain}, all else as said, with about {said}."
+        )
     if vain:
         said = " or ".join(_amount(one.key, one.tried) for one in vain)
         lines.append(
-            f"No change up to {said} is enough." if enough else f"Not even {said} would make it worth it."
+            f"No change up to {said} is enough."
+            if enough
+            else f"Not even {said} would make it {clearly}worth it."
         )
     return lines
 
@@ -202,7 +207,9 @@ def _certain(advice: Advice) -> str:
     holds = best.worth_in if more else count - best.worth_in
     gain = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} % in {holds} of {count} variations"
     percent = f"{advice.setting.traffic.alike_percent:.0f} %"
-    sure = "Unsure, since the runs are short" if advice.simulated.short else _sure(holds / count)
+    sure = "Unsure" if advice.verdict == "borderline" else _sure(holds / count)
+    if advice.simulated.short:
+        sure = "Unsure, since the runs are short"
     return (
         f"{sure}: {gain}. {best.label} is the best scheduler, or within {percent} of it, in "
         f"{best.best_in} of {count}."

@@ -101,6 +101,6 @@ def advise(
         print_json(advice.document())
     elif sys.stdout.isatty():
         out = console()
-        out.print(page(advice), width=min(out.width, WIDTH))
+        out.print(page(advice, wide=out.width >= WIDTH), width=min(out.width, WIDTH))
     else:
         click.echo(advice.text)
