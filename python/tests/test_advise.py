@@ -25,9 +25,13 @@ from rich.console import Console
 import plait
 from plait import Advice, advise
 from plait.advice import KnownPath, basis, numbers, parse_path, parse_traffic
+from plait.advice.buffer import _first_enough
+from plait.advice.candidates import Candidate
 from plait.advice.page import page
+from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.variations import SPREAD, cut_recording, variations, varied
 from plait.cli import cli
+from plait.estimate import Estimate
 from plait.files import OutputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,6 +216,22 @@ def test_a_recording_is_cut_where_the_variation_says(tmp_path: Path) -> None:
     assert (tmp_path / "cut").read_text().split() == ["10", "80"]
 
 
+def test_all_schedulers_meet_the_same_paths_and_losses() -> None:
+    paths = tuple(parse_path(text) for text in (DSL, LTE))
+    setting = Setting(paths=paths, traffic=parse_traffic("bulk"), protocol="mptcp", receive_buffer=10**6)
+    with Bench(paths, 1) as bench:
+        for variation in bench.variations[:3]:
+            cells = [
+                Cell(setting, one, variation, 10**9)
+                for one in (Candidate((0, 1), "daps"), Candidate((0, 1), "redundant"), Candidate((0,)))
+            ]
+            both, same, alone = (json.loads(bench.scenario(cell).json) for cell in cells)
+            assert both == same
+            assert both["path"][:1] == alone["path"]
+            assert both["seed"] == alone["seed"] == variation.seed
+            assert (both["transport"]["protocol"], alone["transport"]["protocol"]) == ("mptcp", "tcp")
+
+
 # What comes out.
 
 
@@ -290,6 +310,12 @@ def test_the_recommended_buffer_removes_the_blocking() -> None:
     small, enough, unlimited = goodput(24_000), goodput(found.needed), goodput(20_000_000)
     assert small < 0.8 * unlimited
     assert enough > 0.9 * unlimited
+
+
+def test_a_buffer_that_is_enough_by_chance_is_not_recommended() -> None:
+    """Where a smaller one happens to cost nothing, but a larger one does."""
+    costs = {1: 0.0, 2: 9.0, 4: 1.0, 8: 0.0}
+    assert _first_enough(list(costs), 3.0, lambda size: Estimate(costs[size])) == 4
 
 
 def test_no_other_scheduler_is_better_than_the_recommended_one() -> None:

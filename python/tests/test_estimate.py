@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plait.estimate import change_of_mean, mean, median
+from plait.estimate import change_of_mean, change_of_pairs, mean, median
 
 
 def test_the_mean_has_students_interval() -> None:
@@ -36,3 +36,13 @@ def test_changes_are_of_pairs() -> None:
     assert found.value == pytest.approx(20)
     assert found.interval == pytest.approx((20, 20))
     assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
+
+
+def test_a_change_of_pairs_counts_every_pair_alike() -> None:
+    # Twice as much in one pair and half as much in another cancel out, whatever their size.
+    assert change_of_pairs([2.0, 500.0], [1.0, 1000.0]).value == pytest.approx(0)
+    change = change_of_pairs([1.1, 22.0, 330.0], [1.0, 20.0, 300.0])
+    assert change.value == pytest.approx(10)
+    assert change.interval == pytest.approx((10, 10))
+    single = change_of_pairs([3.0], [2.0])
+    assert (single.value, single.interval) == (pytest.approx(50), None)
