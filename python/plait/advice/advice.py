@@ -124,6 +124,7 @@ def advise(
     known, said = parse_paths(paths), parse_traffic(traffic)
     names = checked(usual_schedulers() if schedulers is None else schedulers)
     setting = _setting(known, said, receive_buffer, protocol, seed)
+    events = budget.affordable(events, len(known))
     singles, multiple = candidates(len(known), names)
     if said.kind == "file" and budget.too_large(
         setting, [*singles, *multiple], round(events * budget.MAIN_SHARE)

@@ -16,6 +16,8 @@ from plait.units import NANOSECONDS
 
 EVENTS = 30_000_000
 """The budget of an advice: about nine seconds on one core."""
+DEAR = 0.1
+"""An event takes so much more time, as a share, for each path beyond two."""
 MAIN_SHARE = 0.65
 """Of the budget, for all candidates in all variations."""
 BUFFER_SHARE = 0.6
@@ -43,6 +45,11 @@ STEP_NS = NANOSECONDS // 1000
 PILOTS = 3
 GROWTH = 4.0
 """A pilot lasts at most so many times longer than the one before."""
+
+
+def affordable(events: int, paths: int) -> int:
+    """How many events the time of `events` over two paths allows with more."""
+    return round(events / (1 + DEAR * max(paths - 2, 0)))
 
 
 def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> Grid:

@@ -14,6 +14,8 @@ from plait.advice.links import KnownPath
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Bench, Cell, Grid, Outcome, Setting
 
+MOST_LEFT_OUT = 8
+"""Of more paths it is not asked what each adds: that takes too long."""
 Key = Literal["rate", "rtt", "loss", "receive_buffer"]
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 """How much more rate, or less delay or loss, is tried; the last one of losses is none at all."""
@@ -109,8 +111,10 @@ def search(
 def left_out(
     bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
 ) -> list[LeftOut]:
-    """What each of several paths adds to the others, with the same scheduler."""
+    """What each of several paths adds to the others, with the same scheduler; nothing said of more than some paths."""
     every = candidate.paths
+    if len(every) > MOST_LEFT_OUT:
+        return []
     fewer = [Candidate(tuple(one for one in every if one != index), candidate.scheduler) for index in every]
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
     count = min(max(round(events / (each * len(every))), FEW // 2), grid.variations)
