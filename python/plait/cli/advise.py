@@ -74,14 +74,14 @@ def advise(
     as_json: bool,
     threads: int,
 ) -> None:
-    r"""Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.
+    """Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.
 
     Simulates every scheduler over variations of what you say, in seconds.
 
     \b
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms 1%"
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
-    """
+    """  # noqa: D301  click wants the character, not its escape
     # The file is opened first: nobody wants to hear after seconds that it cannot be written.
     with nullcontext() if save is None else whole_file(save) as file:
         advice = make_advice(
