@@ -39,6 +39,7 @@ from plait._core import (
     check_scheduler,
 )
 from plait._core import Path as PathFacts
+from plait.advice import Advice, advise
 from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
 from plait.result import Comparison, NotRecordedError, Result, verdicts
 from plait.run import compare, run
@@ -74,6 +75,7 @@ def __getattr__(name: str) -> ModuleType:
 
 
 __all__ = [
+    "Advice",
     "Assign",
     "Bulk",
     "Comparison",
@@ -104,6 +106,7 @@ __all__ = [
     "TcpFlow",
     "Transport",
     "Wait",
+    "advise",
     "asymmetry",
     "check_scheduler",
     "compare",

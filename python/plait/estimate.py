@@ -81,6 +81,23 @@ def change_of_mean(values: Values, base: Values) -> Estimate | None:
     return _bootstrap(value, (above, below), percent)
 
 
+def change_of_pairs(values: Values, base: Values) -> Estimate:
+    """By how many percent a value is above the one of `base` in the same place: the ratios' geometric mean.
+
+    Every pair counts alike, whether its values are large or small; twice as much in one pair and half as much in
+    another cancel out. All values have to be positive.
+    """
+    ratios = np.log(np.asarray(values, dtype=np.float64)) - np.log(np.asarray(base, dtype=np.float64))
+
+    def percent(logarithm: float | None) -> float | None:
+        return None if logarithm is None else float(np.expm1(logarithm)) * 100
+
+    logarithms = _bootstrap(float(ratios.mean()), (ratios,), np.mean)
+    return Estimate(
+        float(np.expm1(logarithms.value)) * 100, percent(logarithms.low), percent(logarithms.high)
+    )
+
+
 def difference_of_median(values: Sequence[float], base: Sequence[float]) -> Estimate:
     """The median of the differences of pairs, with a bootstrap interval."""
     return median([one - other for one, other in zip(values, base, strict=True)])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plait.estimate import bootstrap_mean, change_of_mean, mean, median
+from plait.estimate import bootstrap_mean, change_of_mean, change_of_pairs, mean, median
 
 
 def test_the_mean_has_students_interval() -> None:
@@ -54,3 +54,14 @@ def test_large_data_are_resampled_in_pieces() -> None:
     data = np.random.default_rng(7).normal(10, 2, 20_000)
     low, high = bootstrap_mean(data).interval or (0, 0)
     assert (high - low) / 2 == pytest.approx(1.96 * 2 / 20_000**0.5, rel=0.05)
+
+
+def test_a_change_of_pairs_counts_every_pair_alike() -> None:
+    # Twice as much in one pair and half as much in another cancel out, whatever their size.
+    assert change_of_pairs([2.0, 500.0], [1.0, 1000.0]).value == pytest.approx(0)
+    change = change_of_pairs([1.1, 22.0, 330.0], [1.0, 20.0, 300.0])
+    assert change.value == pytest.approx(10)
+    assert change.interval == pytest.approx((10, 10))
+    single = change_of_pairs([3.0], [2.0])
+    assert single.value == pytest.approx(50)
+    assert single.interval is None

@@ -13,6 +13,7 @@ from plait.version import plait_version
 COMMANDS = {
     "run": "plait.cli.run:run",
     "compare": "plait.cli.run:compare",
+    "advise": "plait.cli.advise:advise",
     "explain": "plait.cli.explain:explain",
     "reproduce": "plait.cli.reproduce:reproduce",
     "schedulers": "plait.cli.catalogue:list_schedulers",
@@ -34,13 +35,14 @@ def cli(quiet: bool) -> None:
     \b
     plait reproduce daps-icc14                        a paper, with figures
     plait compare links.toml --schedulers all         schedulers on your links
+    plait advise --path "dsl 16Mbit 25ms" --path …    which one to use, and is it worth it
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        what they say, with intervals
     plait validate linux                              simulator against kernel
-    """  # noqa: D301
+    """  # noqa: D301  click wants the character, not its escape
     Progress.quiet = quiet
 
 

@@ -1,0 +1,249 @@
+"""Advice for links of which little is known: scheduler, buffer, what to expect, and is a second path worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path as FilePath
+from typing import Any
+
+from plait import _core
+from plait.advice import budget, buffer, threshold
+from plait.advice.buffer import BufferAdvice
+from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
+from plait.advice.judging import Choice, Standing, Verdict, best_single, choose, standings, verdict
+from plait.advice.links import KnownPath, parse_paths
+from plait.advice.threshold import LeftOut, Threshold
+from plait.advice.traffic import Traffic, parse_traffic
+from plait.advice.trial import Bench, Cell, Grid, Setting
+from plait.files import write_text
+from plait.progress import Progress
+from plait.scenario import Scenario
+from plait.units import NANOSECONDS, Size, size_bytes
+
+PROTOCOLS = ("mptcp", "cmt-sctp")
+RECEIVE_BUFFER = "6MiB"
+"""What Linux lets a TCP connection have at most, unless told otherwise (the last number of net.ipv4.tcp_rmem)."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the advice rests on. round_trips: how many of the longest, full queue included, the main runs last."""
+
+    variations: int
+    duration_s: float
+    round_trips: float
+    runs: int
+    events: int
+    seed: int
+
+    @property
+    def short(self) -> bool:
+        """Whether the links are too fast for runs that show more than a beginning."""
+        return self.round_trips < budget.SHORT_ROUND_TRIPS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What `plait advise` found; `text` says it in words, `document` as JSON.
+
+    single: the best single path. standings: schedulers and single paths, the best first. verdict: whether more than
+    that path is worth it, with the scheduler of `choice`. thresholds: what would make a second path worth it.
+    left_out: of more than two paths, what each adds. asked: the traffic as it was said, which differs from the
+    setting's if a file is too large to be simulated. scenario: what was said, unchanged, with that scheduler.
+    """
+
+    setting: Setting
+    asked: Traffic
+    verdict: Verdict
+    single: Standing
+    choice: Choice | None
+    standings: tuple[Standing, ...]
+    buffer: BufferAdvice | None
+    thresholds: tuple[Threshold, ...]
+    left_out: tuple[LeftOut, ...]
+    simulated: Simulated
+    scenario: Scenario
+
+    @cached_property
+    def text(self) -> str:
+        """The advice in words, for a screen of 100 columns."""
+        from plait.advice.page import text  # noqa: PLC0415  tables are not needed to compute
+
+        return text(self)
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write the nominal scenario as a scenario file, for `plait run`, `compare` and whatever follows.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        from plait.advice.document import scenario_file  # noqa: PLC0415
+
+        write_text(FilePath(file), scenario_file(self))
+
+    def document(self) -> dict[str, Any]:
+        """The advice as a JSON document."""
+        from plait.advice.document import document  # noqa: PLC0415
+
+        return document(self)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def advise(
+    paths: Sequence[str | KnownPath],
+    traffic: str = "bulk",
+    receive_buffer: Size = RECEIVE_BUFFER,
+    *,
+    protocol: str = "mptcp",
+    schedulers: Sequence[str] | None = None,
+    seed: int = 1,
+    threads: int = 0,
+    events: int = budget.EVENTS,
+) -> Advice:
+    """Advise on links of which only rates, round trips and losses are known: simulate variations of them.
+
+    Args:
+        paths: each ``"NAME RATE RTT [LOSS] [KEY=VALUE…]"``, such as ``"lte 30Mbit 60ms 1%"`` or
+            ``"lte trace=FILE 40ms"``. MPTCP opens its first subflow on the first one.
+        traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"`` or ``"file:SIZE"``.
+        receive_buffer: of the connection.
+        protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
+        schedulers: names of built-in ones, with options or parameters; all unless given.
+        seed: of variations and losses: the same seed, the same advice.
+        threads: 0 means one per core; the advice does not depend on it.
+        events: how many events may be simulated, about; three million take a second on one core.
+
+    Raises:
+        ScenarioError: bad input. RunError: a run failed.
+    """
+    known, said = parse_paths(paths), parse_traffic(traffic)
+    names = checked(usual_schedulers() if schedulers is None else schedulers)
+    setting = _setting(known, said, receive_buffer, protocol, seed)
+    events = budget.affordable(events, len(known))
+    singles, multiple = candidates(len(known), names)
+    if said.kind == "file" and budget.too_large(
+        setting, [*singles, *multiple], round(events * budget.MAIN_SHARE)
+    ):
+        setting = replace(setting, traffic=parse_traffic("bulk"))
+    with (
+        Progress("advising") as progress,
+        Bench(known, seed, threads, progress.update, events) as bench,
+    ):
+        return _advise(bench, setting, said, singles, multiple, seed, events)
+
+
+def _advise(
+    bench: Bench,
+    setting: Setting,
+    asked: Traffic,
+    singles: list[Candidate],
+    multiple: list[Candidate],
+    seed: int,
+    events: int,
+) -> Advice:
+    everyone = [*singles, *multiple]
+    grid = budget.measure(bench, setting, everyone, round(events * budget.MAIN_SHARE))
+    labels = [_label(setting, one) for one in everyone]
+    best = best_single(grid, singles, setting.traffic)
+    ranked = standings(grid, everyone, labels, best, setting.traffic)
+    single = next(one for one in ranked if one.candidate == best)
+    competing = [one for one in ranked if one.candidate.scheduler is not None]
+    choice = choose(grid, competing, setting.traffic) if competing else None
+    judged = _judge(ranked, choice, grid.variations)
+    sized, thresholds, left = _further(bench, setting, grid, choice, best, judged, events)
+    every = Candidate(tuple(range(len(setting.paths))))
+    scenario = bench.scenario(Cell(setting, every, bench.nominal, grid.duration_ns))
+    return Advice(
+        setting=setting,
+        asked=asked,
+        verdict=judged,
+        single=single,
+        choice=choice,
+        standings=tuple(ranked),
+        buffer=sized,
+        thresholds=tuple(thresholds),
+        left_out=tuple(left),
+        simulated=Simulated(
+            variations=grid.variations,
+            duration_s=grid.duration_ns / NANOSECONDS,
+            round_trips=grid.duration_ns / setting.round_trip_ns,
+            runs=bench.runs,
+            events=bench.spent,
+            seed=seed,
+        ),
+        scenario=replace(scenario, scheduler=None if choice is None else choice.best.label),
+    )
+
+
+def _further(
+    bench: Bench,
+    setting: Setting,
+    grid: Grid,
+    choice: Choice | None,
+    best: Candidate,
+    judged: Verdict,
+    events: int,
+) -> tuple[BufferAdvice | None, list[Threshold], list[LeftOut]]:
+    """What is asked once a scheduler is chosen: the buffer, and of which path how much."""
+    if choice is None or judged == "nothing":
+        return None, [], []
+    chosen = choice.best.candidate
+    left = max(events - bench.spent, events * budget.LEAST_LEFT)
+    sized = buffer.search(bench, setting, grid, chosen, left * budget.BUFFER_SHARE)
+    left = max(events - bench.spent, events * budget.LEAST_LEFT)
+    if len(setting.paths) > 2:
+        return sized, [], threshold.left_out(bench, setting, grid, chosen, left)
+    if judged == "worth":
+        return sized, [], []
+    second = 1 - best.paths[0]
+    tried = threshold.search(
+        bench, setting, grid, chosen, second, left, with_buffer=sized is None or not sized.enough
+    )
+    return sized, tried, []
+
+
+def _judge(ranked: Sequence[Standing], choice: Choice | None, variations: int) -> Verdict:
+    if not any(one.whole_in * 2 > variations for one in ranked):
+        return "nothing"
+    return "one path" if choice is None else verdict(choice.best, variations)
+
+
+def _label(setting: Setting, candidate: Candidate) -> str:
+    if candidate.scheduler is not None:
+        return candidate.scheduler
+    return f"{setting.paths[candidate.paths[0]].name} alone"
+
+
+def _setting(
+    paths: Sequence[KnownPath], traffic: Traffic, receive_buffer: Size, protocol: str, seed: int
+) -> Setting:
+    """What was said, checked by the code that reads scenario files."""
+    if protocol not in PROTOCOLS:
+        message = f"protocol {protocol!r}: expected one of: {', '.join(PROTOCOLS)}"
+        raise _core.ScenarioError(message)
+    if not 0 <= seed < 2**63:
+        message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {seed}"
+        raise _core.ScenarioError(message)
+    try:
+        size = size_bytes(receive_buffer)
+    except _core.ScenarioError as error:
+        message = f"receive buffer: {error}"
+        raise _core.ScenarioError(message) from error
+    setting = Setting(paths=tuple(paths), traffic=traffic, protocol=protocol, receive_buffer=size)
+    try:
+        every = [path.path() for path in paths]
+        transport = setting.transport(alone=len(paths) == 1)
+        _ = Scenario(
+            name="advice", paths=every, transport=transport, workload=traffic.workload(NANOSECONDS)
+        ).json
+    except _core.ScenarioError as error:
+        raise _core.ScenarioError(str(error).removeprefix("advice: ").removeprefix("transport.")) from error
+    return setting
+
+
+__all__ = ["Advice", "Simulated", "advise"]

@@ -1,0 +1,85 @@
+"""What an advice rests on, and what it cannot know, in words."""
+
+from __future__ import annotations
+
+from plait.advice import numbers
+from plait.advice.advice import Advice
+from plait.advice.trial import WARMUP
+from plait.advice.variations import FEWEST_QUEUED, QUEUES, SPREAD
+
+MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 0.8, 28.6, 89.6
+"""Percent: how far the simulator's goodputs are from Linux' in half and in nine of ten cases, and how many pairs of
+schedulers both rank alike: the figures of docs/validation.md."""
+
+
+def simulated(advice: Advice) -> list[str]:
+    """What was simulated."""
+    setting, done = advice.setting, advice.simulated
+    lines = []
+    if advice.asked != setting.traffic:
+        best = advice.choice.best if advice.choice and advice.verdict != "not worth" else advice.single
+        seconds = advice.asked.size * 8 / max(best.goodput_bps, 1.0)
+        lines.append(
+            f"{numbers.size(advice.asked.size)} are too much to simulate in seconds, so this is for bulk traffic; at "
+            f"{numbers.rate(best.goodput_bps)} they take about {numbers.time(seconds)}."
+        )
+    amount = f"{done.runs} runs, {done.events / 1e6:.1f} million events, seed {done.seed}"
+    lines.append(
+        f"Simulated: {done.variations} variations of what was said, by up to {SPREAD * 100:.0f} %{_queues(advice)}"
+        f"{_recordings(advice)}; each with every scheduler and every path alone, {_length(advice)}; searches included, "
+        f"{amount}. {_protocol(advice)}"
+    )
+    if done.short and setting.traffic.kind != "file":
+        lines.append(
+            "Runs of more round trips do not fit into seconds: this is how a connection begins, not how it goes on."
+        )
+    return lines
+
+
+def limits(advice: Advice) -> list[str]:
+    """What this cannot know."""
+    shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
+    changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
+    kernel = (
+        f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by "
+        f"more than {TENTH_ERROR:.0f} %, mostly with small receive buffers; {RANKED_ALIKE:.0f} % of pairs of "
+        "schedulers are ranked alike (docs/validation.md)."
+    )
+    return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]
+
+
+def _queues(advice: Advice) -> str:
+    if all(path.queue is not None for path in advice.setting.paths):
+        return ""
+    low, high = QUEUES
+    return (
+        f"; queues not said: {low:g} to {high:g} bandwidth-delay products, {FEWEST_QUEUED} packets at least"
+    )
+
+
+def _recordings(advice: Advice) -> str:
+    return "; recordings as they are, each time from another place on" if _any_trace(advice) else ""
+
+
+def _any_trace(advice: Advice) -> bool:
+    return any(path.trace is not None for path in advice.setting.paths)
+
+
+def _length(advice: Advice) -> str:
+    done = advice.simulated
+    if advice.setting.traffic.kind == "file":
+        return f"until the file has arrived, {numbers.time(done.duration_s)} at most"
+    trips = numbers.digits(done.round_trips)
+    return (
+        f"{numbers.time(done.duration_s)} long ({trips} of the longest round trip with a full queue), the first "
+        f"{WARMUP * 100:.0f} % not counted"
+    )
+
+
+def _protocol(advice: Advice) -> str:
+    setting = advice.setting
+    if setting.protocol == "cmt-sctp":
+        return "CMT-SCTP with NewReno." if len(setting.paths) > 1 else "SCTP with NewReno."
+    if len(setting.paths) == 1:
+        return "TCP as in Linux, with CUBIC."
+    return f"MPTCP as in Linux, with CUBIC; connections begin on {setting.paths[0].name}."

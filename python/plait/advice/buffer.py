@@ -1,0 +1,140 @@
+"""The smallest receive buffer that no longer holds the sender back: doubled, then refined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from plait.advice.budget import FEW, longest_of
+from plait.advice.candidates import Candidate
+from plait.advice.judging import gain_of
+from plait.advice.trial import Bench, Cell, Grid, Setting
+from plait.estimate import Estimate
+from plait.units import NANOSECONDS
+
+DOUBLINGS = 10
+REFINED = (2**0.25, 2**0.5, 2**0.75)
+"""Between the largest size that costs something and twice that one."""
+ROOM = 8
+"""The unlimited buffer holds so many times what all paths carry in the longest round trip."""
+LEAST_UNLIMITED = 1_024_000
+"""Doublings of this, which are round numbers of kB, are tried."""
+MOST_UNLIMITED = 1_500_000_000
+SMALLEST = 4_000
+TOLERATED = 3.0
+"""Percent that a buffer may cost against an unlimited one (or what counts as alike, if that is more)."""
+
+
+@dataclass(frozen=True)
+class BufferAdvice:
+    """What receive buffers cost the scheduler, in percent of what it reaches without a limit.
+
+    needed: the smallest simulated one in bytes that costs no more than `TOLERATED`; at most that if `smallest`, which
+    says that none smaller was tried. costs: by size.
+    """
+
+    scheduler: str
+    given: int
+    given_cost: Estimate
+    needed: int
+    smallest: bool
+    unlimited: int
+    costs: tuple[tuple[int, float], ...]
+    variations: int
+    duration_s: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether the given buffer is large enough."""
+        return self.given >= self.needed or self.given_cost.value <= TOLERATED
+
+
+def search(
+    bench: Bench, setting: Setting, grid: Grid, candidate: Candidate, events: float
+) -> BufferAdvice | None:
+    """Find the buffer for one scheduler; None if the links are too fast for runs that mean something."""
+    unlimited = _unlimited(setting)
+    sizes = [max(unlimited >> step, SMALLEST) for step in range(DOUBLINGS, -1, -1)]
+    plans = (FEW, FEW // 2)
+    runs = [variations * (DOUBLINGS + 2 + len(REFINED)) for variations in plans]
+    picked = longest_of(events, setting, grid, candidate, runs)
+    if picked is None:
+        return None
+    plan, duration = picked
+    variations = plans[plan]
+    trial = _Trial(bench, setting, candidate, variations, duration)
+    tolerated = max(TOLERATED, setting.traffic.alike_percent)
+    scores = trial.scores({*sizes, setting.receive_buffer})
+
+    def cost(size: int) -> Estimate:
+        lag = gain_of(setting.traffic, scores[size], scores[unlimited])
+        low, high = lag.interval or (None, None)
+        return Estimate(-lag.value, None if high is None else -high, None if low is None else -low)
+
+    needed = _first_enough(sizes, tolerated, cost)
+    smallest = needed == sizes[0]
+    if not smallest:
+        between = [_round(needed / 2 * factor) for factor in REFINED]
+        scores |= trial.scores(set(between))
+        needed = _first_enough([*between, needed], tolerated, cost)
+    return BufferAdvice(
+        scheduler=str(candidate.scheduler),
+        given=setting.receive_buffer,
+        given_cost=cost(setting.receive_buffer),
+        needed=needed,
+        smallest=smallest,
+        unlimited=unlimited,
+        costs=tuple((size, cost(size).value) for size in sorted(scores)),
+        variations=variations,
+        duration_s=duration / NANOSECONDS,
+    )
+
+
+def _first_enough(sizes: Sequence[int], tolerated: float, cost: Callable[[int], Estimate]) -> int:
+    """The smallest size from which on none costs more than is tolerated."""
+    enough = sizes[-1]
+    for size in reversed(sizes):
+        if cost(size).value > tolerated:
+            break
+        enough = size
+    return enough
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One scheduler with several buffers."""
+
+    bench: Bench
+    setting: Setting
+    candidate: Candidate
+    variations: int
+    duration_ns: int
+
+    def scores(self, sizes: set[int]) -> dict[int, list[float]]:
+        """The scores with each size, in the same variations."""
+        ordered = sorted(sizes)
+        cells = [
+            Cell(replace(self.setting, receive_buffer=size), self.candidate, variation, self.duration_ns)
+            for size in ordered
+            for variation in self.bench.variations[: self.variations]
+        ]
+        scores = iter([outcome.score for outcome in self.bench.run(cells)])
+        return {size: [next(scores) for _ in range(self.variations)] for size in ordered}
+
+
+def _round(size: float) -> int:
+    """Two digits."""
+    return int(float(f"{size:.1e}"))
+
+
+def rule(setting: Setting) -> float:
+    """What all paths carry in the longest round trip with a full queue, in bytes."""
+    return setting.capacity_bps * setting.round_trip_ns / NANOSECONDS / 8
+
+
+def _unlimited(setting: Setting) -> int:
+    """A size that no scheduler fills, and more than was given."""
+    size = LEAST_UNLIMITED
+    while size < min(max(ROOM * rule(setting), 2 * setting.receive_buffer), MOST_UNLIMITED):
+        size *= 2
+    return size

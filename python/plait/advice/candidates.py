@@ -1,0 +1,100 @@
+"""What competes: every scheduler over all paths, and each path alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from plait import _core
+from plait.scenario import Path, Scenario
+from plait.scheduler import Choice, parse_choice, schedulers
+
+DEFAULT = "lowest-rtt"
+"""MPTCP's default scheduler; its options are candidates too."""
+VARIANTS = ("+rp", "+bm")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A scheduler over some of the paths (their indices), or one path alone, where nothing is scheduled."""
+
+    paths: tuple[int, ...]
+    scheduler: str | None = None
+
+
+def usual_schedulers() -> list[str]:
+    """All built-in schedulers, and MPTCP's default with the options."""
+    return [*(one["name"] for one in schedulers()), *(DEFAULT + variant for variant in VARIANTS)]
+
+
+def checked(names: Sequence[str]) -> list[str]:
+    """The names, each once.
+
+    Raises:
+        ScenarioError: none, or one is no built-in scheduler, or has no such option or parameter.
+    """
+    known = [one["name"] for one in schedulers()]
+    for name in names:
+        if base_name(name) not in known:
+            message = (
+                f"scheduler {name!r}: advice takes built-in schedulers; expected one of: {', '.join(known)}"
+            )
+            raise _core.ScenarioError(message)
+    if not names:
+        message = f"schedulers: expected at least one of: {', '.join(known)}"
+        raise _core.ScenarioError(message)
+    for name in names:
+        try:
+            _ = Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=_table(parse_choice(name))).json
+        except _core.ScenarioError as error:
+            message = f"scheduler {name!r}: {str(error).removeprefix('scenario: scheduler: ')}"
+            raise _core.ScenarioError(message) from error
+    return list(dict.fromkeys(names))
+
+
+def candidates(paths: int, names: Sequence[str]) -> tuple[list[Candidate], list[Candidate]]:
+    """Each path alone, and each scheduler over all paths; with one path there is nothing to schedule."""
+    every = tuple(range(paths))
+    return [Candidate((index,)) for index in every], [Candidate(every, name) for name in names if paths > 1]
+
+
+def copying(scheduler: str | None) -> bool:
+    """Whether a scheduler may send everything more than once."""
+    return scheduler is not None and "reinject" in _needs()[base_name(scheduler)]
+
+
+@cache
+def _needs() -> dict[str, list[str]]:
+    """What each scheduler needs from a transport."""
+    return {one["name"]: one["needs"] for one in schedulers()}
+
+
+def effort(name: str) -> int:
+    """How much it takes to have a scheduler: 0 for MPTCP's default, 1 if it needs nothing special, else 2."""
+    if name == DEFAULT:
+        return 0
+    return 1 if base_name(name) == name and not _needs()[name] else 2
+
+
+def summary(name: str) -> str:
+    """What a scheduler does, in one sentence, and what its options add."""
+    info = next(one for one in schedulers() if one["name"] == base_name(name))
+    added = [
+        one["doc"]
+        for one in info["options"]
+        if one["suffix"] in name.split(":", maxsplit=1)[0].split("+")[1:]
+    ]
+    return " ".join([info["summary"], *added])
+
+
+def _table(choice: Choice) -> str | Mapping[str, Any]:
+    """A built-in scheduler as scenario files have it."""
+    assert isinstance(choice, str | Mapping)
+    return choice
+
+
+def base_name(name: str) -> str:
+    """The scheduler's name without options and parameters."""
+    return name.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]

@@ -1,0 +1,83 @@
+"""Amounts as people write them, with three digits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from plait.estimate import Estimate
+
+TENFOLD = 900.0
+"""Percent more."""
+_RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+_SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+_MIB = 1 << 20
+_LONG = ((3600.0, "h"), (60.0, "min"))
+_LONG_FROM = 120.0
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+def rate(bits_per_second: float) -> str:
+    """A rate, such as ``17.3 Mbit/s``."""
+    return _amount(bits_per_second, _RATES)
+
+
+def size(amount: float) -> str:
+    """An amount of data, such as ``256 kB``, or ``6 MiB`` where it is exactly that."""
+    if amount and amount % _MIB == 0:
+        return f"{digits(amount / _MIB)} MiB"
+    return _amount(amount, _SIZES)
+
+
+def time(seconds: float) -> str:
+    """A duration, such as ``25 ms``."""
+    return _amount(seconds, (*_LONG, *_TIMES) if seconds >= _LONG_FROM else _TIMES)
+
+
+def unit(values: list[float], kind: Literal["rate", "time"]) -> tuple[float, str]:
+    """Factor and name of the unit that suits the largest of several values."""
+    units = _RATES if kind == "rate" else _TIMES
+    largest = max(values, default=0.0)
+    return next((one for one in units if largest >= one[0]), units[-1])
+
+
+def share(value: float) -> str:
+    """A share, such as ``0.2 %``."""
+    return f"{digits(value * 100)} %"
+
+
+def signed(percent: float, *, factor: bool | None = None) -> str:
+    """A change in percent, such as ``+42 %``; as a `factor`, ``×12``, if it is more than tenfold or one wants it so."""
+    if percent >= TENFOLD if factor is None else factor:
+        return f"×{digits(1 + percent / 100)}"
+    rounded = f"{percent:+.0f}" if abs(percent) >= 9.95 else f"{percent:+.1f}"
+    if float(rounded) == 0:
+        return "0 %"
+    return f"{rounded} %".replace("-", "−")
+
+
+def interval(change: Estimate) -> str:
+    """A change's confidence interval, such as ``+35 to +49 %``; empty without one."""
+    if change.interval is None:
+        return ""
+    low, high = (signed(value, factor=change.value >= TENFOLD) for value in change.interval)
+    return f"{low.removesuffix(' %')} to {high}"
+
+
+def digits(value: float) -> str:
+    """Three digits, without an exponent or zeros that say nothing."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    text = f"{value:.3g}"
+    if "e" in text:
+        text = f"{value:.6f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _amount(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    for factor, unit in units:
+        if value >= factor * 0.9995:
+            return f"{digits(value / factor)} {unit}"
+    factor, unit = units[-1]
+    return f"{digits(value / factor)} {unit}"

@@ -1,0 +1,240 @@
+"""Runs of candidates over variations: what is simulated, how long, and what came out."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path as FilePath
+from types import TracebackType
+
+from plait.advice.candidates import Candidate
+from plait.advice.links import PACKET, KnownPath
+from plait.advice.traffic import Traffic
+from plait.advice.variations import Variation, cut_recording, nominal, queue_ns, variations, varied
+from plait.result import Metrics, Result, Spread
+from plait.run import Task, run_tasks
+from plait.scenario import Scenario, Transport
+from plait.scheduler import Choice, parse_choice
+from plait.units import NANOSECONDS
+
+WARMUP = 0.25
+"""Share of a run of endless traffic that is not counted."""
+EVENTS_PER_PACKET = 2.2
+"""About how many events the simulator handles per packet: it and its acknowledgement."""
+SHORTEST_NS = 20_000_000
+LEAST = 1e-6
+"""What counts instead of nothing, so that ratios stay finite: this share of all rates, or of the largest time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What was said, in the form that runs take; `receive_buffer` in bytes."""
+
+    paths: tuple[KnownPath, ...]
+    traffic: Traffic
+    protocol: str
+    receive_buffer: int
+
+    def transport(self, alone: bool) -> Transport:
+        """The transport: Linux' own for MPTCP; TCP over a single path."""
+        if self.protocol == "cmt-sctp":
+            return Transport(protocol="cmt-sctp", receive_buffer=f"{self.receive_buffer}B")
+        return Transport(
+            protocol="tcp" if alone else "mptcp", profile="linux", receive_buffer=f"{self.receive_buffer}B"
+        )
+
+    @cached_property
+    def capacity_bps(self) -> float:
+        """What all paths carry together."""
+        return sum(path.mean_bps for path in self.paths)
+
+    @cached_property
+    def round_trip_ns(self) -> int:
+        """The longest round trip, a full queue of middle size included."""
+        return max(path.rtt_ns + queue_ns(path) for path in self.paths)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run to be made."""
+
+    setting: Setting
+    candidate: Candidate
+    variation: Variation
+    duration_ns: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave. `score` is goodput in bit/s, the blocks' p95 delay in ms, or the completion time in s.
+
+    `whole` is False if a file did not arrive in time, or blocks are missing at the end. `overhead` is packets sent per
+    packet delivered.
+    """
+
+    score: float
+    whole: bool
+    goodput_bps: float
+    delay_ms: float
+    buffered_bytes: float
+    overhead: float
+    events: int
+
+
+class Bench:
+    """Makes runs, counts their events, and keeps the pieces of recordings that they need.
+
+    A context manager: the pieces are in a temporary folder.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[KnownPath],
+        seed: int,
+        threads: int = 0,
+        progress: Callable[[float], None] | None = None,
+        planned: int = 1,
+    ) -> None:
+        self.nominal = nominal(paths, seed)
+        self.variations = variations(paths, seed)
+        self.spent = 0
+        self.runs = 0
+        self._threads, self._progress, self._planned = threads, progress, planned
+        self._folder = tempfile.TemporaryDirectory(prefix="plait-")
+        self._pieces: dict[tuple[str, int], int] = {}
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+    def scenario(self, cell: Cell) -> Scenario:
+        """The scenario of a run, without its scheduler."""
+        setting, variation = cell.setting, cell.variation
+        chosen = cell.candidate.paths
+        return Scenario(
+            name="advice",
+            seed=variation.seed,
+            duration=f"{cell.duration_ns}ns",
+            warmup=f"{round(cell.duration_ns * WARMUP) if setting.traffic.kind != 'file' else 0}ns",
+            paths=[
+                varied(
+                    setting.paths[index],
+                    variation.factors[index],
+                    self._piece(setting.paths[index], index, cell),
+                )
+                for index in chosen
+            ],
+            transport=setting.transport(alone=len(chosen) == 1),
+            workload=setting.traffic.workload(cell.duration_ns),
+        )
+
+    def run(self, cells: Iterable[Cell]) -> list[Outcome]:
+        """Make the runs; results in their order."""
+        cells = list(cells)
+        scenarios: dict[Cell, Scenario] = {}
+        tasks = []
+        for cell in cells:
+            key = replace(cell, candidate=Candidate(cell.candidate.paths))
+            if key not in scenarios:
+                scenarios[key] = self.scenario(cell)
+            tasks.append(Task(scenario=scenarios[key], scheduler=_scheduler(cell)))
+        results = run_tasks(tasks, threads=self._threads)
+        outcomes = [_outcome(cell, result) for cell, result in zip(cells, results, strict=True)]
+        self.spent += sum(outcome.events for outcome in outcomes)
+        self.runs += len(outcomes)
+        if self._progress is not None:
+            self._progress(min(self.spent / self._planned, 1.0))
+        return outcomes
+
+    def _piece(self, path: KnownPath, index: int, cell: Cell) -> str | None:
+        """The file with the recording from the variation's place on; the recording itself in the nominal case."""
+        if path.trace is None or cell.variation is self.nominal:
+            return None
+        file = FilePath(self._folder.name) / f"{index}-{cell.variation.number}.trace"
+        key = path.name, cell.variation.number
+        if self._pieces.get(key, 0) < cell.duration_ns:
+            cut_recording(path, cell.variation.factors[index].place, cell.duration_ns, file)
+            self._pieces[key] = cell.duration_ns
+        return str(file)
+
+
+def _scheduler(cell: Cell) -> Choice | None:
+    name = cell.candidate.scheduler
+    return None if name is None else parse_choice(name)
+
+
+def _outcome(cell: Cell, result: Result) -> Outcome:
+    metrics, traffic = result.metrics, cell.setting.traffic
+    return Outcome(
+        score=_score(cell, result),
+        whole=_whole(traffic, metrics),
+        goodput_bps=metrics["goodput_bps"],
+        delay_ms=_p95(result, "app_delay_ms") or cell.duration_ns / 1e6,
+        buffered_bytes=metrics["receive_buffer_bytes"]["max"],
+        overhead=sum(path["packets_sent"] for path in result.paths) / max(metrics["packets_delivered"], 1),
+        events=metrics["events"],
+    )
+
+
+def _score(cell: Cell, result: Result) -> float:
+    traffic, longest = cell.setting.traffic, cell.duration_ns / NANOSECONDS
+    if traffic.kind == "bulk":
+        return max(result.metrics["goodput_bps"], cell.setting.capacity_bps * LEAST)
+    if traffic.kind == "file":
+        return max(result.metrics["completion_time_s"] or longest, longest * LEAST)
+    return max(_p95(result, "block_delay_ms") or longest * 1e3, longest * 1e3 * LEAST)
+
+
+def _p95(result: Result, name: str) -> float | None:
+    """A delay's 95th percentile in ms; None if nothing was delivered."""
+    spread: Spread | None = result.data["metrics"][name]
+    return None if spread is None else spread["p95"]
+
+
+def _whole(traffic: Traffic, metrics: Metrics) -> bool:
+    if traffic.kind == "bulk":
+        return metrics["goodput_bps"] > 0
+    if traffic.kind == "file":
+        return metrics["completion_time_s"] is not None
+    return not metrics["undelivered_bytes"] and metrics["delivered_bytes"] > 0
+
+
+@dataclass
+class Grid:
+    """Outcomes of the same candidates in the same variations: a list per candidate, one outcome per variation."""
+
+    candidates: list[Candidate]
+    duration_ns: int
+    outcomes: dict[Candidate, list[Outcome]] = field(default_factory=dict)
+
+    @property
+    def variations(self) -> int:
+        """How many variations each candidate has met."""
+        return len(self.outcomes[self.candidates[0]]) if self.outcomes else 0
+
+    def scores(self, candidate: Candidate) -> list[float]:
+        """The candidate's scores by variation."""
+        return [outcome.score for outcome in self.outcomes[candidate]]
+
+    def add(self, bench: Bench, setting: Setting, count: int) -> None:
+        """Let every candidate meet the next `count` variations."""
+        start = self.variations
+        chosen = bench.variations[start : start + count]
+        cells = [Cell(setting, one, each, self.duration_ns) for one in self.candidates for each in chosen]
+        outcomes = iter(bench.run(cells))
+        for one in self.candidates:
+            self.outcomes.setdefault(one, []).extend(next(outcomes) for _ in chosen)
+
+
+def capacity_events(setting: Setting, candidate: Candidate) -> float:
+    """The most events per simulated second: all paths full, and every block written."""
+    rate = sum(setting.paths[index].mean_bps for index in candidate.paths)
+    interval = setting.traffic.interval_ns()
+    blocks = NANOSECONDS / interval if interval else 0.0
+    return max(rate, 1.0) / 8 / PACKET * EVENTS_PER_PACKET + 2 * blocks

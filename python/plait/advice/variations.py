@@ -1,0 +1,127 @@
+"""Plausible variations of what was said: nobody knows rates, delays and losses to the last digit, nor queues.
+
+A variation has for each path factors of rate, round trip and loss (±20 %, evenly spread), a queue, and, of a recording,
+the place where it begins. Variations are the first points of a scrambled Sobol sequence, so that any number of them
+fills the space evenly. A variation also has a seed: all schedulers meet the same paths and the same losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+import numpy as np
+from scipy.stats import qmc
+
+from plait import _core
+from plait.advice.links import KnownPath
+from plait.scenario import Path
+from plait.units import NANOSECONDS, duration_ns, size_bytes
+
+SPREAD = 0.2
+"""Rate, round trip and loss are up to this share more or less than said, and so is a queue that was said."""
+QUEUES = (0.5, 4.0)
+"""A queue of which nothing was said holds between so many times the path's bandwidth-delay product."""
+FEWEST_QUEUED = 10
+"""… and at least so many packets."""
+MOST = 64
+"""Variations in a sequence."""
+FACTORS = 5
+
+
+@dataclass(frozen=True)
+class Factors:
+    """One path's place in a variation: factors of rate, round trip and loss; queue and place from 0 to 1."""
+
+    rate: float
+    rtt: float
+    loss: float
+    queue: float
+    place: float
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One variation of all paths."""
+
+    number: int
+    seed: int
+    factors: tuple[Factors, ...]
+
+
+def nominal(paths: Sequence[KnownPath], seed: int) -> Variation:
+    """What was said, unchanged; a recording begins at its beginning."""
+    return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, 0.5, 0.0) for _ in paths))
+
+
+def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
+    """`MOST` variations, evenly spread; always the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    points = qmc.Sobol(FACTORS * len(paths), rng=rng).random_base2(MOST.bit_length() - 1)
+    seeds = np.random.SeedSequence(seed).generate_state(MOST)
+    return [
+        Variation(number, int(seeds[number]), tuple(_factors(row) for row in np.split(point, len(paths))))
+        for number, point in enumerate(points)
+    ]
+
+
+def _factors(row: np.ndarray) -> Factors:
+    rate, rtt, loss = (float(value) for value in 1 + SPREAD * (2 * row[:3] - 1))
+    return Factors(rate, rtt, loss, float(row[3]), float(row[4]))
+
+
+def varied(path: KnownPath, factors: Factors, trace: str | None = None) -> Path:
+    """A path of a variation; `trace` is the recording from the variation's place on."""
+    return path.path(
+        rate=factors.rate, rtt=factors.rtt, loss=factors.loss, queue=queue(path, factors.queue), trace=trace
+    )
+
+
+def queue(path: KnownPath, place: float) -> str:
+    """The queue at a place (0 to 1) of what is plausible, as scenario files write it."""
+    if path.queue is not None:
+        return _scaled(path.queue, 1 + SPREAD * (2 * place - 1))
+    low, high = QUEUES
+    share = low * (high / low) ** place
+    return f"{max(round(path.bdp_packets() * share), FEWEST_QUEUED)}p"
+
+
+def queue_ns(path: KnownPath) -> int:
+    """About how long a packet waits in a full queue."""
+    text = queue(path, 0.5)
+    if text in ("bdp", "infinite"):
+        return path.rtt_ns
+    if text.endswith("p"):
+        amount = float(text[:-1]) * 1500
+    else:
+        try:
+            return duration_ns(text)
+        except _core.ScenarioError:
+            amount = size_bytes(text)
+    return round(amount * 8 * NANOSECONDS / path.mean_bps)
+
+
+def _scaled(text: str, factor: float) -> str:
+    """A queue that was said, a little larger or smaller; `bdp` and `infinite` stay."""
+    if text in ("bdp", "infinite"):
+        return text
+    if text.endswith("p"):
+        return f"{max(round(float(text[:-1]) * factor), 1)}p"
+    try:
+        return f"{max(round(duration_ns(text) * factor), 1)}ns"
+    except _core.ScenarioError:
+        return f"{max(round(size_bytes(text) * factor), 1)}B"
+
+
+def cut_recording(path: KnownPath, place: float, length_ns: int, file: FilePath) -> None:
+    """Write the recording from `place` (0 to 1 of it) on, `length_ns` of it, around its end if need be.
+
+    It begins right after one of its delivery opportunities, so that its period stays what it is.
+    """
+    moments = path.recording_ms
+    period = int(moments[-1])
+    start = int(moments[min(int(place * len(moments)), len(moments) - 1)])
+    turned = np.sort((moments - start - 1) % period + 1)
+    kept = int(np.searchsorted(turned, length_ns / 1e6, side="right")) + 1
+    file.write_text("\n".join(map(str, turned[:kept].tolist())) + "\n", encoding="utf-8")

@@ -1,0 +1,106 @@
+"""`plait advise`: which scheduler, which buffer, and whether a second path is worth it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+from plait.advice import advise as make_advice
+from plait.advice.advice import PROTOCOLS, RECEIVE_BUFFER
+from plait.advice.document import scenario_file
+from plait.advice.page import WIDTH, page
+from plait.advice.traffic import FORMS
+from plait.cli.output import console, print_json, say
+from plait.cli.run import JSON, THREADS
+from plait.files import whole_file
+
+
+@click.command()
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    required=True,
+    metavar='"NAME RATE RTT [LOSS] [KEY=VALUE…]"',
+    help="A path, such as 'lte 30Mbit 60ms 1%' or 'lte trace=FILE 40ms'; repeat it for each, that on which connections "
+    "begin first. Keys: queue=50p, jitter=5ms, back=1Mbit (rate of the other direction).",
+)
+@click.option("--traffic", default="bulk", show_default=True, metavar="TRAFFIC", help=f"{FORMS}.")
+@click.option(
+    "--receive-buffer",
+    default=RECEIVE_BUFFER,
+    show_default=True,
+    help="The receiver's buffer, such as 256kB.",
+)
+@click.option(
+    "--protocol",
+    type=click.Choice(PROTOCOLS),
+    default=PROTOCOLS[0],
+    show_default=True,
+    help="mptcp is as in Linux.",
+)
+@click.option(
+    "--schedulers",
+    "names",
+    metavar="A,B,C",
+    help="Only these built-in ones, with options (+rp, +bm) and parameters.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Of variations and losses.",
+)
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    help="Write what was said as a scenario file, for run and compare.",
+)
+@JSON
+@THREADS
+def advise(
+    paths: tuple[str, ...],
+    traffic: str,
+    receive_buffer: str,
+    protocol: str,
+    names: str | None,
+    seed: int,
+    save: Path | None,
+    as_json: bool,
+    threads: int,
+) -> None:
+    """Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.
+
+    Simulates every scheduler over variations of what you say, in seconds.
+
+    \b
+    plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms 1%"
+    plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
+    """  # noqa: D301  click wants the character, not its escape
+    # The file is opened first: nobody wants to hear after seconds that it cannot be written.
+    with nullcontext() if save is None else whole_file(save) as file:
+        advice = make_advice(
+            paths,
+            traffic,
+            receive_buffer,
+            protocol=protocol,
+            schedulers=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
+            seed=seed,
+            threads=threads,
+        )
+        if file is not None:
+            file.write_text(scenario_file(advice), encoding="utf-8")
+    if save is not None:
+        say(f"wrote {save}: plait compare {save} --schedulers all")
+    if as_json:
+        print_json(advice.document())
+    elif sys.stdout.isatty():
+        out = console()
+        out.print(page(advice, wide=out.width >= WIDTH), width=min(out.width, WIDTH))
+    else:
+        click.echo(advice.text)

@@ -1,0 +1,514 @@
+"""Advice for links known roughly: what is said is read right, and what comes out is so."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import Command
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+import plait
+from plait import Advice, advise
+from plait.advice import KnownPath, basis, numbers, parse_path, parse_traffic
+from plait.advice.buffer import _first_enough
+from plait.advice.candidates import Candidate
+from plait.advice.page import page
+from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.variations import SPREAD, cut_recording, variations, varied
+from plait.cli import cli
+from plait.estimate import Estimate
+from plait.files import OutputError
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACES = ROOT.parent / "shared" / "traces"
+EVENTS = 2_000_000
+"""A budget for tests: less than a tenth of the usual one. Slow links make the most of it."""
+
+DSL, LTE, SAT = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p", "sat 1Mbit 600ms queue=50p"
+FEW = ("round-robin", "lowest-rtt", "daps", "redundant")
+
+
+@cache
+def worth_it() -> Advice:
+    return advise([DSL, LTE], receive_buffer="4MB", schedulers=FEW, events=EVENTS)
+
+
+@cache
+def small_buffer() -> Advice:
+    return advise(
+        ["dsl 4Mbit 30ms", "lte 4Mbit 120ms"],
+        receive_buffer="24kB",
+        schedulers=["lowest-rtt"],
+        events=3 * EVENTS,
+    )
+
+
+@cache
+def not_worth_it() -> Advice:
+    return advise([DSL, SAT], "blocks:500kbit", "64kB", schedulers=FEW, events=EVENTS)
+
+
+# What is said of a path.
+
+
+def test_a_path_is_read_whatever_the_order_of_its_parts() -> None:
+    said = parse_path("lte 1% 60ms 30Mbit queue=100ms back=5Mbit jitter=2ms")
+    assert said == KnownPath(
+        name="lte",
+        rate_bps=30_000_000,
+        rtt_ns=60_000_000,
+        loss=0.01,
+        queue="100ms",
+        back_bps=5_000_000,
+        jitter_ns=2_000_000,
+    )
+    assert parse_path("lte rate=30Mbit rtt=60ms loss=1% queue=100ms back=5Mbit jitter=2ms") == said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["no name", "NAME RATE RTT"]),
+        ("16Mbit 25ms", ["no name", "16Mbit 25ms"]),
+        ("rate=16Mbit 25ms", ["no name"]),
+        ("dsl", ["no rate", "16Mbit", "trace=FILE"]),
+        ("dsl 25ms", ["no rate"]),
+        ("dsl 16Mbit", ["no round-trip time", "25ms"]),
+        ("dsl 16Mbps 25ms", ["'16Mbps'", "16Mbit", "queue"]),
+        ("dsl 16Mbit 25ms 30ms", ["rtt", "twice", "'30ms'"]),
+        ("dsl 16Mbit 25ms mtu=9000", ["'mtu'", "jitter"]),
+        ("dsl 16Mbit 25ms queue=", ["queue", "nothing said"]),
+        ("dsl 16Mbit 25ms queue=big", ["queue", '"big"', "packets"]),
+        ("dsl 16Mbit 25ms 101%", ["loss", '"101%"', "100%"]),
+        ("dsl 0bit 25ms", ["rate", '"0bit"', "1bit"]),
+        ("dsl 16Mbit 0ms", ["rtt", "'0ms'"]),
+        ("dsl -16Mbit 25ms", ["'-16Mbit'"]),
+        ("dsl 16Mbit 25ms trace=x", ["a rate and a recording"]),
+        ("dsl trace=none.trace 25ms", ["trace", "none.trace"]),
+        ("dsl 'x", ["closing quotation"]),
+    ],
+)
+def test_a_bad_path_is_refused_with_place_value_and_choices(text: str, words: list[str]) -> None:
+    with pytest.raises(plait.ScenarioError) as error:
+        parse_path(text)
+    for word in [repr(text), *words]:
+        assert word in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+PARTS = st.one_of(
+    st.sampled_from(
+        ["16Mbit", "25ms", "1%", "queue=50p", "loss=2%", "rate=1Gbit", "trace=x", "back=1Mbit", "%", "="]
+    ),
+    st.text(max_size=12),
+)
+
+
+@given(st.one_of(st.text(max_size=60), st.lists(PARTS, max_size=6).map(" ".join)))
+@example("x nan% 1ms 1Mbit")
+@example("x 1e5% 1ms 1Mbit")
+@example("x 1Mbit 1ms loss=")
+@example("x 1Mbit 1ms loss=0.5")
+@settings(max_examples=300, deadline=None)
+def test_no_text_does_more_than_a_scenario_error(text: str) -> None:
+    with suppress(plait.ScenarioError):
+        parse_traffic(text)
+    with suppress(plait.ScenarioError):
+        assert plait.Scenario(paths=[parse_path(text).path()]).json
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "video", "bulk:5MB", "file", "file:0B", "file:5", "blocks", "blocks:0bit", "blocks:5MB", "blocks:1Mbit:1B",
+     "blocks:8bit", "blocks:1Mbit:10kB:3", "blocks:1kbit:1MB"],
+)  # fmt: skip
+def test_bad_traffic_is_refused(text: str) -> None:
+    with pytest.raises(plait.ScenarioError, match=re.escape(repr(text))):
+        parse_traffic(text)
+
+
+def test_blocks_have_a_size_and_a_file_its_own() -> None:
+    assert parse_traffic("blocks:500kbit").block == 2500
+    assert parse_traffic("blocks:500kbit:10kB").block == 10_000
+    assert parse_traffic("file:5MB").size == 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"paths": []}, ["paths", "NAME RATE RTT"]),
+        ({"paths": [DSL, DSL]}, ["'dsl'", "two paths"]),
+        ({"paths": [f"p{number} 1Mbit 1ms" for number in range(33)]}, ["1 to 32"]),
+        ({"traffic": "video"}, ["'video'", "blocks:RATE"]),
+        ({"receive_buffer": "big"}, ["receive buffer", "big"]),
+        ({"receive_buffer": "1B"}, ["receive_buffer", "1B"]),
+        ({"protocol": "quic"}, ["'quic'", "mptcp", "cmt-sctp"]),
+        ({"schedulers": ["fastest"]}, ["'fastest'", "daps"]),
+        ({"schedulers": []}, ["schedulers", "daps"]),
+        ({"schedulers": ["daps+x"]}, ["'daps+x'", "rp"]),
+        ({"schedulers": ["round-robin:speed=3"]}, ["round-robin:speed=3", "segments"]),
+        ({"schedulers": ["mine.py:Mine"]}, ["mine.py:Mine", "built-in"]),
+        ({"seed": -1}, ["seed", "-1"]),
+    ],
+)
+def test_bad_input_is_refused_with_place_value_and_choices(said: Any, words: list[str]) -> None:
+    with pytest.raises(plait.ScenarioError) as error:
+        advise(**{"paths": [DSL, LTE], "events": EVENTS, **said})
+    for word in words:
+        assert word in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_commands_errors_are_one_line(command: Command) -> None:
+    for arguments, word in (([], "--path"), (["--path", "dsl 16Mbit"], "no round-trip time")):
+        done = command("advise", *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert word in done.stderr
+
+
+# Variations.
+
+
+def test_variations_fill_the_space_around_what_was_said() -> None:
+    paths = [parse_path("a 10Mbit 40ms 1%"), parse_path("b 20Mbit 20ms queue=50p")]
+    found = variations(paths, 3)
+    for key in ("rate", "rtt", "loss"):
+        factors = np.array([[getattr(one, key) for one in variation.factors] for variation in found])
+        assert factors.min() >= 1 - SPREAD
+        assert factors.max() <= 1 + SPREAD
+        # Evenly: every tenth of the range has some, and the mean is what was said.
+        assert factors.mean(axis=0) == pytest.approx(1, abs=0.01)
+        assert (np.histogram(factors[:, 0], 10, (1 - SPREAD, 1 + SPREAD))[0] > 0).all()
+    assert len({variation.seed for variation in found}) == len(found)
+    assert found == variations(paths, 3)
+    assert found != variations(paths, 4)
+    # A queue that was said stays near it; of one that was not, half to four times 33 packets are guessed.
+    queues = [
+        [varied(path, factors).queue for path, factors in zip(paths, one.factors, strict=True)]
+        for one in found
+    ]
+    guessed, said = ([int(str(text)[:-1]) for text in column] for column in zip(*queues, strict=True))
+    assert [min(guessed), max(guessed), min(said), max(said)] == pytest.approx([17, 133, 40, 60], rel=0.06)
+
+
+def test_a_recording_is_cut_where_the_variation_says(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("# a comment\n5\n5\n20\n30\n100\n")
+    path = parse_path(f"lte trace={tmp_path / 'r'} 40ms")
+    assert path.mean_bps == pytest.approx(5 * 12_000 / 0.1)
+    cut_recording(path, 0.4, 10**9, tmp_path / "cut")  # the third of five: begins behind 20 ms
+    assert (tmp_path / "cut").read_text().split() == ["10", "80", "85", "85", "100"]
+    cut_recording(path, 0.4, 10**7, tmp_path / "cut")  # what 10 ms need, and the one after
+    assert (tmp_path / "cut").read_text().split() == ["10", "80"]
+
+
+def test_all_schedulers_meet_the_same_paths_and_losses() -> None:
+    paths = tuple(parse_path(text) for text in (DSL, LTE))
+    setting = Setting(paths=paths, traffic=parse_traffic("bulk"), protocol="mptcp", receive_buffer=10**6)
+    with Bench(paths, 1) as bench:
+        for variation in bench.variations[:3]:
+            cells = [
+                Cell(setting, one, variation, 10**9)
+                for one in (Candidate((0, 1), "daps"), Candidate((0, 1), "redundant"), Candidate((0,)))
+            ]
+            both, same, alone = (json.loads(bench.scenario(cell).json) for cell in cells)
+            assert both == same
+            assert both["path"][:1] == alone["path"]
+            assert both["seed"] == alone["seed"] == variation.seed
+            assert (both["transport"]["protocol"], alone["transport"]["protocol"]) == ("mptcp", "tcp")
+
+
+# What comes out.
+
+
+def test_a_second_path_that_is_worth_it() -> None:
+    advice = worth_it()
+    assert advice.verdict == "worth"
+    assert advice.choice is not None
+    assert advice.choice.best.label == "lowest-rtt"
+    assert "round-robin" in advice.choice.alike
+    assert advice.single.label == "dsl alone"
+    # 4 + 3 against 4 Mbit/s.
+    change = advice.choice.best.change
+    assert change is not None
+    assert change.value == pytest.approx(75, abs=10)
+    assert advice.text.startswith("Use dsl and lte together with lowest-rtt, MPTCP's default scheduler.")
+    # Copies of everything carry what one path carries, and that is not counted as a gain.
+    redundant = next(one for one in advice.standings if one.label == "redundant")
+    assert redundant.goodput_bps < 1.2 * advice.single.goodput_bps
+
+
+def test_a_second_path_that_is_not() -> None:
+    advice = not_worth_it()
+    assert advice.verdict == "not worth"
+    assert advice.text.startswith("Use dsl alone: sat as a second path is not worth it")
+    assert "Avoid:" in advice.text
+    round_robin = next(one for one in advice.standings if one.label == "round-robin")
+    assert round_robin.value > 10 * advice.single.value
+    # 500 kbit/s fit into dsl eight times: no rate or round trip of the second path changes that.
+    assert {one.key for one in advice.thresholds} == {"rate", "rtt"}
+    assert all(one.value is None for one in advice.thresholds)
+    assert "Not even a rate of 10 Mbit/s or a round trip of 60 ms" in advice.text
+
+
+def test_a_threshold_holds_in_runs_of_their_own() -> None:
+    advice = advise(
+        ["dsl 4Mbit 25ms queue=20p", "lte 200kbit 60ms queue=100ms"],
+        "bulk",
+        schedulers=["lowest-rtt"],
+        events=EVENTS,
+    )
+    assert advice.verdict == "not worth"
+    rate = next(one for one in advice.thresholds if one.key == "rate")
+    assert rate.value is not None
+    for kbit, worth in ((200, False), (rate.value / 1e3, True)):
+        dsl = plait.Path(name="dsl", rate="4Mbit", rtt="25ms", queue="20p")
+        lte = plait.Path(name="lte", rate=f"{kbit:.0f}kbit", rtt="60ms", queue="100ms")
+        together, alone = (
+            plait.run(_scenario(paths, "mptcp" if len(paths) > 1 else "tcp", 6_000_000)).metrics[
+                "goodput_bps"
+            ]
+            for paths in ([dsl, lte], [dsl])
+        )
+        assert (together >= 1.1 * alone) is worth
+
+
+def test_the_recommended_buffer_removes_the_blocking() -> None:
+    found = small_buffer().buffer
+    assert found is not None
+    assert not found.enough
+    assert found.given_cost.value > 20
+    assert "24 kB costs" in small_buffer().text
+    # What buffers cost falls with their size once both paths are used, and stays low from the recommended one on.
+    costs = [cost for size, cost in found.costs if size >= 64_000]
+    assert costs[0] > 20
+    assert all(later <= earlier + 1 for earlier, later in pairwise(costs))
+    assert all(cost <= 3 for size, cost in found.costs if size >= found.needed)
+
+    # In runs of their own, with other seeds: queues of middle size.
+    def goodput(buffer: int) -> float:
+        paths = [
+            plait.Path(name="dsl", rate="4Mbit", rtt="30ms", queue="14p"),
+            plait.Path(name="lte", rate="4Mbit", rtt="120ms", queue="57p"),
+        ]
+        return plait.run(_scenario(paths, "mptcp", buffer), "lowest-rtt", seed=77).metrics["goodput_bps"]
+
+    small, enough, unlimited = goodput(24_000), goodput(found.needed), goodput(20_000_000)
+    assert small < 0.8 * unlimited
+    assert enough > 0.9 * unlimited
+
+
+def test_a_buffer_that_is_enough_by_chance_is_not_recommended() -> None:
+    """Where a smaller one happens to cost nothing, but a larger one does."""
+    costs = {1: 0.0, 2: 9.0, 4: 1.0, 8: 0.0}
+    assert _first_enough(list(costs), 3.0, lambda size: Estimate(costs[size])) == 4
+
+
+def test_no_other_scheduler_is_better_than_the_recommended_one() -> None:
+    """On the nominal scenario, made independently with `plait.compare`."""
+    advice = worth_it()
+    assert advice.choice is not None
+    comparison = plait.compare(advice.scenario, list(FEW), seed=99)
+    best = comparison[advice.choice.best.label].metrics["goodput_bps"]
+    assert all(best > 0.95 * result.metrics["goodput_bps"] for result in comparison)
+    # And it is where the advice expects it.
+    assert advice.choice.best.low * 0.95 < best < advice.choice.best.high * 1.05
+
+
+def test_one_path_leaves_nothing_to_schedule() -> None:
+    advice = advise([DSL], events=200_000)
+    assert advice.verdict == "one path"
+    assert advice.text.startswith("One path, so there is nothing to schedule.")
+    assert advice.single.value == pytest.approx(3.83e6, rel=0.05)
+
+
+def test_what_nothing_delivers_is_said() -> None:
+    advice = advise(["x 1Mbit 20ms", "y 1Mbit 20ms"], "blocks:30Mbit", schedulers=FEW, events=300_000)
+    assert advice.verdict == "nothing"
+    assert advice.text.startswith("In most variations no path and no scheduler delivers all blocks")
+
+
+def test_a_path_of_several_that_adds_nothing() -> None:
+    advice = advise(
+        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=EVENTS
+    )
+    assert advice.text.startswith("Use dsl and lte, but not gprs, with intelligent-delivery-delay.")
+    assert advice.document()["use_paths"] == ["dsl", "lte"]
+    adds = {one.path: one.gain_percent for one in advice.left_out}
+    assert adds["gprs"] < 2 < adds["lte"] < adds["dsl"]
+
+
+def test_a_file_and_a_file_that_is_too_large() -> None:
+    small = advise([DSL, LTE], "file:2MB", schedulers=["lowest-rtt"], events=EVENTS)
+    assert small.verdict == "worth"
+    assert small.choice is not None
+    # 2 MB at 7 Mbit/s are 2.3 s; slow start takes its part.
+    assert 2.3 < small.choice.best.value < 3.5
+    large = advise([DSL, LTE], "file:30GB", schedulers=["lowest-rtt"], events=EVENTS)
+    assert large.setting.traffic.kind == "bulk"
+    assert "30 GB are too much to simulate in seconds" in large.text
+
+
+def test_the_same_words_twice_and_on_any_number_of_threads() -> None:
+    again = advise([DSL, LTE], receive_buffer="4MB", schedulers=FEW, events=EVENTS, threads=1)
+    assert again.text == worth_it().text
+    assert again.document() == worth_it().document()
+    other = advise([DSL, LTE], receive_buffer="4MB", schedulers=FEW, events=EVENTS, seed=2)
+    assert other.document() != again.document()
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow"),
+    [
+        ("a 1Mbit 200ms", "b 500kbit 400ms"),
+        ("a 20Mbit 20ms", "b 10Mbit 50ms 1%"),
+        ("a 1Gbit 0.5ms", "b 1Gbit 0.5ms"),
+        ("a 10Gbit 5ms", "b 10Gbit 5ms"),
+    ],
+)
+def test_fast_links_take_no_more_events_than_slow_ones(fast: str, slow: str) -> None:
+    advice = advise([fast, slow], schedulers=["lowest-rtt"], events=EVENTS)
+    assert advice.simulated.events < 1.3 * EVENTS
+    assert advice.simulated.variations >= 8
+
+
+@pytest.mark.skipif(not TRACES.is_dir(), reason="the recorded traces, ../shared/traces, are not here")
+def test_recordings(tmp_path: Path) -> None:
+    paths = [
+        f"att trace={TRACES}/ATT-LTE-driving-2016.down 40ms",
+        f"vzw trace={TRACES}/Verizon-LTE-short.down 60ms",
+    ]
+    advice = advise(paths, schedulers=["lowest-rtt", "round-robin"], events=EVENTS)
+    assert advice.verdict == "worth"
+    assert "recordings as they are, each time from another place on" in advice.text
+    advice.save(tmp_path / "saved.toml")
+    scenario = plait.load(tmp_path / "saved.toml")
+    means = [parse_path(path).mean_bps for path in paths]
+    assert 0 < plait.run(scenario).metrics["goodput_bps"] < sum(means) * 1.5
+
+
+# What is printed.
+
+
+def test_the_command_prints_the_text_one_document_and_a_scenario(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.toml"
+    said = ["--path", "a 200kbit 100ms", "--path", "b 100kbit 50ms", "--traffic", "file:20kB"]
+    said += ["--schedulers", "lowest-rtt,round-robin+rp"]
+    done = CliRunner().invoke(cli, ["advise", *said, "--save", str(saved), "--json"])
+    assert done.exit_code == 0
+    assert str(saved) in done.stderr
+    document = json.loads(done.stdout)
+    plain = CliRunner().invoke(cli, ["advise", *said])
+    assert plain.stderr == ""
+    assert plain.stdout.replace("\n", " ").startswith(document["recommendation"])
+    assert max(map(len, plain.stdout.splitlines())) <= 110
+
+    table = tomllib.loads(saved.read_text())
+    assert [path["rate"] for path in table["path"]] == ["200kbit", "100kbit"]
+    assert table["workload"] == {"kind": "file", "size": "20kB"}
+    # It is the scenario that the advice is about, to the last default.
+    assert json.loads(plait.load(saved).json) == document["scenario"]
+
+
+def test_a_scenario_that_cannot_be_saved_is_an_error_before_anything_runs(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["advise", "--path", DSL, "--save", str(tmp_path / "none" / "saved.toml")])
+    assert isinstance(done.exception, OutputError)
+    assert "saved.toml" in str(done.exception)
+
+
+def test_the_document_has_what_it_promises() -> None:
+    document = json.loads(json.dumps(not_worth_it().document()))
+    assert document["verdict"] == "not worth"
+    assert document["use_paths"] == ["dsl"]
+    assert document["metric"] == "block_delay_ms.p95"
+    assert document["receive_buffer"]["given_bytes"] == 64_000
+    assert document["simulated"]["variations"] == not_worth_it().simulated.variations
+    standings = document["standings"]
+    assert {one["label"] for one in standings} == {*FEW, "dsl alone", "sat alone"}
+    for one in standings:
+        assert one["p5"] <= one["median"] <= one["p95"]
+        if one["label"] != "dsl alone":
+            assert (
+                one["change_percent"]["low"]
+                <= one["change_percent"]["value"]
+                <= one["change_percent"]["high"]
+            )
+    medians = [one["median"] for one in standings if one["scheduler"]]
+    assert medians[0] == pytest.approx(min(medians), rel=0.01)
+    assert {one["key"] for one in document["worth_it_from"]} == {"rate", "rtt"}
+
+
+def test_the_page_fits_a_small_terminal() -> None:
+    advice = worth_it()
+    out = Console(file=io.StringIO(), width=80)
+    out.print(page(advice, wide=False))
+    assert isinstance(out.file, io.StringIO)
+    lines = out.file.getvalue().splitlines()
+    for one in advice.standings:
+        ends = "–" if one is advice.single else f"{one.worth_in} of {advice.simulated.variations}"
+        assert any(line.startswith(one.label) and line.rstrip().endswith(ends) for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "advise.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for line in block.splitlines():
+        name, *arguments = shlex.split(line)
+        done = CliRunner().invoke(cli, arguments)
+        assert (name, done.exit_code) == ("plait", 0), done.output
+
+
+def test_the_simulators_errors_are_those_of_its_validation() -> None:
+    page = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    measured = dict(re.findall(r"^\| ([^|]+?) \| ([\d.]+) \|", page, re.MULTILINE))
+    assert float(measured["median difference of goodput (%)"]) == basis.MEDIAN_ERROR
+    assert float(measured["90th percentile (%)"]) == basis.TENTH_ERROR
+    assert float(measured["pairs of schedulers ranked alike (%)"]) == basis.RANKED_ALIKE
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "text"),
+    [
+        (numbers.rate, 17_340_000, "17.3 Mbit/s"),
+        (numbers.rate, 999_800, "1 Mbit/s"),
+        (numbers.rate, 9600, "9.6 kbit/s"),
+        (numbers.size, 6 << 20, "6 MiB"),
+        (numbers.size, 256_000, "256 kB"),
+        (numbers.time, 0.0253, "25.3 ms"),
+        (numbers.time, 2043, "34 min"),
+        (numbers.time, 0, "0 µs"),
+        (numbers.share, 0.002, "0.2 %"),
+        (numbers.signed, 41.6, "+42 %"),
+        (numbers.signed, -1.23, "−1.2 %"),
+        (numbers.signed, 0.01, "0 %"),
+        (numbers.signed, 2224, "×23.2"),
+    ],
+)
+def test_numbers_are_written_for_people(write: Callable[[float], str], value: float, text: str) -> None:
+    assert write(value) == text
+
+
+def _scenario(paths: list[plait.Path], protocol: str, buffer: int) -> plait.Scenario:
+    return plait.Scenario(
+        name="by hand",
+        duration="20s",
+        warmup="5s",
+        paths=paths,
+        transport=plait.Transport(protocol=protocol, profile="linux", receive_buffer=buffer),  # type: ignore[arg-type]
+    )
