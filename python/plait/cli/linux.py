@@ -16,13 +16,13 @@ from plait.linux.build import PACKAGES, build
 
 @click.group(cls=PlaitGroup)
 def linux() -> None:
-    r"""The real kernel's MPTCP, in virtual time, without being root.
+    """The real kernel's MPTCP, in virtual time, without being root.
 
     \b
     plait linux build                     once: fetch, patch and compile Linux (minutes)
     plait run links.toml --engine linux   a scenario in it; so does plait linux run
     plait linux status                    what is there
-    """
+    """  # noqa: D301  click wants the character, not its escape
 
 
 @linux.command("build")

@@ -27,12 +27,12 @@ FAILURES_SHOWN = 3
 
 @click.group(cls=PlaitGroup)
 def validate() -> None:
-    r"""How true the simulator is, against other engines.
+    """How true the simulator is, against other engines.
 
     \b
     plait validate linux --quick              eight scenarios against the kernel (a minute)
     plait validate linux --out out --resume   all of them; goes on where it was interrupted
-    """
+    """  # noqa: D301  click wants the character, not its escape
 
 
 @validate.command("linux")
