@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import NoReturn
 
 import click
@@ -15,14 +14,8 @@ from plait.cli.model import model
 from plait.cli.reproduce import reproduce
 from plait.cli.run import compare, run
 from plait.cli.validate import validate
+from plait.machine import version
 from plait.progress import Progress
-
-
-def _version() -> str:
-    try:
-        return version("plait")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 @click.group(
@@ -31,7 +24,7 @@ def _version() -> str:
     epilog=f"Not there yet: {', '.join(NOT_YET)}.",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
-@click.version_option(_version(), prog_name="plait")
+@click.version_option(version(), prog_name="plait")
 def cli(quiet: bool) -> None:
     r"""Packet scheduling over several paths: run, compare and reproduce.
 

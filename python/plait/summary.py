@@ -1,0 +1,134 @@
+"""The metrics of runs side by side: which rows a table has, how they are called and written, which value is best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plait.papers.wording import wording
+from plait.result import Result, metric
+
+METRICS = (
+    "goodput_bps",
+    "app_delay_ms.mean",
+    "app_delay_ms.p95",
+    "app_delay_ms.max",
+    "blocking_ms.mean",
+    "blocking_ms.max",
+    "receive_buffer_packets.mean",
+    "receive_buffer_packets.max",
+    "block_delay_ms.mean",
+    "block_delay_ms.p95",
+    "completion_time_s",
+    "aggregation_benefit",
+    "retransmissions",
+    "spurious_retransmissions",
+    "reinjections",
+)
+PATH_METRICS = {
+    "throughput_bps": "throughput (kbit/s)",
+    "srtt_ms": "srtt (ms)",
+    "packets_sent": "packets sent",
+    "packets_lost": "packets lost on the way",
+    "packets_dropped": "packets dropped by a full queue",
+}
+HIGHER = ("goodput_bps", "aggregation_benefit")
+LOWER = (
+    "app_delay_ms",
+    "blocking_ms",
+    "receive_buffer_packets",
+    "receive_buffer_bytes",
+    "block_delay_ms",
+    "completion_time_s",
+    "retransmissions",
+    "spurious_retransmissions",
+    "reinjections",
+    "timeouts",
+)
+NONE = "–"
+"""Stands for a value that a run does not have."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: what it tells, a text per run, and the runs whose value is the best."""
+
+    heading: str
+    cells: Sequence[str]
+    best: frozenset[int] = frozenset()
+
+
+def direction(name: str) -> int:
+    """1 where more of a metric is better, −1 where less is, 0 where neither can be said."""
+    first = name.split(".", maxsplit=1)[0]
+    return 1 if first in HIGHER else -1 if first in LOWER else 0
+
+
+def heading(name: str) -> str:
+    """A metric's heading with unit."""
+    special = {"completion_time_s": "completion time (s)", "aggregation_benefit": "aggregation benefit"}
+    return special.get(name) or wording(name).heading.replace("_", " ")
+
+
+def number(result: Result, name: str) -> str:
+    """A metric's value for people; a dash where the run has none."""
+    return written(name, _value(result, name))
+
+
+def written(name: str, value: float | None) -> str:
+    """A value of a metric for people; a dash for none."""
+    if value is None:
+        return NONE
+    if name.endswith("ons"):
+        return f"{value:.0f}"
+    return wording(name).number(value)
+
+
+def metric_rows(results: Sequence[Result]) -> list[Row]:
+    """A row per metric of the connection; metrics that no run has are left out."""
+    rows = []
+    for name in METRICS:
+        cells = [number(result, name) for result in results]
+        if any(text != NONE for text in cells):
+            values = [_value(result, name) for result in results]
+            rows.append(Row(heading(name), cells, _best(values, cells, direction(name))))
+    return rows
+
+
+def path_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+    """The rows of each path, by its name."""
+    return [
+        (
+            name,
+            [
+                Row(title, [_path_number(dict[str, Any](one.paths[index]).get(key), key) for one in results])
+                for key, title in PATH_METRICS.items()
+            ],
+        )
+        for index, name in enumerate(results[0].path_names)
+    ]
+
+
+def _value(result: Result, name: str) -> float | None:
+    try:
+        return metric(result, name)
+    except KeyError:
+        return None
+
+
+def _best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:
+    """The runs that show the best value; none where all show the same or nothing can be said."""
+    known = [value for value in values if value is not None]
+    if way == 0 or len(set(cells)) < 2 or len(known) < 2:
+        return frozenset()
+    best = cells[values.index(max(known) if way > 0 else min(known))]
+    return frozenset(index for index, text in enumerate(cells) if text == best)
+
+
+def _path_number(value: Any, key: str) -> str:
+    if value is None:
+        return NONE
+    if key.endswith("_bps"):
+        return f"{value / 1e3:.0f}"
+    return f"{value:.1f}" if isinstance(value, float) else f"{value}"
