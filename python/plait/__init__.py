@@ -40,6 +40,7 @@ from plait._core import (
 )
 from plait._core import Path as PathFacts
 from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
+from plait.report import report
 from plait.result import Comparison, NotRecordedError, Result, verdicts
 from plait.run import compare, run
 from plait.scenario import (
@@ -111,6 +112,7 @@ __all__ = [
     "max_blocking_ms",
     "min_receive_buffer_bytes",
     "plots",
+    "report",
     "run",
     "scenario_keys",
     "schedulers",

@@ -11,6 +11,7 @@ from plait.cli.errors import NOT_YET, PlaitGroup, guarded
 from plait.cli.explain import explain
 from plait.cli.linux import linux
 from plait.cli.model import model
+from plait.cli.report import report
 from plait.cli.reproduce import reproduce
 from plait.cli.run import compare, run
 from plait.cli.validate import validate
@@ -33,13 +34,14 @@ def cli(quiet: bool) -> None:
     plait compare links.toml --schedulers all         schedulers on your links
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
+    plait report out -o report.html                   what was written with --out, as a page
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait validate linux                              simulator against kernel
     """
     Progress.quiet = quiet
 
 
-for command in (run, compare, explain, reproduce, list_schedulers, model, linux, validate):
+for command in (run, compare, explain, report, reproduce, list_schedulers, model, linux, validate):
     cli.add_command(command)
 
 

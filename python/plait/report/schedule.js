@@ -1,0 +1,229 @@
+"use strict";
+// The space-time diagram: a panel per path, packets from the sender's line down to the receiver's, bars below for those that wait.
+const COLUMNS = ["sequence", "path", "kind", "lane", "sent", "arrived", "delivered"];
+const KIND_DASHES = ["solid", "7px,4px", "2px,3px"];
+const NUMBER_AT = 0.13; // where on its way a packet's number is written
+const LOST_AT = 0.45; // how far above the receiver's line a lost packet ends
+const number = new Intl.NumberFormat("en", { maximumFractionDigits: 3, minimumFractionDigits: 3, useGrouping: false });
+
+function unpacked(run) {
+  if (!run.columns) run.columns = Object.fromEntries(COLUMNS.map((name) => [name, numbers(run[name])]));
+  return run.columns;
+}
+
+function told(plan, window, columns, row) {
+  const at = (name) => number.format(window.start_ns / 1e6 + columns[name][row]) + " ms";
+  const lines = [`<b>packet ${columns.sequence[row]}</b>`, `path ${plan.paths[columns.path[row]].replaceAll("<", "&lt;")}, ${plan.kinds[columns.kind[row]]}`,
+    `sent ${at("sent")}`];
+  if (Number.isNaN(columns.arrived[row])) return [...lines, "lost, or a copy of what had arrived"].join("<br>");
+  lines.push(`arrived ${at("arrived")}, ${number.format(columns.arrived[row] - columns.sent[row])} ms later`);
+  if (Number.isNaN(columns.delivered[row])) return [...lines, "not delivered before the run ended"].join("<br>");
+  lines.push(`delivered ${at("delivered")}, waited ${number.format(columns.delivered[row] - columns.arrived[row])} ms`);
+  return lines.join("<br>");
+}
+
+// A polyline per packet in one trace; `step` adds points along the way, so that a pointer finds it anywhere.
+function polyline(trace, points, text) {
+  for (const [x, y] of points) {
+    trace.x.push(x);
+    trace.y.push(y);
+    trace.text.push(text);
+  }
+  trace.x.push(null);
+  trace.y.push(null);
+  trace.text.push("");
+}
+
+function along(x0, y0, x1, y1) {
+  return [0, 0.25, 0.5, 0.75, 1].map((part) => [x0 + part * (x1 - x0), y0 + part * (y1 - y0)]);
+}
+
+function lines(name, extra) {
+  return { type: "scatter", mode: "lines", name, x: [], y: [], text: [], hovertemplate: "%{text}<extra></extra>", ...extra };
+}
+
+function laneHeight(depth) {
+  return Math.min(0.085, 1.25 / (depth + 1));
+}
+
+function pathTraces(plan, window, run, path, hue, look) {
+  const columns = unpacked(run);
+  const axes = { yaxis: path ? `y${path + 1}` : "y" };
+  const kinds = KIND_DASHES.map((style, kind) => lines(plan.kinds[kind], { ...axes, line: { color: hue, width: 1.3, dash: style } }));
+  const lost = lines("lost", { ...axes, line: { color: look.lost, width: 1.2 } });
+  const crosses = lines("lost", { ...axes, mode: "markers", marker: { symbol: "x-thin", size: 8, color: look.lost, line: { color: look.lost, width: 2 } } });
+  const height = laneHeight(run.depths[path]);
+  const waits = lines("waits", { ...axes, opacity: 0.6, line: { color: hue, width: Math.max(1, Math.min(5, height * 55)) } });
+  const falls = lines("waits", { ...axes, hoverinfo: "skip", hovertemplate: undefined, opacity: 0.3, line: { color: hue, width: 0.6 } });
+  const heads = lines("arrivals", { ...axes, mode: "markers", marker: { size: 3.5, color: hue } });
+  const way = typical(columns, path);
+  for (let row = 0; row < columns.sequence.length; row += 1) {
+    if (columns.path[row] !== path) continue;
+    const text = told(plan, window, columns, row);
+    const sent = columns.sent[row];
+    const arrived = columns.arrived[row];
+    if (Number.isNaN(arrived)) {
+      const end = sent + way * (1 - LOST_AT);
+      polyline(lost, along(sent, 1, end, LOST_AT), text);
+      crosses.x.push(end);
+      crosses.y.push(LOST_AT);
+      crosses.text.push(text);
+      continue;
+    }
+    polyline(kinds[columns.kind[row]], along(sent, 1, arrived, 0), text);
+    if (columns.lane[row] < 0) {
+      heads.x.push(arrived);
+      heads.y.push(0);
+      heads.text.push(text);
+      continue;
+    }
+    const level = -height * (columns.lane[row] + 1);
+    polyline(falls, [[arrived, 0], [arrived, level]], "");
+    polyline(waits, along(arrived, level, columns.delivered[row], level), text);
+  }
+  return [...kinds, lost, crosses, falls, waits, heads];
+}
+
+function typical(columns, path) {
+  const ways = [];
+  columns.sent.forEach((sent, row) => {
+    if (columns.path[row] === path && !Number.isNaN(columns.arrived[row])) ways.push(columns.arrived[row] - sent);
+  });
+  ways.sort((one, other) => one - other);
+  return ways.length ? ways[ways.length >> 1] : 5;
+}
+
+// The packets' numbers, where there is room for them in the part that is shown.
+function numbersShown(run, paths, range, width) {
+  const columns = unpacked(run);
+  return paths.map((_, path) => {
+    const trace = { x: [], y: [], text: [] };
+    const pixel = (range[1] - range[0]) / Math.max(1, width);
+    const places = [];
+    columns.sent.forEach((sent, row) => {
+      if (columns.path[row] !== path || Number.isNaN(columns.arrived[row])) return;
+      const at = columns.arrived[row] - NUMBER_AT * (columns.arrived[row] - sent);
+      if (at > range[0] && at < range[1]) places.push([at, String(columns.sequence[row])]);
+    });
+    places.sort((one, other) => one[0] - other[0]);
+    let edge = -Infinity;
+    for (const [at, text] of places) {
+      const half = (text.length * 6.2 * pixel) / 2 + 3 * pixel;
+      if (at - half < edge) continue;
+      edge = at + half;
+      trace.x.push(at);
+      trace.y.push(NUMBER_AT);
+      trace.text.push(text);
+    }
+    return trace;
+  });
+}
+
+function scheduleLayout(plan, window, run, range, look) {
+  const paths = plan.paths.length;
+  const gap = 0.09;
+  const height = (1 - gap * (paths - 1)) / paths;
+  const last = paths > 1 ? `y${paths}` : "y";
+  const layout = { xaxis: { title: { text: `time after ${number.format(window.start_ns / 1e9)} s (ms)` }, anchor: last, range }, annotations: [], shapes: [],
+    dragmode: touch.matches ? false : "pan", hoverdistance: 12 };
+  plan.paths.forEach((name, path) => {
+    const top = 1 - path * (height + gap);
+    const deep = laneHeight(run.depths[path]) * (run.depths[path] + 1);
+    layout[path ? `yaxis${path + 1}` : "yaxis"] = { domain: [Math.max(0, top - height), top], range: [-deep - 0.06, 1.06], fixedrange: true, showgrid: false,
+      tickvals: [1, 0], ticktext: ["sender", "receiver"] };
+    layout.annotations.push({ text: `path “${name.replaceAll("<", "&lt;")}”`, xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "bottom", showarrow: false });
+    for (const level of [0, 1]) {
+      layout.shapes.push({ type: "line", layer: "below", xref: "paper", x0: 0, x1: 1, yref: path ? `y${path + 1}` : "y", y0: level, y1: level, line: { color: look.soft, width: 1 } });
+    }
+  });
+  return layout;
+}
+
+function wireSchedule(plan) {
+  const state = { window: 0, run: Object.keys(plan.windows[0].runs)[0], range: null };
+  const element = document.getElementById(plan.id);
+  const window = () => plan.windows[state.window];
+  const run = () => window().runs[state.run];
+  const whole = () => {
+    const end = Math.max(...Object.values(window().runs).map((one) => unpacked(one)).map((columns) =>
+      columns.arrived.reduce((most, arrived, row) => Math.max(most, arrived || 0, columns.delivered[row] || 0), window().span_ms)));
+    return [-0.01 * end, end * 1.01];
+  };
+  const first = () => {
+    const columns = unpacked(run());
+    let end = window().shown_ms;
+    columns.sent.forEach((sent, row) => { if (sent <= window().shown_ms) end = Math.max(end, columns.arrived[row] || 0); });
+    return [-0.02 * end, end * 1.02];
+  };
+  const inner = () => Math.max(100, element.clientWidth - 90);
+  const textTraces = () => {
+    const count = element.data.length;
+    return plan.paths.map((_, path) => count - plan.paths.length + path);
+  };
+  let busy = false;
+  let listening = false;
+
+  function draw() {
+    const look = theme();
+    const hue = colour(look, Number(state.run));
+    state.range ||= first();
+    const traces = plan.paths.flatMap((_, path) => pathTraces(plan, window(), run(), path, hue, look));
+    const texts = numbersShown(run(), plan.paths, state.range, inner()).map((shown, path) => ({ type: "scatter", mode: "text", name: "numbers", ...shown,
+      yaxis: path ? `y${path + 1}` : "y", hoverinfo: "skip", textfont: { size: 10, color: look.ink } }));
+    const layout = dressed(scheduleLayout(plan, window(), run(), state.range, look), look);
+    layout.margin = { ...layout.margin, l: 62 };
+    return Plotly.react(element, [...traces, ...texts], layout, { ...config(), doubleClick: false }).then(() => {
+      if (!listening) listen();
+      listening = true;
+    });
+  }
+
+  function zoom(range) {
+    const [low, high] = whole();
+    const span = Math.max(0.05, Math.min(range[1] - range[0], high - low));
+    const start = Math.max(low, Math.min(range[0], high - span));
+    Plotly.relayout(element, { "xaxis.range": [start, start + span] });
+  }
+
+  const acts = {
+    earlier: ([low, high]) => [low - 0.6 * (high - low), high - 0.6 * (high - low)],
+    later: ([low, high]) => [low + 0.6 * (high - low), high + 0.6 * (high - low)],
+    in: ([low, high]) => [low + 0.25 * (high - low), high - 0.25 * (high - low)],
+    out: ([low, high]) => [low - 0.5 * (high - low), high + 0.5 * (high - low)],
+    all: () => whole(),
+  };
+  for (const control of document.querySelectorAll(`[data-schedule="${plan.id}"]`)) {
+    if (control.dataset.act) control.addEventListener("click", () => zoom(acts[control.dataset.act](state.range)));
+    else if (control.tagName === "SELECT") {
+      control.addEventListener("change", () => {
+        state.window = Number(control.value);
+        state.range = null;
+        draw();
+      });
+    } else {
+      control.addEventListener("click", () => {
+        state.run = control.dataset.run;
+        for (const other of control.parentElement.children) other.setAttribute("aria-pressed", String(other === control));
+        draw();
+      });
+    }
+  }
+
+  function listen() {
+    element.on("plotly_doubleclick", () => zoom(whole()));
+    element.on("plotly_relayout", () => {
+      const range = [...element.layout.xaxis.range];
+      if (busy || (range[0] === state.range[0] && range[1] === state.range[1])) return;
+      busy = true;
+      state.range = range;
+      const shown = numbersShown(run(), plan.paths, range, inner());
+      Plotly.restyle(element, { x: shown.map((one) => one.x), y: shown.map((one) => one.y), text: shown.map((one) => one.text) }, textTraces())
+        .then(() => { busy = false; });
+    });
+  }
+
+  drawings.push(draw);
+}
+
+for (const plan of data.schedules) wireSchedule(plan);
+start();
