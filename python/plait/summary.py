@@ -76,12 +76,17 @@ def number(result: Result, name: str) -> str:
     return written(name, _value(result, name))
 
 
+def scale(name: str) -> float:
+    """The factor from a metric's own unit to that of its heading."""
+    return wording(name).scale
+
+
 def written(name: str, value: float | None) -> str:
     """A value of a metric for people; a dash for none."""
     if value is None:
         return NONE
-    if name.endswith("ons"):
-        return f"{value:.0f}"
+    if name.endswith("ons"):  # counts; their means are no whole numbers
+        return f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
     return wording(name).number(value)
 
 

@@ -23,8 +23,10 @@ Chart = dict[str, Any]
 Floats = NDArray[np.float64]
 DARK = ("#4FA8E8", "#F2B33D", "#2EC79A", "#E7A3C9", "#9ADBFA", "#FF8F57", "#A6ADB8", "#E0D54A")
 """The colours of `plots.style`, lighter, for a dark page."""
-QUANTILES = np.unique(np.concatenate([np.linspace(0, 0.95, 286), np.linspace(0.95, 1, 151)]))
-"""Shares at which a distribution is drawn, closer at its tail."""
+GAP = 42
+"""Between two panels, in pixels."""
+TAIL = 0.95
+"""From which share on a distribution is drawn in closer steps."""
 
 
 def colours() -> dict[str, list[str]]:
@@ -47,12 +49,18 @@ def packed(values: ArrayLike, kind: str = "f4") -> dict[str, str]:
     return {"dtype": kind, "bdata": base64.b64encode(data.tobytes()).decode()}
 
 
-def distribution(values: ArrayLike) -> tuple[Floats, Floats]:
-    """A distribution's curve: values, and the share of all that is not above. Few values are all drawn."""
+def distribution(values: ArrayLike, most: int = 440) -> tuple[Floats, Floats]:
+    """A distribution's curve in at most `most` points: values, and the share of all that is not above.
+
+    Few values are all drawn, of many the quantiles, closer at the tail.
+    """
     data = np.sort(np.asarray(values, dtype=np.float64))
-    if len(data) <= len(QUANTILES):
+    if 2 * len(data) <= most:
         return np.repeat(data, 2), _steps(len(data))
-    return np.quantile(data, QUANTILES), QUANTILES
+    shares = np.concatenate(
+        [np.linspace(0, TAIL, most * 2 // 3, endpoint=False), np.linspace(TAIL, 1, most // 3)]
+    )
+    return np.quantile(data, shares), shares
 
 
 def _steps(count: int) -> Floats:
@@ -74,8 +82,9 @@ def thinned(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
     return x[kept], y[kept]
 
 
-def rows(names: Sequence[str], *, x: str, gap: float = 0.1) -> dict[str, Any]:
-    """A layout of panels below each other with one x axis, a title over each."""
+def rows(names: Sequence[str], *, x: str, pixels: float) -> dict[str, Any]:
+    """A layout of panels below each other with one x axis, a title over each; `pixels` is the chart's height."""
+    gap = GAP / pixels
     height = (1 - gap * (len(names) - 1)) / len(names)
     layout: dict[str, Any] = {
         "xaxis": {"title": {"text": x}, "anchor": axis("y", len(names) - 1)},

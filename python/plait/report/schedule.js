@@ -49,7 +49,7 @@ function laneHeight(depth) {
 function pathTraces(plan, window, run, path, hue, look) {
   const columns = unpacked(run);
   const axes = { yaxis: path ? `y${path + 1}` : "y" };
-  const kinds = KIND_DASHES.map((style, kind) => lines(plan.kinds[kind], { ...axes, line: { color: hue, width: 1.3, dash: style } }));
+  const kinds = KIND_DASHES.map((style, kind) => lines(plan.kinds[kind], { ...axes, line: { color: hue, width: 1, dash: style } }));
   const lost = lines("lost", { ...axes, line: { color: look.lost, width: 1.2 } });
   const crosses = lines("lost", { ...axes, mode: "markers", marker: { symbol: "x-thin", size: 8, color: look.lost, line: { color: look.lost, width: 2 } } });
   const height = laneHeight(run.depths[path]);
@@ -96,19 +96,20 @@ function typical(columns, path) {
 // The packets' numbers, where there is room for them in the part that is shown.
 function numbersShown(run, paths, range, width) {
   const columns = unpacked(run);
+  const pixel = (range[1] - range[0]) / Math.max(1, width);
   return paths.map((_, path) => {
     const trace = { x: [], y: [], text: [] };
-    const pixel = (range[1] - range[0]) / Math.max(1, width);
     const places = [];
     columns.sent.forEach((sent, row) => {
       if (columns.path[row] !== path || Number.isNaN(columns.arrived[row])) return;
       const at = columns.arrived[row] - NUMBER_AT * (columns.arrived[row] - sent);
-      if (at > range[0] && at < range[1]) places.push([at, String(columns.sequence[row])]);
+      const text = String(columns.sequence[row]);
+      const half = (text.length * 6.2 * pixel) / 2 + 3 * pixel;
+      if (at - half > range[0] && at + half < range[1]) places.push([at, half, text]);
     });
     places.sort((one, other) => one[0] - other[0]);
     let edge = -Infinity;
-    for (const [at, text] of places) {
-      const half = (text.length * 6.2 * pixel) / 2 + 3 * pixel;
+    for (const [at, half, text] of places) {
       if (at - half < edge) continue;
       edge = at + half;
       trace.x.push(at);
@@ -147,14 +148,9 @@ function wireSchedule(plan) {
   const whole = () => {
     const end = Math.max(...Object.values(window().runs).map((one) => unpacked(one)).map((columns) =>
       columns.arrived.reduce((most, arrived, row) => Math.max(most, arrived || 0, columns.delivered[row] || 0), window().span_ms)));
-    return [-0.01 * end, end * 1.01];
+    return [0, end * 1.01];
   };
-  const first = () => {
-    const columns = unpacked(run());
-    let end = window().shown_ms;
-    columns.sent.forEach((sent, row) => { if (sent <= window().shown_ms) end = Math.max(end, columns.arrived[row] || 0); });
-    return [-0.02 * end, end * 1.02];
-  };
+  const first = () => [0, window().shown_ms];
   const inner = () => Math.max(100, element.clientWidth - 90);
   const textTraces = () => {
     const count = element.data.length;
@@ -169,7 +165,7 @@ function wireSchedule(plan) {
     state.range ||= first();
     const traces = plan.paths.flatMap((_, path) => pathTraces(plan, window(), run(), path, hue, look));
     const texts = numbersShown(run(), plan.paths, state.range, inner()).map((shown, path) => ({ type: "scatter", mode: "text", name: "numbers", ...shown,
-      yaxis: path ? `y${path + 1}` : "y", hoverinfo: "skip", textfont: { size: 10, color: look.ink } }));
+      yaxis: path ? `y${path + 1}` : "y", hoverinfo: "skip", textfont: { size: 10, color: look.ink, shadow: Array(4).fill(`0 0 3px ${look.card}`).join(", ") } }));
     const layout = dressed(scheduleLayout(plan, window(), run(), state.range, look), look);
     layout.margin = { ...layout.margin, l: 62 };
     return Plotly.react(element, [...traces, ...texts], layout, { ...config(), doubleClick: false }).then(() => {

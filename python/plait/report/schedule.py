@@ -27,9 +27,10 @@ def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> di
         return None
     frames = [frame.sort("sent_ns", "sequence") for frame in frames]
     sent = [frame["sent_ns"].to_numpy() for frame in frames]
+    lead = max(_lead(frame) for frame in frames)
     windows: list[dict[str, Any]] = []
     for name, start in _moments(results, frames):
-        end = _end(sent, start, MOST_PACKETS)
+        end = _end(sent, start - lead, MOST_PACKETS)
         if any(window["start_ns"] == start for window in windows):
             continue
         windows.append(
@@ -37,9 +38,9 @@ def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> di
                 "name": f"{name}: {start / 1e9:.3f} to {end / 1e9:.3f} s",
                 "start_ns": start,
                 "span_ms": (end - start) / 1e6,
-                "shown_ms": (_end(sent, start, SHOWN_AT_FIRST) - start) / 1e6,
+                "shown_ms": max(_end(sent, start, SHOWN_AT_FIRST) - start, 1.2 * lead) / 1e6,
                 "runs": {
-                    place: _packets(frame, start, end, len(results[0].path_names))
+                    place: _packets(frame, start, lead, end, len(results[0].path_names))
                     for place, frame in zip(places, frames, strict=True)
                 },
             }
@@ -83,9 +84,19 @@ def _end(sent: Sequence[Any], start: int, most: int) -> int:
     return max(start + 1, int(min(ends, default=last)))
 
 
-def _packets(frame: pl.DataFrame, start: int, end: int, paths: int) -> dict[str, Any]:
-    """The packets sent within a window, times in milliseconds after its start; the lanes of those that wait."""
-    shown = frame.filter(pl.col("sent_ns").is_between(start, end, closed="left"))[:MOST_PACKETS]
+def _lead(frame: pl.DataFrame) -> int:
+    """The longest of the paths' median ways in nanoseconds: sent so long before, packets still show."""
+    ways = (
+        frame.group_by("path")
+        .agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())["way"]
+        .drop_nulls()
+    )
+    return 0 if ways.is_empty() else int(max(ways))
+
+
+def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -> dict[str, Any]:
+    """The packets sent from `lead` before a window to its end, in milliseconds after its start; their lanes."""
+    shown = frame.filter(pl.col("sent_ns").is_between(start - lead, end, closed="left"))[:MOST_PACKETS]
     lanes = np.full(len(shown), -1)
     depths = []
     for path in range(paths):

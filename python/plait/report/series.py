@@ -20,6 +20,8 @@ RATE_WINDOWS = 200
 """Spans of time over which a throughput is averaged."""
 PANEL = 170
 """Height of one of several panels below each other, in pixels."""
+RARE = 0.0005
+"""Verdicts with a smaller share of a run's decisions are not drawn."""
 LEVELS: dict[str, tuple[str, str]] = {
     "cwnd_packets": ("congestion window", "packets"),
     "srtt_ns": ("smoothed round-trip time", "ms"),
@@ -137,7 +139,8 @@ def level_chart(group: str, results: Sequence[Result], places: Sequence[int]) ->
                 x, y = thinned(x, y, most)
                 trace = _level(result, place, x, y, unit, "linear" if unit == "Mbit/s" else "hv")
                 traces.append(trace | {"yaxis": axis("y", path), "only": {"level": column}})
-    layout = rows([f"path “{name}”" for name in names], x="time (s)")
+    height = 70 + PANEL * len(names)
+    layout = rows([f"path “{name}”" for name in names], x="time (s)", pixels=height)
     for path in range(len(names)):
         layout[f"yaxis{path + 1 if path else ''}"]["rangemode"] = "tozero"
     titles = {
@@ -146,7 +149,7 @@ def level_chart(group: str, results: Sequence[Result], places: Sequence[int]) ->
     }
     return {
         "id": f"{group}-levels",
-        "height": 70 + PANEL * len(names),
+        "height": height,
         "layout": layout,
         "traces": traces,
         "choices": {"level": titles},
@@ -160,7 +163,8 @@ def verdict_chart(group: str, results: Sequence[Result], places: Sequence[int]) 
         return None
     names = results[0].path_names
     meanings = {one["name"]: one["meaning"] for one in verdicts()}
-    found = set(pl.concat([frame["verdict"] for frame in frames]).unique())
+    shares = [frame["verdict"].value_counts(normalize=True, name="share") for frame in frames]
+    found = {name for one in shares for name, share in one.iter_rows() if share >= RARE}
     order = [name for name in meanings if name in found]
     traces = []
     for result, place, frame in zip(results, places, frames, strict=True):
@@ -182,11 +186,11 @@ def verdict_chart(group: str, results: Sequence[Result], places: Sequence[int]) 
                     "hovertemplate": "%{x:.1f} % of decisions: %{text}",
                 }
             )
-    layout = rows([f"path “{name}”" for name in names], x="share of the decisions (%)")
+    height = 70 + len(names) * (40 + len(order) * (12 + 8 * len(results)))
+    layout = rows([f"path “{name}”" for name in names], x="share of the decisions (%)", pixels=height)
     for path in range(len(names)):
         layout[f"yaxis{path + 1 if path else ''}"]["autorange"] = "reversed"
     layout |= {"barmode": "group", "bargap": 0.25}
-    height = 90 + len(names) * (30 + len(order) * (12 + 9 * len(results)))
     return {"id": f"{group}-verdicts", "height": height, "layout": layout, "traces": traces, "choices": {}}
 
 
@@ -220,7 +224,7 @@ def _level(result: Result, place: int, x: Floats, y: Floats, unit: str, shape: s
         "scheduler": place,
         "x": packed(x),
         "y": packed(y),
-        "line": {"shape": shape, "width": 1.4},
+        "line": {"shape": shape, "width": 1.3, "dash": "solid"},
         "hovertemplate": f"%{{y:.4~g}} {unit} at %{{x:.3f}} s",
     }
 
