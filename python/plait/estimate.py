@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 CONFIDENCE = 0.95
@@ -33,7 +34,10 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
-def mean(values: Sequence[float]) -> Estimate:
+Values = Sequence[float] | NDArray[np.float64]
+
+
+def mean(values: Values) -> Estimate:
     """The mean with Student's interval."""
     data = np.asarray(values, dtype=np.float64)
     value = float(data.mean())
@@ -54,13 +58,13 @@ def median(values: Sequence[float]) -> Estimate:
     return _bootstrap(float(np.median(data)), (data,), np.median)
 
 
-def median_by_ranks(values: Sequence[float]) -> Estimate:
+def median_by_ranks(values: Values) -> Estimate:
     """The median with an interval between two of the values, by the binomial distribution: for samples of any size."""
     data = np.asarray(values, dtype=np.float64)
     value = float(np.median(data))
     if len(data) < 2:
         return Estimate(value)
-    interval = stats.quantile_test(data, q=value, p=0.5).confidence_interval(CONFIDENCE)
+    interval: Any = stats.quantile_test(data, q=value, p=0.5).confidence_interval(CONFIDENCE)
     if not (np.isfinite(interval.low) and np.isfinite(interval.high)):  # too few values for such an interval
         return Estimate(value)
     return Estimate(value, float(interval.low), float(interval.high))

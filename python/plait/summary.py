@@ -34,6 +34,7 @@ PATH_METRICS = {
     "packets_dropped": "packets dropped by a full queue",
 }
 HIGHER = ("goodput_bps", "aggregation_benefit")
+RATIOS = ("aggregation benefit", "asymmetry")
 LOWER = (
     "app_delay_ms",
     "blocking_ms",
@@ -67,8 +68,7 @@ def direction(name: str) -> int:
 
 def heading(name: str) -> str:
     """A metric's heading with unit."""
-    special = {"completion_time_s": "completion time (s)", "aggregation_benefit": "aggregation benefit"}
-    return special.get(name) or wording(name).heading.replace("_", " ")
+    return wording(name).heading.replace("_", " ")
 
 
 def number(result: Result, name: str) -> str:
@@ -85,9 +85,10 @@ def written(name: str, value: float | None) -> str:
     """A value of a metric for people; a dash for none."""
     if value is None:
         return NONE
-    if name.endswith("ons"):  # counts; their means are no whole numbers
+    words = wording(name)
+    if not words.unit and words.label not in RATIOS:  # counts; only their means are no whole numbers
         return f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
-    return wording(name).number(value)
+    return words.number(value)
 
 
 def metric_rows(results: Sequence[Result]) -> list[Row]:
@@ -97,7 +98,7 @@ def metric_rows(results: Sequence[Result]) -> list[Row]:
         cells = [number(result, name) for result in results]
         if any(text != NONE for text in cells):
             values = [_value(result, name) for result in results]
-            rows.append(Row(heading(name), cells, _best(values, cells, direction(name))))
+            rows.append(Row(heading(name), cells, best(values, cells, direction(name))))
     return rows
 
 
@@ -122,13 +123,13 @@ def _value(result: Result, name: str) -> float | None:
         return None
 
 
-def _best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:
-    """The runs that show the best value; none where all show the same or nothing can be said."""
+def best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:
+    """Where the best value is shown, `way` as of `direction`; nowhere if all show the same or nothing can be said."""
     known = [value for value in values if value is not None]
     if way == 0 or len(set(cells)) < 2 or len(known) < 2:
         return frozenset()
-    best = cells[values.index(max(known) if way > 0 else min(known))]
-    return frozenset(index for index, text in enumerate(cells) if text == best)
+    shown = cells[values.index(max(known) if way > 0 else min(known))]
+    return frozenset(index for index, text in enumerate(cells) if text == shown)
 
 
 def _path_number(value: Any, key: str) -> str:

@@ -34,7 +34,7 @@ function faint(hex, alpha) {
 
 // A layout with the page's colours, and what every figure has in common.
 function dressed(layout, look) {
-  const quiet = { gridcolor: look.line, linecolor: look.line, zerolinecolor: look.line, tickcolor: look.line, automargin: true, zeroline: false };
+  const quiet = { gridcolor: look.line, linecolor: look.line, zerolinecolor: look.line, tickcolor: look.line, automargin: true, zeroline: false, exponentformat: "none" };
   const result = {
     autosize: true, showlegend: false, hovermode: "closest", hoverdistance: 24, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: phone.matches ? 11 : 12, color: look.ink },

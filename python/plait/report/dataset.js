@@ -66,7 +66,7 @@ function wireField(field) {
       z: rows.map((row) => columns.map((column) => (held(map.at(column, row)) ? z(map.at(column, row)) : null))),
       text: rows.map((row) => columns.map((column) => (held(map.at(column, row)) && room > 46 ? label(map.at(column, row)) : ""))),
       customdata: rows.map((row) => columns.map((column) => told(map, values, column, row))),
-      texttemplate: "%{text}", textfont: { color: look.ink, size: 11 }, hovertemplate: "%{customdata}<extra></extra>", hoverongaps: false, ...extra,
+      texttemplate: room > 46 ? "%{text}" : undefined, textfont: { color: look.ink, size: 11 }, hovertemplate: "%{customdata}<extra></extra>", hoverongaps: false, ...extra,
     });
     const traces = data.labels.map((name, index) => layer(name, (cell) => values.winner[cell] === index && !values.tie[cell], (cell) => values.margin[cell],
       [[0, faint(colour(look, index), 0.22)], [1, faint(colour(look, index), 0.85)]]));
@@ -128,7 +128,7 @@ function wireDifferences() {
       const [pairs, mean, low, high, median, medianLow, medianHigh, q5, q25, q50, q75, q95] = row;
       const hue = colour(look, index);
       return { type: "box", orientation: "h", name: safe(name), y: [safe(name)], q1: [q25], median: [q50], q3: [q75], lowerfence: [q5], upperfence: [q95], mean: [mean],
-        boxmean: true, marker: { color: hue }, line: { color: hue, width: 1.6 }, fillcolor: faint(hue, 0.25), hoverinfo: "x+name", whiskerwidth: 0.5 };
+        marker: { color: hue }, line: { color: hue, width: 1.6 }, fillcolor: faint(hue, 0.25), hoverinfo: "x+name", whiskerwidth: 0.5 };
     });
     const means = { type: "scatter", mode: "markers", x: held.map(({ row }) => row[1]), y: held.map(({ name }) => safe(name)), marker: { symbol: "diamond", size: 9, color: held.map(({ index }) => colour(look, index)) },
       error_x: { type: "data", symmetric: false, array: held.map(({ row }) => (row[3] === null ? 0 : row[3] - row[1])), arrayminus: held.map(({ row }) => (row[2] === null ? 0 : row[1] - row[2])), color: look.ink, thickness: 1.5, width: 4 },

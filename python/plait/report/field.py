@@ -26,7 +26,7 @@ MOST_VALUES = 12
 BINS = 10
 WIDE = 30.0
 """From the highest to the lowest value: above this, bins are of equal width on a logarithmic axis."""
-MOST_CELLS = 25_000
+MOST_CELLS = 18_000
 """Cells of all maps of a page; with more, fewer metrics have maps."""
 CLOSE = 0.01
 """With a single pair in a cell, a smaller relative difference is a tie."""
@@ -50,7 +50,7 @@ def cut(values: pl.Series) -> Cut:
     order = sorted(distinct, key=None if values.dtype.is_numeric() else _amount(list(distinct)))
     places = {value: index for index, value in enumerate(order)}
     codes = np.array([-1 if value is None else places[value] for value in values], dtype=np.int64)
-    return Cut(values.name, [_text(value) for value in order], codes)
+    return Cut(values.name, [value_text(value) for value in order], codes)
 
 
 def field_data(sample: Sample) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def _binned(values: pl.Series) -> Cut:
         else np.linspace(low, high, BINS + 1)
     )
     codes = np.clip(np.searchsorted(edges, data, side="right") - 1, 0, BINS - 1)
-    labels = [f"{_text(one)}–{_text(other)}" for one, other in pairwise(edges)]
+    labels = [f"{value_text(one)}–{value_text(other)}" for one, other in pairwise(edges)]
     return Cut(values.name, labels, np.where(np.isfinite(data), codes, -1))
 
 
@@ -240,5 +240,6 @@ def _amount(values: list[Any]) -> Callable[[Any], Any] | None:
     return values.index
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A variable's value for people."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

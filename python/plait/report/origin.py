@@ -20,7 +20,7 @@ WHAT = {
     "processor": "processor",
     "cores": "cores",
 }
-HIDDEN = ("0s", "0%", [], None)
+HIDDEN: tuple[Any, ...] = ("0s", "0%", [], None)
 """Values of a direction that say nothing."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 SCRIPTS = {"runs": ("common.js", "schedule.js"), "dataset": ("common.js", "dataset.js")}
 

@@ -15,10 +15,12 @@ import polars as pl
 from plait.estimate import Estimate, mean, median_by_ranks
 from plait.report.chart import Chart, Floats, distribution, packed
 from plait.report.reading import KEYS, Dataset
-from plait.summary import METRICS, direction, heading, scale, written
+from plait.summary import METRICS, best, direction, heading, scale, written
 
-MOST_METRICS = 40
+MOST_METRICS = 32
 """Metrics of a page; a dataset with more shows the first ones, the usual ones before others."""
+TRIVIAL = ("measured_s", "events")
+"""Metrics that tell nothing about schedulers."""
 POINTS = 240
 """Points of a distribution's curve."""
 SAME = 1e-9
@@ -39,12 +41,12 @@ class Sample:
         found = [
             name
             for name, kind in frame.schema.items()
-            if name not in KEYS
+            if name not in (*KEYS, *TRIVIAL)
             and name not in variables
             and kind.is_numeric()
             and frame[name].null_count() < len(frame)
         ]
-        return sorted(found, key=lambda name: METRICS.index(name) if name in METRICS else len(METRICS))
+        return sorted(found, key=_rank)
 
     @property
     def shown(self) -> list[str]:
@@ -110,8 +112,10 @@ def estimate_table(sample: Sample) -> list[dict[str, Any]]:
         for kind, estimate in (("mean", mean), ("median", median_by_ranks)):
             estimates = [estimate(column) if len(column) else None for column in columns]
             line[kind] = [_cell(name, one) for one in estimates]
-            line[f"best_{kind}"] = _best(
-                [None if one is None else one.value for one in estimates], direction(name)
+            line[f"best_{kind}"] = best(
+                [None if one is None else one.value for one in estimates],
+                [text for text, _ in line[kind]],
+                direction(name),
             )
         lines.append(line)
     return lines
@@ -212,8 +216,8 @@ def _cell(name: str, one: Estimate | None) -> tuple[str, str]:
     return written(name, one.value), interval
 
 
-def _best(values: list[float | None], way: int) -> int | None:
-    numbers = [value for value in values if value is not None]
-    if way == 0 or len(set(numbers)) < 2:
-        return None
-    return values.index(max(numbers) if way > 0 else min(numbers))
+def _rank(name: str) -> tuple[int, int]:
+    """The usual metrics first, then those that can be won, then the others, in the dataset's order."""
+    if name in METRICS:
+        return 0, METRICS.index(name)
+    return (1 if direction(name) else 2), 0

@@ -9,7 +9,7 @@ import polars as pl
 
 from plait.report.chart import colours
 from plait.report.definition import definitions
-from plait.report.field import curve_chart, field_data
+from plait.report.field import curve_chart, field_data, value_text
 from plait.report.origin import network_table, scheduler_notes, settings
 from plait.report.reading import Dataset
 from plait.report.sample import Sample, difference_data, distribution_chart, estimate_table
@@ -46,7 +46,7 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
                 str(row["index"]),
                 [
                     row["scheduler"],
-                    *(str(row[name]) for name in dataset.variables),
+                    *(value_text(row[name]) for name in dataset.variables),
                     str(row["seed"]),
                     row["error"],
                 ],
@@ -102,9 +102,11 @@ def _range(values: pl.Series) -> str:
     """A variable's values, or their range where there are many."""
     distinct = values.drop_nulls().unique(maintain_order=True)
     if len(distinct) <= MOST_VALUES:
-        return ", ".join(str(value) for value in (distinct.sort() if values.dtype.is_numeric() else distinct))
+        return ", ".join(
+            value_text(value) for value in (distinct.sort() if values.dtype.is_numeric() else distinct)
+        )
     if values.dtype.is_numeric():
-        return f"{distinct.min():g} to {distinct.max():g}, {len(distinct):,} values"
+        return f"{value_text(distinct.min())} to {value_text(distinct.max())}, {len(distinct):,} values"
     return f"{', '.join(map(str, distinct[:MOST_VALUES]))}, … ({len(distinct):,} values)"
 
 
