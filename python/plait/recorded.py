@@ -93,7 +93,7 @@ def read_result(folder: Path) -> Result:
     if not isinstance(document, Mapping) or not all(key in document for key in known):
         message = f"{folder / RESULT}: not a result; expected an object with {', '.join(known)}"
         raise ScenarioError(message)
-    text = _text(scenario) if scenario.is_file() else None
+    text = _text(scenario).strip() if scenario.is_file() else None
     if text is not None:
         _parsed(scenario, text)
     return Result(run, scenario_json=text)

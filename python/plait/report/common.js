@@ -36,10 +36,11 @@ function faint(hex, alpha) {
 function dressed(layout, look) {
   const quiet = { gridcolor: look.line, linecolor: look.line, zerolinecolor: look.line, tickcolor: look.line, automargin: true, zeroline: false, exponentformat: "none" };
   const result = {
-    autosize: true, showlegend: false, hovermode: "closest", hoverdistance: 24, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    autosize: true, showlegend: false, separators: ".\u2009", hovermode: "closest", hoverdistance: 24, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: phone.matches ? 11 : 12, color: look.ink },
     margin: { l: 52, r: 14, t: 26, b: 44 },
     hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { color: look.ink, size: 12 }, align: "left" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.ink },
     dragmode: touch.matches ? false : "zoom", ...layout,
   };
   for (const key of ["xaxis", "yaxis", ...Object.keys(layout)]) {
@@ -54,7 +55,7 @@ function dressed(layout, look) {
 
 function config() {
   return { displaylogo: false, responsive: true, displayModeBar: touch.matches ? false : "hover", doubleClick: "reset",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"] };
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]] };
 }
 
 function set(target, path, value) {

@@ -69,7 +69,7 @@ function wireField(field) {
       texttemplate: room > 46 ? "%{text}" : undefined, textfont: { color: look.ink, size: 11 }, hovertemplate: "%{customdata}<extra></extra>", hoverongaps: false, ...extra,
     });
     const traces = data.labels.map((name, index) => layer(name, (cell) => values.winner[cell] === index && !values.tie[cell], (cell) => values.margin[cell],
-      [[0, faint(colour(look, index), 0.22)], [1, faint(colour(look, index), 0.85)]]));
+      [[0, faint(colour(look, index), 0.22)], [1, faint(colour(look, index), 0.62)]]));
     traces.push(layer("tie", (cell) => values.winner[cell] >= 0 && values.tie[cell], () => 1, [[0, look.line], [1, look.line]]));
     traces.push(layer("no contest", (cell) => values.winner[cell] < 0, () => 1, [[0, faint(look.soft.startsWith("#") ? look.soft : "#888888", 0.08)], [1, faint("#888888", 0.08)]]));
     const shown = (labels) => ({ tickvals: [...labels.keys()], ticktext: labels.map(safe), showgrid: false });
@@ -134,9 +134,9 @@ function wireDifferences() {
       error_x: { type: "data", symmetric: false, array: held.map(({ row }) => (row[3] === null ? 0 : row[3] - row[1])), arrayminus: held.map(({ row }) => (row[2] === null ? 0 : row[1] - row[2])), color: look.ink, thickness: 1.5, width: 4 },
       hovertemplate: "mean difference %{x:.4~g}<extra>%{y}</extra>" };
     const element = document.getElementById("difference");
-    element.style.height = `${100 + 46 * Math.max(1, held.length)}px`;
-    const better = way === 0 ? "" : way > 0 ? ", more is better" : ", less is better";
-    const layout = dressed({ xaxis: { title: { text: `${data.headings[metric()]}, difference to ${safe(data.labels[base])}${better}` }, zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.5 },
+    element.style.height = `${(phone.matches ? 140 : 100) + 46 * Math.max(1, held.length)}px`;
+    const better = way === 0 ? "" : `${phone.matches ? "<br>" : ", "}${way > 0 ? "more" : "less"} is better`;
+    const layout = dressed({ xaxis: { title: { text: `${data.headings[metric()]},${phone.matches ? "<br>" : " "}difference to ${safe(data.labels[base])}${better}` }, zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.5 },
       yaxis: { autorange: "reversed", showgrid: false }, boxgap: 0.35 }, look);
     table(held, way);
     return Plotly.react(element, [...traces, means], layout, config());

@@ -1,7 +1,11 @@
 "use strict";
 // The space-time diagram: a panel per path, packets from the sender's line down to the receiver's, bars below for those that wait.
-const COLUMNS = ["sequence", "path", "kind", "lane", "sent", "arrived", "delivered"];
+const COLUMNS = ["sequence", "path", "kind", "fate", "lane", "sent", "arrived", "delivered"];
 const KIND_DASHES = ["solid", "7px,4px", "2px,3px"];
+const LATE = 1;
+const REACH = 20; // pixels from which a pointer finds a packet
+const STEP = 8; // pixels between the points of a line: what lies closer is told apart by zooming
+const DROP = 130; // pixels from the sender's line to the receiver's, about
 const NUMBER_AT = 0.13; // where on its way a packet's number is written
 const LOST_AT = 0.45; // how far above the receiver's line a lost packet ends
 const number = new Intl.NumberFormat("en", { maximumFractionDigits: 3, minimumFractionDigits: 3, useGrouping: false });
@@ -15,14 +19,14 @@ function told(plan, window, columns, row) {
   const at = (name) => number.format(window.start_ns / 1e6 + columns[name][row]) + " ms";
   const lines = [`<b>packet ${columns.sequence[row]}</b>`, `path ${plan.paths[columns.path[row]].replaceAll("<", "&lt;")}, ${plan.kinds[columns.kind[row]]}`,
     `sent ${at("sent")}`];
-  if (Number.isNaN(columns.arrived[row])) return [...lines, "lost, or a copy of what had arrived"].join("<br>");
+  if (Number.isNaN(columns.arrived[row])) return [...lines, columns.fate[row] === LATE ? "another copy of it arrived first" : "lost"].join("<br>");
   lines.push(`arrived ${at("arrived")}, ${number.format(columns.arrived[row] - columns.sent[row])} ms later`);
   if (Number.isNaN(columns.delivered[row])) return [...lines, "not delivered before the run ended"].join("<br>");
   lines.push(`delivered ${at("delivered")}, waited ${number.format(columns.delivered[row] - columns.arrived[row])} ms`);
   return lines.join("<br>");
 }
 
-// A polyline per packet in one trace; `step` adds points along the way, so that a pointer finds it anywhere.
+// A polyline per packet in one trace.
 function polyline(trace, points, text) {
   for (const [x, y] of points) {
     trace.x.push(x);
@@ -34,8 +38,16 @@ function polyline(trace, points, text) {
   trace.text.push("");
 }
 
-function along(x0, y0, x1, y1) {
-  return [0, 0.25, 0.5, 0.75, 1].map((part) => [x0 + part * (x1 - x0), y0 + part * (y1 - y0)]);
+// Points of a straight line, close to each other where it is seen, so that a pointer finds it anywhere. `view` is the part that is shown.
+function along(x0, y0, x1, y1, view) {
+  const from = Math.max(x0, view.low);
+  const to = Math.min(x1, view.high);
+  if (!(from < to)) return [[x0, y0], [x1, y1]];
+  const at = (x) => [x, y0 + ((x - x0) / (x1 - x0)) * (y1 - y0)];
+  const length = Math.hypot((to - from) / view.pixel, (DROP * (y1 - y0) * (to - from)) / (x1 - x0));
+  const steps = Math.max(1, Math.ceil(length / STEP));
+  const points = Array.from({ length: steps + 1 }, (_, step) => at(from + (step / steps) * (to - from)));
+  return [[x0, y0], ...points, [x1, y1]];
 }
 
 function lines(name, extra) {
@@ -46,11 +58,12 @@ function laneHeight(depth) {
   return Math.min(0.085, 1.25 / (depth + 1));
 }
 
-function pathTraces(plan, window, run, path, hue, look) {
+function pathTraces(plan, window, run, path, hue, look, view) {
   const columns = unpacked(run);
   const axes = { yaxis: path ? `y${path + 1}` : "y" };
-  const kinds = KIND_DASHES.map((style, kind) => lines(plan.kinds[kind], { ...axes, line: { color: hue, width: 1, dash: style } }));
+  const kinds = KIND_DASHES.map((style, kind) => lines(plan.kinds[kind], { ...axes, line: { color: hue, width: view.line, dash: style } }));
   const lost = lines("lost", { ...axes, line: { color: look.lost, width: 1.2 } });
+  const late = lines("late", { ...axes, opacity: 0.45, line: { color: hue, width: view.line } });
   const crosses = lines("lost", { ...axes, mode: "markers", marker: { symbol: "x-thin", size: 8, color: look.lost, line: { color: look.lost, width: 2 } } });
   const height = laneHeight(run.depths[path]);
   const waits = lines("waits", { ...axes, opacity: 0.6, line: { color: hue, width: Math.max(1, Math.min(5, height * 55)) } });
@@ -64,13 +77,17 @@ function pathTraces(plan, window, run, path, hue, look) {
     const arrived = columns.arrived[row];
     if (Number.isNaN(arrived)) {
       const end = sent + way * (1 - LOST_AT);
-      polyline(lost, along(sent, 1, end, LOST_AT), text);
+      if (columns.fate[row] === LATE) {
+        polyline(late, along(sent, 1, end, LOST_AT, view), text);
+        continue;
+      }
+      polyline(lost, along(sent, 1, end, LOST_AT, view), text);
       crosses.x.push(end);
       crosses.y.push(LOST_AT);
       crosses.text.push(text);
       continue;
     }
-    polyline(kinds[columns.kind[row]], along(sent, 1, arrived, 0), text);
+    polyline(kinds[columns.kind[row]], along(sent, 1, arrived, 0, view), text);
     if (columns.lane[row] < 0) {
       heads.x.push(arrived);
       heads.y.push(0);
@@ -79,9 +96,16 @@ function pathTraces(plan, window, run, path, hue, look) {
     }
     const level = -height * (columns.lane[row] + 1);
     polyline(falls, [[arrived, 0], [arrived, level]], "");
-    polyline(waits, along(arrived, level, columns.delivered[row], level), text);
+    polyline(waits, along(arrived, level, columns.delivered[row], level, view), text);
   }
-  return [...kinds, lost, crosses, falls, waits, heads];
+  return [...kinds, lost, late, crosses, falls, waits, heads];
+}
+
+// Thinner where more lines share the place.
+function lineWidth(run, range, width) {
+  let shown = 0;
+  unpacked(run).sent.forEach((sent, row) => { if (sent < range[1] && !(run.columns.arrived[row] < range[0])) shown += 1; });
+  return Math.max(0.5, Math.min(1.5, (0.3 * width) / Math.max(1, shown)));
 }
 
 function typical(columns, path) {
@@ -126,7 +150,7 @@ function scheduleLayout(plan, window, run, range, look) {
   const height = (1 - gap * (paths - 1)) / paths;
   const last = paths > 1 ? `y${paths}` : "y";
   const layout = { xaxis: { title: { text: `time after ${number.format(window.start_ns / 1e9)} s (ms)` }, anchor: last, range }, annotations: [], shapes: [],
-    dragmode: touch.matches ? false : "pan", hoverdistance: 12 };
+    dragmode: touch.matches ? false : "pan", hoverdistance: REACH };
   plan.paths.forEach((name, path) => {
     const top = 1 - path * (height + gap);
     const deep = laneHeight(run.depths[path]) * (run.depths[path] + 1);
@@ -146,24 +170,21 @@ function wireSchedule(plan) {
   const window = () => plan.windows[state.window];
   const run = () => window().runs[state.run];
   const whole = () => {
-    const end = Math.max(...Object.values(window().runs).map((one) => unpacked(one)).map((columns) =>
-      columns.arrived.reduce((most, arrived, row) => Math.max(most, arrived || 0, columns.delivered[row] || 0), window().span_ms)));
+    const columns = unpacked(run());
+    const end = columns.arrived.reduce((most, arrived, row) => Math.max(most, arrived || 0, columns.delivered[row] || 0), window().span_ms);
     return [0, end * 1.01];
   };
-  const first = () => [0, window().shown_ms];
+  const first = () => [0, window().shown_ms * (phone.matches ? 0.5 : 1)];
   const inner = () => Math.max(100, element.clientWidth - 90);
-  const textTraces = () => {
-    const count = element.data.length;
-    return plan.paths.map((_, path) => count - plan.paths.length + path);
-  };
-  let busy = false;
   let listening = false;
 
   function draw() {
     const look = theme();
     const hue = colour(look, Number(state.run));
     state.range ||= first();
-    const traces = plan.paths.flatMap((_, path) => pathTraces(plan, window(), run(), path, hue, look));
+    const [low, high] = state.range;
+    const view = { low, high, pixel: (high - low) / inner(), line: lineWidth(run(), state.range, inner()) };
+    const traces = plan.paths.flatMap((_, path) => pathTraces(plan, window(), run(), path, hue, look, view));
     const texts = numbersShown(run(), plan.paths, state.range, inner()).map((shown, path) => ({ type: "scatter", mode: "text", name: "numbers", ...shown,
       yaxis: path ? `y${path + 1}` : "y", hoverinfo: "skip", textfont: { size: 10, color: look.ink, shadow: Array(4).fill(`0 0 3px ${look.card}`).join(", ") } }));
     const layout = dressed(scheduleLayout(plan, window(), run(), state.range, look), look);
@@ -209,12 +230,9 @@ function wireSchedule(plan) {
     element.on("plotly_doubleclick", () => zoom(whole()));
     element.on("plotly_relayout", () => {
       const range = [...element.layout.xaxis.range];
-      if (busy || (range[0] === state.range[0] && range[1] === state.range[1])) return;
-      busy = true;
+      if (range[0] === state.range[0] && range[1] === state.range[1]) return;
       state.range = range;
-      const shown = numbersShown(run(), plan.paths, range, inner());
-      Plotly.restyle(element, { x: shown.map((one) => one.x), y: shown.map((one) => one.y), text: shown.map((one) => one.text) }, textTraces())
-        .then(() => { busy = false; });
+      draw();
     });
   }
 

@@ -17,6 +17,7 @@ MOST_PACKETS = 1200
 """Transmissions of one run in a window."""
 SHOWN_AT_FIRST = 45
 """Transmissions that a window begins with, before a reader zooms."""
+FATES = ("arrived", "late", "lost")
 KINDS = ("original", "retransmission", "reinjection")
 
 
@@ -25,7 +26,7 @@ def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> di
     frames = recorded(results, lambda result: result.packets)
     if frames is None:
         return None
-    frames = [frame.sort("sent_ns", "sequence") for frame in frames]
+    frames = [_fates(frame.sort("sent_ns", "sequence")) for frame in frames]
     sent = [frame["sent_ns"].to_numpy() for frame in frames]
     lead = max(_lead(frame) for frame in frames)
     windows: list[dict[str, Any]] = []
@@ -94,6 +95,21 @@ def _lead(frame: pl.DataFrame) -> int:
     return 0 if ways.is_empty() else int(max(ways))
 
 
+def _fates(frame: pl.DataFrame) -> pl.DataFrame:
+    """With a column `fate`, an index into `FATES`.
+
+    A transmission that did not arrive as the first of its segment was lost or came too late, which the table does not
+    tell: it counts as late if another one of the segment arrived before this one could have by its path's median way.
+    """
+    ways = frame.group_by("path").agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())
+    first = frame.group_by("sequence").agg(first_ns=pl.col("arrived_ns").min())
+    joined = frame.join(ways, on="path", how="left", maintain_order="left")
+    joined = joined.join(first, on="sequence", how="left", maintain_order="left")
+    late = (pl.col("first_ns") <= pl.col("sent_ns") + pl.col("way").fill_null(0)).fill_null(value=False)
+    fate = pl.when(pl.col("arrived_ns").is_not_null()).then(0).when(late).then(1).otherwise(2)
+    return joined.with_columns(fate=fate).drop("way", "first_ns")
+
+
 def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -> dict[str, Any]:
     """The packets sent from `lead` before a window to its end, in milliseconds after its start; their lanes."""
     shown = frame.filter(pl.col("sent_ns").is_between(start - lead, end, closed="left"))[:MOST_PACKETS]
@@ -114,6 +130,7 @@ def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -
         "sequence": packed(shown["sequence"], "u4"),
         "path": packed(shown["path"], "u1"),
         "kind": packed(kinds, "u1"),
+        "fate": packed(shown["fate"], "u1"),
         "lane": packed(lanes, "i2"),
         "depths": depths,
         **times,
