@@ -30,8 +30,8 @@ from plait.summary import METRICS
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCHEDULERS = ["round-robin", "redundant"]
-PHONE = {"width": 390, "height": 844}
-DESKTOP = {"width": 1280, "height": 900}
+PHONE: Any = {"width": 390, "height": 844}
+DESKTOP: Any = {"width": 1280, "height": 900}
 
 
 def scenario(rtt: float = 80, buffer: str = "60kB", loss: str = "2%") -> plait.Scenario:

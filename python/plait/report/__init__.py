@@ -20,13 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plait.files import write_text
+from plait.report.reading import Dataset, subject
 from plait.result import Result
-
-if TYPE_CHECKING:
-    from plait.report.reading import Dataset
 
 
 def report(
@@ -51,7 +48,6 @@ def report(
         ScenarioError: there is nothing to report, or a file cannot be read. OutputError: the page cannot be written.
     """
     from plait.report.page import page  # noqa: PLC0415 - Jinja and Plotly take as long to load as everything else
-    from plait.report.reading import Dataset, subject  # noqa: PLC0415
     from plait.report.runs import runs_page  # noqa: PLC0415
     from plait.report.sweeps import dataset_page  # noqa: PLC0415
 
@@ -61,4 +57,4 @@ def report(
     return place
 
 
-__all__ = ["report"]
+__all__ = ["Dataset", "report"]

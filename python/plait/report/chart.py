@@ -98,7 +98,7 @@ def rows(names: Sequence[str], *, x: str, pixels: float) -> dict[str, Any]:
         }
         layout["annotations"].append(
             {
-                "text": name,
+                "text": name.replace("<", "&lt;"),
                 "xref": "paper",
                 "yref": "paper",
                 "x": 0,

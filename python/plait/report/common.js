@@ -39,7 +39,7 @@ function dressed(layout, look) {
     autosize: true, showlegend: false, separators: ".\u2009", hovermode: "closest", hoverdistance: 24, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: phone.matches ? 11 : 12, color: look.ink },
     margin: { l: 52, r: 14, t: 26, b: 44 },
-    hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { color: look.ink, size: 12 }, align: "left" },
+    hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { family: getComputedStyle(document.body).fontFamily, color: look.ink, size: 12 }, align: "left" },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: look.soft, activecolor: look.ink },
     dragmode: touch.matches ? false : "zoom", ...layout,
   };

@@ -31,10 +31,10 @@ class Runs:
 
     @property
     def groups(self) -> list[list[Result]]:
-        """The runs of each scenario."""
-        groups: dict[str, list[Result]] = {}
+        """The runs of each scenario: those that differ in scheduler, seed and engine alone."""
+        groups: dict[Any, list[Result]] = {}
         for result in self.results:
-            groups.setdefault(result.scenario, []).append(result)
+            groups.setdefault(_network(result), []).append(result)
         return list(groups.values())
 
 
@@ -94,10 +94,6 @@ def read_dataset(folder: Path) -> Dataset:
         message = f"{folder}: no runs; expected {PARTS}"
         raise ScenarioError(message)
     frame = pl.concat([read_parquet(part) for part in parts], how="diagonal_relaxed")
-    lacking = [name for name in (*KEYS, *plan["variables"]) if name not in frame.columns]
-    if lacking:
-        message = f"{folder}: not a dataset; no column {', '.join(lacking)}"
-        raise ScenarioError(message)
     return Dataset(frame, plan["variables"], plan["schedulers"], plan)
 
 
@@ -115,7 +111,20 @@ def _plan(file: Path) -> dict[str, Any]:
     return plan
 
 
+def _network(result: Result) -> Any:
+    if result.scenario_json is None:
+        return result.scenario, *result.path_names
+    table = json.loads(result.scenario_json)
+    return json.dumps(
+        {key: value for key, value in table.items() if key not in ("scheduler", "seed")}, sort_keys=True
+    )
+
+
 def _checked(dataset: Dataset, name: str) -> Dataset:
+    lacking = [one for one in (*KEYS, *dataset.variables) if one not in dataset.frame.columns]
+    if lacking:
+        message = f"{name}: not a dataset; no column {', '.join(lacking)}"
+        raise ScenarioError(message)
     if dataset.frame.is_empty():
         message = f"{name}: no runs; expected at least one row"
         raise ScenarioError(message)

@@ -63,20 +63,22 @@ def _count(count: int, noun: str) -> str:
 
 def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict[str, Any]:
     """What the page says of the runs of one scenario."""
+    names = _names(results)
     places = [labels.index(result.scheduler) for result in results]
     scenario = scenario_of(results)
     found = {
-        "buffer": buffer_chart(group, results, places),
-        "levels": level_chart(group, results, places),
-        "verdicts": verdict_chart(group, results, places),
+        "buffer": buffer_chart(group, results, places, names),
+        "levels": level_chart(group, results, places, names),
+        "verdicts": verdict_chart(group, results, places, names),
     }
     charts = {name: chart for name, chart in found.items() if chart is not None}
-    charts |= {chart["id"].removeprefix(f"{group}-"): chart for chart in delay_charts(group, results, places)}
+    charts |= {
+        chart["id"].removeprefix(f"{group}-"): chart for chart in delay_charts(group, results, places, names)
+    }
     return {
         "id": group,
         "title": results[0].scenario,
-        "names": _names(results),
-        "places": places,
+        "names": names,
         "network": network_table(scenario) if scenario else None,
         "settings": settings(scenario) if scenario else [],
         "scenario": json.dumps(scenario, indent=2, ensure_ascii=False) if scenario else None,
@@ -90,6 +92,14 @@ def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict
 
 
 def _names(results: Sequence[Result]) -> list[str]:
-    """Headings of the runs: their schedulers, and the seed where it tells them apart."""
-    several = len({result.seed for result in results}) > 1
-    return [f"{result.scheduler}, seed {result.seed}" if several else result.scheduler for result in results]
+    """Headings of the runs: their schedulers, and what else tells them apart."""
+    seeds = len({result.seed for result in results}) > 1
+    engines = len({result.data["engine"] for result in results}) > 1
+    names: list[str] = []
+    for result in results:
+        name = result.scheduler
+        name += f", seed {result.seed}" if seeds else ""
+        name += f", {result.data['engine']}" if engines else ""
+        same = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({same + 1})" if same else name)
+    return names

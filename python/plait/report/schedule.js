@@ -165,7 +165,7 @@ function scheduleLayout(plan, window, run, range, look) {
 }
 
 function wireSchedule(plan) {
-  const state = { window: 0, run: Object.keys(plan.windows[0].runs)[0], range: null };
+  const state = { window: 0, run: 0, range: null };
   const element = document.getElementById(plan.id);
   const window = () => plan.windows[state.window];
   const run = () => window().runs[state.run];
@@ -180,7 +180,7 @@ function wireSchedule(plan) {
 
   function draw() {
     const look = theme();
-    const hue = colour(look, Number(state.run));
+    const hue = colour(look, plan.schedulers[state.run]);
     state.range ||= first();
     const [low, high] = state.range;
     const view = { low, high, pixel: (high - low) / inner(), line: lineWidth(run(), state.range, inner()) };
@@ -219,7 +219,7 @@ function wireSchedule(plan) {
       });
     } else {
       control.addEventListener("click", () => {
-        state.run = control.dataset.run;
+        state.run = Number(control.dataset.run);
         for (const other of control.parentElement.children) other.setAttribute("aria-pressed", String(other === control));
         draw();
       });

@@ -40,17 +40,14 @@ def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> di
                 "start_ns": start,
                 "span_ms": (end - start) / 1e6,
                 "shown_ms": max(_end(sent, start, SHOWN_AT_FIRST) - start, 1.2 * lead) / 1e6,
-                "runs": {
-                    place: _packets(frame, start, lead, end, len(results[0].path_names))
-                    for place, frame in zip(places, frames, strict=True)
-                },
+                "runs": [_packets(frame, start, lead, end, len(results[0].path_names)) for frame in frames],
             }
         )
     return {
         "id": f"{group}-schedule",
         "paths": results[0].path_names,
         "kinds": KINDS,
-        "names": {place: result.scheduler for place, result in zip(places, results, strict=True)},
+        "schedulers": list(places),
         "windows": windows,
     }
 

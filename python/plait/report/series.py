@@ -58,8 +58,10 @@ def delays(result: Result) -> tuple[Floats, Floats]:
     return waited.to_numpy() / 1e6, delivered["blocked_ns"].to_numpy() / 1e6
 
 
-def delay_charts(group: str, results: Sequence[Result], places: Sequence[int]) -> list[Chart]:
-    """Distributions of application delay and blocking time; `places` are the schedulers' indices."""
+def delay_charts(
+    group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
+) -> list[Chart]:
+    """Distributions of application delay and blocking time; `places` are the schedulers' indices, `names` the runs'."""
     if recorded(results, lambda result: result.packets) is None:
         return []
     titles = {"app-delay": "application delay (ms)", "blocking": "blocking time (ms)"}
@@ -76,7 +78,7 @@ def delay_charts(group: str, results: Sequence[Result], places: Sequence[int]) -
         }
         for name, title in titles.items()
     ]
-    for result, place in zip(results, places, strict=True):
+    for result, place, name in zip(results, places, names, strict=True):
         for chart, values in zip(charts, delays(result), strict=True):
             if len(values) == 0:
                 continue
@@ -85,7 +87,7 @@ def delay_charts(group: str, results: Sequence[Result], places: Sequence[int]) -
                 {
                     "type": "scatter",
                     "mode": "lines",
-                    "name": result.scheduler,
+                    "name": name,
                     "scheduler": place,
                     "x": packed(x),
                     "y": packed(y * 100),
@@ -95,18 +97,20 @@ def delay_charts(group: str, results: Sequence[Result], places: Sequence[int]) -
     return charts
 
 
-def buffer_chart(group: str, results: Sequence[Result], places: Sequence[int]) -> Chart | None:
+def buffer_chart(
+    group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
+) -> Chart | None:
     """Packets that wait in the receive buffer over time."""
     frames = recorded(results, lambda result: result.connection_series)
     if frames is None:
         return None
     most = _most_points(len(results))
     traces = []
-    for result, place, frame in zip(results, places, frames, strict=True):
+    for name, place, frame in zip(names, places, frames, strict=True):
         x, y = thinned(
             frame["time_ns"].to_numpy() / 1e9, frame["buffer_packets"].to_numpy().astype(float), most
         )
-        traces.append(_level(result, place, x, y, "packets", "hv"))
+        traces.append(_level(name, place, x, y, "packets", "hv"))
     return {
         "id": f"{group}-buffer",
         "height": 320,
@@ -119,16 +123,18 @@ def buffer_chart(group: str, results: Sequence[Result], places: Sequence[int]) -
     }
 
 
-def level_chart(group: str, results: Sequence[Result], places: Sequence[int]) -> Chart | None:
+def level_chart(
+    group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
+) -> Chart | None:
     """Congestion window, round-trip time, queues and throughput of each path over time; one of them at a time."""
     frames = recorded(results, lambda result: result.path_series)
     if frames is None:
         return None
-    names = results[0].path_names
-    most = _most_points(len(results) * len(names) * len(LEVELS))
+    paths = results[0].path_names
+    most = _most_points(len(results) * len(paths) * len(LEVELS))
     traces = []
-    for result, place, frame in zip(results, places, frames, strict=True):
-        for path in range(len(names)):
+    for name, place, frame in zip(names, places, frames, strict=True):
+        for path in range(len(paths)):
             own = frame.filter(pl.col("path") == path)
             for column, (_, unit) in LEVELS.items():
                 known = own.select("time_ns", column).drop_nulls()
@@ -137,14 +143,14 @@ def level_chart(group: str, results: Sequence[Result], places: Sequence[int]) ->
                 x, y = known["time_ns"].to_numpy() / 1e9, known[column].to_numpy().astype(float)
                 x, y = _rates(x, y) if unit == "Mbit/s" else (x, y / 1e6 if unit == "ms" else y)
                 x, y = thinned(x, y, most)
-                trace = _level(result, place, x, y, unit, "linear" if unit == "Mbit/s" else "hv")
+                trace = _level(name, place, x, y, unit, "linear" if unit == "Mbit/s" else "hv")
                 traces.append(trace | {"yaxis": axis("y", path), "only": {"level": column}})
-    height = 70 + PANEL * len(names)
-    layout = rows([f"path “{name}”" for name in names], x="time (s)", pixels=height)
-    for path in range(len(names)):
+    height = 70 + PANEL * len(paths)
+    layout = rows([f"path “{name}”" for name in paths], x="time (s)", pixels=height)
+    for path in range(len(paths)):
         layout[f"yaxis{path + 1 if path else ''}"]["rangemode"] = "tozero"
     titles = {
-        column: {f"yaxis{path + 1 if path else ''}.title.text": unit for path in range(len(names))}
+        column: {f"yaxis{path + 1 if path else ''}.title.text": unit for path in range(len(paths))}
         for column, (_, unit) in LEVELS.items()
     }
     return {
@@ -156,27 +162,29 @@ def level_chart(group: str, results: Sequence[Result], places: Sequence[int]) ->
     }
 
 
-def verdict_chart(group: str, results: Sequence[Result], places: Sequence[int]) -> Chart | None:
+def verdict_chart(
+    group: str, results: Sequence[Result], places: Sequence[int], names: Sequence[str]
+) -> Chart | None:
     """How often a path was chosen in a decision, or why not."""
     frames = recorded(results, lambda result: result.decision_paths)
     if frames is None:
         return None
-    names = results[0].path_names
+    paths = results[0].path_names
     meanings = {one["name"]: one["meaning"] for one in verdicts()}
     shares = [frame["verdict"].value_counts(normalize=True, name="share") for frame in frames]
     found = {name for one in shares for name, share in one.iter_rows() if share >= RARE}
     order = [name for name in meanings if name in found]
     traces = []
-    for result, place, frame in zip(results, places, frames, strict=True):
+    for name, place, frame in zip(names, places, frames, strict=True):
         counts = frame.group_by("path", "verdict").len()
         decisions = max(1, frame["decision"].n_unique())
-        for path in range(len(names)):
+        for path in range(len(paths)):
             own = dict(counts.filter(pl.col("path") == path).select("verdict", "len").iter_rows())
             traces.append(
                 {
                     "type": "bar",
                     "orientation": "h",
-                    "name": result.scheduler,
+                    "name": name,
                     "scheduler": place,
                     "y": [_words(name) for name in order],
                     "x": packed([100 * own.get(name, 0) / decisions for name in order]),
@@ -186,9 +194,9 @@ def verdict_chart(group: str, results: Sequence[Result], places: Sequence[int]) 
                     "hovertemplate": "%{x:.1f} % of decisions: %{text}",
                 }
             )
-    height = 70 + len(names) * (40 + len(order) * (12 + 8 * len(results)))
-    layout = rows([f"path “{name}”" for name in names], x="share of the decisions (%)", pixels=height)
-    for path in range(len(names)):
+    height = 70 + len(paths) * (40 + len(order) * (12 + 8 * len(results)))
+    layout = rows([f"path “{name}”" for name in paths], x="share of the decisions (%)", pixels=height)
+    for path in range(len(paths)):
         layout[f"yaxis{path + 1 if path else ''}"]["autorange"] = "reversed"
     layout |= {"barmode": "group", "bargap": 0.25}
     return {"id": f"{group}-verdicts", "height": height, "layout": layout, "traces": traces, "choices": {}}
@@ -216,11 +224,11 @@ def _rates(x: Floats, arrived: Floats) -> tuple[Floats, Floats]:
     return x[ends[1:]], np.diff(arrived[ends]) * 8e-6 / np.diff(x[ends])
 
 
-def _level(result: Result, place: int, x: Floats, y: Floats, unit: str, shape: str) -> Chart:
+def _level(name: str, place: int, x: Floats, y: Floats, unit: str, shape: str) -> Chart:
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": result.scheduler,
+        "name": name,
         "scheduler": place,
         "x": packed(x),
         "y": packed(y),

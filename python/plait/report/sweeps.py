@@ -26,6 +26,10 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
     sample = Sample(dataset)
     about = dataset.about
     scenario = about.get("scenario") if isinstance(about.get("scenario"), dict) else None
+    charts = [distribution_chart(sample)] if sample.shown else []
+    charts += [curve_chart(sample)] if sample.shown and dataset.variables else []
+    field = field_data(sample) if dataset.variables and len(sample.schedulers) > 1 else None
+    field = field if field and field["metrics"] and field["maps"] else None
     failures = dataset.frame.filter(pl.col("error").is_not_null())
     return {
         "kind": "dataset",
@@ -37,6 +41,7 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
         "metrics": [(name, heading(name)) for name in sample.shown],
         "left_out": len(sample.metrics) - len(sample.shown),
         "estimates": estimate_table(sample),
+        "mapped": field is not None,
         "variables": dataset.variables,
         "variable_options": [(name, name) for name in dataset.variables],
         "ranges": [(name, [_range(sample.pairs[name])]) for name in dataset.variables],
@@ -61,13 +66,11 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
         "data": {
             "colours": colours(),
             "labels": sample.schedulers,
-            "charts": [distribution_chart(sample), curve_chart(sample)]
-            if dataset.variables
-            else [distribution_chart(sample)],
+            "charts": charts,
             "headings": {name: heading(name) for name in sample.shown},
             "ways": {name: direction(name) for name in sample.shown},
             "differences": difference_data(sample),
-            "field": field_data(sample) if dataset.variables and len(sample.schedulers) > 1 else None,
+            "field": field,
         },
     }
 
