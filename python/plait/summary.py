@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,12 @@ PATH_METRICS = {
     "throughput_bps": "throughput (kbit/s)",
     "srtt_ms": "srtt (ms)",
     "packets_sent": "packets sent",
+    "packets_lost": "packets lost on the way",
+    "packets_dropped": "packets dropped by a full queue",
+}
+FLOW_METRICS = {
+    "goodput_bps": "goodput (kbit/s)",
+    "completion_time_s": "completion time (s)",
     "packets_lost": "packets lost on the way",
     "packets_dropped": "packets dropped by a full queue",
 }
@@ -91,6 +97,11 @@ def written(name: str, value: float | None) -> str:
     return words.number(value)
 
 
+def count(number_of: int, noun: str) -> str:
+    """So many of a thing, in words: ``1 run``, ``1,000 runs``."""
+    return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"
+
+
 def metric_rows(results: Sequence[Result]) -> list[Row]:
     """A row per metric of the connection; metrics that no run has are left out."""
     rows = []
@@ -104,15 +115,26 @@ def metric_rows(results: Sequence[Result]) -> list[Row]:
 
 def path_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
     """The rows of each path, by its name."""
+    return _parts([result.paths for result in results], PATH_METRICS)
+
+
+def flow_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+    """The rows of each competing flow, by its name; those that no run has are left out."""
+    parts = _parts([result.flows for result in results], FLOW_METRICS)
+    return [(name, [row for row in rows if set(row.cells) != {NONE}]) for name, rows in parts]
+
+
+def _parts(runs: Sequence[Sequence[Any]], titles: Mapping[str, str]) -> list[tuple[str, list[Row]]]:
+    """Rows of the parts, paths or flows, that all runs have in the same order."""
     return [
         (
-            name,
+            part["name"],
             [
-                Row(title, [_path_number(dict[str, Any](one.paths[index]).get(key), key) for one in results])
-                for key, title in PATH_METRICS.items()
+                Row(title, [_part_number(one[index].get(key), key) for one in runs])
+                for key, title in titles.items()
             ],
         )
-        for index, name in enumerate(results[0].path_names)
+        for index, part in enumerate(runs[0])
     ]
 
 
@@ -132,7 +154,7 @@ def best(values: Sequence[float | None], cells: Sequence[str], way: int) -> froz
     return frozenset(index for index, text in enumerate(cells) if text == shown)
 
 
-def _path_number(value: Any, key: str) -> str:
+def _part_number(value: Any, key: str) -> str:
     if value is None:
         return NONE
     if key.endswith("_bps"):

@@ -64,7 +64,8 @@ class Wording:
         """The value in this unit, without the unit."""
         if value is None:
             return "–"
-        text = f"{value * self.scale:{'+' if self.signed else ''}.{self.decimals}f}"
+        shown = round(value * self.scale, self.decimals) + 0.0  # no negative zero
+        text = f"{shown:{'+' if self.signed else ''}.{self.decimals}f}"
         return text.replace("-", "−")
 
     def interval(self, interval: tuple[float, float] | None) -> str:

@@ -8,6 +8,7 @@ const hidden = new Set();
 const chosen = {};
 const drawings = [];
 let printing = false;
+const PAPER = 690; // pixels of a page's width, A4 or letter, within its margins
 
 const ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i2: Int16Array, i4: Int32Array };
 
@@ -36,7 +37,7 @@ function faint(hex, alpha) {
 function dressed(layout, look) {
   const quiet = { gridcolor: look.line, linecolor: look.line, zerolinecolor: look.line, tickcolor: look.line, automargin: true, zeroline: false, exponentformat: "none" };
   const result = {
-    autosize: true, showlegend: false, separators: ".\u2009", hovermode: "closest", hoverdistance: 24, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    autosize: true, ...(printing ? { width: PAPER } : {}), showlegend: false, separators: ".\u2009", hovermode: "closest", hoverdistance: 24, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(document.body).fontFamily, size: phone.matches ? 11 : 12, color: look.ink },
     margin: { l: 52, r: 14, t: 26, b: 44 },
     hoverlabel: { bgcolor: look.card, bordercolor: look.soft, font: { family: getComputedStyle(document.body).fontFamily, color: look.ink, size: 12 }, align: "left" },
@@ -156,5 +157,6 @@ function start() {
   addEventListener("afterprint", () => {
     printing = false;
     drawAll();
+    for (const chart of document.querySelectorAll(".chart")) Plotly.Plots.resize(chart);
   });
 }

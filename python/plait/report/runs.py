@@ -13,7 +13,7 @@ from plait.report.reading import Runs
 from plait.report.schedule import MOST_PACKETS, schedule
 from plait.report.series import LEVELS, buffer_chart, decision_rows, delay_charts, level_chart, verdict_chart
 from plait.result import Result
-from plait.summary import metric_rows, path_rows
+from plait.summary import count, flow_rows, metric_rows, path_rows
 
 ENGINES = {"sim": "simulator", "linux": "Linux kernel in virtual time"}
 
@@ -49,16 +49,12 @@ def _summary(runs: Runs) -> str:
     seeds = sorted({result.seed for result in runs.results})
     return ", ".join(
         [
-            _count(len(runs.results), "run"),
-            _count(len({result.scheduler for result in runs.results}), "scheduler"),
+            count(len(runs.results), "run"),
+            count(len({result.scheduler for result in runs.results}), "scheduler"),
             f"seed {first.seed}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))}",
             " and ".join(engines),
         ]
     )
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict[str, Any]:
@@ -83,7 +79,10 @@ def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict
         "settings": settings(scenario) if scenario else [],
         "scenario": json.dumps(scenario, indent=2, ensure_ascii=False) if scenario else None,
         "metrics": metric_rows(results),
-        "paths_titled": [(f"path “{name}”", rows) for name, rows in path_rows(results)],
+        "parts": [
+            *((f"path “{name}”", rows) for name, rows in path_rows(results)),
+            *((f"competing flow “{name}”", rows) for name, rows in flow_rows(results)),
+        ],
         "decisions": decision_rows(results),
         "charts": charts,
         "schedule": schedule(group, results, places),

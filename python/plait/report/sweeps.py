@@ -13,7 +13,7 @@ from plait.report.field import curve_chart, field_data, value_text
 from plait.report.origin import network_table, scheduler_notes, settings
 from plait.report.reading import Dataset
 from plait.report.sample import Sample, difference_data, distribution_chart, estimate_table
-from plait.summary import direction, heading
+from plait.summary import count, direction, heading
 
 MOST_FAILURES = 200
 """Failed runs that are listed."""
@@ -78,10 +78,10 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
 def _summary(sample: Sample, failed: int) -> str:
     frame = sample.dataset.frame
     parts = [
-        f"{len(frame):,} runs",
-        f"{len(sample.schedulers)} schedulers",
-        f"{frame['point'].n_unique():,} points",
-        f"{frame['seed'].n_unique()} seeds",
+        count(len(frame), "run"),
+        count(len(sample.schedulers), "scheduler"),
+        count(frame["point"].n_unique(), "point"),
+        count(frame["seed"].n_unique(), "seed"),
         f"{failed:,} failed" if failed else "none failed",
     ]
     return ", ".join(parts)
