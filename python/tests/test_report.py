@@ -157,13 +157,25 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def runs(browser: Any, results_folder: Path) -> Opened:
+def runs_page(browser: Any, results_folder: Path) -> Opened:
     return Opened(browser.new_page(), plait.report(results_folder, results_folder.parent / "runs.html"))
 
 
 @pytest.fixture(scope="module")
-def dataset(browser: Any, dataset_folder: Path) -> Opened:
+def dataset_page(browser: Any, dataset_folder: Path) -> Opened:
     return Opened(browser.new_page(), plait.report(dataset_folder, dataset_folder.parent / "dataset.html"))
+
+
+@pytest.fixture
+def runs(runs_page: Opened) -> Opened:
+    runs_page.page.bring_to_front()  # what is behind is drawn a frame a second
+    return runs_page
+
+
+@pytest.fixture
+def dataset(dataset_page: Opened) -> Opened:
+    dataset_page.page.bring_to_front()
+    return dataset_page
 
 
 @pytest.fixture(params=["runs", "dataset"])
