@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plait.estimate import change_of_mean, mean, median
+from plait.estimate import Estimate, change_of_mean, mean, median, median_by_ranks
 
 
 def test_the_mean_has_students_interval() -> None:
@@ -36,3 +36,17 @@ def test_changes_are_of_pairs() -> None:
     assert found.value == pytest.approx(20)
     assert found.interval == pytest.approx((20, 20))
     assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
+
+
+def test_a_median_by_ranks_covers_as_it_says() -> None:
+    random = np.random.default_rng(1)
+    samples = [random.exponential(size=40) for _ in range(400)]
+    covered = sum(
+        one.low <= np.log(2) <= one.high
+        for one in map(median_by_ranks, samples)
+        if one.low is not None and one.high is not None
+    )
+    assert 0.93 < covered / len(samples) < 1
+    assert median_by_ranks([3.0]).interval is None
+    assert median_by_ranks([2.0, 1.0]).interval is None  # too few for 95 %
+    assert median_by_ranks([7.0] * 10) == Estimate(7.0, 7.0, 7.0)

@@ -157,6 +157,6 @@ function start() {
   addEventListener("afterprint", () => {
     printing = false;
     drawAll();
-    for (const chart of document.querySelectorAll(".chart")) Plotly.Plots.resize(chart);
+    for (const chart of document.querySelectorAll(".chart:not(#field)")) Plotly.Plots.resize(chart);
   });
 }

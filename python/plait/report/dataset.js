@@ -12,6 +12,7 @@ function wireField(field) {
   const metric = document.getElementById("field-metric");
   const across = document.getElementById("field-x");
   const down = document.getElementById("field-y");
+  let drawn = 0;
   const names = field.variables.map((one, index) => [String(index), one.name]);
   options(metric, Object.entries(field.metrics), Object.keys(field.metrics)[0]);
   options(across, names, "0");
@@ -72,15 +73,20 @@ function wireField(field) {
       [[0, faint(colour(look, index), 0.22)], [1, faint(colour(look, index), 0.62)]]));
     traces.push(layer("tie", (cell) => values.winner[cell] >= 0 && values.tie[cell], () => 1, [[0, look.line], [1, look.line]]));
     traces.push(layer("no contest", (cell) => values.winner[cell] < 0, () => 1, [[0, faint(look.soft.startsWith("#") ? look.soft : "#888888", 0.08)], [1, faint("#888888", 0.08)]]));
+    const longest = Math.max(...map.x.labels.map((text) => text.length));
+    const tickangle = longest * 7 < room ? 0 : phone.matches ? -90 : -35;
     const shown = (labels) => ({ tickvals: [...labels.keys()], ticktext: labels.map(safe), showgrid: false });
     const height = 110 + Math.max(2, map.height) * (map.height > 8 ? 38 : 46);
     element.style.height = `${height}px`;
     const layout = dressed({
-      xaxis: { title: { text: safe(map.x.name) }, ...shown(map.x.labels) }, dragmode: false,
+      xaxis: { title: { text: safe(map.x.name) }, ...shown(map.x.labels), tickangle }, dragmode: false,
       yaxis: map.y ? { title: { text: safe(map.y.name) }, ...shown(map.y.labels) } : { showticklabels: false, showgrid: false },
     }, look);
     keys(look, values);
-    return Plotly.react(element, traces, layout, { ...config(), displayModeBar: false });
+    // What fits into a cell depends on the width, so it is drawn anew rather than resized.
+    drawn = element.clientWidth;
+    if (!printing) layout.width = drawn - 2;
+    return Plotly.react(element, traces, layout, { ...config(), responsive: false, displayModeBar: false });
   }
 
   function keys(look, values) {
@@ -99,6 +105,8 @@ function wireField(field) {
   }
 
   drawings.push(draw);
+  const element = document.getElementById("field");
+  new ResizeObserver(() => { if (drawn > 0 && element.clientWidth !== drawn) draw(); }).observe(element);
   metric.addEventListener("change", draw);
   for (const [select, other] of [[across, down], [down, across]]) {
     if (!select) continue;

@@ -22,10 +22,8 @@ from plait.report.sample import Sample
 from plait.summary import direction, heading, scale
 
 MOST_VALUES = 12
-"""A variable with more values is cut into bins."""
+"""A variable with more values is cut into bins of equally many pairs."""
 BINS = 10
-WIDE = 30.0
-"""From the highest to the lowest value: above this, bins are of equal width on a logarithmic axis."""
 MOST_CELLS = 18_000
 """Cells of all maps of a page; with more, fewer metrics have maps."""
 CLOSE = 0.01
@@ -218,14 +216,9 @@ def _size(cuts: list[Cut], couple: tuple[int, int]) -> int:
 def _binned(values: pl.Series) -> Cut:
     data = values.cast(pl.Float64).to_numpy()
     known = data[np.isfinite(data)]
-    low, high = float(known.min()), float(known.max())
-    edges = (
-        np.geomspace(low, high, BINS + 1)
-        if low > 0 and high / low > WIDE
-        else np.linspace(low, high, BINS + 1)
-    )
-    codes = np.clip(np.searchsorted(edges, data, side="right") - 1, 0, BINS - 1)
-    labels = [f"{value_text(one)}–{value_text(other)}" for one, other in pairwise(edges)]
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, BINS + 1)))
+    codes = np.clip(np.searchsorted(edges, data, side="right") - 1, 0, len(edges) - 2)
+    labels = [f"{one:.3g}–{other:.3g}" for one, other in pairwise(edges)]
     return Cut(values.name, labels, np.where(np.isfinite(data), codes, -1))
 
 

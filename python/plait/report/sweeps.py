@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from plait import _core
 from plait.report.chart import colours
 from plait.report.definition import definitions
 from plait.report.field import curve_chart, field_data, value_text
@@ -25,7 +26,7 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
     """What the page's template takes."""
     sample = Sample(dataset)
     about = dataset.about
-    scenario = about.get("scenario") if isinstance(about.get("scenario"), dict) else None
+    scenario = _canonical(about.get("scenario"))
     charts = [distribution_chart(sample)] if sample.shown else []
     charts += [curve_chart(sample)] if sample.shown and dataset.variables else []
     field = field_data(sample) if dataset.variables and len(sample.schedulers) > 1 else None
@@ -60,7 +61,7 @@ def dataset_page(dataset: Dataset) -> dict[str, Any]:
         ],
         "failed": len(failures),
         "plan": _plan(about),
-        "network": network_table(scenario) if scenario and "path" in scenario else None,
+        "network": network_table(scenario) if scenario else None,
         "settings": settings(scenario) if scenario else [],
         "plan_json": json.dumps(about, indent=2, ensure_ascii=False) if about else None,
         "data": {
@@ -85,6 +86,16 @@ def _summary(sample: Sample, failed: int) -> str:
         f"{failed:,} failed" if failed else "none failed",
     ]
     return ", ".join(parts)
+
+
+def _canonical(scenario: Any) -> dict[str, Any] | None:
+    """A plan's base scenario with every default; None without one, or if it is not a whole one."""
+    if not isinstance(scenario, dict):
+        return None
+    try:
+        return dict(json.loads(_core.parse_scenario(json.dumps(scenario), "scenario", ".", format="json")))
+    except _core.ScenarioError:
+        return None
 
 
 def _counts(sample: Sample) -> list[tuple[str, list[str]]]:
