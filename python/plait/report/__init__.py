@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from plait.files import write_text
+from plait.files import whole_file
 from plait.report.reading import Dataset, subject
 from plait.result import Result
 
@@ -53,7 +53,11 @@ def report(
 
     found = subject(what)
     place = Path(file)
-    write_text(place, page(dataset_page(found) if isinstance(found, Dataset) else runs_page(found)))
+    with whole_file(
+        place
+    ) as temporary:  # before the work, so that a place that cannot be written is known at once
+        content = dataset_page(found) if isinstance(found, Dataset) else runs_page(found)
+        temporary.write_text(page(content), encoding="utf-8")
     return place
 
 
