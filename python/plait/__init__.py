@@ -41,6 +41,7 @@ from plait._core import (
 from plait._core import Path as PathFacts
 from plait.advice import Advice, advise
 from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
+from plait.report import report
 from plait.result import Comparison, NotRecordedError, Result, verdicts
 from plait.run import compare, run
 from plait.scenario import (
@@ -114,6 +115,7 @@ __all__ = [
     "max_blocking_ms",
     "min_receive_buffer_bytes",
     "plots",
+    "report",
     "run",
     "scenario_keys",
     "schedulers",

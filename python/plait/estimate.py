@@ -46,7 +46,7 @@ def mean(values: Values) -> Estimate:
     value = float(data.mean())
     if len(data) < 2 or np.ptp(data) == 0:
         return Estimate(value, value, value) if len(data) > 1 else Estimate(value)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(data) - 1) * stats.sem(data))
+    half = float(student(len(data)) * stats.sem(data))
     return Estimate(value, value - half, value + half)
 
 
@@ -56,10 +56,27 @@ def bootstrap_mean(values: Values) -> Estimate:
     return _bootstrap(float(data.mean()), (data,), np.mean)
 
 
+def student(count: Any) -> Any:
+    """Half the width of a mean's interval in standard errors, for `count` ≥ 2 values; of an array, for each."""
+    return stats.t.ppf((1 + CONFIDENCE) / 2, np.asarray(count) - 1)
+
+
 def median(values: Values) -> Estimate:
     """The median with a bootstrap interval."""
     data = np.asarray(values, dtype=np.float64)
     return _bootstrap(float(np.median(data)), (data,), np.median)
+
+
+def median_by_ranks(values: Values) -> Estimate:
+    """The median with an interval between two of the values, by the binomial distribution: for samples of any size."""
+    data = np.asarray(values, dtype=np.float64)
+    value = float(np.median(data))
+    if len(data) < 2:
+        return Estimate(value)
+    interval: Any = stats.quantile_test(data, q=value, p=0.5).confidence_interval(CONFIDENCE)
+    if not (np.isfinite(interval.low) and np.isfinite(interval.high)):  # too few values for such an interval
+        return Estimate(value)
+    return Estimate(value, float(interval.low), float(interval.high))
 
 
 def change_of_mean(values: Values, base: Values) -> Estimate | None:

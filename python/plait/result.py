@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypedDict, cast
+from typing import Any, Protocol, TypedDict, cast
 
 import polars as pl
 
@@ -43,6 +43,8 @@ class Metrics(TypedDict, total=False):
     delivered_bytes, undelivered_bytes: payload since the start of the run, warm-up included; None for endless traffic.
     measured_s: seconds that the metrics cover.
     aggregation_benefit: 0 is the best single path, 1 the sum of all, −1 nothing at all.
+    retransmissions: segments sent again because they were taken for lost.
+    reinjections: copies of segments in flight, which the scheduler asked for.
     tail_probes, timeouts, decisions, waits: None where the engine does not count them.
     """
 
@@ -72,11 +74,13 @@ class Metrics(TypedDict, total=False):
 class PathMetrics(TypedDict, total=False):
     """The metrics of one path, from the end of the warm-up on.
 
-    throughput_bps: payload that arrived for the first time, bit/s. srtt_ms: the smoothed round-trip time at the end.
+    throughput_bps: payload that arrived for the first time, bit/s.
+    srtt_ms: the smoothed round-trip time at the end.
     forward_delay_ms, backward_delay_ms: one-way delays at the end, as timestamps tell them, the offset between the
     clocks contained in both; None for CMT-SCTP.
-    packets_lost: lost on the way; packets_dropped: found the queue full. cwnd_packets: the window at the end,
-    None if the path had none then.
+    packets_lost: lost on the way.
+    packets_dropped: found the queue full.
+    cwnd_packets: the window at the end, None if the path had none then.
     """
 
     name: str
@@ -94,8 +98,9 @@ class PathMetrics(TypedDict, total=False):
 class FlowMetrics(TypedDict, total=False):
     """The metrics of one competing flow, from the end of the warm-up on.
 
-    goodput_bps: payload delivered in order, bit/s; of datagrams what arrived, headers included. delay_ms: sending to
-    arrival of datagrams, None for connections. completion_time_s: when the last byte of a finite flow was delivered.
+    goodput_bps: payload delivered in order, bit/s; of datagrams what arrived, headers included.
+    delay_ms: sending to arrival of datagrams, None for connections.
+    completion_time_s: when the last byte of a finite flow was delivered.
     packets_dropped: found a queue full; None where the engine cannot tell, and counts them as lost.
     """
 
@@ -135,6 +140,35 @@ class NotRecordedError(LookupError):
     """A table was asked for that the run did not record."""
 
 
+class Recorded(Protocol):
+    """Where a result's JSON and tables come from: a run just made, or the folder that it was written to."""
+
+    @property
+    def json(self) -> str:
+        """The run's JSON document."""
+        ...
+
+    def packets(self) -> Any:
+        """The table of this name, as `polars.DataFrame` takes it; None if it was not recorded. So are the others."""
+        ...
+
+    def path_series(self) -> Any:
+        """A table."""
+        ...
+
+    def connection_series(self) -> Any:
+        """A table."""
+        ...
+
+    def decisions(self) -> Any:
+        """A table."""
+        ...
+
+    def decision_paths(self) -> Any:
+        """A table."""
+        ...
+
+
 class Result:
     """One run: metrics, and the tables that were asked for.
 
@@ -149,8 +183,10 @@ class Result:
     In a notebook the figure need not be saved: it is shown if it is the last line of a cell.
     """
 
-    def __init__(self, run: _core.Run, label: str | None = None) -> None:
+    def __init__(self, run: Recorded, label: str | None = None, scenario_json: str | None = None) -> None:
         self.run = run
+        self.scenario_json = scenario_json
+        """The scenario as it was run: canonical JSON, defaults, scheduler and seed included; None if unknown."""
         self._json = run.json
         self.data: dict[str, Any] = json.loads(self._json)
         self._label = label
@@ -207,7 +243,11 @@ class Result:
 
     @cached_property
     def packets(self) -> pl.DataFrame:
-        """One row per transmission: when it was sent, arrived and was delivered, in nanoseconds (``packets=True``)."""
+        """One row per transmission: when it was sent, arrived and was delivered, in nanoseconds (``packets=True``).
+
+        retransmission: true if the segment had been sent before; reinjection: true of such a one that is a copy of a
+        segment in flight. What is lost, and a copy of what had arrived, has no `arrived_ns`.
+        """
         return self._frame("packets", "packets=True")
 
     @cached_property

@@ -65,7 +65,7 @@ def run_tasks(
         if engine == "sim"
         else linux_engine.run(_requests(tasks, jobs), processes=threads, progress=progress)
     )
-    return [Result(run, label) for run, label in zip(runs, labels, strict=True)]
+    return [Result(run, label, job.scenario_json) for run, label, job in zip(runs, labels, jobs, strict=True)]
 
 
 def refusal(task: Task, engine: Engine) -> str | None:

@@ -11,10 +11,10 @@ import pytest
 from conftest import Command
 from scipy import stats
 
-import plait
-from plait.analysis import analyze, higher_is_better
+from plait.analysis import analyze
 from plait.analysis.comparison import compare, holm, outcome, units
 from plait.analysis.regions import regions
+from plait.direction import direction
 from plait.sweep import read, sweep
 
 Runs = list[tuple[int, int, str, float | None]]
@@ -122,13 +122,19 @@ def test_regions_hold_every_point_once() -> None:
     assert [str(region[0]) for region, _ in regions(points, ["few"])] == ["0", "1", "2"]
 
 
-def test_which_way_is_better() -> None:
-    assert higher_is_better("goodput_bps")
-    assert higher_is_better("paths.lte.throughput_bps")
-    assert not higher_is_better("app_delay_ms.p95")
-    assert not higher_is_better("flows.cross.delay_ms.mean")
-    with pytest.raises(plait.ScenarioError, match=r"metric 'paths.lte.srtt_ms': neither more nor less"):
-        higher_is_better("paths.lte.srtt_ms")
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("goodput_bps", 1),
+        ("paths.lte.throughput_bps", 1),
+        ("app_delay_ms.p95", -1),
+        ("flows.cross.delay_ms.mean", -1),
+        ("paths.lte.srtt_ms", 0),
+        ("decisions", 0),
+    ],
+)
+def test_which_way_is_better(name: str, way: int) -> None:
+    assert direction(name) == way
 
 
 @pytest.fixture(scope="module")

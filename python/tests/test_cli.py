@@ -147,7 +147,7 @@ def test_out_holds_json_tables_and_figures(command: Command, tmp_path: Path) -> 
     done = command("run", "two.toml", "--out", "results", "--decisions", "--scheduler", "daps")
     assert done.returncode == 0, done.stderr
     assert "results" in done.stderr
-    (folder,) = (tmp_path / "results").iterdir()
+    (folder,) = (one for one in (tmp_path / "results").iterdir() if one.is_dir())
     names = {file.name for file in folder.iterdir()}
     tables = {"packets", "path_series", "connection_series", "decisions", "decision_paths"}
     assert {"result.json", "space-time.png", *(f"{table}.parquet" for table in tables)} <= names

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from plait.estimate import bootstrap_mean, change_of_mean, change_of_pairs, mean, median
+from plait.estimate import (
+    Estimate,
+    bootstrap_mean,
+    change_of_mean,
+    change_of_pairs,
+    mean,
+    median,
+    median_by_ranks,
+)
 
 
 def test_the_mean_has_students_interval() -> None:
@@ -65,3 +73,17 @@ def test_a_change_of_pairs_counts_every_pair_alike() -> None:
     single = change_of_pairs([3.0], [2.0])
     assert single.value == pytest.approx(50)
     assert single.interval is None
+
+
+def test_a_median_by_ranks_covers_as_it_says() -> None:
+    random = np.random.default_rng(1)
+    samples = [random.exponential(size=40) for _ in range(400)]
+    covered = sum(
+        one.low <= np.log(2) <= one.high
+        for one in map(median_by_ranks, samples)
+        if one.low is not None and one.high is not None
+    )
+    assert 0.93 < covered / len(samples) < 1
+    assert median_by_ranks([3.0]).interval is None
+    assert median_by_ranks([2.0, 1.0]).interval is None  # too few for 95 %
+    assert median_by_ranks([7.0] * 10) == Estimate(7.0, 7.0, 7.0)

@@ -75,6 +75,7 @@ pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
         ("delivered_ns", moments(frame.delivered)),
         ("blocked_ns", moments(blocked)),
         ("retransmission", Arc::new(BooleanArray::from(frame.retransmission))),
+        ("reinjection", Arc::new(BooleanArray::from(frame.reinjection))),
     ])
 }
 

@@ -8,6 +8,5 @@ analyze(read("results/plan"), metrics=["goodput_bps"], baseline="lowest-rtt").do
 
 from plait.analysis.analysis import Analysis, MetricAnalysis, Part, analyze
 from plait.analysis.comparison import Comparison
-from plait.analysis.direction import higher_is_better
 
-__all__ = ["Analysis", "Comparison", "MetricAnalysis", "Part", "analyze", "higher_is_better"]
+__all__ = ["Analysis", "Comparison", "MetricAnalysis", "Part", "analyze"]

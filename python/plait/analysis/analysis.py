@@ -10,8 +10,8 @@ import numpy as np
 
 from plait._core import ScenarioError
 from plait.analysis.comparison import Comparison, Units, compare, outcome, units
-from plait.analysis.direction import higher_is_better
 from plait.analysis.regions import Region, check_variables, regions
+from plait.direction import HIGHER, LOWER, direction
 from plait.estimate import CONFIDENCE
 from plait.sweep.dataset import Dataset
 
@@ -111,7 +111,7 @@ def analyze(
         message = f"tie: expected a share from 0 to 1, got {tie}"
         raise ScenarioError(message)
     check_variables(by or (), dataset.variables)
-    directions = {name: higher_is_better(name) for name in names}
+    directions = {name: _higher_is_better(name) for name in names}
     frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
     failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
     splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
@@ -128,6 +128,15 @@ def analyze(
         split = [part(*one) for variables in splits for one in regions(frame, variables)]
         analyses.append(MetricAnalysis(name, higher, whole, [one for one in split if one.units]))
     return Analysis(dataset, base, tie, failures, analyses)
+
+
+def _higher_is_better(name: str) -> bool:
+    way = direction(name)
+    if way == 0:
+        known = ", ".join(sorted(HIGHER | LOWER))
+        message = f"metric {name!r}: neither more nor less of it is better; expected one of: {known}"
+        raise ScenarioError(message)
+    return way > 0
 
 
 def _compared(region: Region, found: Units, baseline: str, *, higher: bool, tie: float) -> Part:

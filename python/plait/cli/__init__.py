@@ -20,6 +20,7 @@ COMMANDS = {
     "model": "plait.cli.model:model",
     "sweep": "plait.cli.sweep:sweep",
     "analyze": "plait.cli.analyze:analyze_command",
+    "report": "plait.cli.report:report",
     "linux": "plait.cli.linux:linux",
     "validate": "plait.cli.validate:validate",
 }
@@ -38,6 +39,7 @@ def cli(quiet: bool) -> None:
     plait advise --path "dsl 16Mbit 25ms" --path …    which one to use, and is it worth it
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
+    plait report out -o report.html                   what was written with --out, as a page
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        what they say, with intervals

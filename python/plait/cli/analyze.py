@@ -12,10 +12,11 @@ from rich.table import Table
 
 from plait._core import ScenarioError
 from plait.analysis import Analysis, Comparison, MetricAnalysis, Part, analyze
-from plait.cli.output import console, heading, print_json
+from plait.cli.output import console, print_json
 from plait.cli.run import JSON
 from plait.estimate import Estimate
 from plait.papers.wording import Wording, wording
+from plait.summary import heading
 from plait.sweep import read
 
 MOST_PERCENT = 1000

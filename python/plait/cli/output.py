@@ -11,29 +11,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from plait.papers.wording import wording
-from plait.result import Result, metric
+from plait.result import Result
+from plait.summary import metric_rows, path_rows
 
 WIDTH = 160
 """Columns of a table where standard output is not a terminal."""
-
-METRICS = (
-    "goodput_bps",
-    "app_delay_ms.mean",
-    "app_delay_ms.p95",
-    "app_delay_ms.max",
-    "blocking_ms.mean",
-    "blocking_ms.max",
-    "receive_buffer_packets.mean",
-    "receive_buffer_packets.max",
-    "block_delay_ms.mean",
-    "block_delay_ms.p95",
-    "completion_time_s",
-    "aggregation_benefit",
-    "retransmissions",
-    "spurious_retransmissions",
-    "reinjections",
-)
 
 
 class Output(Console):
@@ -65,25 +47,6 @@ def documents(results: Sequence[Result]) -> Any:
     return runs[0] if len(runs) == 1 else runs
 
 
-def heading(name: str) -> str:
-    """A metric's heading with unit."""
-    special = {"completion_time_s": "completion time (s)", "aggregation_benefit": "aggregation benefit"}
-    return special.get(name) or wording(name).heading.replace("_", " ")
-
-
-def number(result: Result, name: str) -> str:
-    """A metric's value for people; a dash where the run has none."""
-    try:
-        value = metric(result, name)
-    except KeyError:
-        return "–"
-    if value is None:
-        return "–"
-    if name.endswith("ons"):
-        return f"{value:.0f}"
-    return wording(name).number(value)
-
-
 MEANING = """
 application delay: first transmission to in-order delivery
 blocking time: arrival to in-order delivery
@@ -106,26 +69,9 @@ def run_table(results: Sequence[Result]) -> Table:
     table.add_column("metric")
     for result in results:
         table.add_column(result.scheduler, justify="right")
-    for name in METRICS:
-        numbers = [number(result, name) for result in results]
-        if any(text != "–" for text in numbers):
-            table.add_row(heading(name), *numbers)
-    for index, path in enumerate(results[0].paths):
-        for key, title in (
-            ("throughput_bps", "throughput (kbit/s)"),
-            ("srtt_ms", "srtt (ms)"),
-            ("packets_sent", "packets sent"),
-            ("packets_lost", "packets lost on the way"),
-            ("packets_dropped", "packets dropped by a full queue"),
-        ):
-            cells = [_path_number(result.paths[index].get(key), key) for result in results]
-            table.add_row(f"{path['name']}: {title}", *cells, end_section=key == "packets_dropped")
+    for row in metric_rows(results):
+        table.add_row(row.heading, *row.cells)
+    for name, rows in path_rows(results):
+        for row in rows:
+            table.add_row(f"{name}: {row.heading}", *row.cells, end_section=row is rows[-1])
     return table
-
-
-def _path_number(value: Any, key: str) -> str:
-    if value is None:
-        return "–"
-    if key.endswith("_bps"):
-        return f"{value / 1e3:.0f}"
-    return f"{value:.1f}" if isinstance(value, float) else f"{value}"

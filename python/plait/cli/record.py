@@ -1,7 +1,8 @@
-"""Writing a run's JSON, recorded tables and figures into a folder."""
+"""Writing a run's JSON, recorded tables and figures into a folder, and beside them what made them."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ from matplotlib.figure import Figure
 
 from plait import plots
 from plait.files import OutputError, make_folder, whole_file, write_text
+from plait.machine import command_line, surroundings
+from plait.recorded import ORIGIN, RESULT, SCENARIO, origins_with
 from plait.result import Result
 
 PACKETS_SHOWN = 40
@@ -18,35 +21,42 @@ PACKETS_SHOWN = 40
 
 
 def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write each run into its own folder below `folder`: result.json, Parquet tables, PNG figures.
+    """Write each run into its own folder below `folder`: result.json, scenario.json, Parquet tables, PNG figures.
+
+    Beside them run.json says what made them; `plait.recorded` has its layout.
 
     Raises:
         OutputError: the folder cannot be written to.
     """
     make_folder(folder)
     files: list[Path] = []
-    taken: set[str] = set()
+    taken: list[str] = []
     for result in results:
         name = _free_name(f"{result.scenario}-{result.scheduler}", taken)
         files += _write_result(result, folder / name)
-    return files
+    origin = {"command": command_line(), **surroundings(), "folders": taken}
+    write_text(folder / ORIGIN, json.dumps(origins_with(folder, origin), indent=2, ensure_ascii=False) + "\n")
+    return [*files, folder / ORIGIN]
 
 
-def _free_name(text: str, taken: set[str]) -> str:
+def _free_name(text: str, taken: list[str]) -> str:
     """A folder name made of the text; numbered if it was used before."""
     base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "run"
     name, count = base, 1
     while name in taken:
         count += 1
         name = f"{base}-{count}"
-    taken.add(name)
+    taken.append(name)
     return name
 
 
 def _write_result(result: Result, folder: Path) -> list[Path]:
     make_folder(folder)
-    files = [folder / "result.json"]
-    write_text(files[0], result.to_json() + "\n")
+    files = [folder / RESULT]
+    write_text(files[0], _document(result) + "\n")
+    if result.scenario_json is not None:
+        files.append(folder / SCENARIO)
+        write_text(files[-1], result.scenario_json + "\n")
     for name, frame in result.recorded().items():
         file = folder / f"{name}.parquet"
         _write_parquet(frame, file)
@@ -56,6 +66,15 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
         plots.save(figure, file)
         files.append(file)
     return files
+
+
+def _document(result: Result) -> str:
+    """The run's JSON with the scheduler as it was given, parameters included."""
+    if result.data["scheduler"] == result.scheduler:
+        return result.to_json()
+    return json.dumps(
+        {**result.data, "scheduler": result.scheduler}, separators=(",", ":"), ensure_ascii=False
+    )
 
 
 def _write_parquet(frame: pl.DataFrame, file: Path) -> None:

@@ -23,12 +23,31 @@ LABELS = {
     "backward_difference_ms": "estimated backward delay, second path less first",
     "backward_difference_error_ms": "error of the estimated difference of backward delays",
     "first_path_share": "share of the first path",
+    "receive_buffer_bytes": "receive buffer",
+    "delivered_bytes": "delivered payload",
+    "undelivered_bytes": "undelivered payload",
+    "completion_time_s": "completion time",
+    "srtt_ms": "smoothed round-trip time",
+    "forward_delay_ms": "forward delay",
+    "backward_delay_ms": "backward delay",
+    "cwnd_packets": "congestion window",
+    "delay_ms": "delay",
     "printed_order_packets": "arrivals in the printed order",
 }
 SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p95": "95 %", "p99": "99 %"}
 
 
 STATISTICS = {"mean": "mean of all runs", "median": "median of all runs"}
+
+
+UNITS = {
+    "_packets": ("packets", 1.0, 1),
+    "_bytes": ("kB", 1e-3, 1),
+    "_s": ("s", 1.0, 2),
+    "utilization": ("%", 100.0, 1),
+    "first_path_share": ("%", 100.0, 1),
+}
+"""By the end of a metric's name: unit, factor from its own unit to that one, decimals."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +64,8 @@ class Wording:
         """The value in this unit, without the unit."""
         if value is None:
             return "–"
-        text = f"{value * self.scale:{'+' if self.signed else ''}.{self.decimals}f}"
+        shown = round(value * self.scale, self.decimals) + 0.0  # no negative zero
+        text = f"{shown:{'+' if self.signed else ''}.{self.decimals}f}"
         return text.replace("-", "−")
 
     def interval(self, interval: tuple[float, float] | None) -> str:
@@ -101,11 +121,7 @@ def _unit(key: str, rates: str, *, model: bool = False) -> tuple[str, float, int
         return ("Mbit/s", 1e-6, 2) if rates == "Mbit/s" else ("kbit/s", 1e-3, 0)
     if key.endswith("_ms"):
         return "ms", 1.0, 2 if model else 1
-    if key.endswith("_packets"):
-        return "packets", 1.0, 1
-    if key in ("utilization", "first_path_share"):
-        return "%", 100.0, 1
-    return "", 1.0, 2
+    return next((unit for end, unit in UNITS.items() if key.endswith(end)), ("", 1.0, 2))
 
 
 def said(row: Row | Expected, paper: Paper | None = None) -> str:

@@ -52,7 +52,7 @@ def space_time(
     )
     span = (0.0, max(window[1] - window[0], end / 1e9) * 1e3)
     cells = [[one.filter(pl.col("path") == index) for one in shown] for index in range(len(names))]
-    lanes = [[_lanes(packets) for packets in row] for row in cells]
+    lanes = [[lanes_of(packets) for packets in row] for row in cells]
     depths = [max((lane for column in row for lane in column), default=-1) + 1 for row in lanes]
     heights = [1.25 + LANE * depth for depth in depths]
     figure, panels = new_figure(
@@ -156,7 +156,7 @@ def _number(axes: Axes, packets: pl.DataFrame, first: int, span: tuple[float, fl
         )
 
 
-def _lanes(packets: pl.DataFrame) -> list[int]:
+def lanes_of(packets: pl.DataFrame) -> list[int]:
     """For each packet the lane below the receiver's line where its blocked interval overlaps no other."""
     ends: list[int] = []
     lanes = []

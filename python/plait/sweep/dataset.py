@@ -14,6 +14,9 @@ import polars as pl
 from plait._core import ScenarioError
 from plait.sweep.store import PLAN
 
+PART_FILES = "part-*.parquet"
+"""The files of a dataset's rows."""
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -28,7 +31,7 @@ class Dataset:
     @property
     def lazy(self) -> pl.LazyFrame:
         """The rows, not read yet, for datasets larger than memory."""
-        return pl.scan_parquet(self.folder / "part-*.parquet", glob=True)
+        return pl.scan_parquet(self.folder / PART_FILES, glob=True)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -83,8 +86,17 @@ class Dataset:
             return lazy.collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             first = str(error).split("\n", 1)[0]
-            message = f"{self.folder}: cannot be read: {first}"
+            message = f"{self._unreadable()}: cannot be read as Parquet: {first}"
             raise ScenarioError(message) from error
+
+    def _unreadable(self) -> Path:
+        """The first part that cannot be read by itself; the folder if each can."""
+        for part in sorted(self.folder.glob(PART_FILES)):
+            try:
+                pl.read_parquet(part)
+            except (pl.exceptions.PolarsError, OSError):
+                return part
+        return self.folder
 
 
 def read(folder: str | PathLike[str]) -> Dataset:
@@ -103,7 +115,11 @@ def read(folder: str | PathLike[str]) -> Dataset:
         reason = getattr(error, "strerror", None) or error
         message = f"{folder}: not a sweep's dataset: {file.name}: {reason}"
         raise ScenarioError(message) from error
-    if not any(folder.glob("part-*.parquet")):
+    lists = ("labels", "variables", "metrics")
+    if not isinstance(about, dict) or not all(isinstance(about.get(key), list) for key in lists):
+        message = f"{file}: not a plan; expected an object with lists {', '.join(lists)}"
+        raise ScenarioError(message)
+    if not any(folder.glob(PART_FILES)):
         message = f"{folder}: no part is complete yet; run plait sweep with its plan again"
         raise ScenarioError(message)
     return Dataset(folder, about)

@@ -69,6 +69,8 @@ fn a_hole_in_a_subflow_holds_back_what_the_connection_could_take() {
     assert_eq!((metrics.retransmissions, metrics.reinjections, metrics.spurious_retransmissions), (1, 1, 1));
     let packets = result.packets.unwrap();
     assert_eq!(packets.arrived, [NEVER, 21 * MILLI, 30 * MILLI, NEVER]);
+    assert_eq!(packets.retransmission, [false, false, true, true]);
+    assert_eq!(packets.reinjection, [false, false, true, false]);
     assert_eq!(packets.delivered, [NEVER, 50 * MILLI, 30 * MILLI, NEVER]);
     // 1000 bytes wait from 21 to 50 ms of 100 ms.
     assert_eq!(metrics.receive_buffer_bytes.mean, 290.0);

@@ -23,6 +23,8 @@ pub struct PacketFrame {
     pub delivered: Vec<i64>,
     /// True if the segment had been sent before.
     pub retransmission: Vec<bool>,
+    /// True if it is a copy of a segment in flight, sent because the scheduler wanted it or a subflow fell silent.
+    pub reinjection: Vec<bool>,
 }
 
 impl PacketFrame {
@@ -34,6 +36,7 @@ impl PacketFrame {
         self.arrived.push(NEVER);
         self.delivered.push(NEVER);
         self.retransmission.push(sent.reason != plait_transport::SendReason::New);
+        self.reinjection.push(sent.reason == plait_transport::SendReason::Reinjection);
     }
 
     /// How many transmissions were recorded.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from plait._core import ScenarioError
-
 HIGHER = frozenset(
     {"goodput_bps", "throughput_bps", "aggregation_benefit", "packets_delivered", "delivered_bytes"}
 )
@@ -31,16 +29,8 @@ LOWER = frozenset(
 """Less is better."""
 
 
-def higher_is_better(name: str) -> bool:
-    """Whether more of a metric, by its dotted name, is better.
-
-    Raises:
-        ScenarioError: it is neither better nor worse, such as a round-trip time that a run happens to end with.
-    """
+def direction(name: str) -> int:
+    """1 where more of a metric, by its dotted name, is better, −1 where less is, 0 where neither can be said."""
     parts = name.split(".")
     key = parts[2] if parts[0] in ("paths", "flows") and len(parts) > 2 else parts[0]
-    if key not in HIGHER | LOWER:
-        known = ", ".join(sorted(HIGHER | LOWER))
-        message = f"metric {name!r}: neither more nor less of it is better; expected one of: {known}"
-        raise ScenarioError(message)
-    return key in HIGHER
+    return 1 if key in HIGHER else -1 if key in LOWER else 0

@@ -1,0 +1,42 @@
+"""What a program ran with and on: versions, processor, time of day. Never part of a result."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from plait.version import plait_version
+
+
+def surroundings() -> dict[str, str | int]:
+    """Plait's version, Python's, the operating system, the processor, its cores, and the time of day."""
+    return {
+        "plait": plait_version(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": processor(),
+        "cores": os.cpu_count() or 1,
+        "time": datetime.now().astimezone().isoformat(timespec="seconds"),
+    }
+
+
+def processor(description: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's model as Linux tells it; its architecture where it does not."""
+    try:
+        for line in description.read_text(encoding="utf-8", errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name" and value.strip():
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def command_line() -> str:
+    """The command as it was typed, without the folder of the program."""
+    program = Path(sys.argv[0]).name
+    return shlex.join(["plait" if program == "__main__.py" else program, *sys.argv[1:]])

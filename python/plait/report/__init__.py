@@ -1,0 +1,64 @@
+"""One page about runs or about a sweep's dataset: a single file that needs no network.
+
+Python aggregates, a page's scripts only choose what is shown, and Plotly draws. Everything drawn is in the page.
+
+| file | what |
+|---|---|
+| `reading.py` | what is to be reported: results, a folder of them, a dataset |
+| `chart.py` | what all charts share: numbers in few bytes, curves in few points, axes, colours |
+| `origin.py` | what was run: commands, versions, the scenario in words |
+| `schedule.py`, `series.py` | of runs: single packets in space and time; distributions, series, decisions |
+| `runs.py` | the page about runs |
+| `sample.py`, `field.py` | of a dataset: distributions, estimates, differences of pairs; who wins where |
+| `sweeps.py` | the page about a dataset |
+| `definition.py` | what the metrics mean, from the docstrings of `plait.result` |
+| `page.py`, `*.j2`, `*.css`, `*.js` | the page |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from plait.files import whole_file
+from plait.report.reading import Rows, subject
+from plait.result import Result
+from plait.sweep import Dataset
+
+
+def report(
+    what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Rows,
+    file: str | PathLike[str] = "report.html",
+) -> Path:
+    """Write a page about runs or about a dataset: tables, distributions, and every packet of some moments.
+
+        comparison = plait.compare("my-links.toml", ["daps", "dqs"], packets=True, series="10ms")
+        plait.report(comparison, "report.html")
+
+    What was not recorded (``packets=True``, ``series``, ``decisions=True``) is left out, and the page says so.
+
+    Args:
+        what: a result, a `Comparison`, a list of results, a `plait.sweep.Dataset`; or the name of a folder that
+            ``plait run --out``, ``plait compare --out`` or ``plait sweep`` wrote.
+        file: where the page goes.
+
+    Returns:
+        The page's place.
+
+    Raises:
+        ScenarioError: there is nothing to report, or a file cannot be read. OutputError: the page cannot be written.
+    """
+    from plait.report.page import page  # noqa: PLC0415 - Jinja and Plotly take as long to load as everything else
+    from plait.report.runs import runs_page  # noqa: PLC0415
+    from plait.report.sweeps import dataset_page  # noqa: PLC0415
+
+    found = subject(what)
+    place = Path(file)
+    with whole_file(place) as temporary:  # first, so that a place that cannot be written is known at once
+        content = dataset_page(found) if isinstance(found, Rows) else runs_page(found)
+        temporary.write_text(page(content), encoding="utf-8")
+    return place
+
+
+__all__ = ["report"]

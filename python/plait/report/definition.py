@@ -1,0 +1,27 @@
+"""What the metrics mean: the docstrings of `plait.result`, where they are defined once."""
+
+from __future__ import annotations
+
+import re
+
+from plait.result import FlowMetrics, Metrics, PathMetrics
+
+ENTRY = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.+)$")
+
+
+def definitions() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Names and meanings of the metrics of the connection, of a path, of a competing flow."""
+    whose = (("of the connection", Metrics), ("of a path", PathMetrics), ("of a competing flow", FlowMetrics))
+    return [(name, entries(table.__doc__ or "")) for name, table in whose]
+
+
+def entries(text: str) -> list[tuple[str, str]]:
+    """The entries ``name, name: meaning`` of a docstring; a line that begins none goes on with the one before."""
+    found: list[tuple[str, str]] = []
+    for line in (one.strip() for one in text.splitlines()[1:]):
+        entry = ENTRY.match(line)
+        if entry is not None:
+            found.append((entry[1], entry[2]))
+        elif line and found:
+            found[-1] = (found[-1][0], f"{found[-1][1]} {line}")
+    return found

@@ -1,0 +1,42 @@
+"""The page: a template, a style sheet, scripts, and Plotly, all in one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
+SCRIPTS = {"runs": ("common.js", "schedule.js"), "dataset": ("common.js", "dataset.js")}
+
+
+def page(content: Mapping[str, Any]) -> str:
+    """The page's HTML; `content` is what `runs_page` or `dataset_page` gives."""
+    environment = Environment(
+        loader=PackageLoader("plait.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(f"{content['kind']}.html.j2").render(
+        **{key: value for key, value in content.items() if key != "data"},
+        style=Markup(_file("page.css")),
+        plotly=Markup(get_plotlyjs()),
+        scripts=[Markup(_file(name)) for name in SCRIPTS[content["kind"]]],
+        data=Markup(_embedded(content["data"])),
+    )
+
+
+def _file(name: str) -> str:
+    return resources.files("plait.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _embedded(data: Any) -> str:
+    """JSON that is safe inside a script element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

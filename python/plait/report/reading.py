@@ -1,0 +1,107 @@
+"""What is to be reported: results, a folder of them, or the dataset of a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from plait._core import ScenarioError
+from plait.machine import surroundings
+from plait.recorded import RESULT, read_origins, read_results
+from plait.result import Result
+from plait.sweep import Dataset, read
+from plait.sweep.store import PLAN
+
+KEYS = ("index", "point", "seed", "scheduler", "error")
+"""Columns of a dataset that are neither variables nor metrics."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Results, and what is known of the commands that made them."""
+
+    results: Sequence[Result]
+    origins: Sequence[dict[str, Any]]
+
+    @property
+    def groups(self) -> list[list[Result]]:
+        """The runs of each scenario: those that differ in scheduler, seed and engine alone."""
+        groups: dict[Any, list[Result]] = {}
+        for result in self.results:
+            groups.setdefault(_network(result), []).append(result)
+        return list(groups.values())
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The runs of a sweep: a row each.
+
+    frame: columns `index`, `point`, `seed`, `scheduler`, the variables, `error`, and metrics by their dotted names.
+    variables: the columns that were varied. schedulers: their labels, in the plan's order. about: the plan.
+    """
+
+    frame: pl.DataFrame
+    variables: list[str]
+    schedulers: list[str]
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Rows) -> Runs | Rows:
+    """What is to be reported, read if it is a folder.
+
+    Raises:
+        ScenarioError: there is nothing to report, or a file cannot be read.
+    """
+    if isinstance(what, Rows):
+        return what
+    if isinstance(what, Dataset):
+        return _rows(what)
+    if isinstance(what, Result):
+        return Runs([what], [_here()])
+    if not isinstance(what, str | PathLike):
+        if not what:
+            message = "report: no results; expected at least one"
+            raise ScenarioError(message)
+        return Runs(list(what), [_here()])
+    folder = Path(fspath(what))
+    if not folder.is_dir():
+        message = f"{folder}: not a folder" if folder.exists() else f"{folder}: no such folder"
+        raise ScenarioError(message)
+    if (folder / PLAN).is_file():
+        return _rows(read(folder))
+    if not (folder / RESULT).is_file() and not any(folder.glob(f"*/{RESULT}")):
+        message = (
+            f"{folder}: nothing to report; expected results (plait run --out, plait compare --out) "
+            "or a dataset (plait sweep)"
+        )
+        raise ScenarioError(message)
+    return Runs(read_results(folder), read_origins(folder))
+
+
+def _network(result: Result) -> Any:
+    if result.scenario_json is None:
+        return result.scenario, *result.path_names
+    table = json.loads(result.scenario_json)
+    return json.dumps(
+        {key: value for key, value in table.items() if key not in ("scheduler", "seed")}, sort_keys=True
+    )
+
+
+def _rows(dataset: Dataset) -> Rows:
+    frame = dataset.frame
+    lacking = [one for one in (*KEYS, *dataset.variables) if one not in frame.columns]
+    if lacking:
+        message = f"{dataset.folder}: not a dataset; no column {', '.join(lacking)}"
+        raise ScenarioError(message)
+    return Rows(frame, dataset.variables, dataset.schedulers, dict(dataset.about))
+
+
+def _here() -> dict[str, Any]:
+    """What is known of results that were made in this process."""
+    return {"command": "plait.report(…) in Python", **surroundings()}

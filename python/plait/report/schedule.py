@@ -1,0 +1,134 @@
+"""Single packets in space and time: windows of each run, packed for the page's script, which draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plait.plots.space_time import lanes_of
+from plait.report.chart import packed
+from plait.report.series import recorded, warmup_ns
+from plait.result import Result
+
+MOST_PACKETS = 1200
+"""Transmissions of one run in a window."""
+SHOWN_AT_FIRST = 45
+"""Transmissions that a window begins with, before a reader zooms."""
+FATES = ("arrived", "late", "lost")
+KINDS = ("original", "retransmission", "reinjection")
+
+
+def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> dict[str, Any] | None:
+    """The space-time diagram of runs of one scenario: the same windows of time of each; None without packets."""
+    frames = recorded(results, lambda result: result.packets)
+    if frames is None:
+        return None
+    frames = [_fates(frame.sort("sent_ns", "sequence")) for frame in frames]
+    sent = [frame["sent_ns"].to_numpy() for frame in frames]
+    lead = max(_lead(frame) for frame in frames)
+    windows: list[dict[str, Any]] = []
+    for name, start in _moments(results, frames):
+        end = _end(sent, start - lead, MOST_PACKETS)
+        if any(window["start_ns"] == start for window in windows):
+            continue
+        windows.append(
+            {
+                "name": f"{name}: {start / 1e9:.3f} to {end / 1e9:.3f} s",
+                "start_ns": start,
+                "span_ms": (end - start) / 1e6,
+                "shown_ms": max(_end(sent, start, SHOWN_AT_FIRST) - start, 1.2 * lead) / 1e6,
+                "runs": [_packets(frame, start, lead, end, len(results[0].path_names)) for frame in frames],
+            }
+        )
+    return {
+        "id": f"{group}-schedule",
+        "paths": results[0].path_names,
+        "kinds": KINDS,
+        "schedulers": list(places),
+        "windows": windows,
+    }
+
+
+def _moments(results: Sequence[Result], frames: Sequence[pl.DataFrame]) -> list[tuple[str, int]]:
+    """Where windows begin: the start, the middle of the sending, and before the longest wait after the warm-up."""
+    known = [frame for frame in frames if not frame.is_empty()]
+    first = min(frame["sent_ns"].item(0) for frame in known)
+    last = max(frame["sent_ns"].item(-1) for frame in known)
+    moments = [("middle", int(first + (last - first) // 2))]
+    waits = [
+        (row["blocked_ns"], row["arrived_ns"] - row["sent_ns"], row["sent_ns"], result.scheduler)
+        for result, frame in zip(results, frames, strict=True)
+        for row in frame.filter(pl.col("delivered_ns") >= warmup_ns(result))
+        .sort("blocked_ns", "sent_ns", descending=[True, False])
+        .head(1)
+        .iter_rows(named=True)
+    ]
+    if waits:
+        blocked, way, start, scheduler = max(waits)
+        if blocked > 0:
+            moments.append((f"longest wait ({scheduler})", max(int(first), int(start - way // 4))))
+    return [*moments, ("start", int(first))]
+
+
+def _end(sent: Sequence[Any], start: int, most: int) -> int:
+    """Until when no run sends more than `most` packets from `start` on."""
+    ends = [
+        times[at] for times in sent for at in [int(np.searchsorted(times, start)) + most] if at < len(times)
+    ]
+    last = max(int(times[-1]) for times in sent if len(times)) + 1
+    return max(start + 1, int(min(ends, default=last)))
+
+
+def _lead(frame: pl.DataFrame) -> int:
+    """The longest of the paths' median ways in nanoseconds: sent so long before, packets still show."""
+    ways = (
+        frame.group_by("path")
+        .agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())["way"]
+        .drop_nulls()
+    )
+    return 0 if ways.is_empty() else int(max(ways))
+
+
+def _fates(frame: pl.DataFrame) -> pl.DataFrame:
+    """With a column `fate`, an index into `FATES`.
+
+    A transmission that did not arrive as the first of its segment was lost or came too late, which the table does not
+    tell: it counts as late if another one of the segment arrived before this one could have by its path's median way.
+    """
+    ways = frame.group_by("path").agg(way=(pl.col("arrived_ns") - pl.col("sent_ns")).median())
+    first = frame.group_by("sequence").agg(first_ns=pl.col("arrived_ns").min())
+    joined = frame.join(ways, on="path", how="left", maintain_order="left")
+    joined = joined.join(first, on="sequence", how="left", maintain_order="left")
+    late = (pl.col("first_ns") <= pl.col("sent_ns") + pl.col("way").fill_null(0)).fill_null(value=False)
+    fate = pl.when(pl.col("arrived_ns").is_not_null()).then(0).when(late).then(1).otherwise(2)
+    return joined.with_columns(fate=fate).drop("way", "first_ns")
+
+
+def _packets(frame: pl.DataFrame, start: int, lead: int, end: int, paths: int) -> dict[str, Any]:
+    """The packets sent from `lead` before a window to its end, in milliseconds after its start; their lanes."""
+    shown = frame.filter(pl.col("sent_ns").is_between(start - lead, end, closed="left"))[:MOST_PACKETS]
+    lanes = np.full(len(shown), -1)
+    depths = []
+    for path in range(paths):
+        own = (shown["path"] == path).to_numpy()
+        lanes[own] = lanes_of(shown.filter(pl.col("path") == path))
+        depths.append(int(lanes[own].max(initial=-1)) + 1)
+    # Folders of older runs do not tell reinjections.
+    copies = shown["reinjection"] if "reinjection" in shown.columns else shown["retransmission"] & False
+    kinds = np.where(copies.to_numpy(), 2, shown["retransmission"].to_numpy().astype(int))
+    times = {
+        name: packed((shown[f"{name}_ns"] - start).cast(pl.Float64).fill_null(float("nan")).to_numpy() / 1e6)
+        for name in ("sent", "arrived", "delivered")
+    }
+    return {
+        "sequence": packed(shown["sequence"], "u4"),
+        "path": packed(shown["path"], "u1"),
+        "kind": packed(kinds, "u1"),
+        "fate": packed(shown["fate"], "u1"),
+        "lane": packed(lanes, "i2"),
+        "depths": depths,
+        **times,
+    }

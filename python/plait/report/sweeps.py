@@ -1,0 +1,134 @@
+"""The page about a dataset: what was varied, estimates, distributions, differences of pairs, and who wins where."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+
+from plait import _core
+from plait.direction import direction
+from plait.report.chart import colours
+from plait.report.definition import definitions
+from plait.report.field import curve_chart, field_data, value_text
+from plait.report.origin import network_table, scheduler_notes, settings
+from plait.report.reading import Rows
+from plait.report.sample import Sample, difference_data, distribution_chart, estimate_table
+from plait.summary import count, heading
+
+MOST_FAILURES = 200
+"""Failed runs that are listed."""
+MOST_VALUES = 12
+"""Values of a variable that are listed."""
+
+
+def dataset_page(dataset: Rows) -> dict[str, Any]:
+    """What the page's template takes."""
+    sample = Sample(dataset)
+    about = dataset.about
+    scenario = _canonical(about.get("scenario"))
+    charts = [distribution_chart(sample)] if sample.shown else []
+    charts += [curve_chart(sample)] if sample.shown and dataset.variables else []
+    field = field_data(sample) if dataset.variables and len(sample.schedulers) > 1 else None
+    field = field if field and field["metrics"] and field["maps"] else None
+    failures = dataset.frame.filter(pl.col("error").is_not_null())
+    return {
+        "kind": "dataset",
+        "title": str(about.get("name") or (scenario or {}).get("name") or "dataset"),
+        "summary": _summary(sample, len(failures)),
+        "labels": sample.schedulers,
+        "schedulers": scheduler_notes(sample.schedulers),
+        "definitions": definitions(),
+        "metrics": [(name, heading(name)) for name in sample.shown],
+        "left_out": len(sample.metrics) - len(sample.shown),
+        "estimates": estimate_table(sample),
+        "mapped": field is not None,
+        "variables": dataset.variables,
+        "variable_options": [(name, name) for name in dataset.variables],
+        "ranges": [(name, [_range(sample.pairs[name])]) for name in dataset.variables],
+        "counts": _counts(sample),
+        "failures": [
+            (
+                str(row["index"]),
+                [
+                    row["scheduler"],
+                    *(value_text(row[name]) for name in dataset.variables),
+                    str(row["seed"]),
+                    row["error"],
+                ],
+            )
+            for row in failures.head(MOST_FAILURES).iter_rows(named=True)
+        ],
+        "failed": len(failures),
+        "plan": _plan(about),
+        "network": network_table(scenario) if scenario else None,
+        "settings": settings(scenario) if scenario else [],
+        "plan_json": json.dumps(about, indent=2, ensure_ascii=False) if about else None,
+        "data": {
+            "colours": colours(),
+            "labels": sample.schedulers,
+            "charts": charts,
+            "headings": {name: heading(name) for name in sample.shown},
+            "ways": {name: direction(name) for name in sample.shown},
+            "differences": difference_data(sample),
+            "field": field,
+        },
+    }
+
+
+def _summary(sample: Sample, failed: int) -> str:
+    frame = sample.dataset.frame
+    parts = [
+        count(len(frame), "run"),
+        count(len(sample.schedulers), "scheduler"),
+        count(frame["point"].n_unique(), "point"),
+        count(frame["seed"].n_unique(), "seed"),
+        f"{failed:,} failed" if failed else "none failed",
+    ]
+    return ", ".join(parts)
+
+
+def _canonical(scenario: Any) -> dict[str, Any] | None:
+    """A plan's base scenario with every default; None without one, or if it is not a whole one."""
+    if not isinstance(scenario, dict):
+        return None
+    try:
+        return dict(json.loads(_core.parse_scenario(json.dumps(scenario), "scenario", ".", format="json")))
+    except _core.ScenarioError:
+        return None
+
+
+def _counts(sample: Sample) -> list[tuple[str, list[str]]]:
+    """Runs and failures by scheduler."""
+    counts = {
+        row["scheduler"]: row
+        for row in sample.dataset.frame.group_by("scheduler")
+        .agg(runs=pl.len(), failed=pl.col("error").is_not_null().sum())
+        .iter_rows(named=True)
+    }
+    none = {"runs": 0, "failed": 0}
+    return [
+        (name, [str(counts.get(name, none)[key]) for key in ("runs", "failed")]) for name in sample.schedulers
+    ]
+
+
+def _range(values: pl.Series) -> str:
+    """A variable's values, or their range where there are many."""
+    distinct = values.drop_nulls().unique(maintain_order=True)
+    if len(distinct) <= MOST_VALUES:
+        return ", ".join(
+            value_text(value) for value in (distinct.sort() if values.dtype.is_numeric() else distinct)
+        )
+    if values.dtype.is_numeric():
+        return f"{value_text(distinct.min())} to {value_text(distinct.max())}, {len(distinct):,} values"
+    return f"{', '.join(map(str, distinct[:MOST_VALUES]))}, … ({len(distinct):,} values)"
+
+
+def _plan(about: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """What the plan says beside scenario, schedulers and variables, where it is one line."""
+    return [
+        (key, [str(value)])
+        for key, value in about.items()
+        if isinstance(value, str | int | float) and key != "name"
+    ]

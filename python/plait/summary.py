@@ -1,0 +1,144 @@
+"""The metrics of runs side by side: which rows a table has, how they are called and written, which value is best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plait.direction import direction
+from plait.papers.wording import wording
+from plait.result import Result, metric
+
+METRICS = (
+    "goodput_bps",
+    "app_delay_ms.mean",
+    "app_delay_ms.p95",
+    "app_delay_ms.max",
+    "blocking_ms.mean",
+    "blocking_ms.max",
+    "receive_buffer_packets.mean",
+    "receive_buffer_packets.max",
+    "block_delay_ms.mean",
+    "block_delay_ms.p95",
+    "completion_time_s",
+    "aggregation_benefit",
+    "retransmissions",
+    "spurious_retransmissions",
+    "reinjections",
+)
+PATH_METRICS = {
+    "throughput_bps": "throughput (kbit/s)",
+    "srtt_ms": "srtt (ms)",
+    "packets_sent": "packets sent",
+    "packets_lost": "packets lost on the way",
+    "packets_dropped": "packets dropped by a full queue",
+}
+FLOW_METRICS = {
+    "goodput_bps": "goodput (kbit/s)",
+    "completion_time_s": "completion time (s)",
+    "packets_lost": "packets lost on the way",
+    "packets_dropped": "packets dropped by a full queue",
+}
+RATIOS = ("aggregation benefit", "asymmetry")
+NONE = "–"
+"""Stands for a value that a run does not have."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: what it tells, a text per run, and the runs whose value is the best."""
+
+    heading: str
+    cells: Sequence[str]
+    best: frozenset[int] = frozenset()
+
+
+def heading(name: str) -> str:
+    """A metric's heading with unit."""
+    return wording(name).heading.replace("_", " ")
+
+
+def number(result: Result, name: str) -> str:
+    """A metric's value for people; a dash where the run has none."""
+    return written(name, _value(result, name))
+
+
+def scale(name: str) -> float:
+    """The factor from a metric's own unit to that of its heading."""
+    return wording(name).scale
+
+
+def written(name: str, value: float | None) -> str:
+    """A value of a metric for people; a dash for none."""
+    if value is None:
+        return NONE
+    words = wording(name)
+    if not words.unit and words.label not in RATIOS:  # counts; only their means are no whole numbers
+        return f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
+    return words.number(value)
+
+
+def count(number_of: int, noun: str) -> str:
+    """So many of a thing, in words: ``1 run``, ``1,000 runs``."""
+    return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"
+
+
+def metric_rows(results: Sequence[Result]) -> list[Row]:
+    """A row per metric of the connection; metrics that no run has are left out."""
+    rows = []
+    for name in METRICS:
+        cells = [number(result, name) for result in results]
+        if any(text != NONE for text in cells):
+            values = [_value(result, name) for result in results]
+            rows.append(Row(heading(name), cells, best(values, cells, direction(name))))
+    return rows
+
+
+def path_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+    """The rows of each path, by its name."""
+    return _parts([result.paths for result in results], PATH_METRICS)
+
+
+def flow_rows(results: Sequence[Result]) -> list[tuple[str, list[Row]]]:
+    """The rows of each competing flow, by its name; those that no run has are left out."""
+    parts = _parts([result.flows for result in results], FLOW_METRICS)
+    return [(name, [row for row in rows if set(row.cells) != {NONE}]) for name, rows in parts]
+
+
+def _parts(runs: Sequence[Sequence[Any]], titles: Mapping[str, str]) -> list[tuple[str, list[Row]]]:
+    """Rows of the parts, paths or flows, that all runs have in the same order."""
+    return [
+        (
+            part["name"],
+            [
+                Row(title, [_part_number(one[index].get(key), key) for one in runs])
+                for key, title in titles.items()
+            ],
+        )
+        for index, part in enumerate(runs[0])
+    ]
+
+
+def _value(result: Result, name: str) -> float | None:
+    try:
+        return metric(result, name)
+    except KeyError:
+        return None
+
+
+def best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:
+    """Where the best value is shown, `way` as of `direction`; nowhere if all show the same or nothing can be said."""
+    known = [value for value in values if value is not None]
+    if way == 0 or len(set(cells)) < 2 or len(known) < 2:
+        return frozenset()
+    shown = cells[values.index(max(known) if way > 0 else min(known))]
+    return frozenset(index for index, text in enumerate(cells) if text == shown)
+
+
+def _part_number(value: Any, key: str) -> str:
+    if value is None:
+        return NONE
+    if key.endswith("_bps"):
+        return f"{value / 1e3:.0f}"
+    return f"{value:.1f}" if isinstance(value, float) else f"{value}"

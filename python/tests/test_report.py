@@ -1,0 +1,476 @@
+"""Reports: what is on the pages, and that they work in a browser without network."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import Command
+
+import plait
+from plait.cli.record import write_results
+from plait.files import OutputError
+from plait.recorded import read_origins, read_results
+from plait.report.chart import distribution
+from plait.report.series import delays
+from plait.run import Task, run_tasks
+from plait.sweep import Dataset, read
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCHEDULERS = ["round-robin", "redundant"]
+PHONE: Any = {"width": 390, "height": 844}
+DESKTOP: Any = {"width": 1280, "height": 900}
+
+
+def scenario(rtt: float = 80, buffer: str = "60kB", loss: str = "2%") -> plait.Scenario:
+    return plait.Scenario(
+        name="two <paths>",
+        duration="3s",
+        warmup="500ms",
+        transport=plait.Transport(protocol="mptcp", receive_buffer=buffer),
+        paths=[
+            plait.Path(name="fast", rate="2Mbit", rtt="20ms"),
+            plait.Path(name="slow", rate="1Mbit", rtt=rtt / 1e3, loss=loss),
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def comparison() -> plait.Comparison:
+    return plait.compare(scenario(), SCHEDULERS, packets=True, series="10ms", decisions=True)
+
+
+@pytest.fixture(scope="module")
+def results_folder(comparison: plait.Comparison, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "out"
+    write_results(list(comparison), folder)
+    return folder
+
+
+def flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Metrics by dotted name."""
+    row: dict[str, Any] = {}
+    for key, value in table.items():
+        row |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return row
+
+
+def make_dataset(folder: Path) -> Dataset:
+    """A small sweep: every run of three variables; one fails."""
+    points = list(itertools.product([20.0, 100.0, 300.0], ["20kB", "100kB"], [0, 3]))
+    keys, tasks = [], []
+    for (point, (rtt, buffer, loss)), seed, scheduler in itertools.product(
+        enumerate(points), [1, 2], SCHEDULERS
+    ):
+        keys.append(
+            {
+                "point": point,
+                "seed": seed,
+                "scheduler": scheduler,
+                "rtt_ms": rtt,
+                "buffer": buffer,
+                "loss": loss,
+            }
+        )
+        tasks.append(Task(scenario=scenario(rtt, buffer, f"{loss}%"), scheduler=scheduler, seed=seed))
+    rows = []
+    for index, (key, result) in enumerate(zip(keys, run_tasks(tasks), strict=True)):
+        paths = {f"paths.{one['name']}.throughput_bps": one["throughput_bps"] for one in result.paths}
+        metrics = {"error": None, **flat(dict(result.metrics)), **paths}
+        rows.append({"index": index, **key, **({"error": "it <broke>"} if index == 7 else metrics)})
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    folder.mkdir()
+    frame[:20].write_parquet(folder / "part-00000000.parquet")
+    frame[20:].write_parquet(folder / "part-00000001.parquet")
+    plan = {
+        "name": "small",
+        "version": "0.1.0",
+        "labels": SCHEDULERS,
+        "runs": len(frame),
+        "variables": ["rtt_ms", "buffer", "loss"],
+        "metrics": [name for name in frame.columns if name not in ("index", *keys[0], "error")],
+    }
+    (folder / "_plan.json").write_text(
+        json.dumps(plan | {"seeds": [1, 2], "scenario": json.loads(scenario().json)})
+    )
+    return read(folder)
+
+
+@pytest.fixture(scope="module")
+def dataset_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep") / "dataset"
+    make_dataset(folder)
+    return folder
+
+
+class Opened:
+    """A page in the browser, and what went wrong in it."""
+
+    def __init__(self, page: Any, file: Path) -> None:
+        self.page, self.file = page, file
+        self.wrong: list[str] = []
+        page.on(
+            "console",
+            lambda message: self.wrong.append(message.text) if message.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("request", lambda request: self.requested(request.url))
+        page.goto(file.as_uri())
+
+    def requested(self, url: str) -> None:
+        if url != self.file.as_uri() and not url.startswith(("data:", "blob:")):
+            self.wrong.append(f"request of {url}")
+
+    def __call__(self, script: str, argument: Any = None) -> Any:
+        return self.page.evaluate(script, argument)
+
+    def traces(self, chart: str) -> Any:
+        """The names, colours and numbers of points of a chart's traces."""
+        return self(
+            "id => document.getElementById(id).data.map(one => "
+            "[one.name, (one.line || one.marker || {}).color, one.x.length])",
+            chart,
+        )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        context = chromium.new_context(viewport=DESKTOP, offline=True)
+        yield context
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def runs_page(browser: Any, results_folder: Path) -> Opened:
+    return Opened(browser.new_page(), plait.report(results_folder, results_folder.parent / "runs.html"))
+
+
+@pytest.fixture(scope="module")
+def dataset_page(browser: Any, dataset_folder: Path) -> Opened:
+    return Opened(browser.new_page(), plait.report(dataset_folder, dataset_folder.parent / "dataset.html"))
+
+
+@pytest.fixture
+def runs(runs_page: Opened) -> Opened:
+    runs_page.page.bring_to_front()  # what is behind is drawn a frame a second
+    return runs_page
+
+
+@pytest.fixture
+def dataset(dataset_page: Opened) -> Opened:
+    dataset_page.page.bring_to_front()
+    return dataset_page
+
+
+@pytest.fixture(params=["runs", "dataset"])
+def either(request: pytest.FixtureRequest) -> Opened:
+    opened: Opened = request.getfixturevalue(request.param)
+    return opened
+
+
+def test_every_chart_is_drawn_and_nothing_is_loaded(either: Opened) -> None:
+    drawn = either(
+        "[...document.querySelectorAll('.chart')].map(one => [one.id, one.querySelectorAll('.main-svg').length > 0])"
+    )
+    assert len(drawn) >= 4
+    assert all(done for _, done in drawn), drawn
+    assert either.wrong == []
+
+
+def test_axes_say_what_they_show(either: Opened) -> None:
+    titles = either(
+        """[...document.querySelectorAll('.chart')].map(one => [one.id, Object.entries(one.layout)
+        .filter(([key]) => /^[xy]axis/.test(key)).map(([key, axis]) => (axis.title || {}).text).filter(Boolean)])"""
+    )
+    for chart, texts in titles:
+        assert texts, chart
+        for text in texts:
+            assert re.search(r"\(.+\)|packets", text) or text in ("rtt_ms", "buffer"), (chart, texts)
+
+
+def test_a_phone_scrolls_down_only(either: Opened) -> None:
+    either.page.set_viewport_size(PHONE)
+    either.page.wait_for_timeout(300)
+    assert either("document.documentElement.scrollWidth") <= PHONE["width"]
+    widths = either(
+        "[...document.querySelectorAll('.chart .main-svg')].map(one => one.getBoundingClientRect().right)"
+    )
+    assert max(widths) <= PHONE["width"]
+    either.page.set_viewport_size(DESKTOP)
+    either.page.wait_for_timeout(300)
+    assert either.wrong == []
+
+
+def test_a_dark_screen_gets_other_colours(either: Opened) -> None:
+    chart = either("data.charts[0].id")
+    look = "[getComputedStyle(document.body).backgroundColor, document.querySelector('.chart').layout.font.color]"
+    light, traces = either(look), either.traces(chart)
+    either.page.emulate_media(color_scheme="dark")
+    either.page.wait_for_function(
+        "colour => document.querySelector('.chart').layout.font.color !== colour", arg=light[1]
+    )
+    assert all(one != other for one, other in zip(light, either(look), strict=True))
+    assert all(one[1] != other[1] for one, other in zip(traces, either.traces(chart), strict=True))
+    either.page.emulate_media(color_scheme="light")
+    either.page.wait_for_function(
+        "colour => document.querySelector('.chart').layout.font.color === colour", arg=light[1]
+    )
+    assert either.traces(chart) == traces
+
+
+def test_a_scheduler_is_hidden_in_every_chart(either: Opened) -> None:
+    chart = either("data.charts[0].id")
+    assert {name for name, _, _ in either.traces(chart)} == set(SCHEDULERS)
+    either.page.click(".chip[data-scheduler='0']")
+    assert {name for name, _, _ in either.traces(chart)} == {"redundant"}
+    either.page.click(".chip[data-scheduler='0']")
+    assert {name for name, _, _ in either.traces(chart)} == set(SCHEDULERS)
+
+
+POSITION = """([path, x, y]) => {
+  const element = document.getElementById('g0-schedule');
+  element.scrollIntoView({ block: 'center' });
+  const box = element.getBoundingClientRect();
+  const { xaxis, yaxis, yaxis2 } = element._fullLayout;
+  const down = path ? yaxis2 : yaxis;
+  return [box.left + xaxis._offset + xaxis.d2p(x), box.top + down._offset + down.d2p(y)];
+}"""
+
+
+def hovered(runs: Opened, path: int, x: float, y: float) -> str:
+    """The text beside a point of the space-time diagram: milliseconds in its window, 1 the sender, 0 the receiver."""
+    runs.page.mouse.move(5, 5)
+    runs.page.wait_for_timeout(50)
+    runs.page.mouse.move(*runs(POSITION, [path, x, y]))
+    runs.page.wait_for_selector("#g0-schedule .hovertext", timeout=3000)
+    return str(runs("document.querySelector('#g0-schedule .hovertext').textContent"))
+
+
+def test_hovering_a_packet_tells_its_life(runs: Opened, comparison: plait.Comparison) -> None:
+    start, shown = runs("[data.schedules[0].windows[0].start_ns, data.schedules[0].windows[0].shown_ms]")
+    packets = comparison["round-robin"].packets.with_columns(at=(pl.col("sent_ns") - start) / 1e6)
+    visible = packets.filter(
+        pl.col("at").is_between(0.05 * shown, 0.6 * shown), pl.col("arrived_ns") < start + 0.9e6 * shown
+    )
+    assert len(visible) >= 4
+    for row in visible[1 :: len(visible) // 3].iter_rows(named=True):
+        middle = ((row["sent_ns"] + row["arrived_ns"]) / 2 - start) / 1e6
+        text = hovered(runs, row["path"], middle, 0.5)
+        assert f"packet {row['sequence']}path" in text
+        assert (
+            f"path {['fast', 'slow'][row['path']]}, {'retransmission' if row['retransmission'] else 'original'}"
+            in text
+        )
+        assert f"sent {row['sent_ns'] / 1e6:.3f} ms" in text
+        assert f"arrived {row['arrived_ns'] / 1e6:.3f} ms" in text
+        assert (
+            f"delivered {row['delivered_ns'] / 1e6:.3f} ms, waited {row['blocked_ns'] / 1e6:.3f} ms" in text
+        )
+
+
+def test_switching_the_scheduler_draws_its_packets(runs: Opened, comparison: plait.Comparison) -> None:
+    before = runs.traces("g0-schedule")
+    runs.page.click("button[data-run='1']")
+    after = runs.traces("g0-schedule")
+    assert before != after
+    start, end = runs(
+        "[0, 1].map(edge => data.schedules[0].windows[0].start_ns + edge * data.schedules[0].windows[0].span_ms * 1e6)"
+    )
+    held = comparison["redundant"].packets.filter(pl.col("sent_ns").is_between(start, end, closed="left"))
+    drawn = runs(
+        """() => { const one = data.schedules[0].windows[0].runs[1].columns;
+        return [...one.sequence.keys()].filter(row => one.sent[row] >= 0)
+          .map(row => [one.sequence[row], one.kind[row]]); }"""
+    )
+    kinds = held["retransmission"].cast(int) + held["reinjection"].cast(int)
+    assert sorted(map(tuple, drawn)) == sorted(zip(held["sequence"], kinds, strict=True))
+    assert {0, 2} <= {kind for _, kind in drawn}
+    assert sum(points for name, _, points in after if name == "late") > 0
+    runs.page.click("button[data-run='0']")
+    assert runs.traces("g0-schedule") == before
+
+
+def test_zooming_keeps_to_the_window(runs: Opened) -> None:
+    span = "document.getElementById('g0-schedule').layout.xaxis.range.reduce((low, high) => high - low)"
+    first = runs(span)
+    runs.page.click("[data-act='in']")
+    runs.page.wait_for_timeout(200)
+    assert runs(span) == pytest.approx(first / 2)
+    runs.page.click("[data-act='all']")
+    runs.page.wait_for_timeout(200)
+    assert runs(span) >= runs("data.schedules[0].windows[0].span_ms")
+    assert runs.wrong == []
+
+
+def test_the_map_says_who_wins(dataset: Opened, dataset_folder: Path) -> None:
+    frame = read(dataset_folder).frame
+    for metric, factor in (("goodput_bps", 1e-3), ("app_delay_ms.mean", 1.0)):
+        dataset.page.select_option("#field-metric", metric)
+        told = dataset("document.getElementById('field').data.flatMap(one => one.customdata)")
+        wide = frame.pivot(
+            "scheduler", index=["point", "seed", "rtt_ms", "buffer"], values=metric
+        ).drop_nulls()
+        means = wide.group_by("rtt_ms", "buffer").agg(pl.col(SCHEDULERS).mean() * factor, pairs=pl.len())
+        assert len(means) == 6
+        for row in means.iter_rows(named=True):
+            place = f"rtt_ms: {row['rtt_ms']:g}<br>buffer: {row['buffer']}<br>"
+            (text,) = {one for line in told for one in line if one.startswith(place)}
+            values = {name: float(re.search(rf"{name}: ([\d.]+)", text)[1]) for name in SCHEDULERS}  # type: ignore[index]
+            assert values == pytest.approx({name: row[name] for name in SCHEDULERS}, rel=1e-3)
+            assert f"{row['pairs']} pair" in text
+            best = (max if metric == "goodput_bps" else min)(SCHEDULERS, key=lambda name: row[name])
+            assert re.search(rf"<b>{best}</b>|<b>tie</b>", text), text
+    failed = frame.filter(pl.col("error").is_not_null()).row(0, named=True)
+    assert (
+        sum(f"buffer: {failed['buffer']}<br>" in one and "1 failed" in one for line in told for one in line)
+        > 0
+    )
+    dataset.page.select_option("#field-x", "2")
+    assert dataset("document.getElementById('field').layout.xaxis.title.text") == "loss"
+    dataset.page.select_option("#field-y", "2")
+    axes = "['xaxis', 'yaxis'].map(axis => document.getElementById('field').layout[axis].title.text)"
+    assert dataset(axes) == ["buffer", "loss"]
+    assert dataset.wrong == []
+
+
+def test_the_baseline_and_the_metric_can_be_chosen(dataset: Opened, dataset_folder: Path) -> None:
+    frame = read(dataset_folder).frame
+    dataset.page.select_option("select[data-choice='metric']", "app_delay_ms.mean")
+    assert "application delay" in dataset("document.getElementById('d-distribution').layout.xaxis.title.text")
+    dataset.page.select_option("#baseline", "1")
+    wide = frame.pivot("scheduler", index=["point", "seed"], values="app_delay_ms.mean").drop_nulls()
+    gaps = wide["round-robin"] - wide["redundant"]
+    cells = dataset(
+        "[...document.querySelectorAll('#difference-table tr:nth-child(2) > *')].map(one => one.textContent)"
+    )
+    assert cells[:2] == ["round-robin", str(len(gaps))]
+    mean = gaps.mean()
+    assert isinstance(mean, float)
+    assert float(cells[2].split(" ")[0].replace("−", "-")) == pytest.approx(mean, rel=1e-3)
+    assert float(cells[4].removesuffix(" %")) == pytest.approx(100 * (gaps < 0).sum() / len(gaps), abs=0.05)
+    assert "it <broke>" in dataset("document.querySelector('#failed + .scroll').textContent")
+    assert dataset.wrong == []
+
+
+def test_the_page_says_what_was_run(runs: Opened) -> None:
+    text = runs("document.body.innerText")
+    for words in ("two <paths>", "seed 1", "Python", "processor", "2Mbit", "loss 2%", "receive buffer 60kB"):
+        assert words in text, words
+    given = json.loads(runs("document.querySelector('details pre').textContent"))
+    assert given["transport"]["receive_buffer"] == "60kB"
+
+
+def test_a_distribution_agrees_with_the_metrics(comparison: plait.Comparison) -> None:
+    for result in comparison:
+        for values, name in zip(delays(result), ("app_delay_ms", "blocking_ms"), strict=True):
+            spread = dict[str, Any](result.metrics)[name]
+            assert len(values) == result.metrics["packets_delivered"]
+            assert values.mean() == pytest.approx(spread["mean"], rel=1e-3)
+            assert values.max() == pytest.approx(spread["max"], rel=1e-3)
+            x, y = distribution(values, 100)
+            assert np.interp(0.95, y, x) == pytest.approx(spread["p95"], rel=0.1, abs=0.5)
+
+
+def test_a_folder_of_results_reads_as_what_was_written(
+    comparison: plait.Comparison, results_folder: Path
+) -> None:
+    read = read_results(results_folder)
+    assert [one.scheduler for one in read] == SCHEDULERS
+    for one, other in zip(read, comparison, strict=True):
+        assert one.metrics == other.metrics
+        assert one.scenario_json == other.scenario_json
+        assert one.packets.equals(other.packets)
+        assert one.recorded().keys() == other.recorded().keys()
+    (single,) = read_results(results_folder / "two-paths--redundant")
+    assert single.scheduler == "redundant"
+    assert read_origins(results_folder) == read_origins(results_folder / "two-paths--redundant")
+
+
+def test_what_made_a_run_stays_beside_it(
+    comparison: plait.Comparison, results_folder: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    write_results(list(comparison), folder)
+    for file in (one for one in folder.rglob("*/*") if one.is_file()):
+        assert file.read_bytes() == (results_folder / file.relative_to(folder)).read_bytes()
+    write_results([comparison["redundant"]], folder)
+    commands = read_origins(folder)
+    assert [one["folders"] for one in commands] == [["two-paths--round-robin"], ["two-paths--redundant"]]
+    assert {"command", "plait", "python", "processor", "cores", "time"} <= commands[0].keys()
+    again = plait.run(str(folder / "two-paths--redundant" / "scenario.json"))
+    # Sampling the series was an event too.
+    assert {**again.metrics, "events": 0} == {**comparison["redundant"].metrics, "events": 0}
+
+
+def test_a_page_of_runs_without_tables(tmp_path: Path) -> None:
+    text = plait.report(plait.run(scenario()), tmp_path / "bare.html").read_text()
+    assert "Single packets were not recorded" in text
+    assert "Decisions were not recorded" in text
+
+
+def broken(tmp_path: Path, results_folder: Path, dataset_folder: Path) -> dict[str, tuple[Path, list[str]]]:
+    """Folders that cannot be reported, and words of the messages."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    shutil.copytree(results_folder, tmp_path / "torn")
+    (tmp_path / "torn" / "two-paths--redundant" / "packets.parquet").write_bytes(b"PAR1rubbish")
+    shutil.copytree(results_folder, tmp_path / "other")
+    (tmp_path / "other" / "two-paths--redundant" / "result.json").write_text('{"a": 1}')
+    shutil.copytree(results_folder, tmp_path / "cut")
+    (tmp_path / "cut" / "two-paths--redundant" / "result.json").write_text('{"a"')
+    for name in ("no-runs", "part", "plan", "column"):
+        shutil.copytree(dataset_folder, tmp_path / name)
+    for part in (tmp_path / "no-runs").glob("part-*"):
+        part.unlink()
+    (tmp_path / "part" / "part-00000001.parquet").write_bytes(b"")
+    (tmp_path / "plan" / "_plan.json").write_text("[]")
+    for part in (tmp_path / "column").glob("part-*"):
+        pl.read_parquet(part).drop("seed").write_parquet(part)
+    return {
+        "none": (tmp_path / "none", ["none: no such folder"]),
+        "file": (tmp_path / "file", ["file: not a folder"]),
+        "empty": (tmp_path / "empty", ["empty: nothing to report", "plait run --out", "plait sweep"]),
+        "torn": (tmp_path / "torn", ["packets.parquet: cannot be read as Parquet"]),
+        "other": (tmp_path / "other", ["result.json: not a result", "metrics"]),
+        "cut": (tmp_path / "cut", ["result.json: not JSON"]),
+        "no-runs": (tmp_path / "no-runs", ["no-runs: no part is complete yet"]),
+        "part": (tmp_path / "part", ["part-00000001.parquet: cannot be read as Parquet"]),
+        "plan": (tmp_path / "plan", ["_plan.json: not a plan", "variables"]),
+        "column": (tmp_path / "column", ["column: not a dataset", "seed"]),
+    }
+
+
+def test_bad_input_is_said_in_a_line(results_folder: Path, dataset_folder: Path, tmp_path: Path) -> None:
+    for folder, words in broken(tmp_path, results_folder, dataset_folder).values():
+        with pytest.raises(plait.ScenarioError) as raised:
+            plait.report(folder, tmp_path / "page.html")
+        for word in words:
+            assert word in str(raised.value)
+    with pytest.raises(plait.ScenarioError, match="no results"):
+        plait.report([], tmp_path / "page.html")
+    with pytest.raises(OutputError, match=r"nowhere/page.html: cannot be written"):
+        plait.report(results_folder, tmp_path / "nowhere" / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_the_command(command: Command, results_folder: Path, tmp_path: Path) -> None:
+    done = command("report", str(results_folder), "-o", "page.html")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert re.fullmatch(r"wrote page\.html \(\d\.\d MB\)\n", done.stderr)
+    assert (tmp_path / "page.html").read_text().count("plotly.js v") == 1
+    refused = command("report", "none")
+    assert (refused.returncode, refused.stdout, refused.stderr) == (2, "", "plait: none: no such folder\n")
