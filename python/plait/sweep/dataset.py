@@ -31,7 +31,8 @@ class Dataset:
     @property
     def lazy(self) -> pl.LazyFrame:
         """The rows, not read yet, for datasets larger than memory."""
-        return pl.scan_parquet(self.folder / PART_FILES, glob=True)
+        # By name, not by a pattern: Polars leaves out empty files that a pattern finds.
+        return pl.scan_parquet(sorted(self.folder.glob(PART_FILES)))
 
     @property
     def frame(self) -> pl.DataFrame:
