@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{PACKETS, comparable, folder, read, scenario, simulate};
+use common::{PACKETS, comparable, complete, read, scenario, simulate};
 use plait_sim::recorder::frames::PacketFrame;
 
 /// Runs, writes, reads and compares everything, to the last bit.
 fn check(text: &str) {
     let scenario = scenario(text);
-    let simulated = simulate(&scenario, &PACKETS);
-    let folder = folder(&scenario, &simulated);
+    let (simulated, folder) = simulate(&scenario, &PACKETS);
+    complete(&folder, &scenario, &simulated);
     let observed = read(&scenario, &folder).unwrap_or_else(|error| panic!("{error}"));
     let (found, expected) = (comparable(&scenario, &observed), comparable(&scenario, &simulated));
     assert!(found == expected, "read: {found:#}\nsimulated: {expected:#}");

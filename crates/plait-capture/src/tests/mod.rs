@@ -181,13 +181,14 @@ fn files_that_are_no_captures_are_refused() {
     };
     let truncated = "sender.pcap: record 4: the file ends in the middle of it";
     assert_eq!(with(&hosts, &whole[..whole.len() - 1]), truncated);
-    let unknown = "sender.pcap: it is no capture in the pcap format (pcapng is another)";
+    let unknown = "sender.pcap: it is no capture in the formats pcap and pcapng";
     assert_eq!(with(&hosts, &whole[..10]), unknown);
     assert_eq!(with(&hosts, b""), unknown);
     assert_eq!(with(&hosts, &[&[0x0a, 0x0d, 0x0d, 0x0a][..], &[0; 40]].concat()), unknown);
     let mut raw = whole.clone();
-    raw[20..24].copy_from_slice(&101u32.to_be_bytes());
-    let link = "sender.pcap: link type 101 is not known (valid: 276 LINUX_SLL2, 113 LINUX_SLL, 1 EN10MB)";
+    raw[20..24].copy_from_slice(&105u32.to_be_bytes());
+    let link =
+        "sender.pcap: link type 105 is not known (valid: 276 LINUX_SLL2, 113 LINUX_SLL, 1 EN10MB, 101 RAW)";
     assert_eq!(with(&hosts, &raw), link);
     std::fs::remove_file(hosts.folder.path().join("sender.pcap")).unwrap();
     let missing = crate::observe(&scenario(SCENARIO), hosts.folder.path(), &ALL).unwrap_err().to_string();
