@@ -1,15 +1,15 @@
-"""Writing a run's JSON, recorded tables and figures into a folder."""
+"""Writing a run's JSON, recorded tables and figures into a folder, and its decisions as qlog."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from plait import plots
+from plait import plots, qlog
+from plait.captures import run_name
 from plait.files import OutputError, make_folder, whole_file, write_text
 from plait.result import Result
 
@@ -27,20 +27,31 @@ def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
     files: list[Path] = []
     taken: set[str] = set()
     for result in results:
-        name = _free_name(f"{result.scenario}-{result.scheduler}", taken)
+        name = run_name(result.scenario, result.scheduler, taken)
         files += _write_result(result, folder / name)
     return files
 
 
-def _free_name(text: str, taken: set[str]) -> str:
-    """A folder name made of the text; numbered if it was used before."""
-    base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "run"
-    name, count = base, 1
-    while name in taken:
-        count += 1
-        name = f"{base}-{count}"
-    taken.add(name)
-    return name
+def write_qlogs(results: Sequence[Result], place: Path) -> list[Path]:
+    """Write each run's decisions as qlog: to the file `place`, or below it if it names a folder; both exist.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    if is_file_name(place):
+        files = [place]
+    else:
+        taken: set[str] = set()
+        names = [run_name(result.scenario, result.scheduler, taken) for result in results]
+        files = [place / f"{name}{qlog.SUFFIXES[0]}" for name in names]
+    for result, file in zip(results, files, strict=True):
+        qlog.write(result, file)
+    return files
+
+
+def is_file_name(place: Path) -> bool:
+    """Whether `--qlog` names a file; else it names a folder."""
+    return place.suffix in qlog.SUFFIXES and not place.is_dir()
 
 
 def _write_result(result: Result, folder: Path) -> list[Path]:

@@ -89,12 +89,12 @@ impl CaptureFile {
         Ok(number)
     }
 
-    /// Adds a packet of which the headers are stored.
+    /// Adds a packet, of which at least the headers are stored.
     pub(super) fn write(
         &mut self,
         interface: u32,
         time: i64,
-        headers: &[u8],
+        packet: &[u8],
         inbound: bool,
         comment: Option<&'static str>,
     ) -> Result<(), WriteError> {
@@ -103,8 +103,8 @@ impl CaptureFile {
         let block = Block::EnhancedPacket(EnhancedPacketBlock {
             interface_id: interface,
             timestamp: Duration::from_nanos(time.unsigned_abs()),
-            original_len: ip::total(headers),
-            data: Cow::Borrowed(headers),
+            original_len: ip::total(packet),
+            data: Cow::Borrowed(packet),
             options,
         });
         self.put(&block)

@@ -3,8 +3,9 @@
 //!
 //! A [`Capture`] is a [`Tap`]: it sees every packet of the scenario's own connection when it leaves an end of a path and when
 //! it reaches the other, makes the headers that a real host would send, and writes them as pcapng. Competing flows are not
-//! written. Of data only headers are stored, with the packet's length on the wire; its bytes are zeros, which is what
-//! checksums are computed over. The same run gives the same bytes.
+//! written. The stream's bytes are zeros, which is what checksums are computed over. Of TCP only headers are stored, with the
+//! packet's length on the wire; of SCTP everything is, since Wireshark reads nothing of a chunk that was cut. The same run gives
+//! the same bytes.
 //!
 //! # What is not simulated, and so made up
 //! - Addresses, ports, keys, initial numbers, identifications: constants, or counted up.
@@ -101,6 +102,13 @@ impl Wire {
         match scenario.transport.protocol {
             Protocol::CmtSctp => Self::Sctp(sctp::Wire::new(scenario)),
             Protocol::Mptcp | Protocol::Tcp => Self::Tcp(tcp::Wire::new(scenario)),
+        }
+    }
+
+    /// Adds what is stored of the payload.
+    fn fill(&self, headers: &mut Vec<u8>) {
+        if let Self::Sctp(_) = self {
+            headers.resize(ip::total(headers) as usize, 0);
         }
     }
 
@@ -201,14 +209,14 @@ impl Capture {
         }
     }
 
-    /// Writes the headers as seen at a side.
+    /// Writes a packet as seen at a side.
     fn write(
         &mut self,
         time: i64,
         path: PathId,
         way: Way,
         side: Side,
-        headers: &[u8],
+        packet: &[u8],
         comment: Option<&'static str>,
     ) {
         if self.error.is_some() {
@@ -216,7 +224,7 @@ impl Capture {
         }
         let (file, interface) = self.ports[path.index()][usize::from(side == Side::Receiver)];
         let inbound = side != Side::of_departure(way);
-        if let Err(error) = self.files[file].write(interface, time, headers, inbound, comment) {
+        if let Err(error) = self.files[file].write(interface, time, packet, inbound, comment) {
             self.error = Some(error);
         }
     }
@@ -246,6 +254,7 @@ impl Tap for Capture {
         headers.clear();
         self.wire.leave(seen, origin, &mut headers);
         self.under_way.put(seen.id, &headers);
+        self.wire.fill(&mut headers);
         let PacketId { path, way, .. } = seen.id;
         self.write(clock(seen.time), path, way, Side::of_departure(way), &headers, None);
         self.headers = headers;
@@ -256,6 +265,7 @@ impl Tap for Capture {
         let mut headers = std::mem::take(&mut self.headers);
         headers.clear();
         self.under_way.take(seen.id, &mut headers);
+        self.wire.fill(&mut headers);
         if way == Way::Forward {
             self.answer(seen);
         }
