@@ -1,4 +1,4 @@
-//! SCTP packets (RFC 9260). A segment of the stream is a message of its own, in one DATA chunk: its TSN is its number and 1.
+//! SCTP packets (RFC 9260). A segment of the stream is a message of its own, in one DATA chunk: its TSN is its number.
 
 use super::ip::{self, Ends};
 use super::{Made, PORT, SENDER_PORT, addresses};
@@ -11,8 +11,8 @@ use plait_transport::reassembly::Reassembly;
 const PROTOCOL: u8 = 132;
 /// Verification tags that the sender and the receiver of the data chose.
 const TAGS: [u32; 2] = [0x706c_6101, 0x706c_6102];
-/// The first TSN of either end.
-const INITIAL_TSN: u32 = 1;
+/// The first TSN of either end. Wireshark 4.0 looks gap blocks up by relative TSNs: from 0 they are the same as others.
+const INITIAL_TSN: u32 = 0;
 const STREAMS: u16 = 1;
 /// A message that is whole: no fragment comes before or after it.
 const WHOLE: u8 = 3;
@@ -214,4 +214,83 @@ impl Wire {
 /// A segment's TSN.
 fn tsn(segment: u64) -> u32 {
     INITIAL_TSN.wrapping_add(segment as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plait_sim::simulation::PacketId;
+    use std::path::Path;
+
+    fn wire(packet: u32) -> Wire {
+        let text = format!(
+            "duration = \"1s\"\ntransport = {{ packet = \"{packet}B\" }}\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\""
+        );
+        Wire::new(&Scenario::from_toml(&text, "test.toml", Path::new(".")).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    /// A SACK of a receiver that has got these segments.
+    fn sack(wire: &mut Wire, arrived: impl IntoIterator<Item = u64>, duplicate: Option<u64>) -> Vec<u8> {
+        let mut reassembly = Reassembly::new(1 << 30, 0, false);
+        for segment in arrived {
+            reassembly.accept(Time::ZERO, PathId(0), &Data { segment, bytes: 1 }, &mut ());
+        }
+        let mut sack = Sack::new(reassembly.next_expected(), 1 << 33, 2);
+        sack.gap_blocks = reassembly.waiting().runs().min(363) as u16;
+        duplicate.into_iter().for_each(|segment| sack.push_duplicate(segment));
+        let packet = Packet::Sack(sack);
+        let id = PacketId { path: PathId(0), way: Way::Backward, data: false, number: 1 };
+        let seen = Sighting { time: Time::ZERO, id, packet: &packet, bytes: 0 };
+        let mut headers = Vec::new();
+        wire.leave(&seen, Origin::Receiver(&reassembly), &mut headers);
+        headers
+    }
+
+    fn numbers(bytes: &[u8]) -> Vec<u16> {
+        bytes.chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect()
+    }
+
+    #[test]
+    fn a_sack_reports_all_gap_blocks() {
+        let headers = sack(&mut wire(1500), [0, 1, 2, 5, 6, 9], Some(1));
+        assert_eq!(headers.len() as u32, ip::total(&headers));
+        let chunk = &headers[32..];
+        // Type and flags (two packets of data), length; everything up to TSN 2; the window as large as can be told.
+        assert_eq!(chunk[..12], [3, 2 << 6, 0, 28, 0, 0, 0, 2, 255, 255, 255, 255]);
+        assert_eq!(numbers(&chunk[12..]), [2, 1, 3, 4, 7, 7, 0, 1]);
+    }
+
+    #[test]
+    fn a_sack_is_cut_to_the_packet() {
+        let every_other = (0..1_000).map(|number| 2 * number + 1);
+        for (packet, duplicate, blocks) in
+            [(1500, None, 363), (1500, Some(1), 362), (600, None, 138), (9000, None, 363)]
+        {
+            let headers = sack(&mut wire(packet), every_other.clone(), duplicate);
+            assert_eq!(numbers(&headers[44..46]), [blocks], "{packet} {duplicate:?}");
+            assert!(ip::total(&headers) <= packet.max(1500));
+        }
+    }
+
+    #[test]
+    fn runs_beyond_sixteen_bits_are_not_told() {
+        let headers = sack(&mut wire(1500), [3].into_iter().chain(65_000..66_000).chain([70_000]), None);
+        assert_eq!(numbers(&headers[44..]), [2, 0, 4, 4, 65_001, 65_535]);
+    }
+
+    #[test]
+    fn before_anything_arrived_in_order_the_number_before_the_first_is_acknowledged() {
+        assert_eq!(sack(&mut wire(1500), [1], None)[36..40], [255; 4]);
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_rfc() {
+        // 32 zeros: RFC 3720, appendix B.4; the same polynomial.
+        assert_eq!(crc32c::crc32c(&ZEROS[..32]), 0x8a91_36aa);
+        let headers = sack(&mut wire(1500), [0], None);
+        let mut packet = headers[20..].to_vec();
+        let stored = u32::from_le_bytes([packet[8], packet[9], packet[10], packet[11]]);
+        packet[8..12].fill(0);
+        assert_eq!(crc32c::crc32c(&packet), stored);
+    }
 }
