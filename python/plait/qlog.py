@@ -88,11 +88,13 @@ def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> p
             pl.exclude("decision", "path", "verdict"),
         ).alias("paths"),
     )
+    # Polars multiplies by the reciprocal, which is not the nearest number.
+    times = decisions["time_ns"].to_numpy() / MILLISECOND
     paths = described.group_by("decision", maintain_order=True).agg("paths")
     return decisions.join(
         paths, left_on="row", right_on="decision", how="left", maintain_order="left"
     ).select(
-        (pl.col("time_ns") / MILLISECOND).alias("time"),
+        pl.Series("time", times),
         pl.lit(EVENT).alias("name"),
         pl.struct(
             "decision",
