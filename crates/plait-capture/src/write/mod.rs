@@ -17,6 +17,7 @@
 
 mod file;
 mod ip;
+mod options;
 mod sctp;
 mod tcp;
 mod under_way;

@@ -11,7 +11,7 @@ use plait_transport::reassembly::Reassembly;
 const PROTOCOL: u8 = 132;
 /// Verification tags that the sender and the receiver of the data chose.
 const TAGS: [u32; 2] = [0x706c_6101, 0x706c_6102];
-/// The first TSN of either end. Wireshark 4.0 looks gap blocks up by relative TSNs: from 0 they are the same as others.
+/// The first TSN of either end.
 const INITIAL_TSN: u32 = 0;
 const STREAMS: u16 = 1;
 /// A message that is whole: no fragment comes before or after it.

@@ -1,24 +1,18 @@
-//! TCP segments with the options of RFC 7323 (timestamps, window scale), RFC 2018 and 2883 (selective acknowledgements) and,
-//! for MPTCP, RFC 8684.
+//! TCP segments: sequence numbers in bytes for segments' numbers, handshakes, acknowledgements.
 
 use super::ip::{self, Ends};
+use super::options::{KEYS, Options};
 use super::{Made, PORT, SENDER_PORT, addresses};
 use crate::sending::initial_data_number;
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use plait_sched::{PathId, Time};
 use plait_sim::scenario::{OwnOptions, Profile, Protocol, Scenario, Way};
 use plait_sim::simulation::{Origin, Sighting};
 use plait_transport::mptcp::{ClockConfig, Joins, Rules};
 use plait_transport::packet::{Ack, Packet, Segment};
 use plait_transport::reassembly::Reassembly;
-use sha2::{Digest as _, Sha256};
 use std::collections::VecDeque;
 
 const PROTOCOL: u8 = 6;
-/// The sender's and the receiver's key.
-const KEYS: [u64; 2] = [0x706c_6169_7400_0001, 0x706c_6169_7400_0002];
-/// Random numbers of either end in joins; the path's number is added.
-const NONCES: [u32; 2] = [0x706c_0100, 0x706c_0200];
 /// Initial sequence numbers: not far from their wrap, which readers have to master.
 const INITIAL: u32 = u32::MAX - 100_000;
 /// The window that the sender of the data advertises: it gets none.
@@ -30,12 +24,6 @@ const PLAIN_HEADERS: u32 = 40;
 
 const SYN: u8 = 2;
 const ACK: u8 = 16;
-
-/// MPTCP's option and its subtypes.
-const MPTCP: u8 = 30;
-const CAPABLE: u8 = 0x01;
-const JOIN: u8 = 0x10;
-const DSS: u8 = 0x20;
 
 /// A segment of a subflow, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +88,7 @@ pub(super) struct Wire {
     subflows: Vec<Subflow>,
     /// The stream's first number, of either direction.
     origins: [u64; 2],
-    options: Vec<u8>,
+    options: Options,
 }
 
 impl Wire {
@@ -116,11 +104,12 @@ impl Wire {
             let place = scenario.paths.iter().position(|path| path.name == *name);
             place.map(|place| PathId(place as u8))
         });
+        let rules = if *profile == Profile::Linux { Rules::LINUX } else { Rules::STANDARD };
         let window = transport.receive_buffer;
         let scale = (0..MAX_SCALE).find(|scale| window >> scale <= u64::from(u16::MAX));
         Self {
             multipath: transport.protocol == Protocol::Mptcp,
-            rules: if *profile == Profile::Linux { Rules::LINUX } else { Rules::STANDARD },
+            rules,
             handshake: *handshake,
             initial: initial.unwrap_or(PathId(0)),
             clock: ClockConfig { granularity: *timestamp_granularity, receiver_offset: *clock_offset },
@@ -130,7 +119,7 @@ impl Wire {
             backup: scenario.paths.iter().map(|path| path.backup).collect(),
             subflows: vec![Subflow::default(); scenario.paths.len()],
             origins: KEYS.map(|key| initial_data_number(key).wrapping_add(1)),
-            options: Vec::new(),
+            options: Options::new(rules.long_numbers),
         }
     }
 
@@ -162,7 +151,7 @@ impl Wire {
             (Packet::SynAck { timestamp, echo }, _) if self.subflows[path.index()].confirmed => {
                 // The fourth packet of a join (RFC 8684 §3.2): an acknowledgement.
                 self.options.clear();
-                self.put_timestamps(*timestamp, *echo);
+                self.options.put_timestamps(*timestamp, *echo);
                 let window = self.scaled(self.window);
                 self.wrap(path, Way::Backward, 0, INITIAL.wrapping_add(1), ACK, window, 0, headers);
             }
@@ -245,9 +234,10 @@ impl Wire {
         let place = subflow.places.get(index).copied().unwrap_or(Place { start: 0, offset: 0 });
         let echo = subflow.echo;
         self.options.clear();
-        self.put_timestamps(segment.timestamp, echo);
+        self.options.put_timestamps(segment.timestamp, echo);
         if self.multipath {
-            self.put_mapping(place, segment.data.bytes);
+            let number = self.origins[0].wrapping_add(place.offset);
+            self.options.put_mapping(number, place.start, segment.data.bytes, self.origins[1]);
         }
         let sequence = INITIAL.wrapping_add(1).wrapping_add(place.start as u32);
         let bytes = segment.data.bytes;
@@ -256,10 +246,10 @@ impl Wire {
 
     fn ack(&mut self, path: PathId, ack: &Ack, reassembly: &Reassembly, headers: &mut Vec<u8>) {
         self.options.clear();
-        self.put_timestamps(ack.timestamp, ack.echo);
+        self.options.put_timestamps(ack.timestamp, ack.echo);
         let data = reassembly.delivered_bytes();
         if self.multipath {
-            self.put_data_ack(data);
+            self.options.put_data_ack(self.origins[0].wrapping_add(data));
         }
         let subflow = &self.subflows[path.index()];
         let number = |number: u64| INITIAL.wrapping_add(1).wrapping_add(subflow.start(number) as u32);
@@ -267,41 +257,31 @@ impl Wire {
         // RFC 2883 §4: what arrived again is reported first.
         let duplicate = ack.duplicate.then_some(subflow.latest);
         let blocks = ack.blocks().map(|(first, last)| (number(first), number(last + 1)));
-        let blocks: Vec<(u32, u32)> = duplicate.into_iter().chain(blocks).collect();
-        if !blocks.is_empty() {
-            self.options.extend_from_slice(&[1, 1, 5, 2 + 8 * blocks.len() as u8]);
-            for edge in blocks.iter().flat_map(|&(left, right)| [left, right]) {
-                self.options.extend_from_slice(&edge.to_be_bytes());
-            }
-        }
+        self.options.put_blocks(duplicate.into_iter().chain(blocks));
         // TCP's window begins at the acknowledgement, MPTCP's at the data acknowledgement: with one path they are the same.
         let window = self.scaled(ack.window_end.saturating_sub(data));
         self.wrap(path, Way::Backward, 1, acknowledgement, ACK, window, 0, headers);
     }
 
     fn syn(&mut self, path: PathId, timestamp: u32, headers: &mut Vec<u8>) {
-        self.begin_syn(timestamp, 0, 0);
+        self.options.clear();
+        self.options.put_syn(self.segment, timestamp, 0, 0);
         match self.role(path) {
             Role::Plain => {}
-            Role::First => self.put_capable(&[]),
-            Role::Join => {
-                self.put_join(path, 12);
-                self.options.extend_from_slice(&Sha256::digest(KEYS[1].to_be_bytes())[..4]);
-                self.options.extend_from_slice(&nonce(path, 0));
-            }
+            Role::First => self.options.put_capable(&[]),
+            Role::Join => self.options.put_join(path, self.backup[path.index()], self.address(path)),
         }
         self.wrap(path, Way::Forward, INITIAL, 0, SYN, SENDER_WINDOW, 0, headers);
     }
 
     fn syn_ack(&mut self, path: PathId, timestamp: u32, echo: u32, headers: &mut Vec<u8>) {
-        self.begin_syn(timestamp, echo, self.scale);
+        self.options.clear();
+        self.options.put_syn(self.segment, timestamp, echo, self.scale);
         match self.role(path) {
             Role::Plain => {}
-            Role::First => self.put_capable(&KEYS[1..]),
+            Role::First => self.options.put_capable(&KEYS[1..]),
             Role::Join => {
-                self.put_join(path, 16);
-                self.options.extend_from_slice(&authentication(path, 1)[..8]);
-                self.options.extend_from_slice(&nonce(path, 1));
+                self.options.put_join_answer(path, self.backup[path.index()], self.address(path));
             }
         }
         // The window of a SYN is not scaled.
@@ -313,87 +293,19 @@ impl Wire {
     /// The third packet of a handshake.
     fn confirmation(&mut self, path: PathId, timestamp: u32, headers: &mut Vec<u8>) {
         self.options.clear();
-        self.put_timestamps(timestamp, self.subflows[path.index()].echo);
+        self.options.put_timestamps(timestamp, self.subflows[path.index()].echo);
         match self.role(path) {
             Role::Plain => {}
-            Role::First => self.put_capable(&KEYS),
-            Role::Join => {
-                self.options.extend_from_slice(&[MPTCP, 24, JOIN, 0]);
-                self.options.extend_from_slice(&authentication(path, 0)[..20]);
-            }
+            Role::First => self.options.put_capable(&KEYS),
+            Role::Join => self.options.put_join_proof(path),
         }
         let sequence = INITIAL.wrapping_add(1);
         self.wrap(path, Way::Forward, sequence, 1, ACK, SENDER_WINDOW, 0, headers);
     }
 
-    /// Begins the options of a SYN: largest segment, SACK permitted, timestamps, window scale.
-    fn begin_syn(&mut self, timestamp: u32, echo: u32, scale: u8) {
-        self.options.clear();
-        self.options.extend_from_slice(&[2, 4]);
-        self.options.extend_from_slice(&self.segment.to_be_bytes());
-        self.options.extend_from_slice(&[4, 2, 8, 10]);
-        self.options.extend_from_slice(&timestamp.to_be_bytes());
-        self.options.extend_from_slice(&echo.to_be_bytes());
-        self.options.extend_from_slice(&[1, 3, 3, scale]);
-    }
-
-    fn put_timestamps(&mut self, timestamp: u32, echo: u32) {
-        self.options.extend_from_slice(&[1, 1, 8, 10]);
-        self.options.extend_from_slice(&timestamp.to_be_bytes());
-        self.options.extend_from_slice(&echo.to_be_bytes());
-    }
-
-    /// MP_CAPABLE of version 1 (RFC 8684 §3.1), with HMAC-SHA256.
-    fn put_capable(&mut self, keys: &[u64]) {
-        const CHECKSUMS: u8 = 0x80;
-        const SHA256: u8 = 0x01;
-        let flags = SHA256 | if self.rules.long_numbers { 0 } else { CHECKSUMS };
-        self.options.extend_from_slice(&[MPTCP, 4 + 8 * keys.len() as u8, CAPABLE, flags]);
-        keys.iter().for_each(|key| self.options.extend_from_slice(&key.to_be_bytes()));
-    }
-
-    /// Begins an MP_JOIN (§3.2) with the backup flag and the address' number.
-    fn put_join(&mut self, path: PathId, length: u8) {
-        let backup = u8::from(self.backup[path.index()]);
-        // The first subflow's address has number 0.
-        let address = if path < self.initial { path.0 + 1 } else { path.0 };
-        self.options.extend_from_slice(&[MPTCP, length, JOIN | backup, address]);
-    }
-
-    /// A mapping (§3.3.1): numbers of 32 bits with a checksum, or of 64 bits without. It is of the size that is simulated.
-    fn put_mapping(&mut self, place: Place, bytes: u32) {
-        let number = self.origins[0].wrapping_add(place.offset);
-        let long = self.rules.long_numbers;
-        let (length, flags) = if long { (22, 0b1101) } else { (20, 0b0101) };
-        let begin = self.options.len();
-        self.options.extend_from_slice(&[MPTCP, length, DSS, flags]);
-        self.options.extend_from_slice(&(self.origins[1] as u32).to_be_bytes());
-        if long {
-            self.options.extend_from_slice(&number.to_be_bytes());
-        } else {
-            self.options.extend_from_slice(&(number as u32).to_be_bytes());
-        }
-        self.options.extend_from_slice(&(place.start as u32).wrapping_add(1).to_be_bytes());
-        self.options.extend_from_slice(&(bytes as u16).to_be_bytes());
-        if long {
-            self.options.extend_from_slice(&[1, 1]);
-        } else {
-            // Over the whole number, the mapping's other fields and the payload, which is zeros.
-            let others = ip::checksum(0, &number.to_be_bytes());
-            let sum = ip::checksum(u32::from(!others), &self.options[begin + 12..]);
-            self.options.extend_from_slice(&sum.to_be_bytes());
-        }
-    }
-
-    fn put_data_ack(&mut self, data: u64) {
-        let number = self.origins[0].wrapping_add(data);
-        if self.rules.long_numbers {
-            self.options.extend_from_slice(&[MPTCP, 12, DSS, 0b0011]);
-            self.options.extend_from_slice(&number.to_be_bytes());
-        } else {
-            self.options.extend_from_slice(&[MPTCP, 8, DSS, 0b0001]);
-            self.options.extend_from_slice(&(number as u32).to_be_bytes());
-        }
+    /// The number of a path's address: that of the first subflow is 0.
+    fn address(&self, path: PathId) -> u8 {
+        if path < self.initial { path.0 + 1 } else { path.0 }
     }
 
     /// A window as the header carries it.
@@ -414,7 +326,7 @@ impl Wire {
         payload: u32,
         headers: &mut Vec<u8>,
     ) {
-        self.options.resize(self.options.len().next_multiple_of(4), 0);
+        let options = self.options.padded();
         let (sender, receiver) = addresses(path.index());
         let sender_port = SENDER_PORT + u16::from(path.0);
         let backward = way == Way::Backward;
@@ -423,7 +335,7 @@ impl Wire {
         } else {
             (Ends { from: sender, to: receiver }, [sender_port, PORT])
         };
-        let length = 20 + self.options.len() as u32 + payload;
+        let length = 20 + options.len() as u32 + payload;
         let id = &mut self.subflows[path.index()].ids[usize::from(backward)];
         headers.extend_from_slice(&ip::header(ends, PROTOCOL, *id, ip::HEADER as u32 + length));
         *id = id.wrapping_add(1);
@@ -431,25 +343,11 @@ impl Wire {
         ports.iter().for_each(|port| headers.extend_from_slice(&port.to_be_bytes()));
         headers.extend_from_slice(&sequence.to_be_bytes());
         headers.extend_from_slice(&acknowledgement.to_be_bytes());
-        headers.extend_from_slice(&[(5 + (self.options.len() / 4) as u8) << 4, flags]);
+        headers.extend_from_slice(&[(5 + (options.len() / 4) as u8) << 4, flags]);
         headers.extend_from_slice(&window.to_be_bytes());
         headers.extend_from_slice(&[0; 4]);
-        headers.extend_from_slice(&self.options);
+        headers.extend_from_slice(options);
         let sum = ip::checksum(ip::pseudo_header(ends, PROTOCOL, length), &headers[start..]);
         headers[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
     }
-}
-
-/// The random number of an end in the join of a path.
-fn nonce(path: PathId, end: usize) -> [u8; 4] {
-    (NONCES[end] + u32::from(path.0)).to_be_bytes()
-}
-
-/// What proves that an end knows both keys (RFC 8684 §3.2): its own key and random number come first.
-fn authentication(path: PathId, end: usize) -> [u8; 32] {
-    let keys = [KEYS[end], KEYS[1 - end]].map(u64::to_be_bytes).concat();
-    let mut hmac = Hmac::<Sha256>::new_from_slice(&keys).unwrap_or_else(|_| unreachable!("any key will do"));
-    hmac.update(&nonce(path, end));
-    hmac.update(&nonce(path, 1 - end));
-    hmac.finalize().into_bytes().into()
 }
