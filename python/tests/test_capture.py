@@ -405,6 +405,23 @@ def test_a_full_disk_ends_the_run_and_leaves_nothing(tmp_path: Path) -> None:
     assert [entry for entry in (tmp_path / "out").rglob("*") if entry.is_file()] == []
 
 
+class Failing(Alternating):
+    """Raises an exception in the middle of the run."""
+
+    def decide(
+        self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]
+    ) -> plait.Assign | plait.Wait:
+        if now > 0.5:
+            raise OSError(5, "broken inside")
+        return super().decide(now, connection, paths)
+
+
+def test_a_run_that_fails_leaves_no_files(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="broken inside"):
+        plait.run(scenario("mptcp", "daps"), Failing, pcap=tmp_path)
+    assert [entry for entry in tmp_path.rglob("*") if entry.is_file()] == []
+
+
 def test_the_kernel_has_its_own_captures(tmp_path: Path) -> None:
     with pytest.raises(
         plait.ScenarioError, match=r"mptcp: pcap: not with the linux engine: .*PLAIT_LINUX_KEEP=DIR"

@@ -43,13 +43,14 @@ impl Failure {
     }
 }
 
-/// Makes a run, and its captures if there are to be any.
+/// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over.
 pub(crate) fn simulate<S: Scheduler>(
     scenario: &Scenario,
     scheduler: S,
     options: &RecordOptions,
     captures: Option<&Captures>,
     control: &mut dyn FnMut(f64) -> Control,
+    wanted: impl FnOnce() -> bool,
 ) -> Result<RunResult, Failure> {
     let Some(captures) = captures else {
         return simulation::run(scenario, scheduler, options, control).map_err(Failure::Run);
@@ -62,6 +63,9 @@ pub(crate) fn simulate<S: Scheduler>(
         return Err(Failure::Output(error.clone()));
     }
     let result = result.map_err(Failure::Run)?;
+    if !wanted() {
+        return Err(Failure::Run(simulation::RunError::Interrupted));
+    }
     capture.finish().map_err(Failure::Output)?;
     Ok(result)
 }

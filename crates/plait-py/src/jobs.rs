@@ -1,7 +1,7 @@
 //! Making runs: on several threads for built-in schedulers, on the calling one for schedulers written in Python.
 
 use crate::captured::{self, Captures, Failure};
-use crate::scheduler::{PythonScheduler, Raised, take};
+use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
@@ -237,8 +237,14 @@ fn run_native(
                         if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
                     };
                     let scheduler = scenario.scheduler.build();
-                    let outcome =
-                        captured::simulate(scenario, scheduler, options, captures.as_ref(), &mut control);
+                    let outcome = captured::simulate(
+                        scenario,
+                        scheduler,
+                        options,
+                        captures.as_ref(),
+                        &mut control,
+                        || true,
+                    );
                     elapsed[at].store(1f64.to_bits(), Ordering::Relaxed);
                     if sender.send((at, outcome)).is_err() {
                         return;
@@ -290,7 +296,9 @@ fn run_python(
         }
     };
     let captures = job.captures.as_ref();
-    let outcome = captured::simulate(&job.scenario, scheduler, &job.options, captures, &mut control);
+    let outcome = captured::simulate(&job.scenario, scheduler, &job.options, captures, &mut control, || {
+        !is_raised(&raised)
+    });
     if let Some(error) = take(&raised).or(interrupted) {
         return Err(error);
     }
