@@ -14,6 +14,7 @@ __all__ = [
     "Event",
     "Job",
     "Limit",
+    "OutputError",
     "Path",
     "Penalize",
     "Pool",
@@ -42,6 +43,9 @@ class ScenarioError(ValueError):
 
 class RunError(RuntimeError):
     """A run failed, for example because a scheduler written in Python raised an exception."""
+
+class OutputError(ValueError):
+    """A place that cannot be written to; one line that names it and the reason."""
 
 class ConformanceError(AssertionError):
     """A scheduler broke one of the rules that `check_scheduler` tests."""
@@ -210,8 +214,13 @@ class Job:
         packets: bool = False,
         series_ns: int | None = None,
         decisions_from_ns: int | None = None,
+        pcap: Sequence[str | PathLike[str]] | None = None,
     ) -> Job:
-        """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all."""
+        """Decisions are recorded from `decisions_from_ns` on, and the last one before it; None: not at all.
+
+        `pcap` has a place per path: there, what both ends capture is written, with "-sender.pcapng" and
+        "-receiver.pcapng" added.
+        """
 
     def on_times(self) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
         """The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds."""
@@ -265,7 +274,8 @@ def run(
 ) -> list[Run]:
     """Make the runs on `threads` threads (0: one per core); results in the order of the jobs.
 
-    An exception that a scheduler written in Python raises passes through.
+    An exception that a scheduler written in Python raises passes through. Raises OutputError: a capture cannot be
+    written.
     """
 
 def observed(job: Job, folder: str | PathLike[str]) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,20 @@ from pathlib import Path
 
 import polars as pl
 
+from plait._core import OutputError
 
-class OutputError(ValueError):
-    """A place that cannot be written to; one line that names it and the reason."""
+__all__ = ["OutputError", "free_name", "make_folder", "parquet", "whole_file", "write_text"]
+
+
+def free_name(text: str, taken: set[str]) -> str:
+    """A file's or folder's name made of the text; numbered if it is among `taken`, to which it is added."""
+    base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "run"
+    name, count = base, 1
+    while name in taken:
+        count += 1
+        name = f"{base}-{count}"
+    taken.add(name)
+    return name
 
 
 def make_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypedDict, cast
 import polars as pl
 
 from plait import _core
+from plait.captures import scheduler_name
 
 
 class Spread(TypedDict):
@@ -210,8 +211,7 @@ class Result:
         """The scheduler's name, with the parameters that were given."""
         if self._label is not None:
             return self._label
-        scheduler = self.data["scheduler"]
-        return str(scheduler.get("name")) if isinstance(scheduler, Mapping) else str(scheduler)
+        return scheduler_name(self.data["scheduler"])
 
     @property
     def seed(self) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from plait import _core
+from plait.captures import Folder, capture_places
 from plait.linux import engine as linux_engine
 from plait.linux.plan import make_plan
 from plait.linux.refusals import Refused
@@ -33,6 +34,8 @@ class Task:
     decisions: bool = False
     decisions_from: Duration = 0
     """Of the decisions before this moment, record only the last one."""
+    pcap: Folder | None = None
+    """Capture the connection's packets, in a folder of the run's own below this one."""
 
 
 Engine = Literal["sim", "linux"]
@@ -49,15 +52,16 @@ def run_tasks(
     """Make several runs on `threads` threads (0: one per core); results in the order of the tasks.
 
     Raises:
-        ScenarioError: bad input, or what the engine cannot do. RunError: a run failed. KeyboardInterrupt: interrupted;
-            nothing is left running.
+        ScenarioError: bad input, or what the engine cannot do. RunError: a run failed. OutputError: captures cannot be
+            written. KeyboardInterrupt: interrupted; nothing is left running.
     """
     if engine not in get_args(Engine):
         message = f"engine {engine!r}: expected one of: {', '.join(get_args(Engine))}"
         raise _core.ScenarioError(message)
-    jobs, labels = [], []
+    jobs, labels, folders = [], [], dict[str, set[str]]()
     for task in tasks:
-        job, label = _job(task, engine)
+        taken = folders.setdefault(str(task.pcap), set())
+        job, label = _job(task, engine, taken)
         jobs.append(job)
         labels.append(label)
     runs = (
@@ -76,18 +80,23 @@ def refusal(task: Task, engine: Engine) -> str | None:
     """
     if engine == "linux":
         try:
-            make_plan(_job(task, engine)[0])
+            make_plan(_job(replace(task, pcap=None), engine, set())[0])
         except Refused as refused:
             return refused.why
     return None
 
 
-def _job(task: Task, engine: Engine) -> tuple[_core.Job, str | None]:
-    """The run as the engines take it, and the label of its scheduler."""
+def _job(task: Task, engine: Engine, taken: set[str]) -> tuple[_core.Job, str | None]:
+    """The run as the engines take it, and the label of its scheduler; `taken` are the names of folders of captures."""
     choice, scenario = override(task.scheduler), scenario_json(task.scenario)
     _check(task, scenario)
     if engine == "linux" and choice.python is not None:
         raise Refused(json.loads(scenario)["name"], f"scheduler {choice.label}", "the kernel runs no Python")
+    if engine == "linux" and task.pcap is not None:
+        why = (
+            f"the kernel makes its own captures; {linux_engine.KEEP}=DIR keeps them: DIR/run-0/sender.pcap, …"
+        )
+        raise Refused(json.loads(scenario)["name"], "pcap", why)
     job = _core.Job(
         scenario,
         scheduler=choice.built_in,
@@ -96,6 +105,7 @@ def _job(task: Task, engine: Engine) -> tuple[_core.Job, str | None]:
         packets=task.packets,
         series_ns=None if task.series is None else duration_ns(task.series),
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
+        pcap=None if task.pcap is None else capture_places(task.pcap, scenario, choice.label, taken),
     )
     return job, choice.label
 
@@ -135,6 +145,7 @@ def run(
     packets: bool = False,
     series: Duration | None = None,
     decisions: bool = False,
+    pcap: Folder | None = None,
     engine: Engine = "sim",
 ) -> Result:
     """Run one scenario.
@@ -146,13 +157,21 @@ def run(
         packets: record every transmission (`Result.packets`).
         series: record time series with this interval, such as ``"10ms"`` (`Result.path_series`).
         decisions: record every decision (`Result.decisions`, `Result.decision_paths`).
+        pcap: write what both ends of every path capture below this folder, for Wireshark
+            (``SCENARIO-SCHEDULER/PATH-sender.pcapng``, …); competing flows are not captured.
         engine: ``"sim"``, or ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux build`` once).
 
     Raises:
-        ScenarioError: bad input. RunError: the run failed.
+        ScenarioError: bad input. RunError: the run failed. OutputError: captures cannot be written.
     """
     task = Task(
-        scenario=scenario, scheduler=scheduler, seed=seed, packets=packets, series=series, decisions=decisions
+        scenario=scenario,
+        scheduler=scheduler,
+        seed=seed,
+        packets=packets,
+        series=series,
+        decisions=decisions,
+        pcap=pcap,
     )
     with Progress("running") as progress:
         return run_tasks([task], progress=progress.update, engine=engine)[0]
@@ -166,6 +185,7 @@ def compare(
     packets: bool = False,
     series: Duration | None = None,
     decisions: bool = False,
+    pcap: Folder | None = None,
     threads: int = 0,
     engine: Engine = "sim",
 ) -> Comparison:
@@ -175,7 +195,7 @@ def compare(
     other.
 
     Raises:
-        ScenarioError: bad input. RunError: a run failed.
+        ScenarioError: bad input. RunError: a run failed. OutputError: captures cannot be written.
     """
     tasks = [
         Task(
@@ -185,6 +205,7 @@ def compare(
             packets=packets,
             series=series,
             decisions=decisions,
+            pcap=pcap,
         )
         for choice in schedulers
     ]

@@ -1,15 +1,21 @@
-//! Capture files: packets with their times, whatever the link layer.
+//! Capture files: packets with their times, whatever the format and the link layer.
 
 use crate::error::ObservationError;
 use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{Block, PcapNgReader};
 use pcap_file::{DataLink, PcapError, TsResolution};
-use std::borrow::Cow;
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _, Seek as _};
 use std::path::Path;
 
 /// EtherType of IPv4.
 const IPV4: [u8; 2] = [0x08, 0x00];
+
+/// What a pcapng file begins with.
+const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// One captured packet.
 #[derive(Clone, Copy, Debug)]
@@ -22,39 +28,58 @@ pub(crate) struct Record<'a> {
     pub(crate) ip: &'a [u8],
 }
 
+/// Where packets of one interface begin, and what their times count.
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: DataLink,
+    /// Nanoseconds of a unit of time.
+    unit: i64,
+}
+
+enum Reader {
+    Pcap(PcapReader<File>, Interface),
+    /// The interfaces as they come.
+    PcapNg(PcapNgReader<File>, Vec<Interface>),
+}
+
 /// A capture file that is being read.
 pub(crate) struct Capture {
     name: String,
-    reader: PcapReader<File>,
-    link: DataLink,
-    /// Nanoseconds of a unit of a record's fraction.
-    unit: i64,
+    reader: Reader,
     number: u64,
+    /// The packet at hand.
+    packet: Vec<u8>,
 }
 
 impl Capture {
     /// Opens the capture `name` in `folder`.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, ObservationError> {
-        let file = File::open(folder.join(name))
-            .map_err(|error| ObservationError::File { file: name.to_owned(), reason: error.to_string() })?;
-        let refused =
-            |reason: String| ObservationError::Format { file: name.to_owned(), record: None, reason };
-        let reader = PcapReader::new(file).map_err(|error| match error {
-            PcapError::IoError(error) if error.kind() != ErrorKind::UnexpectedEof => {
-                ObservationError::File { file: name.to_owned(), reason: error.to_string() }
-            }
-            _ => refused("it is no capture in the pcap format (pcapng is another)".to_owned()),
-        })?;
-        let header = reader.header();
-        let link = header.datalink;
-        if !matches!(link, DataLink::LINUX_SLL2 | DataLink::LINUX_SLL | DataLink::ETHERNET) {
-            let number = u32::from(link);
-            return Err(refused(format!(
-                "link type {number} is not known (valid: 276 LINUX_SLL2, 113 LINUX_SLL, 1 EN10MB)"
-            )));
-        }
-        let unit = if header.ts_resolution == TsResolution::NanoSecond { 1 } else { 1_000 };
-        Ok(Self { name: name.to_owned(), reader, link, unit, number: 0 })
+        let unreadable = |error: &std::io::Error| ObservationError::File {
+            file: name.to_owned(),
+            reason: error.to_string(),
+        };
+        let mut file = File::open(folder.join(name)).map_err(|error| unreadable(&error))?;
+        let mut magic = Vec::new();
+        (&mut file).take(4).read_to_end(&mut magic).map_err(|error| unreadable(&error))?;
+        file.rewind().map_err(|error| unreadable(&error))?;
+        let refused = |error: PcapError| match error {
+            PcapError::IoError(error) if error.kind() != ErrorKind::UnexpectedEof => unreadable(&error),
+            _ => ObservationError::Format {
+                file: name.to_owned(),
+                record: None,
+                reason: "it is no capture in the formats pcap and pcapng".to_owned(),
+            },
+        };
+        let reader = if magic == SECTION {
+            Reader::PcapNg(PcapNgReader::new(file).map_err(refused)?, Vec::new())
+        } else {
+            let reader = PcapReader::new(file).map_err(refused)?;
+            let header = reader.header();
+            let unit = if header.ts_resolution == TsResolution::NanoSecond { 1 } else { 1_000 };
+            let interface = Interface { link: known(header.datalink, name, None)?, unit };
+            Reader::Pcap(reader, interface)
+        };
+        Ok(Self { name: name.to_owned(), reader, number: 0, packet: Vec::new() })
     }
 
     /// The file's name.
@@ -62,30 +87,102 @@ impl Capture {
         &self.name
     }
 
-    /// The next record.
+    /// The next packet.
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>, ObservationError> {
-        let number = self.number + 1;
-        self.number = number;
-        let record = match self.reader.next_raw_packet() {
-            None => return Ok(None),
-            Some(Ok(record)) => record,
-            Some(Err(error)) => return Err(broken(&self.name, number, &error)),
+        self.number += 1;
+        let (name, number) = (&self.name, self.number);
+        let format = |reason: &str| ObservationError::format(name, number, reason);
+        self.packet.clear();
+        let (time, interface) = match &mut self.reader {
+            Reader::Pcap(reader, interface) => {
+                let record = match reader.next_raw_packet() {
+                    None => return Ok(None),
+                    Some(record) => record.map_err(|error| broken(name, number, &error))?,
+                };
+                let time =
+                    i64::from(record.ts_sec) * 1_000_000_000 + i64::from(record.ts_frac) * interface.unit;
+                self.packet.extend_from_slice(&record.data);
+                (time, *interface)
+            }
+            Reader::PcapNg(reader, interfaces) => {
+                let (id, time) = loop {
+                    let block = match reader.next_block() {
+                        None => return Ok(None),
+                        Some(block) => block.map_err(|error| broken(name, number, &error))?,
+                    };
+                    match block {
+                        Block::SectionHeader(_) => interfaces.clear(),
+                        Block::InterfaceDescription(block) => {
+                            interfaces.push(interface(&block, name, number)?);
+                        }
+                        Block::EnhancedPacket(packet) => {
+                            self.packet.extend_from_slice(&packet.data);
+                            break (packet.interface_id, packet.timestamp);
+                        }
+                        Block::SimplePacket(_) | Block::Packet(_) => {
+                            return Err(format("it is no enhanced packet block: its time is not known"));
+                        }
+                        _ => {}
+                    }
+                };
+                let interface = interfaces.get(id as usize);
+                let interface = *interface.ok_or_else(|| format("its interface was not described"))?;
+                // The library takes every unit for a nanosecond.
+                let time = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+                (time.saturating_mul(interface.unit), interface)
+            }
         };
-        let time = i64::from(record.ts_sec) * 1_000_000_000 + i64::from(record.ts_frac) * self.unit;
-        let Cow::Borrowed(data) = record.data else {
-            return Err(ObservationError::format(&self.name, number, "it cannot be read in place"));
-        };
-        let (header, protocol) = match self.link {
+        let data = &self.packet[..];
+        let (header, protocol) = match interface.link {
+            DataLink::RAW => return Ok(Some(Record { time, number, ip: raw(data) })),
             DataLink::LINUX_SLL2 => (20, 0),
             DataLink::LINUX_SLL => (16, 14),
             _ => (14, 12),
         };
         if data.len() < header {
-            return Err(ObservationError::format(&self.name, number, "its link header was cut off"));
+            return Err(format("its link header was cut off"));
         }
         let ip = if data[protocol..protocol + 2] == IPV4 { &data[header..] } else { &[] };
         Ok(Some(Record { time, number, ip }))
     }
+}
+
+/// A packet without a link header, if it is one of IPv4.
+fn raw(data: &[u8]) -> &[u8] {
+    if data.first().is_some_and(|first| first >> 4 == 4) { data } else { &[] }
+}
+
+fn known(link: DataLink, file: &str, record: Option<u64>) -> Result<DataLink, ObservationError> {
+    match link {
+        DataLink::LINUX_SLL2 | DataLink::LINUX_SLL | DataLink::ETHERNET | DataLink::RAW => Ok(link),
+        other => {
+            let number = u32::from(other);
+            let choices = "276 LINUX_SLL2, 113 LINUX_SLL, 1 EN10MB, 101 RAW";
+            let reason = format!("link type {number} is not known (valid: {choices})");
+            Err(ObservationError::Format { file: file.to_owned(), record, reason })
+        }
+    }
+}
+
+/// An interface of a pcapng file; `record` is the packet that follows.
+fn interface(
+    block: &InterfaceDescriptionBlock<'_>,
+    file: &str,
+    record: u64,
+) -> Result<Interface, ObservationError> {
+    let resolution = block.options.iter().find_map(|option| match option {
+        InterfaceDescriptionOption::IfTsResol(resolution) => Some(*resolution),
+        _ => None,
+    });
+    let unit = match resolution {
+        None | Some(6) => 1_000,
+        Some(9) => 1,
+        Some(other) => {
+            let reason = format!("the resolution of times is {other} (valid: 6 and 9, powers of ten)");
+            return Err(ObservationError::format(file, record, reason));
+        }
+    };
+    Ok(Interface { link: known(block.linktype, file, Some(record))?, unit })
 }
 
 fn broken(file: &str, record: u64, error: &PcapError) -> ObservationError {

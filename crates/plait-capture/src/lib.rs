@@ -18,8 +18,8 @@
 //! | `decisions.bin` | optional: the scheduler's log |
 //! | `series.bin` | optional: samples of the paths |
 //!
-//! **Captures** are pcap files (not pcapng) of link type 276 (`LINUX_SLL2`), 113 (`LINUX_SLL`) or 1 (Ethernet), with
-//! segmentation offloads switched off, so that one record is one packet. Both directions may be there. Each connection's
+//! **Captures** are pcap or pcapng files of link type 276 (`LINUX_SLL2`), 113 (`LINUX_SLL`), 1 (Ethernet) or 101 (`RAW`: no link
+//! header), with segmentation offloads switched off, so that one record is one packet. The first bytes tell the format. Both directions may be there. Each connection's
 //! handshake has to be: the third packet's `MP_CAPABLE` has the key from which the first data sequence number follows
 //! (RFC 8684 §3.1), SYNs have the subflows' initial sequence numbers. A transmission is found again at the receiver by its
 //! IPv4 identification, which Linux counts up with every packet of a socket.

@@ -1,6 +1,7 @@
 //! Making runs: on several threads for built-in schedulers, on the calling one for schedulers written in Python.
 
-use crate::scheduler::{PythonScheduler, Raised, take};
+use crate::captured::{self, Captures, Failure};
+use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
 use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
@@ -30,6 +31,7 @@ pub(crate) struct Job {
     scenario: Scenario,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
+    captures: Option<Captures>,
 }
 
 #[pymethods]
@@ -37,9 +39,11 @@ impl Job {
     #[new]
     #[pyo3(signature = (
         scenario_json, *, scheduler = None, python_scheduler = None, seed = None,
-        packets = false, series_ns = None, decisions_from_ns = None,
+        packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
     ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
+        py: Python<'_>,
         scenario_json: &str,
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
@@ -47,6 +51,7 @@ impl Job {
         packets: bool,
         series_ns: Option<u64>,
         decisions_from_ns: Option<u64>,
+        pcap: Option<Vec<PathBuf>>,
     ) -> PyResult<Self> {
         let scenario = scenario_of(scenario_json, None, Path::new(""), scheduler, seed).map_err(bad_input)?;
         if series_ns == Some(0) {
@@ -59,7 +64,17 @@ impl Job {
             decisions: decisions_from_ns.is_some(),
             decisions_from: Time::from_nanos(decisions_from_ns.unwrap_or(0)),
         };
-        Ok(Self { scenario, options, python_scheduler })
+        if let Some(places) = pcap.as_ref().filter(|places| places.len() != scenario.paths.len()) {
+            let (found, paths) = (places.len(), scenario.paths.len());
+            return Err(bad_input(format!("pcap: expected a place for each of {paths} paths, got {found}")));
+        }
+        let captures = match (pcap, &python_scheduler) {
+            (None, _) => None,
+            (Some(places), None) => Some((places, captured::scheduler_text(&scenario))),
+            (Some(places), Some(object)) => Some((places, object.bind(py).get_type().name()?.to_string())),
+        };
+        let captures = captures.map(|(places, scheduler)| Captures { places, scheduler });
+        Ok(Self { scenario, options, python_scheduler, captures })
     }
 
     #[getter]
@@ -149,7 +164,7 @@ impl Run {
     }
 }
 
-type Outcome = Result<RunResult, simulation::RunError>;
+type Outcome = Result<RunResult, Failure>;
 
 /// Makes the runs; results in the order of the jobs, whatever the threads.
 #[pyfunction]
@@ -181,7 +196,7 @@ fn run(
     let mut runs = Vec::with_capacity(jobs.len());
     for (job, outcome) in jobs.iter().zip(outcomes) {
         let Some(outcome) = outcome else { continue };
-        let result = outcome.map_err(|error| RunError::new_err(format!("{}: {error}", job.scenario.name)))?;
+        let result = outcome.map_err(|failure| failure.exception(&job.scenario.name))?;
         let scheduler = match &job.python_scheduler {
             Some(object) => object.bind(py).get_type().name()?.to_string(),
             None => job.scenario.scheduler.name().to_owned(),
@@ -219,8 +234,7 @@ fn run_native(
     // Elapsed shares of the unfinished runs, as bits of f64.
     let elapsed: Vec<AtomicU64> = chosen.iter().map(|_| AtomicU64::new(0)).collect();
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let work: Vec<(&Scenario, &RecordOptions)> =
-        chosen.iter().map(|&at| (&jobs[at].scenario, &jobs[at].options)).collect();
+    let work: Vec<&Job> = chosen.iter().map(|&at| jobs[at]).collect();
     let (sender, mut receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -229,13 +243,20 @@ fn run_native(
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((scenario, options)) = work.get(at) else { return };
+                    let Some(Job { scenario, options, captures, .. }) = work.get(at) else { return };
                     let mut control = |share: f64| {
                         elapsed[at].store(share.to_bits(), Ordering::Relaxed);
                         if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
                     };
                     let scheduler = scenario.scheduler.build();
-                    let outcome = simulation::run(scenario, scheduler, options, &mut control);
+                    let outcome = captured::simulate(
+                        scenario,
+                        scheduler,
+                        options,
+                        captures.as_ref(),
+                        &mut control,
+                        || true,
+                    );
                     elapsed[at].store(1f64.to_bits(), Ordering::Relaxed);
                     if sender.send((at, outcome)).is_err() {
                         return;
@@ -286,7 +307,10 @@ fn run_python(
             Control::Interrupt
         }
     };
-    let outcome = simulation::run(&job.scenario, scheduler, &job.options, &mut control);
+    let captures = job.captures.as_ref();
+    let outcome = captured::simulate(&job.scenario, scheduler, &job.options, captures, &mut control, || {
+        !is_raised(&raised)
+    });
     if let Some(error) = take(&raised).or(interrupted) {
         return Err(error);
     }

@@ -3,6 +3,7 @@
 //! Nothing is decided here; this crate only translates. Everything typed and documented for users is in the Python
 //! package `plait`.
 
+mod captured;
 mod describe;
 mod facts;
 mod jobs;
@@ -23,6 +24,12 @@ create_exception!(
 create_exception!(plait._core, RunError, PyRuntimeError, "A run failed.");
 create_exception!(
     _core,
+    OutputError,
+    PyValueError,
+    "A place that cannot be written to; one line that names it and the reason."
+);
+create_exception!(
+    _core,
     ConformanceError,
     PyAssertionError,
     "A scheduler broke a rule of the conformance suite."
@@ -38,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("RunError", py.get_type::<RunError>())?;
+    module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("ConformanceError", py.get_type::<ConformanceError>())?;
     describe::register(module)?;
     facts::register(module)?;

@@ -65,6 +65,11 @@ pub(crate) fn take(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
+/// Whether there is one.
+pub(crate) fn is_raised(raised: &Raised) -> bool {
+    raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
 /// Calls a Python object for every decision.
 pub(crate) struct PythonScheduler {
     object: Py<PyAny>,
@@ -120,7 +125,7 @@ impl PythonScheduler {
     }
 
     fn has_raised(&self) -> bool {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        is_raised(&self.raised)
     }
 }
 

@@ -110,6 +110,11 @@ impl<S: Scheduler> Sender<S> {
         sender!(self, sender => sender.is_drained())
     }
 
+    /// Where a segment begins in the stream, in bytes; `None` if it is not there yet or cumulatively acknowledged.
+    pub fn offset(&self, segment: u64) -> Option<u64> {
+        sender!(self, sender => sender.offset(segment))
+    }
+
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         sender!(self, sender => sender.counters())

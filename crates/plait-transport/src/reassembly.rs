@@ -33,6 +33,7 @@ pub struct Reassembly {
     counted_overhead: u32,
     capacity: u64,
     buffered: u64,
+    delivered: u64,
     enforce_capacity: bool,
 }
 
@@ -46,6 +47,7 @@ impl Reassembly {
             counted_overhead,
             capacity,
             buffered: 0,
+            delivered: 0,
             enforce_capacity,
         }
     }
@@ -68,6 +70,11 @@ impl Reassembly {
     /// Counted bytes that wait for delivery.
     pub fn buffered(&self) -> u64 {
         self.buffered
+    }
+
+    /// Payload bytes delivered in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered
     }
 
     /// Counted bytes that the buffer has room for.
@@ -94,11 +101,13 @@ impl Reassembly {
         if data.segment == next {
             observer.arrived(now, path, data.segment, data.bytes);
             observer.delivered(now, data.segment, data.bytes);
+            self.delivered += u64::from(data.bytes);
             self.bytes.pop_front();
             let end = self.waiting.first_absent(next + 1);
             for segment in next + 1..end {
                 let bytes = self.bytes.pop_front().unwrap_or(0);
                 self.buffered -= self.counted(bytes);
+                self.delivered += u64::from(bytes);
                 observer.delivered(now, segment, bytes);
             }
             self.waiting.advance(end);

@@ -92,6 +92,19 @@ impl RunSet {
         number
     }
 
+    /// The runs as `(first, last)`, ascending. It looks at every number up to the last one that is present.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let mut number = self.base;
+        (0..self.runs).map(move |_| {
+            while !self.contains(number) {
+                number += 1;
+            }
+            let first = number;
+            number = self.first_absent(first);
+            (first, number - 1)
+        })
+    }
+
     /// Moves the base up to `base`, forgetting what lies below.
     pub fn advance(&mut self, base: u64) {
         if base <= self.base {
@@ -187,6 +200,9 @@ mod tests {
                 prop_assert_eq!(set.len(), model.len() as u64);
                 let from_base: BTreeSet<u64> = model.clone();
                 prop_assert_eq!(set.runs(), runs_of(&from_base));
+                let listed: Vec<u64> = set.iter().flat_map(|(first, last)| first..=last).collect();
+                prop_assert!(listed.iter().eq(&from_base), "{listed:?}");
+                prop_assert!(set.iter().all(|(_, last)| !set.contains(last + 1)));
                 for n in base..310 {
                     prop_assert_eq!(set.contains(n), model.contains(&n));
                     let absent = (n..).find(|m| !model.contains(m)).unwrap();

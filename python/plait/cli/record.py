@@ -1,17 +1,17 @@
-"""Writing a run's JSON, recorded tables and figures into a folder, and beside them what made them."""
+"""Writing a run's JSON, recorded tables and figures into a folder, and what made them; decisions as qlog."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from plait import plots
-from plait.files import OutputError, make_folder, whole_file, write_text
+from plait import plots, qlog
+from plait.captures import run_name
+from plait.files import make_folder, parquet, whole_file, write_text
 from plait.machine import command_line, surroundings
 from plait.recorded import ORIGIN, RESULT, SCENARIO, origins_with
 from plait.result import Result
@@ -30,24 +30,35 @@ def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
     """
     make_folder(folder)
     files: list[Path] = []
-    taken: list[str] = []
-    for result in results:
-        name = _free_name(f"{result.scenario}-{result.scheduler}", taken)
+    taken: set[str] = set()
+    names = [run_name(result.scenario, result.scheduler, taken) for result in results]
+    for result, name in zip(results, names, strict=True):
         files += _write_result(result, folder / name)
-    origin = {"command": command_line(), **surroundings(), "folders": taken}
+    origin = {"command": command_line(), **surroundings(), "folders": names}
     write_text(folder / ORIGIN, json.dumps(origins_with(folder, origin), indent=2, ensure_ascii=False) + "\n")
     return [*files, folder / ORIGIN]
 
 
-def _free_name(text: str, taken: list[str]) -> str:
-    """A folder name made of the text; numbered if it was used before."""
-    base = re.sub(r"[^A-Za-z0-9._=-]+", "-", text).strip("-.") or "run"
-    name, count = base, 1
-    while name in taken:
-        count += 1
-        name = f"{base}-{count}"
-    taken.append(name)
-    return name
+def write_qlogs(results: Sequence[Result], place: Path) -> list[Path]:
+    """Write each run's decisions as qlog: to the file `place`, or below it if it names a folder; both exist.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    if is_file_name(place):
+        files = [place]
+    else:
+        taken: set[str] = set()
+        names = [run_name(result.scenario, result.scheduler, taken) for result in results]
+        files = [place / f"{name}{qlog.SUFFIXES[0]}" for name in names]
+    for result, file in zip(results, files, strict=True):
+        qlog.write(result, file)
+    return files
+
+
+def is_file_name(place: Path) -> bool:
+    """Whether `--qlog` names a file; else it names a folder."""
+    return place.suffix in qlog.SUFFIXES and not place.is_dir()
 
 
 def _write_result(result: Result, folder: Path) -> list[Path]:
@@ -78,12 +89,8 @@ def _document(result: Result) -> str:
 
 
 def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
-    try:
-        with whole_file(file) as temporary:
-            frame.write_parquet(temporary)
-    except pl.exceptions.PolarsError as error:  # a full disk is one of them
-        message = f"{file}: cannot be written: {error}"
-        raise OutputError(message) from error
+    with whole_file(file) as temporary:
+        temporary.write_bytes(parquet(frame))
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:

@@ -9,7 +9,7 @@ import click
 
 from plait._core import ScenarioError
 from plait.cli.output import documents, print_json, print_tables, say
-from plait.cli.record import write_results
+from plait.cli.record import is_file_name, write_qlogs, write_results
 from plait.files import make_folder
 from plait.progress import Progress
 from plait.result import Result
@@ -33,6 +33,18 @@ SERIES = click.option(
 )
 DECISIONS = click.option(
     "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."
+)
+PCAP = click.option(
+    "--pcap",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write what both ends of every path capture there, for Wireshark (not of competing flows).",
+)
+QLOG = click.option(
+    "--qlog",
+    type=click.Path(path_type=Path),
+    metavar="FILE|DIR",
+    help="Write the scheduler's decisions as qlog: to FILE.sqlog, or to a file per run in DIR.",
 )
 ENGINE = click.option(
     "--engine",
@@ -58,6 +70,8 @@ ENGINE = click.option(
 @OUT
 @SERIES
 @DECISIONS
+@PCAP
+@QLOG
 @THREADS
 def run(
     files: tuple[Path, ...],
@@ -68,11 +82,13 @@ def run(
     out: Path | None,
     series: str,
     decisions: bool,
+    pcap: Path | None,
+    qlog: Path | None,
     threads: int,
 ) -> None:
     """Run scenario files and print their metrics."""
     choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
-    groups = _run(list(files), choices, seed, out, series, decisions, threads, engine, "running")
+    groups = _run(list(files), choices, seed, out, series, decisions, pcap, qlog, threads, engine, "running")
     results = [result for group in groups for result in group]
     if as_json:
         print_json(documents(results))
@@ -95,6 +111,8 @@ def run(
 @OUT
 @SERIES
 @DECISIONS
+@PCAP
+@QLOG
 @THREADS
 def compare(
     file: Path,
@@ -105,13 +123,17 @@ def compare(
     out: Path | None,
     series: str,
     decisions: bool,
+    pcap: Path | None,
+    qlog: Path | None,
     threads: int,
 ) -> None:
     """Compare schedulers on one scenario.
 
     All meet the same losses on the same packets.
     """
-    (results,) = _run([file], choices_of(names), seed, out, series, decisions, threads, engine, "comparing")
+    (results,) = _run(
+        [file], choices_of(names), seed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
+    )
     if as_json:
         print_json([{**result.data, "scheduler": result.scheduler} for result in results])
         return
@@ -141,6 +163,8 @@ def _run(
     out: Path | None,
     series: str,
     decisions: bool,
+    pcap: Path | None,
+    qlog: Path | None,
     threads: int,
     engine: Engine,
     title: str,
@@ -156,6 +180,12 @@ def _run(
         raise ScenarioError(message)
     if out is not None:
         make_folder(out)
+    count = len(files) * len(choices)
+    if qlog is not None and is_file_name(qlog) and count > 1:
+        message = f"--qlog {str(qlog)!r}: one file for {count} runs; expected a folder"
+        raise ScenarioError(message)
+    if qlog is not None:
+        make_folder(qlog.parent if is_file_name(qlog) else qlog)
     tasks = [
         Task(
             scenario=scenario,
@@ -163,7 +193,8 @@ def _run(
             seed=seed,
             packets=out is not None,
             series=series if out is not None else None,
-            decisions=decisions and out is not None,
+            decisions=(decisions and out is not None) or qlog is not None,
+            pcap=pcap,
         )
         for scenario in [load(file) for file in files]
         for choice in choices
@@ -172,5 +203,15 @@ def _run(
         results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
     if out is not None:
         written = write_results(results, out)
-        say(f"wrote {len(written)} files for {len(results)} run{'s' * (len(results) > 1)} below {out}")
+        say(f"wrote {len(written)} files for {_runs(results)} below {out}")
+    if pcap is not None:
+        captures = sum(2 * len(result.paths) for result in results)
+        say(f"wrote {captures} captures of {_runs(results)} below {pcap}")
+    if qlog is not None:
+        write_qlogs(results, qlog)
+        say(f"wrote the decisions of {_runs(results)} to {qlog}")
     return [results[start : start + len(choices)] for start in range(0, len(results), len(choices))]
+
+
+def _runs(results: list[Result]) -> str:
+    return f"{len(results)} run{'s' * (len(results) > 1)}"

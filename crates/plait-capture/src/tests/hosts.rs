@@ -121,13 +121,19 @@ impl Hosts {
 
     /// Writes everything, with `observed.json` as `change` makes it.
     pub(super) fn write(&mut self, change: impl FnOnce(&mut Value)) {
+        self.records.iter_mut().for_each(|records| records.sort_by_key(|(time, _)| *time));
+        self.write_captures();
+        self.write_observed(change);
+    }
+
+    /// Writes the captures alone.
+    pub(super) fn write_captures(&self) {
         let link = match self.link {
             DataLink::LINUX_SLL2 => [&[8, 0][..], &[0; 18]].concat(),
             DataLink::LINUX_SLL => [&[0; 14][..], &[8, 0]].concat(),
             _ => [&[0; 12][..], &[8, 0]].concat(),
         };
-        for (name, records) in ["sender.pcap", "receiver.pcap"].iter().zip(&mut self.records) {
-            records.sort_by_key(|(time, _)| *time);
+        for (name, records) in ["sender.pcap", "receiver.pcap"].iter().zip(&self.records) {
             let file = File::create(self.folder.path().join(name)).unwrap();
             let header = PcapHeader {
                 datalink: self.link,
@@ -141,6 +147,9 @@ impl Hosts {
                 writer.write_packet(&PcapPacket::new(time, bytes.len() as u32, &bytes)).unwrap();
             }
         }
+    }
+
+    fn write_observed(&self, change: impl FnOnce(&mut Value)) {
         let counts = json!({ "lost": 0, "dropped": 0 });
         let path = |number: u8| {
             json!({

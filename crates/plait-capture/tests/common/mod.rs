@@ -1,7 +1,7 @@
 //! Run folders made from simulated runs.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-use plait_capture::write::{self, START_NS};
+use plait_capture::write::{self, Capture, START_NS, Side};
 use plait_capture::{ObservationError, observe};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
@@ -19,10 +19,16 @@ pub(crate) fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "test.toml", Path::new(".")).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Runs it in the simulator.
-pub(crate) fn simulate(scenario: &Scenario, options: &RecordOptions) -> RunResult {
+/// Runs it in the simulator, and leaves what both hosts would have captured.
+pub(crate) fn simulate(scenario: &Scenario, options: &RecordOptions) -> (RunResult, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = |_path, side: Side| folder.path().join(format!("{}.pcap", side.name()));
+    let mut capture = Capture::create(scenario, "test", &place).expect("captures can be made");
     let control = &mut |_share| Control::Continue;
-    simulation::run(scenario, scenario.scheduler.build(), options, control).expect("a run that works")
+    let scheduler = scenario.scheduler.build();
+    let result = simulation::run_tapped(scenario, scheduler, options, &mut capture, control);
+    capture.finish().expect("captures can be written");
+    (result.expect("a run that works"), folder)
 }
 
 /// `observed.json` of a run over real hosts that did the same.
@@ -56,12 +62,9 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
     })
 }
 
-/// The folder of a run over real hosts that did the same as the simulator.
-pub(crate) fn folder(scenario: &Scenario, result: &RunResult) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let packets = result.packets.as_ref().expect("packets were recorded");
-    write::write(scenario, packets, folder.path()).expect("captures can be written");
-    put(&folder, "observed.json", observed(scenario, result).to_string());
+/// Adds what a folder of a run over real hosts has beside the captures.
+pub(crate) fn complete(folder: &tempfile::TempDir, scenario: &Scenario, result: &RunResult) {
+    put(folder, "observed.json", observed(scenario, result).to_string());
     if let Workload::ConstantRate { rate, block, start, .. } = scenario.workload {
         let end = scenario.duration.as_nanos();
         let time = |count: u64| {
@@ -70,9 +73,8 @@ pub(crate) fn folder(scenario: &Scenario, result: &RunResult) -> tempfile::TempD
         };
         let writes =
             (0..).map(|count| (time(count), (count + 1) * block)).take_while(|(time, _)| *time < end);
-        put(&folder, "writes.bin", progress(writes));
+        put(folder, "writes.bin", progress(writes));
     }
-    folder
 }
 
 /// Records of a clock that starts with the scenario, and bytes.

@@ -2,12 +2,13 @@
 
 use super::application::Application;
 use super::network::{End, Network, RouteId};
+use super::tap::{Origin, PacketId, Sighting, Tap};
 use crate::recorder::Recorder;
 use crate::scenario::Way;
 use plait_sched::{PathId, Scheduler, Time};
 use plait_transport::endpoint::{Receiver, Sender};
-use plait_transport::packet::{Overhead, Packet};
-use plait_transport::{Error, Observer};
+use plait_transport::packet::{Overhead, Packet, Segment};
+use plait_transport::{Error, Observer, Transmit};
 
 /// What a connection is made of.
 pub(super) struct Parts<S, O> {
@@ -58,7 +59,7 @@ pub(super) enum Timer {
 pub(super) const TIMERS: usize = 3;
 
 /// A connection in progress.
-pub(crate) struct Connection<S, O> {
+pub(crate) struct Connection<S, O, T = ()> {
     pub(crate) sender: Sender<S>,
     receiver: Receiver,
     overhead: Overhead,
@@ -68,13 +69,17 @@ pub(crate) struct Connection<S, O> {
     until: Time,
     /// The first of its sources in the agenda.
     source: usize,
+    /// Who sees its packets.
+    pub(super) tap: T,
+    /// How many packets without data it has sent, of both ends.
+    others: u64,
 }
 
-impl<S: Scheduler, O: Record> Connection<S, O> {
+impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
     /// A connection whose sources in the agenda begin at `source`.
-    pub(super) fn new(parts: Parts<S, O>, source: usize) -> Self {
+    pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T) -> Self {
         let Parts { sender, receiver, overhead, observer, application, routes, until } = parts;
-        Self { sender, receiver, overhead, observer, application, routes, until, source }
+        Self { sender, receiver, overhead, observer, application, routes, until, source, tap, others: 0 }
     }
 
     /// Writes what is written at the very start, and sends what there is to send. A connection that is not `open` yet
@@ -121,12 +126,17 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
         network: &mut Network,
         end: End,
         packet: &Packet,
-        transmission: u64,
+        number: u64,
     ) -> Result<(), Error> {
         let path = PathId(end.path);
+        if T::LOOKS {
+            let id = PacketId { path, way: end.way, data: is_data(packet), number };
+            let bytes = self.overhead.wire_bytes(packet);
+            self.tap.arrived(&Sighting { time: network.now, id, packet, bytes });
+        }
         match end.way {
             Way::Forward => {
-                self.observer.arriving(transmission);
+                self.observer.arriving(number);
                 self.receiver.handle_packet(network.now, path, packet, &mut self.observer);
                 self.observer.settle(network.now);
                 self.drain_receiver(network);
@@ -142,8 +152,7 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
     #[inline]
     fn drain_receiver(&mut self, network: &mut Network) {
         while let Some(transmit) = self.receiver.poll_transmit(network.now) {
-            let [_, route] = self.routes[transmit.path.index()];
-            network.send(route, &transmit.packet, transmit.transmission, self.overhead);
+            self.put_on_wire(network, &transmit, Way::Backward);
         }
         let timer = self.receiver.poll_timeout();
         self.set_timer(network, Timer::Receiver, timer);
@@ -155,12 +164,32 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
             return Ok(());
         }
         while let Some(transmit) = self.sender.poll_transmit(network.now, &mut self.observer)? {
-            let [route, _] = self.routes[transmit.path.index()];
-            network.send(route, &transmit.packet, transmit.transmission, self.overhead);
+            self.put_on_wire(network, &transmit, Way::Forward);
         }
         let timer = self.sender.poll_timeout();
         self.set_timer(network, Timer::Sender, timer);
         Ok(())
+    }
+
+    #[inline]
+    fn put_on_wire(&mut self, network: &mut Network, transmit: &Transmit, way: Way) {
+        let Transmit { path, packet, transmission } = transmit;
+        let (bytes, data) = (self.overhead.wire_bytes(packet), is_data(packet));
+        self.others += u64::from(!data);
+        let number = if data { *transmission } else { self.others };
+        if T::LOOKS {
+            let id = PacketId { path: *path, way, data, number };
+            let origin = match (way, packet) {
+                (Way::Backward, _) => Origin::Receiver(self.receiver.reassembly()),
+                (_, Packet::Data(data) | Packet::Segment(Segment { data, .. })) => {
+                    Origin::Sender { offset: self.sender.offset(data.segment) }
+                }
+                _ => Origin::Sender { offset: None },
+            };
+            self.tap.sent(&Sighting { time: network.now, id, packet, bytes }, origin);
+        }
+        let route = self.routes[path.index()][usize::from(way == Way::Backward)];
+        network.send(route, packet, number, bytes);
     }
 
     fn set_timer(&self, network: &mut Network, timer: Timer, at: Option<Time>) {
@@ -181,4 +210,8 @@ impl<S: Scheduler, O: Record> Connection<S, O> {
     pub(crate) const fn written_bytes(&self) -> u64 {
         self.application.written_bytes
     }
+}
+
+fn is_data(packet: &Packet) -> bool {
+    matches!(packet, Packet::Data(_) | Packet::Segment(_))
 }

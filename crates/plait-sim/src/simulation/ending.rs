@@ -1,10 +1,10 @@
 //! What the simulator knows at the end of a run beside what its recorder saw.
 
-use super::{Flow, Simulation};
+use super::{Flow, Simulation, Tap};
 use crate::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
 use plait_sched::Scheduler;
 
-impl<S: Scheduler> Simulation<'_, S> {
+impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
     /// The result of a run that is over.
     pub(super) fn finish(self) -> RunResult {
         let sender = &self.main.sender;

@@ -34,20 +34,50 @@ pub(super) enum Content {
         timestamp: u32,
     },
     /// The acknowledgement's place in its store.
-    Sack(u32),
+    Sack {
+        place: u32,
+        number: u64,
+    },
     /// Likewise.
-    Ack(u32),
-    Heartbeat(Time),
-    HeartbeatAck(Time),
+    Ack {
+        place: u32,
+        number: u64,
+    },
+    Heartbeat {
+        sent_at: Time,
+        number: u64,
+    },
+    HeartbeatAck {
+        sent_at: Time,
+        number: u64,
+    },
     Syn {
         timestamp: u32,
+        number: u64,
     },
     SynAck {
         timestamp: u32,
         echo: u32,
+        number: u64,
     },
     /// Belongs to no connection; the moment of its sending.
     Datagram(Time),
+}
+
+impl Content {
+    /// The packet's number and whether it carries data, which is numbered by itself; `None` for a datagram.
+    pub(super) fn number(&self) -> Option<(u64, bool)> {
+        Some(match *self {
+            Self::Data { transmission, .. } | Self::Segment { transmission, .. } => (transmission, true),
+            Self::Sack { number, .. }
+            | Self::Ack { number, .. }
+            | Self::Heartbeat { number, .. }
+            | Self::HeartbeatAck { number, .. }
+            | Self::Syn { number, .. }
+            | Self::SynAck { number, .. } => (number, false),
+            Self::Datagram(_) => return None,
+        })
+    }
 }
 
 /// Values under way; places are used again.
@@ -90,22 +120,22 @@ pub(super) struct Acknowledgements {
 
 impl Acknowledgements {
     #[inline]
-    pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Content {
+    pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Content {
         match *packet {
-            Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission, bytes },
+            Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission: number, bytes },
             Packet::Segment(Segment { data: Data { segment, bytes }, subflow, timestamp }) => {
-                Content::Segment { segment, transmission, subflow, bytes, timestamp }
+                Content::Segment { segment, transmission: number, subflow, bytes, timestamp }
             }
-            Packet::Sack(ref sack) => Content::Sack(self.sacks.keep(sack)),
-            Packet::Ack(ref ack) => Content::Ack(self.acks.keep(ack)),
-            Packet::Heartbeat { sent_at } => Content::Heartbeat(sent_at),
-            Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck(sent_at),
-            Packet::Syn { timestamp } => Content::Syn { timestamp },
-            Packet::SynAck { timestamp, echo } => Content::SynAck { timestamp, echo },
+            Packet::Sack(ref sack) => Content::Sack { place: self.sacks.keep(sack), number },
+            Packet::Ack(ref ack) => Content::Ack { place: self.acks.keep(ack), number },
+            Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },
+            Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
+            Packet::Syn { timestamp } => Content::Syn { timestamp, number },
+            Packet::SynAck { timestamp, echo } => Content::SynAck { timestamp, echo, number },
         }
     }
 
-    /// The packet as it arrives, and its transmission's number if it is data; `None` for a datagram.
+    /// The packet as it arrives, and its number; `None` for a datagram.
     #[inline]
     pub(super) fn land(&mut self, content: Content) -> Option<(Packet, u64)> {
         Some(match content {
@@ -116,12 +146,12 @@ impl Acknowledgements {
                 let data = Data { segment, bytes };
                 (Packet::Segment(Segment { data, subflow, timestamp }), transmission)
             }
-            Content::Sack(place) => (Packet::Sack(self.sacks.take(place)), 0),
-            Content::Ack(place) => (Packet::Ack(self.acks.take(place)), 0),
-            Content::Heartbeat(sent_at) => (Packet::Heartbeat { sent_at }, 0),
-            Content::HeartbeatAck(sent_at) => (Packet::HeartbeatAck { sent_at }, 0),
-            Content::Syn { timestamp } => (Packet::Syn { timestamp }, 0),
-            Content::SynAck { timestamp, echo } => (Packet::SynAck { timestamp, echo }, 0),
+            Content::Sack { place, number } => (Packet::Sack(self.sacks.take(place)), number),
+            Content::Ack { place, number } => (Packet::Ack(self.acks.take(place)), number),
+            Content::Heartbeat { sent_at, number } => (Packet::Heartbeat { sent_at }, number),
+            Content::HeartbeatAck { sent_at, number } => (Packet::HeartbeatAck { sent_at }, number),
+            Content::Syn { timestamp, number } => (Packet::Syn { timestamp }, number),
+            Content::SynAck { timestamp, echo, number } => (Packet::SynAck { timestamp, echo }, number),
             Content::Datagram(_) => return None,
         })
     }
@@ -129,8 +159,8 @@ impl Acknowledgements {
     /// The packet never arrives.
     pub(super) fn forget(&mut self, content: Content) {
         match content {
-            Content::Sack(place) => self.sacks.free.push(place),
-            Content::Ack(place) => self.acks.free.push(place),
+            Content::Sack { place, .. } => self.sacks.free.push(place),
+            Content::Ack { place, .. } => self.acks.free.push(place),
             _ => {}
         }
     }

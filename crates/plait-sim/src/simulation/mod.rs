@@ -1,6 +1,7 @@
 //! One run: connections, other traffic and the links that they share, in virtual time.
 //!
-//! `network` carries packets over routes; `connection` drives the two ends of one; `flow` is the competing traffic.
+//! `network` carries packets over routes; `connection` drives the two ends of one; `flow` is the competing traffic. Who wants
+//! to see the packets themselves gives a [`Tap`].
 
 mod application;
 mod connection;
@@ -12,8 +13,10 @@ mod flying;
 mod network;
 mod pace;
 mod setup;
+mod tap;
 
 pub use error::RunError;
+pub use tap::{Origin, PacketId, Sighting, Tap};
 
 use application::Application;
 use connection::{Connection, Parts};
@@ -81,10 +84,10 @@ pub(crate) struct Baseline {
 }
 
 /// A run in progress.
-pub(crate) struct Simulation<'a, S> {
+pub(crate) struct Simulation<'a, S, T> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) network: Network,
-    pub(crate) main: Connection<S, Recorder>,
+    pub(crate) main: Connection<S, Recorder, T>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) baseline: Baseline,
     sampling: Option<Duration>,
@@ -103,14 +106,28 @@ pub fn run<S: Scheduler>(
     options: &RecordOptions,
     control: &mut dyn FnMut(f64) -> Control,
 ) -> Result<RunResult, RunError> {
-    let mut simulation = Simulation::new(scenario, scheduler, options)?;
+    run_tapped(scenario, scheduler, options, (), control)
+}
+
+/// Runs `scenario` with `scheduler`, and lets `tap` see every packet of the scenario's own connection.
+///
+/// # Errors
+/// As [`run`]'s; a tap that gives up interrupts the run.
+pub fn run_tapped<S: Scheduler, T: Tap>(
+    scenario: &Scenario,
+    scheduler: S,
+    options: &RecordOptions,
+    tap: T,
+    control: &mut dyn FnMut(f64) -> Control,
+) -> Result<RunResult, RunError> {
+    let mut simulation = Simulation::new(scenario, scheduler, options, tap)?;
     simulation.run(control)?;
     debug_assert!(simulation.network.is_conserved(), "no packet appears or vanishes");
     Ok(simulation.finish())
 }
 
-impl<'a, S: Scheduler> Simulation<'a, S> {
-    fn new(scenario: &'a Scenario, scheduler: S, options: &RecordOptions) -> Result<Self, RunError> {
+impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
+    fn new(scenario: &'a Scenario, scheduler: S, options: &RecordOptions, tap: T) -> Result<Self, RunError> {
         let config = setup::transport(scenario);
         let paths = scenario.paths.len();
         let mut layout = Layout::new(scenario);
@@ -131,7 +148,10 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             application: Application::new(&scenario.workload, scenario.seed),
             until: Time::MAX,
         };
-        let main = Connection::new(parts, links);
+        let main = Connection::new(parts, links, tap);
+        if T::LOOKS {
+            network.watch();
+        }
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (index, flow) in scenario.flows.iter().enumerate() {
             let place = (index + 1, links + (index + 1) * connection::TIMERS);
@@ -176,13 +196,19 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
             self.network.now = key.time;
             self.events += 1;
             self.handle(source)?;
+            if T::LOOKS {
+                while let Some(id) = self.network.next_gone() {
+                    self.main.tap.gone(id);
+                }
+            }
             if self.is_complete() {
                 return Ok(());
             }
             until_check -= 1;
             if until_check == 0 {
                 until_check = EVENTS_PER_CHECK;
-                if control(key.time.as_secs_f64() / end.as_secs_f64()) == Control::Interrupt {
+                let share = key.time.as_secs_f64() / end.as_secs_f64();
+                if control(share) == Control::Interrupt || self.main.tap.gives_up() {
                     return Err(RunError::Interrupted);
                 }
             }
@@ -204,8 +230,8 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
         if source < links {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
             if end.connection == 0 {
-                let Some((packet, transmission)) = self.network.land(&flying) else { return Ok(()) };
-                self.main.arrive(&mut self.network, end, &packet, transmission)?;
+                let Some((packet, number)) = self.network.land(&flying) else { return Ok(()) };
+                self.main.arrive(&mut self.network, end, &packet, number)?;
                 return Ok(());
             }
             return self.arrive_at_flow(end, &flying);
@@ -235,9 +261,7 @@ impl<'a, S: Scheduler> Simulation<'a, S> {
                 Ok(())
             }
             (Flow::Connection(connection), _) => match self.network.land(flying) {
-                Some((packet, transmission)) => {
-                    connection.arrive(&mut self.network, end, &packet, transmission)
-                }
+                Some((packet, number)) => connection.arrive(&mut self.network, end, &packet, number),
                 None => Ok(()),
             },
             (Flow::Datagrams(_), _) => Ok(()),

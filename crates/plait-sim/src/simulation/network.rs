@@ -1,11 +1,12 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
 use super::flying::{Acknowledgements, Content, Flying};
+use super::tap::PacketId;
 use crate::agenda::{Agenda, Key};
 use crate::link::{Exit, Link, LinkConfig, Sent};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
-use plait_sched::Time;
-use plait_transport::packet::{Overhead, Packet};
+use plait_sched::{PathId, Time};
+use plait_transport::packet::Packet;
 
 /// Which end of which connection, or which datagrams' sink, a route leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +59,8 @@ pub(crate) struct Network {
     routes: Vec<Route>,
     acknowledgements: Acknowledgements,
     pub(crate) now: Time,
+    /// What got lost of the scenario's own connection, if somebody wants to know.
+    gone: Option<Vec<PacketId>>,
 }
 
 /// Where each link of a scenario is among the links of a run.
@@ -121,7 +124,32 @@ impl Network {
             routes: Vec::new(),
             acknowledgements: Acknowledgements::default(),
             now: Time::ZERO,
+            gone: None,
         }
+    }
+
+    /// From now on [`Network::next_gone`] tells what got lost.
+    pub(super) fn watch(&mut self) {
+        self.gone = Some(Vec::new());
+    }
+
+    /// A packet of the scenario's own connection that got lost or was dropped since the last call.
+    pub(super) fn next_gone(&mut self) -> Option<PacketId> {
+        self.gone.as_mut()?.pop()
+    }
+
+    /// The packet never arrives.
+    #[inline(never)]
+    fn forget(&mut self, flying: &Flying) {
+        self.acknowledgements.forget(flying.content);
+        let End { connection, path, way } = self.end(flying);
+        if let (Some(gone), 0, Some((number, data))) = (&mut self.gone, connection, flying.content.number()) {
+            gone.push(PacketId { path: PathId(path), way, data, number });
+        }
+    }
+
+    fn end(&self, flying: &Flying) -> End {
+        self.routes[self.legs[flying.leg as usize].route as usize].end
     }
 
     /// How many of the agenda's sources are links.
@@ -144,9 +172,8 @@ impl Network {
 
     /// Puts a connection's packet on a route.
     #[inline]
-    pub(super) fn send(&mut self, route: RouteId, packet: &Packet, transmission: u64, overhead: Overhead) {
-        let bytes = overhead.wire_bytes(packet);
-        let content = self.acknowledgements.launch(packet, transmission);
+    pub(super) fn send(&mut self, route: RouteId, packet: &Packet, number: u64, bytes: u32) {
+        let content = self.acknowledgements.launch(packet, number);
         self.send_content(route, content, bytes);
     }
 
@@ -172,7 +199,7 @@ impl Network {
         // A full queue drops silently, as real ones do: the sender finds out by itself.
         if self.links[link].send(self.now, flying.bytes, order, flying) == Sent::DroppedFull {
             self.routes[route as usize].counters.dropped += 1;
-            self.acknowledgements.forget(flying.content);
+            self.forget(&flying);
         }
         self.reschedule(link);
     }
@@ -186,7 +213,7 @@ impl Network {
             Exit::Lost(flying) => {
                 let route = self.legs[flying.leg as usize].route;
                 self.routes[route as usize].counters.lost += 1;
-                self.acknowledgements.forget(flying.content);
+                self.forget(&flying);
                 None
             }
             Exit::Delivered(flying) => {
@@ -202,7 +229,7 @@ impl Network {
         }
     }
 
-    /// A connection's packet as it arrives, and its transmission's number.
+    /// A connection's packet as it arrives, and its number.
     #[inline]
     pub(super) fn land(&mut self, flying: &Flying) -> Option<(Packet, u64)> {
         self.acknowledgements.land(flying.content)

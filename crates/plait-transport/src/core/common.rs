@@ -26,6 +26,11 @@ macro_rules! common_to_senders {
             self.core.stream.is_drained()
         }
 
+        /// Where a segment begins in the stream, in bytes; `None` if it is not there yet or cumulatively acknowledged.
+        pub fn offset(&self, segment: u64) -> Option<u64> {
+            self.core.stream.get(segment).map(|entry| entry.offset)
+        }
+
         /// What happened so far.
         pub fn counters(&self) -> crate::core::Counters {
             self.core.counters

@@ -24,12 +24,12 @@ impl ClockConfig {
     }
 
     /// TSval of the sender.
-    pub(super) fn at_sender(&self, now: Time) -> u32 {
+    pub fn at_sender(&self, now: Time) -> u32 {
         self.ticks(now.as_nanos() as i64)
     }
 
     /// TSval of the receiver.
-    pub(super) fn at_receiver(&self, now: Time) -> u32 {
+    pub fn at_receiver(&self, now: Time) -> u32 {
         self.ticks((now.as_nanos() as i64).wrapping_add(self.receiver_offset))
     }
 

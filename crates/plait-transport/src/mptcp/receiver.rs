@@ -89,8 +89,6 @@ pub struct Receiver {
     config: Config,
     reassembly: Reassembly,
     subflows: Vec<Subflow>,
-    /// Payload bytes delivered in order.
-    delivered_bytes: u64,
     /// The offset of the stream up to which the window was granted.
     granted: u64,
 }
@@ -115,31 +113,6 @@ impl Rules {
     }
 }
 
-/// Counts what is delivered on its way to the observer.
-struct Counting<'a, O> {
-    inner: &'a mut O,
-    bytes: u64,
-}
-
-impl<O: Observer> Observer for Counting<'_, O> {
-    fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
-        self.inner.arrived(now, path, segment, bytes);
-    }
-
-    fn duplicate(&mut self, now: Time, path: PathId, segment: u64) {
-        self.inner.duplicate(now, path, segment);
-    }
-
-    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
-        self.bytes += u64::from(bytes);
-        self.inner.delivered(now, segment, bytes);
-    }
-
-    fn refused(&mut self, now: Time, path: PathId, segment: u64) {
-        self.inner.refused(now, path, segment);
-    }
-}
-
 impl Receiver {
     /// A receiver over `paths` subflows that has got nothing yet.
     pub fn new(config: &Config, paths: usize) -> Self {
@@ -154,7 +127,6 @@ impl Receiver {
             config: *config,
             reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, true),
             subflows: (0..paths).map(|_| Subflow::new(most)).collect(),
-            delivered_bytes: 0,
             granted: 0,
         }
     }
@@ -181,9 +153,7 @@ impl Receiver {
             observer.refused(now, path, segment.data.segment);
             return;
         }
-        let mut counting = Counting { inner: observer, bytes: 0 };
-        let arrival = self.reassembly.accept(now, path, &segment.data, &mut counting);
-        self.delivered_bytes += counting.bytes;
+        let arrival = self.reassembly.accept(now, path, &segment.data, observer);
         let subflow = &mut self.subflows[path.index()];
         // What the buffer had no room for has not arrived on its subflow either.
         if arrival == Arrival::Refused {
@@ -239,7 +209,7 @@ impl Receiver {
     /// The next packet to send, if any. Call after every input until it answers `None`.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let clock = self.config.clock;
-        let free = self.free();
+        let (free, delivered) = (self.free(), self.reassembly.delivered_bytes());
         let (index, subflow) = (self.subflows.iter_mut().enumerate())
             .find(|(_, subflow)| subflow.acknowledge || subflow.opening.is_some())?;
         let path = PathId(index as u8);
@@ -256,9 +226,9 @@ impl Receiver {
         let taken = (next - subflow.granted_from) * u64::from(self.config.connection.segment_bytes);
         let window = free.min(subflow.most).max(subflow.window.saturating_sub(taken));
         // None grants less than another did.
-        self.granted = self.granted.max(self.delivered_bytes + window);
+        self.granted = self.granted.max(delivered + window);
         let window_end = self.granted;
-        (subflow.window, subflow.granted_from) = (window_end - self.delivered_bytes, next);
+        (subflow.window, subflow.granted_from) = (window_end - delivered, next);
         let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
         ack.duplicate = core::mem::take(&mut subflow.duplicate);
         // The report of a duplicate takes a block's place.

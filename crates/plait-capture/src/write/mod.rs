@@ -1,0 +1,299 @@
+//! Captures of a simulated run, as the same run over real hosts would leave them: for Wireshark, and for the tests that hold
+//! what is read against what was simulated.
+//!
+//! A [`Capture`] is a [`Tap`]: it sees every packet of the scenario's own connection when it leaves an end of a path and when
+//! it reaches the other, makes the headers that a real host would send, and writes them as pcapng. Competing flows are not
+//! written. The stream's bytes are zeros, which is what checksums are computed over. Of TCP only headers are stored, with the
+//! packet's length on the wire; of SCTP everything is, since Wireshark reads nothing of a chunk that was cut. The same run gives
+//! the same bytes.
+//!
+//! # What is not simulated, and so made up
+//! - Addresses, ports, keys, initial numbers, identifications: constants, or counted up.
+//! - The packet that ends TCP's handshake, where the sender does not wait for it. It leaves when the answer to the SYN has
+//!   come, and reaches the receiver just before the first packet after it does.
+//! - All of a handshake that the scenario has not (SCTP's, and TCP's without `handshake`): just before time 0.
+//!
+//! Such packets carry the comment [`SYNTHETIC`].
+
+mod file;
+mod ip;
+mod options;
+mod sctp;
+mod tcp;
+mod under_way;
+
+use crate::write::file::{CaptureFile, Interface};
+use crate::write::under_way::UnderWay;
+use plait_sched::{PathId, Time};
+use plait_sim::scenario::{Protocol, Scenario, Way};
+use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+/// The clock at the scenario's time 0, in nanoseconds since 1970.
+pub const START_NS: i64 = 1_700_000_000_000_000_000;
+/// The receiver's port.
+pub const PORT: u16 = 5_001;
+/// The comment of packets that were not simulated.
+pub const SYNTHETIC: &str = "synthetic: not simulated";
+/// The sender's port on the first path; the others of TCP follow.
+const SENDER_PORT: u16 = 40_000;
+/// Between two packets of a handshake before time 0, in nanoseconds.
+const PRELUDE_STEP: i64 = 1_000;
+
+/// The addresses of the sender and of the receiver on a path.
+pub fn addresses(path: usize) -> (Ipv4Addr, Ipv4Addr) {
+    let end = |host: u8| Ipv4Addr::new(10, 0, path as u8, host);
+    (end(1), end(2))
+}
+
+/// An end of a path, seen from the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Where the data comes from.
+    Sender,
+    /// Where it goes.
+    Receiver,
+}
+
+impl Side {
+    const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
+
+    /// The side's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+        }
+    }
+
+    const fn of_departure(way: Way) -> Self {
+        match way {
+            Way::Forward => Self::Sender,
+            Way::Backward => Self::Receiver,
+        }
+    }
+}
+
+/// A file that cannot be written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WriteError {
+    file: PathBuf,
+    reason: String,
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: cannot be written: {}", self.file.display(), self.reason)
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// The protocol's headers.
+#[derive(Debug)]
+enum Wire {
+    Tcp(tcp::Wire),
+    Sctp(sctp::Wire),
+}
+
+impl Wire {
+    fn new(scenario: &Scenario) -> Self {
+        match scenario.transport.protocol {
+            Protocol::CmtSctp => Self::Sctp(sctp::Wire::new(scenario)),
+            Protocol::Mptcp | Protocol::Tcp => Self::Tcp(tcp::Wire::new(scenario)),
+        }
+    }
+
+    /// Adds what is stored of the payload.
+    fn fill(&self, headers: &mut Vec<u8>) {
+        if let Self::Sctp(_) = self {
+            headers.resize(ip::total(headers) as usize, 0);
+        }
+    }
+
+    /// Puts the headers of a packet that leaves into `headers`, which is empty.
+    fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
+        match self {
+            Self::Tcp(wire) => wire.leave(seen, origin, headers),
+            Self::Sctp(wire) => wire.leave(seen, origin, headers),
+        }
+    }
+}
+
+/// Where the packets of one end of a path go: the file's number, and the interface's in it.
+type Port = (usize, u32);
+
+/// The captures of a run that is being made. What was written is at its place once [`Capture::finish`] has been called, and
+/// nowhere if it has not.
+#[derive(Debug)]
+pub struct Capture {
+    wire: Wire,
+    files: Vec<CaptureFile>,
+    /// Per path, the sender's and the receiver's.
+    ports: Vec<[Port; 2]>,
+    under_way: UnderWay,
+    /// The headers at hand.
+    headers: Vec<u8>,
+    error: Option<WriteError>,
+}
+
+impl Capture {
+    /// Opens the captures of a run of `scenario` with the scheduler that `scheduler` names. `place` tells the file for an
+    /// end of a path; ends that are given the same file share it.
+    ///
+    /// # Errors
+    /// If a file cannot be made.
+    pub fn create(
+        scenario: &Scenario,
+        scheduler: &str,
+        place: &dyn Fn(usize, Side) -> PathBuf,
+    ) -> Result<Self, WriteError> {
+        let comment = format!("scenario {}, scheduler {scheduler}, seed {}", scenario.name, scenario.seed);
+        let mut files: Vec<CaptureFile> = Vec::new();
+        let mut ports = Vec::with_capacity(scenario.paths.len());
+        for (index, path) in scenario.paths.iter().enumerate() {
+            let mut both = [(0, 0); 2];
+            for (port, side) in both.iter_mut().zip(Side::BOTH) {
+                let name = place(index, side);
+                let number = match files.iter().position(|file| file.name() == name) {
+                    Some(number) => number,
+                    None => {
+                        files.push(CaptureFile::create(name, &comment)?);
+                        files.len() - 1
+                    }
+                };
+                let (sender, receiver) = addresses(index);
+                let address = if side == Side::Sender { sender } else { receiver };
+                let interface = Interface { path: &path.name, side, address };
+                *port = (number, files[number].add_interface(&interface)?);
+            }
+            ports.push(both);
+        }
+        let wire = Wire::new(scenario);
+        let under_way = UnderWay::new(scenario.paths.len());
+        let mut capture = Self { wire, files, ports, under_way, headers: Vec::new(), error: None };
+        capture.write_prelude();
+        Ok(capture)
+    }
+
+    /// Puts the files at their places; their names.
+    ///
+    /// # Errors
+    /// If one cannot be written, or could not during the run; then there is none.
+    pub fn finish(self) -> Result<Vec<PathBuf>, WriteError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let whole: Result<Vec<_>, _> = self.files.into_iter().map(CaptureFile::complete).collect();
+        whole?.into_iter().map(file::Complete::keep).collect()
+    }
+
+    /// What went wrong during the run.
+    pub fn error(&self) -> Option<&WriteError> {
+        self.error.as_ref()
+    }
+
+    /// The handshakes that the scenario has not.
+    fn write_prelude(&mut self) {
+        let packets = match &mut self.wire {
+            Wire::Tcp(wire) => wire.prelude(),
+            Wire::Sctp(wire) => wire.prelude(),
+        };
+        let count = packets.len() as i64;
+        for (place, packet) in (0..).zip(packets) {
+            let time = START_NS - (count - place) * PRELUDE_STEP;
+            for side in Side::BOTH {
+                self.write(time, packet.path, packet.way, side, &packet.headers, Some(SYNTHETIC));
+            }
+        }
+    }
+
+    /// Writes a packet as seen at a side.
+    fn write(
+        &mut self,
+        time: i64,
+        path: PathId,
+        way: Way,
+        side: Side,
+        packet: &[u8],
+        comment: Option<&'static str>,
+    ) {
+        if self.error.is_some() {
+            return;
+        }
+        let (file, interface) = self.ports[path.index()][usize::from(side == Side::Receiver)];
+        let inbound = side != Side::of_departure(way);
+        if let Err(error) = self.files[file].write(interface, time, packet, inbound, comment) {
+            self.error = Some(error);
+        }
+    }
+
+    /// What follows from a packet's arrival: an answer that is not simulated, or one that arrives now.
+    fn answer(&mut self, seen: &Sighting<'_>) {
+        let Wire::Tcp(wire) = &mut self.wire else { return };
+        let (path, time) = (seen.id.path, clock(seen.time));
+        if seen.id.way == Way::Forward {
+            if let Some(headers) = wire.pending(path) {
+                self.write(time, path, Way::Forward, Side::Receiver, &headers, Some(SYNTHETIC));
+            }
+        } else if let Some(headers) = wire.confirm(seen) {
+            self.write(time, path, Way::Forward, Side::Sender, &headers, Some(SYNTHETIC));
+        }
+    }
+}
+
+/// The captures' clock.
+fn clock(time: Time) -> i64 {
+    START_NS.saturating_add(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
+}
+
+impl Tap for Capture {
+    fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
+        let mut headers = std::mem::take(&mut self.headers);
+        headers.clear();
+        self.wire.leave(seen, origin, &mut headers);
+        self.under_way.put(seen.id, &headers);
+        self.wire.fill(&mut headers);
+        let PacketId { path, way, .. } = seen.id;
+        self.write(clock(seen.time), path, way, Side::of_departure(way), &headers, None);
+        self.headers = headers;
+    }
+
+    fn arrived(&mut self, seen: &Sighting<'_>) {
+        let PacketId { path, way, .. } = seen.id;
+        let mut headers = std::mem::take(&mut self.headers);
+        headers.clear();
+        self.under_way.take(seen.id, &mut headers);
+        self.wire.fill(&mut headers);
+        if way == Way::Forward {
+            self.answer(seen);
+        }
+        let side = if way == Way::Forward { Side::Receiver } else { Side::Sender };
+        self.write(clock(seen.time), path, way, side, &headers, None);
+        if let Wire::Tcp(wire) = &mut self.wire {
+            wire.arrive(seen, &headers);
+        }
+        if way == Way::Backward {
+            self.answer(seen);
+        }
+        self.headers = headers;
+    }
+
+    fn gone(&mut self, id: PacketId) {
+        self.under_way.forget(id);
+    }
+
+    fn gives_up(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+/// A packet that is not simulated.
+#[derive(Clone, Debug)]
+struct Made {
+    path: PathId,
+    way: Way,
+    headers: Vec<u8>,
+}

@@ -1,0 +1,353 @@
+//! TCP segments: sequence numbers in bytes for segments' numbers, handshakes, acknowledgements.
+
+use super::ip::{self, Ends};
+use super::options::{KEYS, Options};
+use super::{Made, PORT, SENDER_PORT, addresses};
+use crate::sending::initial_data_number;
+use plait_sched::{PathId, Time};
+use plait_sim::scenario::{OwnOptions, Profile, Protocol, Scenario, Way};
+use plait_sim::simulation::{Origin, Sighting};
+use plait_transport::mptcp::{ClockConfig, Joins, Rules};
+use plait_transport::packet::{Ack, Packet, Segment};
+use plait_transport::reassembly::Reassembly;
+use std::collections::VecDeque;
+
+const PROTOCOL: u8 = 6;
+/// Initial sequence numbers: not far from their wrap, which readers have to master.
+const INITIAL: u32 = u32::MAX - 100_000;
+/// The window that the sender of the data advertises: it gets none.
+const SENDER_WINDOW: u16 = u16::MAX;
+/// The largest shift of a window (RFC 7323 §2.3).
+const MAX_SCALE: u8 = 14;
+/// IPv4 and TCP without options.
+const PLAIN_HEADERS: u32 = 40;
+
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+
+/// A segment of a subflow, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Of the subflow.
+    start: u64,
+    /// Of the stream.
+    offset: u64,
+}
+
+/// What both ends of a subflow count.
+#[derive(Clone, Debug, Default)]
+struct Subflow {
+    /// The next identification, of each direction.
+    ids: [u16; 2],
+    /// Where segments begin, from the one with number `first` on: all that can be sent again or acknowledged.
+    places: VecDeque<Place>,
+    first: u64,
+    /// Where the next segment begins on the subflow.
+    next: u64,
+    /// The newest timestamp that came from the receiver.
+    echo: u32,
+    /// The sender has the answer to its SYN.
+    answered: bool,
+    /// The receiver has the packet that confirms a join.
+    confirmed: bool,
+    /// Sequence numbers of the data that arrived last.
+    latest: (u32, u32),
+    /// Made up, and not at the receiver yet.
+    pending: Option<Vec<u8>>,
+}
+
+impl Subflow {
+    /// Where a segment begins; the end of everything for the next one.
+    fn start(&self, number: u64) -> u64 {
+        let index = number.saturating_sub(self.first) as usize;
+        self.places.get(index).map_or(self.next, |place| place.start)
+    }
+}
+
+/// What a subflow is in a handshake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// There is no MPTCP.
+    Plain,
+    First,
+    Join,
+}
+
+/// Makes the packets of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    multipath: bool,
+    rules: Rules,
+    handshake: bool,
+    initial: PathId,
+    clock: ClockConfig,
+    segment: u16,
+    window: u64,
+    scale: u8,
+    backup: Vec<bool>,
+    subflows: Vec<Subflow>,
+    /// The stream's first number, of either direction.
+    origins: [u64; 2],
+    options: Options,
+}
+
+impl Wire {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let transport = &scenario.transport;
+        let OwnOptions::Mptcp {
+            profile, handshake, timestamp_granularity, clock_offset, initial_path, ..
+        } = &transport.own
+        else {
+            unreachable!("the scenario's transport is TCP or MPTCP")
+        };
+        let initial = initial_path.as_ref().and_then(|name| {
+            let place = scenario.paths.iter().position(|path| path.name == *name);
+            place.map(|place| PathId(place as u8))
+        });
+        let rules = if *profile == Profile::Linux { Rules::LINUX } else { Rules::STANDARD };
+        let window = transport.receive_buffer;
+        let scale = (0..MAX_SCALE).find(|scale| window >> scale <= u64::from(u16::MAX));
+        Self {
+            multipath: transport.protocol == Protocol::Mptcp,
+            rules,
+            handshake: *handshake,
+            initial: initial.unwrap_or(PathId(0)),
+            clock: ClockConfig { granularity: *timestamp_granularity, receiver_offset: *clock_offset },
+            segment: transport.packet.saturating_sub(PLAIN_HEADERS) as u16,
+            window,
+            scale: scale.unwrap_or(MAX_SCALE),
+            backup: scenario.paths.iter().map(|path| path.backup).collect(),
+            subflows: vec![Subflow::default(); scenario.paths.len()],
+            origins: KEYS.map(|key| initial_data_number(key).wrapping_add(1)),
+            options: Options::new(rules.long_numbers),
+        }
+    }
+
+    fn role(&self, path: PathId) -> Role {
+        match (self.multipath, path == self.initial) {
+            (false, _) => Role::Plain,
+            (true, true) => Role::First,
+            (true, false) => Role::Join,
+        }
+    }
+
+    /// A join is confirmed by a packet that is simulated.
+    fn confirms(&self, path: PathId) -> bool {
+        self.role(path) == Role::Join && self.rules.joins == Joins::Confirmed
+    }
+
+    /// The headers of a packet that leaves.
+    pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
+        let path = seen.id.path;
+        match (seen.packet, origin) {
+            (Packet::Segment(segment), Origin::Sender { offset }) => {
+                self.segment(path, segment, offset, headers);
+            }
+            (Packet::Ack(ack), Origin::Receiver(reassembly)) => self.ack(path, ack, reassembly, headers),
+            (Packet::Syn { timestamp }, _) if self.subflows[path.index()].answered => {
+                self.confirmation(path, *timestamp, headers);
+            }
+            (Packet::Syn { timestamp }, _) => self.syn(path, *timestamp, headers),
+            (Packet::SynAck { timestamp, echo }, _) if self.subflows[path.index()].confirmed => {
+                // The fourth packet of a join (RFC 8684 §3.2): an acknowledgement.
+                self.options.clear();
+                self.options.put_timestamps(*timestamp, *echo);
+                let window = self.scaled(self.window);
+                self.wrap(path, Way::Backward, 0, INITIAL.wrapping_add(1), ACK, window, 0, headers);
+            }
+            (Packet::SynAck { timestamp, echo }, _) => self.syn_ack(path, *timestamp, *echo, headers),
+            (other, _) => unreachable!("TCP sends no {other:?}"),
+        }
+    }
+
+    /// Takes note of a packet that arrives with its `headers`.
+    pub(super) fn arrive(&mut self, seen: &Sighting<'_>, headers: &[u8]) {
+        let confirms = self.confirms(seen.id.path);
+        let subflow = &mut self.subflows[seen.id.path.index()];
+        match seen.packet {
+            Packet::Segment(segment) => {
+                let [a, b, c, d] = [headers[24], headers[25], headers[26], headers[27]];
+                let start = u32::from_be_bytes([a, b, c, d]);
+                subflow.latest = (start, start.wrapping_add(segment.data.bytes));
+            }
+            Packet::Ack(ack) => {
+                subflow.echo = ack.timestamp;
+                while subflow.first < ack.subflow && subflow.places.pop_front().is_some() {
+                    subflow.first += 1;
+                }
+            }
+            Packet::Syn { .. } => subflow.confirmed |= confirms && headers[33] == ACK,
+            Packet::SynAck { timestamp, .. } => subflow.echo = *timestamp,
+            _ => {}
+        }
+    }
+
+    /// The packet that ends a handshake, where it is not simulated: to be written when the answer to the SYN has come.
+    pub(super) fn confirm(&mut self, seen: &Sighting<'_>) -> Option<Vec<u8>> {
+        let (Packet::SynAck { .. }, path) = (seen.packet, seen.id.path) else { return None };
+        let subflow = &mut self.subflows[path.index()];
+        if std::mem::replace(&mut subflow.answered, true) || self.confirms(path) {
+            return None;
+        }
+        let mut headers = Vec::new();
+        self.confirmation(path, self.clock.at_sender(seen.time), &mut headers);
+        self.subflows[path.index()].pending = Some(headers.clone());
+        Some(headers)
+    }
+
+    /// What was made up at the sender, and reaches the receiver now that something else does.
+    pub(super) fn pending(&mut self, path: PathId) -> Option<Vec<u8>> {
+        self.subflows[path.index()].pending.take()
+    }
+
+    /// Handshakes of subflows that are open from the start.
+    pub(super) fn prelude(&mut self) -> Vec<Made> {
+        let mut packets = Vec::new();
+        if self.handshake {
+            return packets;
+        }
+        let (sent, back) = (self.clock.at_sender(Time::ZERO), self.clock.at_receiver(Time::ZERO));
+        let others = (0..self.subflows.len() as u8).map(PathId).filter(|&path| path != self.initial);
+        for path in std::iter::once(self.initial).chain(others.collect::<Vec<_>>()) {
+            let mut made = |way: Way, headers: Vec<u8>| packets.push(Made { path, way, headers });
+            let mut headers = Vec::new();
+            self.syn(path, sent, &mut headers);
+            made(Way::Forward, std::mem::take(&mut headers));
+            self.syn_ack(path, back, sent, &mut headers);
+            made(Way::Backward, std::mem::take(&mut headers));
+            self.subflows[path.index()].echo = back;
+            self.confirmation(path, sent, &mut headers);
+            made(Way::Forward, headers);
+        }
+        packets
+    }
+
+    fn segment(&mut self, path: PathId, segment: &Segment, offset: Option<u64>, headers: &mut Vec<u8>) {
+        let subflow = &mut self.subflows[path.index()];
+        if segment.subflow >= subflow.first + subflow.places.len() as u64 {
+            let place = Place { start: subflow.next, offset: offset.unwrap_or(0) };
+            subflow.places.push_back(place);
+            subflow.next += u64::from(segment.data.bytes);
+        }
+        // A retransmission keeps its number, also if the stream has gone on meanwhile.
+        let index = segment.subflow.saturating_sub(subflow.first) as usize;
+        let place = subflow.places.get(index).copied().unwrap_or(Place { start: 0, offset: 0 });
+        let echo = subflow.echo;
+        self.options.clear();
+        self.options.put_timestamps(segment.timestamp, echo);
+        if self.multipath {
+            let number = self.origins[0].wrapping_add(place.offset);
+            self.options.put_mapping(number, place.start, segment.data.bytes, self.origins[1]);
+        }
+        let sequence = INITIAL.wrapping_add(1).wrapping_add(place.start as u32);
+        let bytes = segment.data.bytes;
+        self.wrap(path, Way::Forward, sequence, 1, ACK, SENDER_WINDOW, bytes, headers);
+    }
+
+    fn ack(&mut self, path: PathId, ack: &Ack, reassembly: &Reassembly, headers: &mut Vec<u8>) {
+        self.options.clear();
+        self.options.put_timestamps(ack.timestamp, ack.echo);
+        let data = reassembly.delivered_bytes();
+        if self.multipath {
+            self.options.put_data_ack(self.origins[0].wrapping_add(data));
+        }
+        let subflow = &self.subflows[path.index()];
+        let number = |number: u64| INITIAL.wrapping_add(1).wrapping_add(subflow.start(number) as u32);
+        let acknowledgement = number(ack.subflow);
+        // RFC 2883 §4: what arrived again is reported first.
+        let duplicate = ack.duplicate.then_some(subflow.latest);
+        let blocks = ack.blocks().map(|(first, last)| (number(first), number(last + 1)));
+        self.options.put_blocks(duplicate.into_iter().chain(blocks));
+        // TCP's window begins at the acknowledgement, MPTCP's at the data acknowledgement: with one path they are the same.
+        let window = self.scaled(ack.window_end.saturating_sub(data));
+        self.wrap(path, Way::Backward, 1, acknowledgement, ACK, window, 0, headers);
+    }
+
+    fn syn(&mut self, path: PathId, timestamp: u32, headers: &mut Vec<u8>) {
+        self.options.clear();
+        self.options.put_syn(self.segment, timestamp, 0, 0);
+        match self.role(path) {
+            Role::Plain => {}
+            Role::First => self.options.put_capable(&[]),
+            Role::Join => self.options.put_join(path, self.backup[path.index()], self.address(path)),
+        }
+        self.wrap(path, Way::Forward, INITIAL, 0, SYN, SENDER_WINDOW, 0, headers);
+    }
+
+    fn syn_ack(&mut self, path: PathId, timestamp: u32, echo: u32, headers: &mut Vec<u8>) {
+        self.options.clear();
+        self.options.put_syn(self.segment, timestamp, echo, self.scale);
+        match self.role(path) {
+            Role::Plain => {}
+            Role::First => self.options.put_capable(&KEYS[1..]),
+            Role::Join => {
+                self.options.put_join_answer(path, self.backup[path.index()], self.address(path));
+            }
+        }
+        // The window of a SYN is not scaled.
+        let window = u16::try_from(self.window).unwrap_or(u16::MAX);
+        let acknowledgement = INITIAL.wrapping_add(1);
+        self.wrap(path, Way::Backward, 0, acknowledgement, SYN | ACK, window, 0, headers);
+    }
+
+    /// The third packet of a handshake.
+    fn confirmation(&mut self, path: PathId, timestamp: u32, headers: &mut Vec<u8>) {
+        self.options.clear();
+        self.options.put_timestamps(timestamp, self.subflows[path.index()].echo);
+        match self.role(path) {
+            Role::Plain => {}
+            Role::First => self.options.put_capable(&KEYS),
+            Role::Join => self.options.put_join_proof(path),
+        }
+        let sequence = INITIAL.wrapping_add(1);
+        self.wrap(path, Way::Forward, sequence, 1, ACK, SENDER_WINDOW, 0, headers);
+    }
+
+    /// The number of a path's address: that of the first subflow is 0.
+    fn address(&self, path: PathId) -> u8 {
+        if path < self.initial { path.0 + 1 } else { path.0 }
+    }
+
+    /// A window as the header carries it.
+    fn scaled(&self, window: u64) -> u16 {
+        u16::try_from(window >> self.scale).unwrap_or(u16::MAX)
+    }
+
+    /// Puts headers with the options at hand before `payload` zeros.
+    #[expect(clippy::too_many_arguments, reason = "a header has so many fields")]
+    fn wrap(
+        &mut self,
+        path: PathId,
+        way: Way,
+        sequence: u32,
+        acknowledgement: u32,
+        flags: u8,
+        window: u16,
+        payload: u32,
+        headers: &mut Vec<u8>,
+    ) {
+        let options = self.options.padded();
+        let (sender, receiver) = addresses(path.index());
+        let sender_port = SENDER_PORT + u16::from(path.0);
+        let backward = way == Way::Backward;
+        let (ends, ports) = if backward {
+            (Ends { from: receiver, to: sender }, [PORT, sender_port])
+        } else {
+            (Ends { from: sender, to: receiver }, [sender_port, PORT])
+        };
+        let length = 20 + options.len() as u32 + payload;
+        let id = &mut self.subflows[path.index()].ids[usize::from(backward)];
+        headers.extend_from_slice(&ip::header(ends, PROTOCOL, *id, ip::HEADER as u32 + length));
+        *id = id.wrapping_add(1);
+        let start = headers.len();
+        ports.iter().for_each(|port| headers.extend_from_slice(&port.to_be_bytes()));
+        headers.extend_from_slice(&sequence.to_be_bytes());
+        headers.extend_from_slice(&acknowledgement.to_be_bytes());
+        headers.extend_from_slice(&[(5 + (options.len() / 4) as u8) << 4, flags]);
+        headers.extend_from_slice(&window.to_be_bytes());
+        headers.extend_from_slice(&[0; 4]);
+        headers.extend_from_slice(options);
+        let sum = ip::checksum(ip::pseudo_header(ends, PROTOCOL, length), &headers[start..]);
+        headers[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
+    }
+}

@@ -1,0 +1,81 @@
+//! Runs whose packets are captured while they are made.
+
+use crate::{OutputError, RunError};
+use plait_capture::write::{Capture, Side, WriteError};
+use plait_sched::Scheduler;
+use plait_sim::recorder::RecordOptions;
+use plait_sim::result::RunResult;
+use plait_sim::scenario::Scenario;
+use plait_sim::simulation::{self, Control};
+use pyo3::PyErr;
+use std::path::PathBuf;
+
+/// Where the captures of a run go.
+#[derive(Clone, Debug)]
+pub(crate) struct Captures {
+    /// One per path; `-sender.pcapng` and `-receiver.pcapng` are added.
+    pub(crate) places: Vec<PathBuf>,
+    /// The scheduler, for the files' comment.
+    pub(crate) scheduler: String,
+}
+
+impl Captures {
+    fn file(&self, path: usize, side: Side) -> PathBuf {
+        let mut name = self.places[path].clone().into_os_string();
+        name.push(format!("-{}.pcapng", side.name()));
+        name.into()
+    }
+}
+
+/// Why a run has no result.
+pub(crate) enum Failure {
+    Run(simulation::RunError),
+    Output(WriteError),
+}
+
+impl Failure {
+    /// The Python exception; `scenario` is the run's.
+    pub(crate) fn exception(&self, scenario: &str) -> PyErr {
+        match self {
+            Self::Run(error) => RunError::new_err(format!("{scenario}: {error}")),
+            Self::Output(error) => OutputError::new_err(error.to_string()),
+        }
+    }
+}
+
+/// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over.
+pub(crate) fn simulate<S: Scheduler>(
+    scenario: &Scenario,
+    scheduler: S,
+    options: &RecordOptions,
+    captures: Option<&Captures>,
+    control: &mut dyn FnMut(f64) -> Control,
+    wanted: impl FnOnce() -> bool,
+) -> Result<RunResult, Failure> {
+    let Some(captures) = captures else {
+        return simulation::run(scenario, scheduler, options, control).map_err(Failure::Run);
+    };
+    let place = |path, side| captures.file(path, side);
+    let mut capture = Capture::create(scenario, &captures.scheduler, &place).map_err(Failure::Output)?;
+    let result = simulation::run_tapped(scenario, scheduler, options, &mut capture, control);
+    // A disk that is full ends the run; why is what the capture knows.
+    if let Some(error) = capture.error() {
+        return Err(Failure::Output(error.clone()));
+    }
+    let result = result.map_err(Failure::Run)?;
+    if !wanted() {
+        return Err(Failure::Run(simulation::RunError::Interrupted));
+    }
+    capture.finish().map_err(Failure::Output)?;
+    Ok(result)
+}
+
+/// A scheduler with its parameters, as the command line writes it.
+pub(crate) fn scheduler_text(scenario: &Scenario) -> String {
+    let choice = &scenario.to_json()["scheduler"];
+    let parameters = choice.as_object().into_iter().flatten().filter(|(key, _)| *key != "name");
+    let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    parameters.fold(scenario.scheduler.name().to_owned(), |text, (key, given)| {
+        format!("{text}:{key}={}", value(given))
+    })
+}

@@ -1,0 +1,44 @@
+"""Where the captures of simulated runs go: a folder per run, a file per end of a path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from plait.files import free_name, make_folder
+
+Folder = str | PathLike[str]
+"""A folder, by its name."""
+
+
+def capture_places(folder: Folder, scenario: str, scheduler: str | None, taken: set[str]) -> list[str]:
+    """Make the folder of a run's captures below `folder`; the beginnings of its files' names, one per path.
+
+    Args:
+        folder: where runs' folders go.
+        scenario: the run's scenario, canonical JSON.
+        scheduler: the label of its scheduler; None: the scenario's.
+        taken: names of folders that other runs have; the run's own is added.
+
+    Raises:
+        OutputError: the folder cannot be written to.
+    """
+    document = json.loads(scenario)
+    name = scheduler_name(document["scheduler"]) if scheduler is None else scheduler
+    place = Path(folder) / run_name(document["name"], name, taken)
+    make_folder(place)
+    stems: set[str] = set()
+    return [str(place / free_name(path["name"], stems)) for path in document["path"]]
+
+
+def run_name(scenario: str, scheduler: str, taken: set[str]) -> str:
+    """A run's name as a file or folder; numbered if another run has it, and added to those."""
+    return free_name(f"{scenario}-{scheduler}", taken)
+
+
+def scheduler_name(choice: Any) -> str:
+    """The name of a scheduler that a document has as a name or a table."""
+    return str(choice.get("name")) if isinstance(choice, Mapping) else str(choice)

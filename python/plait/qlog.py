@@ -1,0 +1,134 @@
+"""The log of decisions as qlog: JSON text sequences (RFC 7464), one event per decision.
+
+The header is that of qlog's main schema (draft-ietf-quic-qlog-main-schema); the events are of a schema of our own,
+whose fields `docs/capture.md` lists.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from plait._core import ScenarioError
+from plait.decision_log import ENDLESS
+from plait.files import OutputError, whole_file
+from plait.result import Result, verdicts
+
+SUFFIXES = (".sqlog", ".qlog")
+"""What qlog files' names end in; the first one is that of sequences."""
+NAMESPACE = "urn:plait:qlog:events:scheduling"
+"""The schema of the events."""
+EVENT = "scheduling:decision"
+"""The events' name: the last part of the namespace, and what happened."""
+SEPARATOR = b"\x1e"
+"""What every record of a sequence begins with; a line feed ends it."""
+MILLISECOND = 1_000_000
+"""Nanoseconds of the unit of qlog's times."""
+BATCH = 20_000
+"""Decisions that are in memory as text at a time."""
+
+CONNECTION = ("unassigned", "window_left", "send_buffer_left", "oldest_unacked", "oldest_unacked_path")
+"""What the decision knew of the connection: columns of `Result.decisions`."""
+
+
+def write(result: Result, file: str | Path) -> None:
+    """Write the decisions of a run that recorded them (``decisions=True``).
+
+    Raises:
+        NotRecordedError: it did not. OutputError: the file cannot be written. ScenarioError: its name does not end in
+            .sqlog or .qlog.
+    """
+    place = Path(file)
+    if place.suffix not in SUFFIXES:
+        message = f"{place}: expected a name that ends in {' or '.join(SUFFIXES)}"
+        raise ScenarioError(message)
+    decisions, paths = result.decisions, result.decision_paths
+    try:
+        with whole_file(place) as temporary, temporary.open("wb") as stream:
+            _put(stream, json.dumps(header(result), ensure_ascii=False).encode() + b"\n")
+            for start in range(0, decisions.height, BATCH):
+                batch = decisions.with_row_index("row").slice(start, BATCH)
+                facts = paths.filter(pl.col("decision").is_between(start, start + BATCH - 1))
+                _put(stream, _lines(_events(batch, facts, result.path_names)))
+    except pl.exceptions.PolarsError as error:
+        message = f"{place}: cannot be written: {error}"
+        raise OutputError(message) from error
+
+
+def header(result: Result) -> dict[str, Any]:
+    """The first record: what the file is, and which run."""
+    return {
+        "file_schema": "urn:ietf:params:qlog:file:sequential",
+        "serialization_format": "application/qlog+json-seq",
+        "title": f"scenario {result.scenario}, scheduler {result.scheduler}, seed {result.seed}",
+        "trace": {
+            "vantage_point": {"name": "sender", "type": "client"},
+            "event_schemas": [NAMESPACE],
+            "common_fields": {
+                "time_format": "relative_to_epoch",
+                "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
+            },
+        },
+    }
+
+
+def _events(decisions: pl.DataFrame, facts: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """One event per row: time in milliseconds, name, data."""
+    kinds = {one["name"]: one["kind"] for one in verdicts()}
+    described = facts.select(
+        "decision",
+        pl.struct(
+            _name("path", names),
+            "verdict",
+            pl.col("verdict").cast(pl.String).replace_strict(kinds).alias("kind"),
+            pl.exclude("decision", "path", "verdict"),
+        ).alias("paths"),
+    )
+    # Polars multiplies by the reciprocal, which is not the nearest number.
+    times = decisions["time_ns"].to_numpy() / MILLISECOND
+    paths = described.group_by("decision", maintain_order=True).agg("paths")
+    return decisions.join(
+        paths, left_on="row", right_on="decision", how="left", maintain_order="left"
+    ).select(
+        pl.Series("time", times),
+        pl.lit(EVENT).alias("name"),
+        pl.struct(
+            "decision",
+            _name("path", names),
+            "segments",
+            "segment",
+            "wait_until_ns",
+            pl.struct(
+                *(_bounded(name) for name in CONNECTION[:-1]), _name("oldest_unacked_path", names)
+            ).alias("connection"),
+            "paths",
+        ).alias("data"),
+    )
+
+
+def _name(column: str, names: list[str]) -> pl.Expr:
+    """A path's name for its number."""
+    numbers = list(range(len(names)))
+    return pl.col(column).replace_strict(numbers, names, return_dtype=pl.String)
+
+
+def _bounded(column: str) -> pl.Expr:
+    """An amount; null if it has no limit."""
+    if column not in ("unassigned", "send_buffer_left"):
+        return pl.col(column)
+    return pl.when(pl.col(column) <= ENDLESS).then(column)
+
+
+def _lines(events: pl.DataFrame) -> bytes:
+    text = io.BytesIO()
+    events.write_ndjson(text)
+    return text.getvalue()
+
+
+def _put(stream: IO[bytes], lines: bytes) -> None:
+    """Write records, each of which is a line: no JSON text has a line feed inside."""
+    stream.write(SEPARATOR + lines.removesuffix(b"\n").replace(b"\n", b"\n" + SEPARATOR) + b"\n")
