@@ -33,7 +33,7 @@ def _version() -> str:
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
 @click.version_option(_version(), prog_name="plait")
 def cli(quiet: bool) -> None:
-    r"""Packet scheduling over several paths: run, compare and reproduce.
+    """Packet scheduling over several paths: run, compare and reproduce.
 
     \b
     plait reproduce daps-icc14                        a paper, with figures
@@ -42,7 +42,7 @@ def cli(quiet: bool) -> None:
     plait explain links.toml --at 1.2s                one decision, and why
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait validate linux                              simulator against kernel
-    """
+    """  # noqa: D301 – click takes the character, not two, for "leave these lines as they are"
     Progress.quiet = quiet
 
 
