@@ -1,7 +1,7 @@
 """Draw the site's figures and fill in its pages: every number there comes from a run, or from another page.
 
 Run from anywhere: `.venv/bin/python docs/draw.py [PAGE]…`, or `make figures`; all of it takes about a minute. A page is
-named as below `docs`, without its ending: `choosing`, `own-scheduler`, `schedulers`, `trust`.
+named as below `docs`, without its ending; those of the schedulers are made together.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
     "schedulers": network_pages,
     "choosing": lambda: {"choosing": choosing.answer()},
     "own-scheduler": lambda: {"own-scheduler": example.answer()},
+    "transport": lambda: {"transport": example.asking()},
     "trust": lambda: {"trust": Answer({})},
 }
 """What fills in which pages."""

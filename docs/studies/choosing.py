@@ -57,7 +57,12 @@ def answer() -> Answer:
         "ratios": table(ratios, ROUND_TRIPS, "second path (ms)", block, 1.0, 0),
         "loads": table(loads, LOADS, "blocks (Mbit/s)", block, 1.0, 0),
     }
-    return Answer(tables, values(buffers, ratios, loads), figures)
+    links = [plait.PathModel("16Mbit", "25ms"), plait.PathModel("30Mbit", "60ms")]
+    models = {
+        "need": written(plait.min_receive_buffer_bytes(links) / 1000),
+        "blocking": written(plait.max_blocking_ms(links)),
+    }
+    return Answer(tables, {**values(buffers, ratios, loads), **models}, figures)
 
 
 Sweep = Mapping[str, Sequence[Sequence[plait.Result]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,3 +82,10 @@ def listing(file: str, language: str) -> str:
     mark = "#" if language == "python" else "//"
     text = (EXAMPLES / file).read_text(encoding="utf-8")
     return f"\n```{language}\n{mark} file: {file}\n{text}```\n"
+
+
+def asking() -> Answer:
+    """The example that asks a scheduler, and what it prints."""
+    command = ["cargo", "run", "--quiet", "--package", "plait-sched", "--example", "ask"]
+    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, check=True)
+    return Answer({"ask.rs": listing("ask.rs", "rust"), "ask output": f"\n```text\n{done.stdout}```\n"})

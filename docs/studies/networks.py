@@ -52,7 +52,7 @@ NETWORKS = (
     Network("lossy", BULK),
     Network("narrow", BULK),
     Network("blocks", "block delay, 95 %", "block_delay_ms.p95"),
-    Network("calls", "block delay, 95 %", "block_delay_ms.p95"),
+    Network("calls", "block delay, 99 %", "block_delay_ms.p99"),
     Network("page", "completion time", "completion_time_s", 1000.0, 60),
 )
 
@@ -161,6 +161,9 @@ class Networks:
                 for name in ("goodput", "delay"):
                     change = self.change(network.name, scheduler, name)
                     made[f"{key} {name} change"] = with_interval(change, signed=True)
+        for scheduler in schedulers():
+            changes = [self.change(network.name, scheduler, "delay") for network in NETWORKS]
+            made[f"{scheduler} less delay"] = f"{sum(differs(one) and one.value < 0 for one in changes)}"
         return made
 
 
