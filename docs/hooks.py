@@ -109,7 +109,7 @@ def links(text: str, source: str, uri: str) -> str:
             message = f"link to {target!r}: no such file"
             raise ValueError(message)
         place = OUTSIDE.get(wanted) or OUTSIDE.get(f"{wanted}/README.md")
-        if place is None and wanted.startswith("docs/") and (ROOT / wanted).is_file():
+        if place is None and wanted.startswith("docs/") and ((ROOT / wanted).is_file() or is_page(wanted)):
             place = wanted.removeprefix("docs/")
         if place is None:
             return f"{words[1:-1]} (`{wanted}`)" if wanted not in words else words[1:-1]

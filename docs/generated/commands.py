@@ -8,7 +8,7 @@ import click
 
 from plait.cli import cli
 
-WIDTH = 100
+WIDTH = 88
 """Columns of the help texts."""
 
 

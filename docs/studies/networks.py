@@ -71,10 +71,10 @@ class Networks:
     runs: pl.DataFrame
 
     @classmethod
-    def measured(cls) -> Networks:
-        """Make them."""
+    def measured(cls, chosen: Sequence[Network] = NETWORKS) -> Networks:
+        """Make them, or those of some networks."""
         tasks, rows = [], []
-        for network in NETWORKS:
+        for network in chosen:
             for scheduler in schedulers():
                 for seed in range(1, network.seeds + 1):
                     tasks.append(Task(scenario=network.scenario, scheduler=scheduler, seed=seed))
@@ -107,17 +107,17 @@ class Networks:
     def row(self, scheduler: str, base: str) -> str:
         """The table of one scheduler: a line per network, against `base`."""
         headings = ["network", "goodput (Mbit/s)", f"against `{base}` (%)", "delay (ms)", f"against `{base}` (%)"]
-        lines = [
-            [
-                link(network),
-                written(self.mean(network.name, scheduler, "goodput").value, 2),
-                with_interval(self.change(network.name, scheduler, "goodput", base), signed=True),
-                written(self.mean(network.name, scheduler, "delay").value),
-                with_interval(self.change(network.name, scheduler, "delay", base), signed=True),
-            ]
-            for network in NETWORKS
+        return markdown(headings, [self.line(network, scheduler, base) for network in NETWORKS])
+
+    def line(self, network: Network, scheduler: str, base: str) -> list[str]:
+        """One network's line of that table."""
+        return [
+            link(network),
+            written(self.mean(network.name, scheduler, "goodput").value, 2),
+            with_interval(self.change(network.name, scheduler, "goodput", base), signed=True),
+            written(self.mean(network.name, scheduler, "delay").value),
+            with_interval(self.change(network.name, scheduler, "delay", base), signed=True),
         ]
-        return markdown(headings, lines)
 
     def summary(self, scheduler: str, base: str) -> str:
         """Where the scheduler is better than `base`, where worse: only what the intervals bear out."""

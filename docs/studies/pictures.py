@@ -19,7 +19,7 @@ def figures() -> dict[str, Figure]:
     for name in schedulers():
         run = plait.run(SMALL, name, packets=True)
         title = f"{name}: {run.metrics['goodput_bps'] / 1e6:.2f} Mbit/s, {blocked(run):.0f} % of the packets wait"
-        made[f"schedule-{name}"] = plait.plots.space_time(run, WINDOW, title=title)
+        made[f"schedule-{name.replace('+', '-')}"] = plait.plots.space_time(run, WINDOW, title=title)
     return {**made, "definitions": definitions()}
 
 
