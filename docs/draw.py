@@ -6,6 +6,7 @@ named as below `docs`, without its ending; those of the schedulers are made toge
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,8 +16,8 @@ import click
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "questions")]
 
-from study import Answer  # noqa: E402
 from studies import choosing, example, networks, pictures  # noqa: E402
+from study import Answer  # noqa: E402
 
 from plait import plots  # noqa: E402
 from plait.cli.errors import guarded  # noqa: E402
@@ -32,6 +33,8 @@ REPEATED = {
     "validation": HERE / "validation.md",
 }
 """Pages whose values others repeat, as ``PAGE: VALUE``."""
+GOAL = re.compile(r"\| (reached|missed) \|$")
+"""The lines of the validation's table of goals."""
 
 
 def repeated() -> dict[str, str]:
@@ -40,7 +43,11 @@ def repeated() -> dict[str, str]:
     for name, file in REPEATED.items():
         found = values_in(file.read_text(encoding="utf-8"))
         made.update({f"{name}: {key}": value for key, value in found.items()})
-    return made
+    goals = [
+        line for line in REPEATED["validation"].read_text(encoding="utf-8").splitlines() if GOAL.search(line)
+    ]
+    missed = sum("missed" in line for line in goals)
+    return {**made, "validation: goals missed": f"{missed} of {len(goals)}"}
 
 
 def network_pages() -> Mapping[str, Answer]:

@@ -1,13 +1,12 @@
 """What MkDocs asks of us while it builds the site.
 
-Pages stay as they are read in the repository; here their links to files outside of `docs` are led to pages, the marks of
-`plait.pages` are taken out, and `<!-- generated: … -->` is replaced by what the code says (`generated`). Files outside
-of `docs` that are pages of the site, such as the papers' READMEs, are read from where they are.
+Pages stay as they are read in the repository; here their links to files outside of `docs` are led to pages, the marks
+of `plait.pages` are taken out, and `<!-- generated: … -->` is replaced by what the code says (`generated`). Files
+outside of `docs` that are pages of the site, such as the papers' READMEs, are read from where they are.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path, PurePosixPath
@@ -23,8 +22,10 @@ sys.path[:0] = [str(DOCS), str(ROOT / "python")]
 
 import generated  # noqa: E402
 
+from plait import papers  # noqa: E402
+
 OUTSIDE = {
-    **{str(file.relative_to(ROOT)): f"papers/{file.parent.name}.md" for file in sorted(ROOT.glob("papers/*/README.md"))},
+    **{f"papers/{name}/README.md": f"papers/{name}.md" for name in papers.names()},
     "benches/README.md": "ns-2.md",
     "scenarios/README.md": "scenarios.md",
     "linux/README.md": "linux.md",
@@ -34,8 +35,9 @@ OUTSIDE = {
 """Files of the repository that are pages of the site, by their places there."""
 FENCE = re.compile(r"^( *)(`{3,})(\w*)[^\n]*\n.*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
-GENERATED = re.compile(r"<!-- generated: ([^:]+?)(?:: (.+?))? -->")
-MARK = re.compile(r"<!-- (?:measured|value): .+? -->|<!-- end -->")
+GENERATED = re.compile(r"(?<!`)<!-- generated: ([^:]+?)(?:: (.+?))? -->")
+MARK = re.compile(r"(?<!`)<!-- (?:(?:measured|value): .+?|end) -->")
+"""Both are left alone where a page writes about them, as code."""
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -46,13 +48,13 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The page as MkDocs is to read it; PluginError if it asks for something that there is not."""
     uri = page.file.src_uri
     source = next((file for file, place in OUTSIDE.items() if place == uri), f"docs/{uri}")
     try:
-        text = outside_of_code(lambda part: filled(part), markdown)
-        return outside_of_code(lambda part: spaced(links(unmarked(part), source, uri)), text)
+        text = outside_of_code(filled, markdown)
+        return outside_of_code(lambda part: enlarged(spaced(links(unmarked(part), source, uri))), text)
     except (ValueError, LookupError) as error:
         message = f"{source}: {error}"
         raise PluginError(message) from error
@@ -62,7 +64,7 @@ def outside_of_code(change: Any, text: str) -> str:
     """Change the text between fenced blocks; of their first lines keep the language alone."""
     made, at = [], 0
     for fence in FENCE.finditer(text):
-        first, _, rest = fence[0].partition("\n")
+        rest = fence[0].partition("\n")[2]
         made += [change(text[at : fence.start()]), f"{fence[1]}{fence[2]}{fence[3]}\n{rest}"]
         at = fence.end()
     return "".join([*made, change(text[at:])])
@@ -80,11 +82,13 @@ def unmarked(text: str) -> str:
 
 
 def spaced(text: str) -> str:
-    """Set lists and tables off from the paragraph before them: this Markdown wants an empty line there, GitHub's not."""
+    """Set lists and tables off from the paragraph before them: this Markdown wants an empty line, GitHub's does not."""
     made: list[str] = []
     for line in text.split("\n"):
         before = made[-1] if made else ""
-        starts_list = bool(re.match(r"([-*]|\d+\.) ", line)) and not re.match(r" *([-*]|\d+\.) | {2,}\S", before)
+        starts_list = bool(re.match(r"([-*]|\d+\.) ", line)) and not re.match(
+            r" *([-*]|\d+\.) | {2,}\S", before
+        )
         starts_table = line.startswith("|") and not before.startswith("|")
         if before.strip() and (starts_list or starts_table):
             made.append("")
@@ -113,9 +117,14 @@ def links(text: str, source: str, uri: str) -> str:
             place = wanted.removeprefix("docs/")
         if place is None:
             return f"{words[1:-1]} (`{wanted}`)" if wanted not in words else words[1:-1]
-        return f"{words}({relpath(place, os.path.dirname(uri) or '.')}{hash_mark}{anchor})"
+        return f"{words}({relpath(place, PurePosixPath(uri).parent)}{hash_mark}{anchor})"
 
     return LINK.sub(led, text)
+
+
+def enlarged(text: str) -> str:
+    """Let a figure open by itself, where a telephone can enlarge it."""
+    return re.sub(r"^(!\[[^\]]*\]\(([^)]+)\))$", r"[\1](\2)", text, flags=re.MULTILINE)
 
 
 def is_page(wanted: str) -> bool:

@@ -1,10 +1,13 @@
+"""A scheduler of one's own."""
+
 import plait
 
 
 class Soonest(plait.Scheduler):
     """Use a slower path only if what waits for the fastest one would not arrive sooner there."""
 
-    def decide(self, now, connection, paths):
+    def decide(self, _now, connection, paths):
+        """Assign what fits to one path, or wait."""
         usable = [path for path in paths if path.usable]
         unmeasured = [path for path in usable if path.open and path.srtt is None]
         if unmeasured:  # nothing is known of it: send something, to learn

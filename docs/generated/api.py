@@ -50,7 +50,9 @@ def reference() -> str:
 def entry(name: str, thing: Any) -> str:
     """One name: its signature, its docstring, and for classes what they have."""
     parts = [f"### `{name}`"]
-    if name.rpartition(".")[2] in COMPILED and not (inspect.isclass(thing) and issubclass(thing, BaseException)):
+    if name.rpartition(".")[2] in COMPILED and not (
+        inspect.isclass(thing) and issubclass(thing, BaseException)
+    ):
         return "\n\n".join([*parts, stub(thing.__name__)])
     if inspect.isclass(thing) and issubclass(thing, BaseException):
         return "\n\n".join([*parts, documentation(thing)])
@@ -58,7 +60,7 @@ def entry(name: str, thing: Any) -> str:
     parts.append(documentation(thing))
     if inspect.isclass(thing):
         parts += [f"- {line}" for line in members(thing)]
-    return "\n\n".join(parts[: 3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
+    return "\n\n".join(parts[:3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
 
 
 COMPILED = ("Scheduler", "Connection", "PathFacts", "Event", "check_scheduler", *DECISIONS)
@@ -125,6 +127,6 @@ def members(thing: type) -> Iterator[str]:
     """The properties and methods that a class documents."""
     for name, member in vars(thing).items():
         about = inspect.getdoc(member) if not name.startswith("_") else None
-        if about and (isinstance(member, property) or callable(member) or hasattr(member, "func") or hasattr(member, "__get__")):
+        if about and hasattr(member, "__get__"):  # methods and properties, cached ones too; not plain values
             call = "()" if inspect.isfunction(member) else ""
             yield f"`{name}{call}`: {' '.join(about.split(chr(10) * 2)[0].split()).replace('``', '`')}"

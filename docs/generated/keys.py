@@ -24,7 +24,9 @@ def tables() -> str:
             [code(entry["key"]), cell(entry["kind"]), default(entry["default"]), cell(entry["doc"])]
             for entry in entries
         ]
-        made.append(f"### {heading}\n\n{markdown(['key', 'takes', 'default', 'meaning'], lines, (0, 1, 2, 3))}")
+        made.append(
+            f"### {heading}\n\n{markdown(['key', 'takes', 'default', 'meaning'], lines, (0, 1, 2, 3))}"
+        )
     return "\n\n".join(made)
 
 

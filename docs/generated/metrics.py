@@ -31,14 +31,15 @@ def meanings(cls: type) -> dict[str, str]:
         found = ENTRY.match(line)
         if found:
             names = [name.strip() for name in found[1].split(",")]
-            made.update({name: found[2] for name in names})
+            made.update(dict.fromkeys(names, found[2]))
         elif line.strip() and names:
             made.update({name: f"{made[name]} {line.strip()}" for name in names})
         else:
             names = []
     keys = set(cls.__annotations__)
     if keys != set(made):
-        message = f"{cls.__name__}: without a definition: {sorted(keys - set(made))}; defined, but not there: {sorted(set(made) - keys)}"
+        without, beyond = sorted(keys - set(made)), sorted(set(made) - keys)
+        message = f"{cls.__name__}: without a definition: {without}; defined, but not there: {beyond}"
         raise UndefinedError(message)
     return {name: made[name] for name in cls.__annotations__}
 

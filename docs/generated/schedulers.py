@@ -19,14 +19,17 @@ def facts(name: str) -> str:
     if one["parameters"]:
         made.append(parameters(one["parameters"]))
     else:
-        made.append("It has no parameters of its own; the [options](options.md) go with it as with any other.")
+        made.append(
+            "It has no parameters of its own; the [options](options.md) go with it as with any other."
+        )
     return "\n\n".join(made)
 
 
 def parameters(entries: Sequence[Parameter]) -> str:
     """A table of parameters."""
     lines = [
-        [code(entry["name"]), code(entry["default"]), cell(entry["choices"]), cell(entry["doc"])] for entry in entries
+        [code(entry["name"]), code(entry["default"]), cell(entry["choices"]), cell(entry["doc"])]
+        for entry in entries
     ]
     return markdown(["parameter", "default", "takes", "meaning"], lines, (0, 1, 2, 3))
 
@@ -34,7 +37,8 @@ def parameters(entries: Sequence[Parameter]) -> str:
 def overview() -> str:
     """All schedulers in one line each."""
     lines = [
-        [f"[`{one['name']}`]({one['name']}.md)", cell(one["summary"]), cell(one["source"])] for one in schedulers()
+        [f"[`{one['name']}`]({one['name']}.md)", cell(one["summary"]), cell(one["source"])]
+        for one in schedulers()
     ]
     return markdown(["scheduler", "rule", "source"], lines, (0, 1, 2))
 
@@ -60,7 +64,15 @@ def papers() -> str:
     lines = []
     for name in names():
         paper = load_paper(name)
+        counts = [f"{len(paper.scenarios)}", f"{len(paper.expected)}"]
         lines.append(
-            [f"[{name}]({name}.md)", cell(paper.title), cell(paper.venue), f"{len(paper.scenarios)}", f"{len(paper.expected)}", code(f"plait reproduce {name}")]
+            [
+                f"[{name}]({name}.md)",
+                cell(paper.title),
+                cell(paper.venue),
+                *counts,
+                code(f"plait reproduce {name}"),
+            ]
         )
-    return markdown(["paper", "title", "venue", "cases", "values and claims", "command"], lines, (0, 1, 2, 5))
+    headings = ["paper", "title", "venue", "cases", "values and claims", "command"]
+    return markdown(headings, lines, (0, 1, 2, 5))

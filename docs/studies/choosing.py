@@ -32,7 +32,9 @@ SECOND_RTT = "path.lte.rtt"
 def answer() -> Answer:
     """Make the runs."""
     buffers = sweep("dsl-lte", "transport.receive_buffer", [f"{size}kB" for size in BUFFERS], BULK)
-    ratios = sweep("blocks", SECOND_RTT, [f"{time}ms" for time in ROUND_TRIPS], BLOCKS, {"path.dsl.rtt": "30ms"})
+    ratios = sweep(
+        "blocks", SECOND_RTT, [f"{time}ms" for time in ROUND_TRIPS], BLOCKS, {"path.dsl.rtt": "30ms"}
+    )
     loads = sweep("blocks", "workload.rate", [f"{rate}Mbit" for rate in LOADS], BLOCKS)
     goodput, delay, block = "goodput_bps", "app_delay_ms.mean", "block_delay_ms.p95"
     figures = {
@@ -121,7 +123,12 @@ def values(buffers: Sweep, ratios: Sweep, loads: Sweep) -> dict[str, str]:
     """Numbers for the sentences; the keys are ``SWEEP PLACE SCHEDULER metric`` and the like."""
     made = {}
     sweeps = (
-        ("buffer", buffers, BUFFERS, {"goodput": ("goodput_bps", 1e-6, 1), "delay": ("app_delay_ms.mean", 1.0, 0)}),
+        (
+            "buffer",
+            buffers,
+            BUFFERS,
+            {"goodput": ("goodput_bps", 1e-6, 1), "delay": ("app_delay_ms.mean", 1.0, 0)},
+        ),
         ("second", ratios, ROUND_TRIPS, {"block": ("block_delay_ms.p95", 1.0, 0)}),
         ("load", loads, LOADS, {"block": ("block_delay_ms.p95", 1.0, 0)}),
     )
@@ -149,18 +156,19 @@ def panels(
     for one, (y, found) in zip(axes, curves, strict=True):
         for index, (name, estimates) in enumerate(found.items()):
             bounds = [each.interval or (each.value, each.value) for each in estimates]
-            grey = "#777777" if name == ALONE else colour(index)
+            lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
+            shade = "#777777" if name == ALONE else colour(index)
             one.plot(
                 places,
                 [each.value for each in estimates],
-                color=grey,
+                color=shade,
                 linestyle=line(index),
                 linewidth=1.6,
                 marker="o",
                 markersize=3.5,
                 label=name,
             )
-            one.fill_between(places, *zip(*bounds, strict=True), color=grey, alpha=0.15, linewidth=0)
+            one.fill_between(places, lows, highs, color=shade, alpha=0.15, linewidth=0)
         if log:
             one.set_xscale("log", base=2)
             one.set_xticks(list(places), [f"{place:g}" for place in places])

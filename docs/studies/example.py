@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from study import Answer, with_interval, written
@@ -20,60 +21,83 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 BASE = "lowest-rtt"
 NAME = "Soonest"
 SEEDS = range(1, 9)
-ROUND_TRIPS = (20, 40, 80, 120, 160, 200, 300)
-LOADS = (2, 4, 6, 8, 9, 10, 12, 14)
-BUFFERS = (32, 64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True)
+class Range:
+    """What varies, the metric that is looked at, and how many decimals it is worth."""
+
+    places: Sequence[float]
+    heading: str
+    changes: Callable[[float], dict[str, object]]
+    metric: str = "block_delay_ms.p95"
+    unit: str = "95 % block delay (ms)"
+    scale: float = 1.0
+    decimals: int = 0
+
+
+def blocks(**changes: object) -> dict[str, object]:
+    """Blocks that the near path can carry alone, and further changes."""
+    return {"workload": {"kind": "cbr", "rate": "6Mbit", "block": "64KiB"}, **changes}
+
+
+RANGES = {
+    "round trips": Range(
+        (20, 40, 80, 120, 160, 200, 300),
+        "far path (ms)",
+        lambda time: blocks(**{"path.far.rtt": f"{time}ms"}),
+    ),
+    "loads": Range(
+        (2, 4, 6, 8, 9, 10, 12, 14),
+        "blocks (Mbit/s)",
+        lambda rate: blocks(**{"workload.rate": f"{rate}Mbit"}),
+    ),
+    "buffers": Range(
+        (32, 64, 128, 256, 512, 1024),
+        "receive buffer (kB)",
+        lambda size: {"transport.receive_buffer": f"{size}kB"},
+        metric="goodput_bps",
+        unit="goodput (Mbit/s)",
+        scale=1e-6,
+        decimals=1,
+    ),
+}
 
 
 def answer() -> Answer:
     """Make the runs."""
-    blocks = {"workload": {"kind": "cbr", "rate": "6Mbit", "block": "64KiB"}}
-    cases = {
-        "round trips": ([{**blocks, "path.far.rtt": f"{time}ms"} for time in ROUND_TRIPS], "block_delay_ms.p95", 1.0),
-        "loads": ([{**blocks, "workload.rate": f"{rate}Mbit"} for rate in LOADS], "block_delay_ms.p95", 1.0),
-        "buffers": ([{"transport.receive_buffer": f"{size}kB"} for size in BUFFERS], "goodput_bps", 1e-6),
-    }
-    places: dict[str, Sequence[float]] = {"round trips": ROUND_TRIPS, "loads": LOADS, "buffers": BUFFERS}
-    headings = {
-        "round trips": "far path (ms)",
-        "loads": "blocks (Mbit/s)",
-        "buffers": "receive buffer (kB)",
-    }
-    units = {"round trips": "95 % block delay (ms)", "loads": "95 % block delay (ms)", "buffers": "goodput (Mbit/s)"}
     tables, values, figures = {}, {}, {}
-    for case, (changes, name, scale) in cases.items():
-        found = {choice: measured(changes, choice, name, scale) for choice in (BASE, NAME)}
+    for case, span in RANGES.items():
+        base, own = (measured(span, choice) for choice in (BASE, NAME))
         lines = []
-        for index, place in enumerate(places[case]):
-            ours, base = found[NAME][index], found[BASE][index]
-            change = change_of_mean(ours, base)
-            assert change is not None, case  # noqa: S101
-            text = with_interval(change, signed=True)
-            decimals = 1 if case == "buffers" else 0
-            means = [written(mean(one).value, decimals) for one in (base, ours)]
+        for place, before, after in zip(span.places, base, own, strict=True):
+            change = change_of_mean(after, before)
+            text = "–" if change is None else with_interval(change, signed=True)
+            means = [written(mean(one).value, span.decimals) for one in (before, after)]
             lines.append([f"{place:g}", *means, text])
-            values[f"{case} {place} change"] = text
-            values[f"{case} {place} {BASE}"], values[f"{case} {place} {NAME}"] = means
-        unit = units[case]
-        tables[case] = markdown([headings[case], f"`{BASE}`: {unit}", f"`{NAME}`", "change (%)"], lines, ())
-        curves = {key: [mean(one) for one in rows] for key, rows in found.items()}
+            key = f"{case} {place:g}"
+            values[f"{key} change"] = text
+            values[f"{key} {BASE}"], values[f"{key} {NAME}"] = means
+        tables[case] = markdown(
+            [span.heading, f"`{BASE}`: {span.unit}", f"`{NAME}`", "change (%)"], lines, ()
+        )
+        curves = {BASE: [mean(one) for one in base], NAME: [mean(one) for one in own]}
         figures[f"soonest-{case.replace(' ', '-')}"] = panels(
-            places[case], headings[case], [(unit, curves)], log=case == "buffers"
+            span.places, span.heading, [(span.unit, curves)], log=case == "buffers"
         )
     for file, language in (("soonest.py", "python"), ("soonest.rs", "rust")):
         tables[file] = listing(file, language)
     return Answer(tables, values, figures)
 
 
-def measured(changes: Sequence[dict[str, object]], choice: str, name: str, scale: float) -> list[list[float]]:
-    """A metric of each seed, for each change of the network."""
+def measured(span: Range, choice: str) -> list[list[float]]:
+    """The metric of each seed, place by place."""
     made = parse_choice(f"{EXAMPLES / 'soonest.py'}:{NAME}") if choice == NAME else choice
     found = []
-    for change in changes:
-        scenario = plait.load(FOLDER / "near-far.toml", change)
-        found.append(
-            numbers(run_tasks([Task(scenario=scenario, scheduler=made, seed=seed) for seed in SEEDS]), name, scale)
-        )
+    for place in span.places:
+        scenario = plait.load(FOLDER / "near-far.toml", span.changes(place))
+        runs = run_tasks([Task(scenario=scenario, scheduler=made, seed=seed) for seed in SEEDS])
+        found.append(numbers(runs, span.metric, span.scale))
     return found
 
 

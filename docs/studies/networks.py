@@ -7,9 +7,10 @@ confidence interval leaves out zero and it is at least `LEAST` percent.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from study import with_interval, written
@@ -52,6 +53,7 @@ NETWORKS = (
     Network("lossy", BULK),
     Network("narrow", BULK),
     Network("blocks", "block delay, 95 %", "block_delay_ms.p95"),
+    Network("ways", "block delay, 95 %", "block_delay_ms.p95"),
     Network("calls", "block delay, 99 %", "block_delay_ms.p99"),
     Network("page", "completion time", "completion_time_s", 1000.0, 60),
 )
@@ -98,15 +100,21 @@ class Networks:
 
     def change(self, network: str, scheduler: str, name: str, base: str = BASE) -> Estimate:
         """By how many percent it is above that of `base`."""
-        found = change_of_mean(
-            self.column(network, scheduler, name), self.column(network, base, name)
-        )
-        assert found is not None, f"{network}: {base} has a {name} of zero"  # noqa: S101
+        found = change_of_mean(self.column(network, scheduler, name), self.column(network, base, name))
+        if found is None:
+            message = f"{network}: {name} of {base} is zero: there is no change in percent"
+            raise plait.RunError(message)
         return found
 
     def row(self, scheduler: str, base: str) -> str:
         """The table of one scheduler: a line per network, against `base`."""
-        headings = ["network", "goodput (Mbit/s)", f"against `{base}` (%)", "delay (ms)", f"against `{base}` (%)"]
+        headings = [
+            "network",
+            "goodput (Mbit/s)",
+            f"against `{base}` (%)",
+            "delay (ms)",
+            f"against `{base}` (%)",
+        ]
         return markdown(headings, [self.line(network, scheduler, base) for network in NETWORKS])
 
     def line(self, network: Network, scheduler: str, base: str) -> list[str]:
@@ -145,7 +153,9 @@ class Networks:
         for network in NETWORKS:
             means = [self.mean(network.name, one, name).value for one in names]
             what = [network.what] if name == "delay" else []
-            lines.append([link(network), *what, *(written(one, 2 if name == "goodput" else 0) for one in means)])
+            lines.append(
+                [link(network), *what, *(written(one, 2 if name == "goodput" else 0) for one in means)]
+            )
         what = ["which delay"] if name == "delay" else []
         texts = (0, 1) if what else (0,)
         return markdown(["network", *what, *(f"`{one}`" for one in names)], lines, texts)
@@ -178,6 +188,11 @@ def link(network: Network) -> str:
     return f"[{network.scenario.name}](index.md#{network.name})"
 
 
+def way(path: Mapping[str, Any]) -> str:
+    """A path's round-trip time, or its delays there and back."""
+    return str(path["rtt"]) if "rtt" in path else f"{path['forward']['delay']}, {path['backward']['delay']}"
+
+
 def contents(names: Sequence[Network] = NETWORKS) -> str:
     """What each network is, in the words of its file."""
     lines = []
@@ -185,8 +200,14 @@ def contents(names: Sequence[Network] = NETWORKS) -> str:
         text = (FOLDER / f"{network.name}.toml").read_text(encoding="utf-8")
         comment = text.splitlines()[0].removeprefix("# ")
         file = f"[`{network.name}.toml`](../networks/{network.name}.toml)"
-        paths = " + ".join(f"{path['rate']}/{path['rtt']}" for path in tomllib.loads(text)["path"])
+        paths = " + ".join(f"{path['rate']}/{way(path)}" for path in tomllib.loads(text)["path"])
         lines.append(
-            [f'<span id="{network.name}"></span>{network.scenario.name}', comment, paths, f"{network.seeds}", file]
+            [
+                f'<span id="{network.name}"></span>{network.scenario.name}',
+                comment,
+                paths,
+                f"{network.seeds}",
+                file,
+            ]
         )
     return markdown(["network", "what it is", "rate and round trip", "seeds", "file"], lines, (0, 1, 2, 4))

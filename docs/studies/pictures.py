@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,7 +19,9 @@ def figures() -> dict[str, Figure]:
     made = {}
     for name in schedulers():
         run = plait.run(SMALL, name, packets=True)
-        title = f"{name}: {run.metrics['goodput_bps'] / 1e6:.2f} Mbit/s, {blocked(run):.0f} % of the packets wait"
+        title = (
+            f"{name}: {run.metrics['goodput_bps'] / 1e6:.2f} Mbit/s, {blocked(run):.0f} % of the packets wait"
+        )
         made[f"schedule-{name.replace('+', '-')}"] = plait.plots.space_time(run, WINDOW, title=title)
     return {**made, "definitions": definitions()}
 
@@ -26,7 +29,7 @@ def figures() -> dict[str, Figure]:
 def blocked(run: plait.Result) -> float:
     """How many percent of the packets wait at the receiver for an earlier one."""
     arrived = run.packets.drop_nulls(["arrived_ns", "delivered_ns"])
-    return 100.0 * (arrived["delivered_ns"] > arrived["arrived_ns"]).sum() / len(arrived)
+    return 100.0 * arrived.filter(pl.col("delivered_ns") > pl.col("arrived_ns")).height / arrived.height
 
 
 def definitions() -> Figure:
@@ -35,10 +38,13 @@ def definitions() -> Figure:
     axes.axis("off")
     axes.set_xlim(-14, 112)
     axes.set_ylim(-0.72, 1.25)
-    for height, name in ((1, "sender"), (0, "receiver")):
-        axes.plot([0, 108], [height, height], color="#555555", linewidth=1.0)
-        axes.text(-2, height, name, ha="right", va="center", fontsize=9)
-    ways = ((10, 84, 0, "1, on the slow path", 52, 0.52), (22, 42, 1, "2, on the fast path", 21, 0.42))
+    for end, name in ((1, "sender"), (0, "receiver")):
+        axes.plot([0, 108], [end, end], color="#555555", linewidth=1.0)
+        axes.text(-2, end, name, ha="right", va="center", fontsize=9)
+    ways = (
+        (10.0, 84.0, 0, "1, on the slow path", 52.0, 0.52),
+        (22.0, 42.0, 1, "2, on the fast path", 21.0, 0.42),
+    )
     for sent, arrived, index, text, at, height in ways:
         axes.plot([sent, arrived], [1, 0], color=colour(1 - index), linewidth=1.8)
         axes.plot([arrived], [0], marker="o", color=colour(1 - index), markersize=4)

@@ -41,8 +41,8 @@ class Metrics(TypedDict, total=False):
     retransmissions: packets that were sent again because they counted as lost.
     spurious_retransmissions: retransmissions and copies that arrived although the packet had arrived before.
     reinjections: copies of packets in flight that a scheduler sent on another path.
-    tail_probes: of the retransmissions, those that ask after the last packets, which nobody acknowledged (MPTCP and TCP);
-        None where the engine does not count them.
+    tail_probes: of the retransmissions, those that ask after the last packets, which nobody acknowledged (MPTCP and
+        TCP); None where the engine does not count them.
     timeouts: expiries of retransmission timers; None where the engine does not count them.
     decisions: answers of the scheduler, without those to wait; None where the engine does not count them.
     waits: answers of the scheduler to wait; None where the engine does not count them.
@@ -88,8 +88,8 @@ class PathMetrics(TypedDict, total=False):
     packets_lost: lost on the way.
     packets_dropped: found the queue full.
     srtt_ms: the smoothed round-trip time at the end; None without a sample.
-    forward_delay_ms: one-way delay to the receiver at the end, as timestamps tell it, with the clocks' offset in it; None
-        for CMT-SCTP.
+    forward_delay_ms: one-way delay to the receiver at the end, as timestamps tell it, with the clocks' offset in it;
+        None for CMT-SCTP.
     backward_delay_ms: one-way delay of the acknowledgements, likewise.
     cwnd_packets: the congestion window at the end; None if the path had none then.
     """

@@ -40,7 +40,9 @@ NO_RUN = {
 }
 """Pages with blocks that are not run, and why."""
 PAGES = [
-    str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))] if page.is_file()
+    str(page.relative_to(ROOT))
+    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    if page.is_file()
 ]
 PREAMBLE = f'cargo() {{ (cd "{ROOT}" && command cargo "$@"); }}\n'
 
