@@ -106,7 +106,7 @@ format: setup ## rewrite Rust and Python in the project's format
 	$(BIN)/ruff format .
 
 docs: setup ## build the documentation site into site/, warnings as errors (look at it: python -m http.server -d site)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "wrote $(CURDIR)/site/index.html"
 
 figures: setup ## draw the figures of README and site, write the measured tables and values of their pages anew

@@ -14,7 +14,8 @@ WIDTH = 88
 
 def help_texts() -> str:
     """Every command's help, a heading each."""
-    top = click.Context(cli, info_name="plait", terminal_width=WIDTH, max_content_width=WIDTH)
+    settings = {**cli.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    top = click.Context(cli, info_name="plait", **settings)
     return "\n\n".join(
         f"{'#' * (2 if depth < 2 else 3)} `{context.command_path}`\n\n```text\n{context.get_help()}\n```"
         for depth, context in contexts(top)

@@ -32,15 +32,15 @@ def parts() -> dict[str, ModuleType]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` does; a warning fails it."""
+    """The site, built as `make docs` does: a warning fails it, but not with --quiet, which does not even count them."""
     folder = tmp_path_factory.mktemp("site")
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert not done.stderr.strip(), done.stderr
+    assert "WARNING" not in done.stderr, done.stderr
     return folder
 
 
