@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format figures figures-linux questions validate bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,8 +116,13 @@ format: setup ## rewrite Rust and Python in the project's format
 	$(BIN)/ruff check --fix --select I .
 	$(BIN)/ruff format .
 
-figures: setup ## draw the README's picture and write the measured tables of the papers' READMEs anew
+docs: setup ## build the documentation site into site/, warnings as errors (look at it: python -m http.server -d site)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "wrote $(CURDIR)/site/index.html"
+
+figures: setup ## draw the figures of README and site, write the measured tables and values of their pages anew
 	$(BIN)/python docs/images/space_time.py
+	$(BIN)/python docs/draw.py
 	$(BIN)/python docs/measured.py
 
 figures-linux: setup ## write the tables that hold the kernel's runs beside the simulator's (an hour; needs plait linux build)
@@ -157,6 +162,6 @@ lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock fil
 		--group development --extra cluster -o requirements-dev.lock pyproject.toml
 
 clean: ## remove what was built and installed
-	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) target results site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/plait/_core*.so

@@ -18,7 +18,7 @@ def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str
     Raises:
         ScenarioError: the page names a table or value that there is not, or lacks a table.
     """
-    names = re.findall(r"<!-- measured: (.+?) -->", text)
+    names = tables_wanted(text)
     if sorted(names) != sorted(tables):
         wanted, found = ", ".join(tables), ", ".join(names) or "none"
         message = f"page: expected each of the tables {wanted} once, found {found}"
@@ -35,6 +35,16 @@ def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str
 
     text = re.sub(r"(<!-- measured: (.+?) -->\n).*?(<!-- end -->)", table, text, flags=re.DOTALL)
     return re.sub(r"(<!-- value: (.+?) -->).*?(<!-- end -->)", value, text)
+
+
+def tables_wanted(text: str) -> list[str]:
+    """The names of the tables that a page has places for."""
+    return re.findall(r"<!-- measured: (.+?) -->", text)
+
+
+def values_in(text: str) -> dict[str, str]:
+    """The values that stand in a page, by name, so that another page can repeat them."""
+    return dict(re.findall(r"<!-- value: (.+?) -->(.*?)<!-- end -->", text))
 
 
 def markdown(

@@ -33,20 +33,27 @@ class Occupancy(TypedDict):
 class Metrics(TypedDict, total=False):
     """The metrics of a run, from the end of the warm-up on. A name ends in its unit; what has none is a count.
 
-    goodput_bps: payload delivered in order to the application, bit/s.
+    goodput_bps: payload delivered in order to the application, per second.
     app_delay_ms: of a packet, from its first transmission to its in-order delivery.
     blocking_ms: of a packet, from its arrival to its in-order delivery.
     receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is time-weighted.
-    block_delay_ms: of a block of constant-rate traffic, from writing it to the delivery of its last byte.
-    delay_variance_ms: difference of consecutive block delays.
-    spurious_retransmissions: retransmissions of what had arrived.
+    block_delay_ms: of a block of constant-rate or on-off traffic, from writing it to the delivery of its last byte.
+    delay_variance_ms: absolute difference of consecutive block delays.
+    retransmissions: packets that were sent again because they counted as lost.
+    spurious_retransmissions: retransmissions and copies that arrived although the packet had arrived before.
+    reinjections: copies of packets in flight that a scheduler sent on another path.
+    tail_probes: of the retransmissions, those that ask after the last packets, which nobody acknowledged (MPTCP and
+        TCP); None where the engine does not count them.
+    timeouts: expiries of retransmission timers; None where the engine does not count them.
+    decisions: answers of the scheduler, without those to wait; None where the engine does not count them.
+    waits: answers of the scheduler to wait; None where the engine does not count them.
     completion_time_s: when the last byte of a file was delivered; None if the run ended before.
-    delivered_bytes, undelivered_bytes: payload since the start of the run, warm-up included; None for endless traffic.
+    aggregation_benefit: 0 is the goodput of the best single path, 1 the sum of all, −1 nothing at all.
+    packets_delivered: packets delivered in order.
+    delivered_bytes: payload handed to the application since the start of the run, warm-up included.
+    undelivered_bytes: payload written and not delivered when the run ended; None for endless traffic.
     measured_s: seconds that the metrics cover.
-    aggregation_benefit: 0 is the best single path, 1 the sum of all, −1 nothing at all.
-    retransmissions: segments sent again because they were taken for lost.
-    reinjections: copies of segments in flight, which the scheduler asked for.
-    tail_probes, timeouts, decisions, waits: None where the engine does not count them.
+    events: simulated events, or captured packets where nothing is simulated.
     """
 
     goodput_bps: float
@@ -75,13 +82,17 @@ class Metrics(TypedDict, total=False):
 class PathMetrics(TypedDict, total=False):
     """The metrics of one path, from the end of the warm-up on.
 
-    throughput_bps: payload that arrived for the first time, bit/s.
-    srtt_ms: the smoothed round-trip time at the end.
-    forward_delay_ms, backward_delay_ms: one-way delays at the end, as timestamps tell them, the offset between the
-    clocks contained in both; None for CMT-SCTP.
+    name: the path's name in the scenario.
+    throughput_bps: payload that arrived for the first time, per second.
+    packets_sent: data packets sent on the path, retransmissions included.
+    retransmissions: of the packets sent, those sent again.
     packets_lost: lost on the way.
     packets_dropped: found the queue full.
-    cwnd_packets: the window at the end, None if the path had none then.
+    srtt_ms: the smoothed round-trip time at the end; None without a sample.
+    forward_delay_ms: one-way delay to the receiver at the end, as timestamps tell it, with the clocks' offset in it;
+        None for CMT-SCTP.
+    backward_delay_ms: one-way delay of the acknowledgements, likewise.
+    cwnd_packets: the congestion window at the end; None if the path had none then.
     """
 
     name: str
@@ -99,10 +110,16 @@ class PathMetrics(TypedDict, total=False):
 class FlowMetrics(TypedDict, total=False):
     """The metrics of one competing flow, from the end of the warm-up on.
 
-    goodput_bps: payload delivered in order, bit/s; of datagrams what arrived, headers included.
-    delay_ms: sending to arrival of datagrams, None for connections.
-    completion_time_s: when the last byte of a finite flow was delivered.
+    name: the flow's name in the scenario.
+    kind: what traffic it is: tcp, multipath, cbr or on-off.
+    goodput_bps: payload delivered in order, per second; of datagrams what arrived, headers included.
+    packets_sent: data packets or datagrams sent.
+    retransmissions: packets sent again.
+    packets_delivered: data packets or datagrams delivered.
+    packets_lost: lost on the way.
     packets_dropped: found a queue full; None where the engine cannot tell, and counts them as lost.
+    delay_ms: of a datagram, from sending to arrival; None for connections.
+    completion_time_s: when the last byte of a finite flow was delivered; None if the run ended before.
     """
 
     name: str

@@ -1,0 +1,132 @@
+"""The Python interface: the signatures and docstrings of what `import plait` offers."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import plait
+from generated.markdown import prose
+from plait import plots
+
+DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize")
+GROUPS = {
+    "Running": ("run", "compare", "load", "Result", "Comparison"),
+    "Scenarios": (
+        "Scenario", "Transport", "Path", "Direction", "Link",
+        "Bulk", "File", "ConstantRate", "OnOff",
+        "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
+    ),
+    "Schedulers": (
+        "Scheduler", "Connection", "PathFacts", "Event",
+        *DECISIONS,
+        "check_scheduler", "schedulers", "verdicts", "scenario_keys",
+    ),
+    "Models": ("PathModel", "max_blocking_ms", "min_receive_buffer_bytes", "asymmetry"),
+    "Errors": ("ScenarioError", "RunError", "ConformanceError", "NotRecordedError"),
+}  # fmt: skip
+"""What belongs together; a name of `plait.__all__` that is nowhere comes last, under its own heading."""
+SECTIONS = ("Args:", "Raises:", "Returns:")
+
+
+def reference() -> str:
+    """All of it."""
+    listed = [name for names in GROUPS.values() for name in names]
+    others = tuple(name for name in plait.__all__ if name not in listed and name != "plots")
+    made = []
+    for title, names in {**GROUPS, **({"Others": others} if others else {})}.items():
+        made.append(f"## {title}")
+        made += [entry(f"plait.{name}", getattr(plait, name)) for name in names]
+    made.append("## Figures")
+    made += [entry(f"plait.plots.{name}", getattr(plots, name)) for name in plots.__all__]
+    return "\n\n".join(made)
+
+
+def entry(name: str, thing: Any) -> str:
+    """One name: its signature, its docstring, and for classes what they have."""
+    parts = [f"### `{name}`"]
+    if name.rpartition(".")[2] in COMPILED and not (
+        inspect.isclass(thing) and issubclass(thing, BaseException)
+    ):
+        return "\n\n".join([*parts, stub(thing.__name__)])
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        return "\n\n".join([*parts, documentation(thing)])
+    parts.append(f"```text\n{signature(name, thing)}\n```")
+    parts.append(documentation(thing))
+    if inspect.isclass(thing):
+        parts += [f"- {line}" for line in members(thing)]
+    return "\n\n".join(parts[:3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
+
+
+COMPILED = ("Scheduler", "Connection", "PathFacts", "Event", "check_scheduler", *DECISIONS)
+"""What is compiled: its attributes and their meaning are in the stub."""
+
+
+@cache
+def stubs() -> tuple[str, dict[str, ast.ClassDef | ast.FunctionDef]]:
+    """The stub of the compiled part, and what it defines."""
+    text = Path(plait.__file__).with_name("_core.pyi").read_text(encoding="utf-8")
+    nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return text, {node.name: node for node in nodes}
+
+
+def stub(name: str) -> str:
+    """What the stub says of a class or function: its docstring, then what it has."""
+    text, defined = stubs()
+    node = defined[name]
+    source = ast.get_source_segment(text, node) or ""
+    about = ast.get_docstring(node) or ""
+    first = node.body[0]
+    if isinstance(first, ast.Expr):
+        quoted = ast.get_source_segment(text, first) or ""
+        source = re.sub(r"\n\s*\n", "\n", source.replace(f"    {quoted}", "", 1), count=1)
+    return f"{prose(about)}\n\n```python\n{source.strip()}\n```"
+
+
+def signature(name: str, thing: Any) -> str:
+    """How it is called, one parameter a line where it is long; its name where it is not called by users."""
+    short = name.removeprefix("plait.")
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return short
+    text = re.sub(r"plait\.(_core|scenario|result|run|scheduler)\.", "", f"{short}{found}")
+    text = re.sub(r"(: |-> )(['\"])(.*?)\2(?=[,)=\s]|$)", r"\1\3", text)
+    if len(text) <= 90:
+        return text
+    inside, _, after = text.partition("(")[2].rpartition(")")
+    parameters = re.split(r", (?![^\[(]*[\])])", inside)
+    return f"{short}(\n" + "".join(f"    {one},\n" for one in parameters) + f"){after}"
+
+
+def documentation(thing: Any) -> str:
+    """A docstring; its sections `Args:` and `Raises:` as lists."""
+    text = inspect.getdoc(thing) or ""
+    found = re.split(rf"^({'|'.join(SECTIONS)})\n", text, flags=re.MULTILINE)
+    made = [prose(found[0])]
+    for title, body in zip(found[1::2], found[2::2], strict=True):
+        made.append(f"**{title.rstrip(':')}**")
+        items = re.split(r"\n(?=    \S)", body.rstrip())
+        made.append("\n".join(f"- {argument(item)}" for item in items if item.strip()))
+    return "\n\n".join(made)
+
+
+def argument(item: str) -> str:
+    """``name: meaning`` of a docstring, the name as code."""
+    text = " ".join(item.split()).replace("``", "`")
+    name, colon, meaning = text.partition(": ")
+    return f"`{name}`: {meaning}" if colon and " " not in name else text
+
+
+def members(thing: type) -> Iterator[str]:
+    """The properties and methods that a class documents."""
+    for name, member in vars(thing).items():
+        about = inspect.getdoc(member) if not name.startswith("_") else None
+        if about and hasattr(member, "__get__"):  # methods and properties, cached ones too; not plain values
+            call = "()" if inspect.isfunction(member) else ""
+            yield f"`{name}{call}`: {' '.join(about.split(chr(10) * 2)[0].split()).replace('``', '`')}"

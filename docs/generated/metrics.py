@@ -1,0 +1,65 @@
+"""The metrics' definitions: what the docstrings of `plait.result` say of each key."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from generated.markdown import cell, code
+from plait import result
+from plait.pages import markdown
+
+CLASSES = {"connection": result.Metrics, "path": result.PathMetrics, "flow": result.FlowMetrics}
+ENTRY = re.compile(r"^([a-z_, 0-9]+): (.*)$")
+VALUES = {"Spread": "mean, p50, p95, p99, max", "Occupancy": "mean, max"}
+"""What a metric that is not one number consists of."""
+
+
+class UndefinedError(LookupError):
+    """A metric without a definition, or a definition without a metric."""
+
+
+def meanings(cls: type) -> dict[str, str]:
+    """Each key's definition: the docstring's lines `name, name: meaning`, which may go on over further lines.
+
+    Raises:
+        UndefinedError: the class has a key that its docstring does not define, or the other way round.
+    """
+    made: dict[str, str] = {}
+    names: list[str] = []
+    for line in (inspect.getdoc(cls) or "").splitlines():
+        found = ENTRY.match(line)
+        if found:
+            names = [name.strip() for name in found[1].split(",")]
+            made.update(dict.fromkeys(names, found[2]))
+        elif line.strip() and names:
+            made.update({name: f"{made[name]} {line.strip()}" for name in names})
+        else:
+            names = []
+    keys = set(cls.__annotations__)
+    if keys != set(made):
+        without, beyond = sorted(keys - set(made)), sorted(set(made) - keys)
+        message = f"{cls.__name__}: without a definition: {without}; defined, but not there: {beyond}"
+        raise UndefinedError(message)
+    return {name: made[name] for name in cls.__annotations__}
+
+
+def definitions(which: str) -> str:
+    """The table of one kind of metrics: connection, path or flow."""
+    cls = CLASSES[which]
+    kinds = {name: str(kind) for name, kind in cls.__annotations__.items()}
+    lines = []
+    for name, meaning in meanings(cls).items():
+        parts = next((VALUES[kind] for kind in VALUES if kind in kinds[name]), "")
+        lines.append([code(name), cell(unit(name)), parts, cell(meaning)])
+    return markdown(["metric", "unit", "values", "definition"], lines, (0, 1, 2, 3))
+
+
+def unit(name: str) -> str:
+    """The unit that a name ends in; a count without one."""
+    units = {"bps": "bit/s", "ms": "ms", "s": "s", "bytes": "bytes", "packets": "packets"}
+    if name in ("name", "kind"):
+        return "text"
+    if name in ("aggregation_benefit",):
+        return "ratio"
+    return units.get(name.rsplit("_", 1)[-1], "count")

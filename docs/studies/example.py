@@ -1,0 +1,115 @@
+"""The scheduler that the documentation writes against lowest-RTT: over round-trip times, loads and receive buffers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from study import Answer, with_interval, written
+
+import plait
+from plait.estimate import change_of_mean, mean
+from plait.pages import markdown
+from plait.run import Task, run_tasks
+from plait.scheduler import parse_choice
+from studies.choosing import numbers, panels
+from studies.networks import FOLDER
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+BASE = "lowest-rtt"
+NAME = "Soonest"
+SEEDS = range(1, 9)
+
+
+@dataclass(frozen=True)
+class Range:
+    """What varies, the metric that is looked at, and how many decimals it is worth."""
+
+    places: Sequence[float]
+    heading: str
+    changes: Callable[[float], dict[str, object]]
+    metric: str = "block_delay_ms.p95"
+    unit: str = "95 % block delay (ms)"
+    scale: float = 1.0
+    decimals: int = 0
+
+
+def blocks(**changes: object) -> dict[str, object]:
+    """Blocks that the near path can carry alone, and further changes."""
+    return {"workload": {"kind": "cbr", "rate": "6Mbit", "block": "64KiB"}, **changes}
+
+
+RANGES = {
+    "round trips": Range(
+        (20, 40, 80, 120, 160, 200, 300),
+        "far path (ms)",
+        lambda time: blocks(**{"path.far.rtt": f"{time}ms"}),
+    ),
+    "loads": Range(
+        (2, 4, 6, 8, 9, 10, 12, 14),
+        "blocks (Mbit/s)",
+        lambda rate: blocks(**{"workload.rate": f"{rate}Mbit"}),
+    ),
+    "buffers": Range(
+        (32, 64, 128, 256, 512, 1024),
+        "receive buffer (kB)",
+        lambda size: {"transport.receive_buffer": f"{size}kB"},
+        metric="goodput_bps",
+        unit="goodput (Mbit/s)",
+        scale=1e-6,
+        decimals=1,
+    ),
+}
+
+
+def answer() -> Answer:
+    """Make the runs."""
+    tables, values, figures = {}, {}, {}
+    for case, span in RANGES.items():
+        base, own = (measured(span, choice) for choice in (BASE, NAME))
+        lines = []
+        for place, before, after in zip(span.places, base, own, strict=True):
+            change = change_of_mean(after, before)
+            text = "–" if change is None else with_interval(change, signed=True)
+            means = [written(mean(one).value, span.decimals) for one in (before, after)]
+            lines.append([f"{place:g}", *means, text])
+            key = f"{case} {place:g}"
+            values[f"{key} change"] = text
+            values[f"{key} {BASE}"], values[f"{key} {NAME}"] = means
+        tables[case] = markdown(
+            [span.heading, f"`{BASE}`: {span.unit}", f"`{NAME}`", "change (%)"], lines, ()
+        )
+        curves = {BASE: [mean(one) for one in base], NAME: [mean(one) for one in own]}
+        figures[f"soonest-{case.replace(' ', '-')}"] = panels(
+            span.places, span.heading, [(span.unit, curves)], log=case == "buffers"
+        )
+    for file, language in (("soonest.py", "python"), ("soonest.rs", "rust")):
+        tables[file] = listing(file, language)
+    return Answer(tables, values, figures)
+
+
+def measured(span: Range, choice: str) -> list[list[float]]:
+    """The metric of each seed, place by place."""
+    made = parse_choice(f"{EXAMPLES / 'soonest.py'}:{NAME}") if choice == NAME else choice
+    found = []
+    for place in span.places:
+        scenario = plait.load(FOLDER / "near-far.toml", span.changes(place))
+        runs = run_tasks([Task(scenario=scenario, scheduler=made, seed=seed) for seed in SEEDS])
+        found.append(numbers(runs, span.metric, span.scale))
+    return found
+
+
+def listing(file: str, language: str) -> str:
+    """A file of `docs/examples` as a block that the page's test writes and runs."""
+    mark = "#" if language == "python" else "//"
+    text = (EXAMPLES / file).read_text(encoding="utf-8")
+    return f"\n```{language}\n{mark} file: {file}\n{text}```\n"
+
+
+def asking() -> Answer:
+    """The example that asks a scheduler, and what it prints."""
+    command = ["cargo", "run", "--quiet", "--package", "plait-sched", "--example", "ask"]
+    done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, check=True)
+    return Answer({"ask.rs": listing("ask.rs", "rust"), "ask output": f"\n```text\n{done.stdout}```\n"})

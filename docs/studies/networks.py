@@ -1,0 +1,213 @@
+"""Every scheduler on the networks of `docs/networks`: the tables of the schedulers' pages.
+
+Changes are between runs of the same network and seed, which meet the same losses. A change counts as one if its 95 %
+confidence interval leaves out zero and it is at least `LEAST` percent.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from study import with_interval, written
+
+import plait
+from plait.estimate import Estimate, change_of_mean, mean
+from plait.pages import markdown
+from plait.result import metric
+from plait.run import Task, run_tasks
+
+FOLDER = Path(__file__).resolve().parents[1] / "networks"
+BASE = "lowest-rtt"
+LEAST = 2.0
+"""Percent: smaller changes are called none, whatever the interval."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A scenario file, and which delay counts there; `scale` brings it to milliseconds."""
+
+    name: str
+    what: str
+    delay: str = "app_delay_ms.mean"
+    scale: float = 1.0
+    seeds: int = 10
+
+    @property
+    def scenario(self) -> plait.Scenario:
+        """The file."""
+        return plait.load(FOLDER / f"{self.name}.toml")
+
+
+BULK = "application delay, mean"
+NETWORKS = (
+    Network("equal", BULK),
+    Network("dsl-lte", BULK),
+    Network("small-buffer", BULK),
+    Network("near-far", BULK),
+    Network("tight", BULK),
+    Network("lossy", BULK),
+    Network("narrow", BULK),
+    Network("blocks", "block delay, 95 %", "block_delay_ms.p95"),
+    Network("ways", "block delay, 95 %", "block_delay_ms.p95"),
+    Network("calls", "block delay, 99 %", "block_delay_ms.p99"),
+    Network("page", "completion time", "completion_time_s", 1000.0, 60),
+)
+
+
+def schedulers() -> list[str]:
+    """The built-in schedulers, and the default one with each option that changes what it does."""
+    known = plait.schedulers()
+    suffixes = [one["suffix"] for one in known[0]["options"] if one["suffix"]]
+    return [*(one["name"] for one in known), *(f"{BASE}+{suffix}" for suffix in suffixes)]
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The runs: one row per network, scheduler and seed."""
+
+    runs: pl.DataFrame
+
+    @classmethod
+    def measured(cls, chosen: Sequence[Network] = NETWORKS) -> Networks:
+        """Make them, or those of some networks."""
+        tasks, rows = [], []
+        for network in chosen:
+            for scheduler in schedulers():
+                for seed in range(1, network.seeds + 1):
+                    tasks.append(Task(scenario=network.scenario, scheduler=scheduler, seed=seed))
+                    rows.append({"network": network.name, "scheduler": scheduler, "seed": seed})
+        scales = {network.name: (network.delay, network.scale) for network in NETWORKS}
+        for row, result in zip(rows, run_tasks(tasks), strict=True):
+            name, scale = scales[str(row["network"])]
+            delay = metric(result, name)
+            row["goodput"] = result.metrics["goodput_bps"] / 1e6
+            row["delay"] = None if delay is None else delay * scale
+        return cls(pl.DataFrame(rows))
+
+    def column(self, network: str, scheduler: str, name: str) -> list[float]:
+        """A metric of each seed, in their order."""
+        own = self.runs.filter((pl.col("network") == network) & (pl.col("scheduler") == scheduler))
+        return own.sort("seed")[name].to_list()
+
+    def mean(self, network: str, scheduler: str, name: str) -> Estimate:
+        """A metric's mean over the seeds."""
+        return mean(self.column(network, scheduler, name))
+
+    def change(self, network: str, scheduler: str, name: str, base: str = BASE) -> Estimate:
+        """By how many percent it is above that of `base`."""
+        found = change_of_mean(self.column(network, scheduler, name), self.column(network, base, name))
+        if found is None:
+            message = f"{network}: {name} of {base} is zero: there is no change in percent"
+            raise plait.RunError(message)
+        return found
+
+    def row(self, scheduler: str, base: str) -> str:
+        """The table of one scheduler: a line per network, against `base`."""
+        headings = [
+            "network",
+            "goodput (Mbit/s)",
+            f"against `{base}` (%)",
+            "delay (ms)",
+            f"against `{base}` (%)",
+        ]
+        return markdown(headings, [self.line(network, scheduler, base) for network in NETWORKS])
+
+    def line(self, network: Network, scheduler: str, base: str) -> list[str]:
+        """One network's line of that table."""
+        return [
+            link(network),
+            written(self.mean(network.name, scheduler, "goodput").value, 2),
+            with_interval(self.change(network.name, scheduler, "goodput", base), signed=True),
+            written(self.mean(network.name, scheduler, "delay").value),
+            with_interval(self.change(network.name, scheduler, "delay", base), signed=True),
+        ]
+
+    def summary(self, scheduler: str, base: str) -> str:
+        """Where the scheduler is better than `base`, where worse: only what the intervals bear out."""
+        words = {
+            "More goodput": ("goodput", 1),
+            "Less delay": ("delay", -1),
+            "Less goodput": ("goodput", -1),
+            "More delay": ("delay", 1),
+        }
+        lines = []
+        for word, (name, sign) in words.items():
+            found = [(network, self.change(network.name, scheduler, name, base)) for network in NETWORKS]
+            places = [
+                f"{network.scenario.name} ({with_interval(one, signed=True)} %)"
+                for network, one in found
+                if differs(one) and one.value * sign > 0
+            ]
+            lines.append(f"- **{word}** than `{base}`: {'; '.join(places) or 'nowhere'}.")
+        return "\n".join(lines)
+
+    def table(self, name: str) -> str:
+        """The means of all schedulers: a line per network."""
+        names = schedulers()
+        lines = []
+        for network in NETWORKS:
+            means = [self.mean(network.name, one, name).value for one in names]
+            what = [network.what] if name == "delay" else []
+            lines.append(
+                [link(network), *what, *(written(one, 2 if name == "goodput" else 0) for one in means)]
+            )
+        what = ["which delay"] if name == "delay" else []
+        texts = (0, 1) if what else (0,)
+        return markdown(["network", *what, *(f"`{one}`" for one in names)], lines, texts)
+
+    def values(self) -> dict[str, str]:
+        """``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay change``."""
+        made = {}
+        for network in NETWORKS:
+            for scheduler in schedulers():
+                key = f"{network.name} {scheduler}"
+                made[f"{key} goodput"] = written(self.mean(network.name, scheduler, "goodput").value, 1)
+                made[f"{key} delay"] = written(self.mean(network.name, scheduler, "delay").value)
+                for name in ("goodput", "delay"):
+                    change = self.change(network.name, scheduler, name)
+                    made[f"{key} {name} change"] = with_interval(change, signed=True)
+        for scheduler in schedulers():
+            changes = [self.change(network.name, scheduler, "delay") for network in NETWORKS]
+            made[f"{scheduler} less delay"] = f"{sum(differs(one) and one.value < 0 for one in changes)}"
+        return made
+
+
+def differs(change: Estimate) -> bool:
+    """Whether a change is more than chance, and more than nothing."""
+    low, high = change.interval or (change.value, change.value)
+    return abs(change.value) >= LEAST and (low > 0 or high < 0)
+
+
+def link(network: Network) -> str:
+    """The network's title, with its place in the list that says what it is."""
+    return f"[{network.scenario.name}](index.md#{network.name})"
+
+
+def way(path: Mapping[str, Any]) -> str:
+    """A path's round-trip time, or its delays there and back."""
+    return str(path["rtt"]) if "rtt" in path else f"{path['forward']['delay']}, {path['backward']['delay']}"
+
+
+def contents(names: Sequence[Network] = NETWORKS) -> str:
+    """What each network is, in the words of its file."""
+    lines = []
+    for network in names:
+        text = (FOLDER / f"{network.name}.toml").read_text(encoding="utf-8")
+        comment = text.splitlines()[0].removeprefix("# ")
+        file = f"[`{network.name}.toml`](../networks/{network.name}.toml)"
+        paths = " + ".join(f"{path['rate']}/{way(path)}" for path in tomllib.loads(text)["path"])
+        lines.append(
+            [
+                f'<span id="{network.name}"></span>{network.scenario.name}',
+                comment,
+                paths,
+                f"{network.seeds}",
+                file,
+            ]
+        )
+    return markdown(["network", "what it is", "rate and round trip", "seeds", "file"], lines, (0, 1, 2, 4))

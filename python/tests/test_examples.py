@@ -1,0 +1,90 @@
+"""The examples of the README and of every page in `docs` run as printed, page by page.
+
+The blocks of a page run one after the other in one folder, in which `docs` is the repository's. What a block is:
+
+- `sh`, `bash`: commands; those that set up or run everything are left out, `cargo` runs in the repository;
+- `python`: a program; `toml`: valid, at least. One whose first line is `# file: NAME` is written there as that file;
+- `rust`: a file of `docs/examples`, named by `// file: NAME`, to the letter; a command of the page builds and runs it;
+- `text` or none: output, not run.
+
+A block with the word `no-run` is not run; its page has a reason here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"(?:#|//) file: (\S+)\n")
+SLOW = ("make ", "git clone", "apt-get")
+"""Commands that set up or run everything, which this test is part of."""
+KINDS = ("sh", "bash", "python", "toml", "rust", "text", "")
+NO_RUN = {
+    "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",
+    "docs/questions/README.md": "minutes of runs; `make questions` makes them",
+    "docs/questions/asymmetry.md": "a minute of runs; test_questions.py runs the same with a few points",
+    "docs/questions/rtt-error.md": "two minutes of runs; test_questions.py runs the same with a few points",
+    "docs/questions/bidirectional.md": "two minutes of runs; test_questions.py runs the same with a few points",
+    "docs/questions/decision-cost.md": "a benchmark; nothing else may run beside it",
+    "docs/questions/lte.md": "needs recordings that are not ours to distribute",
+}
+"""Pages with blocks that are not run, and why."""
+PAGES = [
+    str(page.relative_to(ROOT))
+    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    if page.is_file()
+]
+PREAMBLE = f'cargo() {{ (cd "{ROOT}" && command cargo "$@"); }}\n'
+
+
+def blocks(page: str) -> Iterator[tuple[str, str, str]]:
+    """Kind, words after it and text of every fenced block of a page, in order."""
+    for kind, words, body in FENCE.findall((ROOT / page).read_text(encoding="utf-8")):
+        yield kind, words.strip(), body
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_example_runs(page: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").symlink_to(DOCS)
+    left_out = False
+    for kind, words, body in blocks(page):
+        assert kind in KINDS, f"{page}: a block is {kind!r}; expected one of: {', '.join(KINDS)}"
+        assert words in ("", "no-run"), f"{page}: {words!r} after {kind!r}; expected no-run, or nothing"
+        named = FILE.match(body)
+        if named is not None:
+            (tmp_path / named[1]).write_text(body, encoding="utf-8")
+        if words == "no-run":
+            left_out = True
+        elif kind == "rust":
+            assert named is not None, f"{page}: a block of Rust begins with `// file: NAME` of docs/examples"
+            same = body.partition("\n")[2] == (DOCS / "examples" / named[1]).read_text(encoding="utf-8")
+            assert same, f"{page}: docs/examples/{named[1]} has changed; run docs/draw.py"
+        elif kind == "toml":
+            tomllib.loads(body)
+        elif kind in ("sh", "bash", "python"):
+            run(page, kind, body, tmp_path)
+    assert left_out == (page in NO_RUN), f"{page}: no-run and the reasons of {Path(__file__).name} contradict"
+
+
+def run(page: str, kind: str, body: str, folder: Path) -> None:
+    """Run a block in the page's folder; a failure shows it with what it said."""
+    if kind == "python":
+        arguments = [sys.executable, "-c", body]
+    else:
+        lines = [line for line in body.splitlines() if not line.strip().startswith(SLOW)]
+        arguments = ["bash", "-euo", "pipefail", "-c", PREAMBLE + "\n".join(lines)]
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, f"{page}:\n{body}\n{done.stdout[-2000:]}{done.stderr}"

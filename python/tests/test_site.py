@@ -1,0 +1,194 @@
+"""The documentation site: it builds without a warning, needs no network, and its numbers are those of runs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import plait
+from plait.pages import tables_wanted, values_in
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+@pytest.fixture(scope="session")
+def parts() -> dict[str, ModuleType]:
+    """The modules of `docs` that the site and its pages are made with."""
+    sys.path[:0] = [str(DOCS), str(ROOT / "questions")]
+    names = ("hooks", "generated", "generated.metrics", "studies.networks", "studies.example", "draw")
+    return {name: importlib.import_module(name) for name in names}
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does: a warning fails it, but not with --quiet, which does not even count them."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr, done.stderr
+    return folder
+
+
+class Loaded(HTMLParser):
+    """What a page loads by itself, what it links to, and the places that can be linked to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.places: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {key: value or "" for key, value in attrs}
+        self.places.add(named.get("id", ""))
+        if tag in ("script", "img", "iframe") and "src" in named:
+            self.loads.append(named["src"])
+        if tag == "link" and named.get("rel") in ("stylesheet", "preconnect", "icon"):
+            self.loads.append(named["href"])
+        if tag == "a" and "href" in named:
+            self.links.append(named["href"])
+
+
+def test_links_lead_somewhere_and_nothing_comes_from_elsewhere(site: Path) -> None:
+    pages = {file: Loaded(file.read_text(encoding="utf-8")) for file in site.rglob("*.html")}
+    assert len(pages) > len(PAGES)
+    for file, page in pages.items():
+        for target in [*page.loads, *page.links]:
+            if re.match(r"https?:", target):
+                assert target not in page.loads, f"{file.name} loads {target}"
+                continue
+            path, _, place = target.partition("#")
+            if file.name == "404.html" or target.startswith(("data:", "mailto:")):
+                continue
+            leads = (file.parent / path).resolve() if path else file
+            assert leads.exists(), f"{file.relative_to(site)}: {target}: no such file"
+            if place and leads.suffix == ".html" and not place.startswith("__"):
+                assert place in pages[leads].places, f"{file.relative_to(site)}: {target}: no such place"
+
+
+def test_marks_do_not_reach_the_reader(site: Path) -> None:
+    for file in site.rglob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        for mark in ("measured:", "generated:", "value:", "end -->"):
+            assert f"<!-- {mark}" not in text, f"{file.relative_to(site)}: {mark}"
+
+
+def test_generated_pages_have_what_the_code_has(site: Path) -> None:
+    scenario = (site / "reference" / "scenario.html").read_text(encoding="utf-8")
+    for key in plait.scenario_keys():
+        assert f"<code>{key['key']}</code>" in scenario
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    for name in ("plait run", "plait model blocking", "plait linux build"):
+        assert f"<code>{name}</code>" in commands
+    python = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    for name in plait.__all__:
+        assert f"<code>plait.{name}</code>" in python or name == "plots"
+    for one in plait.schedulers():
+        text = (site / "schedulers" / f"{one['name']}.html").read_text(encoding="utf-8")
+        for parameter in one["parameters"]:
+            assert parameter["name"] in text
+
+
+def test_every_metric_is_defined(parts: dict[str, ModuleType]) -> None:
+    class Lacking:
+        """Metrics.
+
+        a, b: one
+            and more.
+        """
+
+        a: int
+        b: int
+
+    metrics = parts["generated.metrics"]
+    assert metrics.meanings(Lacking) == {"a": "one and more.", "b": "one and more."}
+    Lacking.__annotations__["c"] = int
+    with pytest.raises(LookupError, match=r"Lacking: without a definition: \['c'\]"):
+        metrics.meanings(Lacking)
+    result = plait.run(plait.Scenario(duration="1s", paths=[plait.Path(rate="1Mbit", rtt="20ms")]))
+    assert set(result.metrics) == set(metrics.meanings(metrics.CLASSES["connection"]))
+    assert set(result.paths[0]) == set(metrics.meanings(metrics.CLASSES["path"]))
+    metrics.meanings(metrics.CLASSES["flow"])
+
+
+def test_links_of_the_repository_are_led_to_pages(parts: dict[str, ModuleType]) -> None:
+    led = parts["hooks"].links
+    source = "docs/schedulers/daps.md"
+    assert led("[a](../../papers/dqs/README.md#x)", source, "schedulers/daps.md") == "[a](../papers/dqs.md#x)"
+    assert led("[a](../docs/validation.md)", "linux/README.md", "linux.md") == "[a](validation.md)"
+    assert led("[Makefile](../../Makefile)", source, "schedulers/daps.md") == "Makefile"
+    assert led("[b](https://a.b) [c](#d)", source, "schedulers/daps.md") == "[b](https://a.b) [c](#d)"
+    with pytest.raises(ValueError, match=r"link to 'nowhere.md': no such file"):
+        led("[a](nowhere.md)", source, "schedulers/daps.md")
+    with pytest.raises(ValueError, match=r"generated 'nothing': unknown; expected one of: scenario keys"):
+        parts["generated"].part("nothing")
+
+
+def test_lists_and_tables_stand_apart_from_paragraphs(parts: dict[str, ModuleType]) -> None:
+    spaced = parts["hooks"].spaced
+    assert spaced("a\n- b\n- c\n  d\n- e") == "a\n\n- b\n- c\n  d\n- e"
+    assert spaced("a\n| b |\n| c |") == "a\n\n| b |\n| c |"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_place_is_empty(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, value in values_in(text).items():
+        assert value.strip(), f"value {name!r} is empty; run docs/draw.py"
+    for name in tables_wanted(text):
+        assert f"<!-- measured: {name} -->\n<!-- end -->" not in text, f"{name!r} is empty; run docs/draw.py"
+    assert not re.search(r"^ {0,3}<!-- value", text, re.MULTILINE) or page.parent.name == "questions", (
+        "a value at the start of a line ends the paragraph on GitHub"
+    )
+
+
+def test_numbers_are_those_of_fresh_runs(parts: dict[str, ModuleType]) -> None:
+    networks = parts["studies.networks"]
+    chosen = [network for network in networks.NETWORKS if network.name in ("narrow", "tight")]
+    found = networks.Networks.measured(chosen)
+    for scheduler in networks.schedulers():
+        base = "round-robin" if scheduler == networks.BASE else networks.BASE
+        page = DOCS / "schedulers" / f"{'options' if '+' in scheduler else scheduler}.md"
+        text = page.read_text(encoding="utf-8")
+        for network in chosen:
+            line = f"| {' | '.join(found.line(network, scheduler, base))} |"
+            assert line in text, f"{page.name}: expected {line}; run docs/draw.py schedulers"
+
+
+def test_values_of_other_pages_are_repeated_as_they_stand(parts: dict[str, ModuleType]) -> None:
+    others = parts["draw"].repeated()
+    for page in PAGES:
+        for name, value in values_in(page.read_text(encoding="utf-8")).items():
+            if ": " in name and name.split(": ")[0] in parts["draw"].REPEATED:
+                assert others[name] == value, f"{page.name}: {name}; run docs/draw.py"
+
+
+def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType]) -> None:
+    file = DOCS / "networks" / "tight.toml"
+    done = subprocess.run(
+        ["cargo", "run", "--quiet", "--locked", "--package", "plait-sim", "--example", "soonest", "--", str(file)],
+        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    choice = plait.scheduler.parse_choice(f"{DOCS / 'examples' / 'soonest.py'}:Soonest")
+    own = json.loads(done.stdout)
+    ours = plait.run(file, choice)
+    assert own["metrics"] == ours.metrics
+    assert own["paths"] == ours.paths
+    assert ours.metrics["goodput_bps"] > plait.run(file, "lowest-rtt").metrics["goodput_bps"]
