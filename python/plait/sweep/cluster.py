@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -22,6 +21,8 @@ AHEAD = 3
 """Pieces of work per worker that are handed out at a time."""
 PATIENCE_SECONDS = 10.0
 """How long a scheduler may take to answer."""
+SHARES = 3
+"""Pieces of work per worker into which what is left is divided at least."""
 TRIES = 4
 """How often a piece of work is handed out before the sweep gives up."""
 
@@ -43,7 +44,8 @@ def make_on(
     Raises:
         ScenarioError, RunError: see `Chunk`. RunError: a piece of work was lost again and again.
     """
-    numbers = iter(missing)
+    numbers = list(missing)
+    next_at = 0
     under_way: dict[Future[Any], tuple[Chunk, int]] = {}
     count = workers or (lambda: _workers(executor))
     size = FIRST_CHUNK
@@ -57,10 +59,12 @@ def make_on(
 
     try:
         while True:
-            while len(under_way) < AHEAD * max(1, count()):
-                indices = list(itertools.islice(numbers, size))
-                if not indices:
-                    break
+            now = max(1, count())
+            while len(under_way) < AHEAD * now and next_at < len(numbers):
+                # Smaller ones towards the end, so that all workers end at about the same time.
+                share = -(-(len(numbers) - next_at) // (SHARES * now))
+                indices = numbers[next_at : next_at + min(size, share)]
+                next_at += len(indices)
                 submit(make_chunk(plan, indices), 1)
             if not under_way:
                 return
