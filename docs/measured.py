@@ -21,9 +21,10 @@ from plait.papers import Paper, Reproduction, names, reproduce
 from plait.papers.description import restricted
 from plait.papers.page import pivot
 from plait.papers.rows import Row
-from plait.papers.wording import said, verdict, wording
+from plait.papers.wording import said, verdict
 from plait.run import Task, run_tasks
 from plait.scheduler import parse_choice
+from plait.wording import wording
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 QUEUES = (17, 50, 200)

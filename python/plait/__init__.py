@@ -20,8 +20,7 @@ Draw what a scheduler does with the packets:
 """
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plait._core import (
     Assign,
@@ -39,7 +38,6 @@ from plait._core import (
     check_scheduler,
 )
 from plait._core import Path as PathFacts
-from plait.advice import Advice, advise
 from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
 from plait.report import report
 from plait.result import Comparison, NotRecordedError, Result, verdicts
@@ -65,12 +63,17 @@ from plait.scheduler import schedulers
 
 if TYPE_CHECKING:
     from plait import plots
+    from plait.advice import Advice, advise
+
+LATER = {"plots": "plait.plots", "advise": "plait.advice", "Advice": "plait.advice"}
+"""Imported when first used: matplotlib and SciPy's statistics take longer to load than everything else."""
 
 
-def __getattr__(name: str) -> ModuleType:
-    """Import `plait.plots` when it is first used: matplotlib takes longer to load than everything else."""
-    if name == "plots":
-        return importlib.import_module("plait.plots")
+def __getattr__(name: str) -> Any:
+    """A name of `LATER`."""
+    if name in LATER:
+        module = importlib.import_module(LATER[name])
+        return module if name == "plots" else getattr(module, name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
 

@@ -22,10 +22,12 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from plait import designs
 from plait._core import ScenarioError
+
+if TYPE_CHECKING:
+    from plait.designs import Design
 
 Value = float | int | str
 """What a variable can be."""
@@ -108,6 +110,8 @@ def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
 
 
 def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
+    from plait import designs  # noqa: PLC0415 - SciPy takes longer to load than everything else
+
     _known(axis, DESIGN_KEYS, place)
     kind, ranges = axis["design"], axis.get("ranges")
     if kind not in designs.DESIGNS:
@@ -133,7 +137,9 @@ def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
 
 
 @lru_cache
-def _points(kind: str, points: int, factors: int, seed: int) -> designs.Design:
+def _points(kind: str, points: int, factors: int, seed: int) -> Design:
+    from plait import designs  # noqa: PLC0415
+
     return designs.DESIGNS[kind](points, factors, seed)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from plait.direction import direction
-from plait.papers.wording import wording
 from plait.result import Result, metric
+from plait.wording import wording
 
 METRICS = (
     "goodput_bps",

@@ -13,7 +13,8 @@ from plait.papers.description import Claim, Expected
 from plait.papers.figures import kind
 from plait.papers.reproduce import tasks
 from plait.papers.rows import Row, agrees
-from plait.papers.wording import difference, said, wording
+from plait.papers.wording import difference, said
+from plait.wording import wording
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = ("schedulers-csws14",)

@@ -15,9 +15,9 @@ from plait.analysis import Analysis, Comparison, MetricAnalysis, Part, analyze
 from plait.cli.output import console, print_json
 from plait.cli.run import JSON
 from plait.estimate import Estimate
-from plait.papers.wording import Wording, wording
 from plait.summary import heading
 from plait.sweep import read
+from plait.wording import Wording, wording
 
 MOST_PERCENT = 1000
 """Changes up to which percents are shown."""

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-from matplotlib.figure import Figure
 
-from plait import plots, qlog
+from plait import qlog
 from plait.captures import run_name
 from plait.files import make_folder, parquet, whole_file, write_text
 from plait.machine import command_line, surroundings
 from plait.recorded import ORIGIN, RESULT, SCENARIO, origins_with
 from plait.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PACKETS_SHOWN = 40
 """Packets in the space-time diagram of a run."""
@@ -72,6 +75,8 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
         file = folder / f"{name}.parquet"
         _write_parquet(frame, file)
         files.append(file)
+    from plait import plots  # noqa: PLC0415 - a run without figures does not wait for matplotlib
+
     for name, figure in _figures(result):
         file = folder / f"{name}.png"
         plots.save(figure, file)
@@ -94,6 +99,8 @@ def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
+    from plait import plots  # noqa: PLC0415
+
     recorded = result.recorded()
     if "connection_series" in recorded:
         yield "receive-buffer", plots.receive_buffer([[result]])

@@ -20,9 +20,10 @@ from plait.papers import reproduce as reproduce_paper
 from plait.papers.headline import HeadlineTable
 from plait.papers.page import pivot
 from plait.papers.rows import Row, differing, lacking
-from plait.papers.wording import difference, said, tolerance, verdict, wording
+from plait.papers.wording import difference, said, tolerance, verdict
 from plait.progress import Progress
 from plait.run import Engine
+from plait.wording import wording
 
 NARROW = 130
 """Columns of a terminal below which tables are made narrower."""

@@ -15,8 +15,8 @@ from plait.models import max_blocking_ms
 from plait.papers.description import Paper, PaperFigure
 from plait.papers.rows import estimate
 from plait.papers.runs import Made, Results, common_prefix, forward_delays_ms, receive_order, run_metric
-from plait.papers.wording import wording
 from plait.result import Result
+from plait.wording import wording
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from plait.papers.description import Paper
 from plait.papers.rows import measure
 from plait.papers.runs import Results
-from plait.papers.wording import said, wording
+from plait.papers.wording import said
+from plait.wording import wording
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from plait.papers import wording
 from plait.papers.description import Measure, Paper
 from plait.papers.headline import HeadlineTable
 from plait.papers.rows import Row, differing, lacking
+from plait.wording import wording as metric_wording
 
 
 def page(
@@ -40,7 +41,7 @@ def page(
 
 
 def _line(paper: Paper, row: Row) -> dict[str, Any]:
-    words = wording.wording(row.metric, paper)
+    words = metric_wording(row.metric, paper)
     return {
         "scenario": paper.scenarios[row.scenario].title,
         "scheduler": row.scheduler,
@@ -59,7 +60,7 @@ def _line(paper: Paper, row: Row) -> dict[str, Any]:
 def pivot(paper: Paper, rows: Sequence[Row], measure: Measure) -> dict[str, Any]:
     """A measure's values as a table: headings, and one line per scenario and scheduler."""
     values = {(row.scenario, row.scheduler, row.metric): row for row in rows}
-    words = [wording.wording(name, paper) for name in measure.metrics]
+    words = [metric_wording(name, paper) for name in measure.metrics]
     lines = []
     for scenario in measure.scenarios:
         for scheduler in measure.schedulers:

@@ -1,0 +1,125 @@
+"""How metrics are called and written for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plait.papers.description import Paper
+
+LABELS = {
+    "app_delay_ms": "application delay",
+    "blocking_ms": "blocking time",
+    "receive_buffer_packets": "receive buffer",
+    "throughput_bps": "throughput",
+    "goodput_bps": "goodput",
+    "asymmetry": "asymmetry",
+    "aggregation_benefit": "aggregation benefit",
+    "block_delay_ms": "delay of a block",
+    "delay_variance_ms": "difference of consecutive block delays",
+    "utilization": "utilization of the paths",
+    "forward_difference_ms": "estimated forward delay, second path less first",
+    "forward_difference_error_ms": "error of the estimated difference of forward delays",
+    "backward_difference_ms": "estimated backward delay, second path less first",
+    "backward_difference_error_ms": "error of the estimated difference of backward delays",
+    "first_path_share": "share of the first path",
+    "receive_buffer_bytes": "receive buffer",
+    "delivered_bytes": "delivered payload",
+    "undelivered_bytes": "undelivered payload",
+    "completion_time_s": "completion time",
+    "srtt_ms": "smoothed round-trip time",
+    "forward_delay_ms": "forward delay",
+    "backward_delay_ms": "backward delay",
+    "cwnd_packets": "congestion window",
+    "delay_ms": "delay",
+    "printed_order_packets": "arrivals in the printed order",
+}
+SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p95": "95 %", "p99": "99 %"}
+
+
+STATISTICS = {"mean": "mean of all runs", "median": "median of all runs"}
+
+
+UNITS = {
+    "_packets": ("packets", 1.0, 1),
+    "_bytes": ("kB", 1e-3, 1),
+    "_s": ("s", 1.0, 2),
+    "utilization": ("%", 100.0, 1),
+    "first_path_share": ("%", 100.0, 1),
+}
+"""By the end of a metric's name: unit, factor from its own unit to that one, decimals."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A metric's label, its unit and the factor from the metric's own unit to that one."""
+
+    label: str
+    unit: str
+    scale: float
+    decimals: int
+    signed: bool = False
+
+    def number(self, value: float | None) -> str:
+        """The value in this unit, without the unit."""
+        if value is None:
+            return "–"
+        shown = round(value * self.scale, self.decimals) + 0.0  # no negative zero
+        text = f"{shown:{'+' if self.signed else ''}.{self.decimals}f}"
+        return text.replace("-", "−")
+
+    def interval(self, interval: tuple[float, float] | None) -> str:
+        """The confidence interval in this unit; empty without one."""
+        return "" if interval is None else f"({self.number(interval[0])} … {self.number(interval[1])})"
+
+    @property
+    def heading(self) -> str:
+        """Label and unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def wording(name: str, paper: Paper | None = None) -> Wording:
+    """How to write a metric, from its dotted name; `paper` has the baseline, the titles and the unit of rates."""
+    kind, _, rest = name.partition(".")
+    if kind in ("change", "excess", "since"):
+        other, rest = rest.split(".", 1) if kind == "since" else ("", rest)
+        inner = wording(rest, paper)
+        return Wording(f"{inner.label}, against {_other(kind, other, paper)}", "%", 1.0, 1, signed=True)
+    if kind == "difference":
+        inner = wording(rest, paper)
+        against = _other("change", "", paper)
+        return replace(inner, label=f"{inner.label}, difference to {against}", signed=True)
+    if kind in STATISTICS:
+        inner = wording(rest, paper)
+        return replace(inner, label=f"{STATISTICS[kind]}, {inner.label}")
+    rates = "kbit/s" if paper is None else paper.rates
+    parts = name.split(".")
+    if parts[0] == "model":
+        label = LABELS[parts[1]]
+        return Wording(f"model: {label}", *_unit(parts[1], rates, model=True))
+    if parts[0] == "paths":
+        whose = "all paths" if parts[1] == "sum" else f"{parts[1]} path"
+        return Wording(f"{whose}, {LABELS.get(parts[2], parts[2])}", *_unit(parts[2], rates))
+    label = LABELS.get(parts[0], parts[0])
+    if len(parts) > 1:
+        label = f"{SUMMARIES.get(parts[1], parts[1])} {label}"
+    return Wording(label, *_unit(parts[0], rates))
+
+
+def _other(kind: str, scenario: str, paper: Paper | None) -> str:
+    """What a metric is compared with."""
+    if kind == "excess":
+        return "the model"
+    if paper is None:
+        return "the baseline"
+    return paper.baseline if kind == "change" else paper.scenarios[scenario].title
+
+
+def _unit(key: str, rates: str, *, model: bool = False) -> tuple[str, float, int]:
+    """Unit, factor from the metric's own unit, decimals."""
+    if key.endswith("_bps"):
+        return ("Mbit/s", 1e-6, 2) if rates == "Mbit/s" else ("kbit/s", 1e-3, 0)
+    if key.endswith("_ms"):
+        return "ms", 1.0, 2 if model else 1
+    return next((unit for end, unit in UNITS.items() if key.endswith(end)), ("", 1.0, 2))
