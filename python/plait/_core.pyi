@@ -32,6 +32,7 @@ __all__ = [
     "parse_duration",
     "parse_rate",
     "parse_scenario",
+    "pick",
     "run",
     "scenario_keys",
     "schedulers",
@@ -242,12 +243,18 @@ class Run:
     def decisions(self) -> ArrowTable | None: ...
     def decision_paths(self) -> ArrowTable | None: ...
 
+def pick(document: str, places: Sequence[str]) -> str:
+    """The values in a JSON document at some places ("/metrics/goodput_bps"), as a JSON list; null where there is none.
+
+    Raises ScenarioError: it is no JSON.
+    """
+
 @final
 class Pool:
-    """Threads that make runs as they are handed in; 0 threads: one per core."""
+    """Threads that make runs as they are handed in; 0 threads: one per core. `places`: see `pick`."""
 
     size: int
-    def __new__(cls, threads: int = 0) -> Pool: ...
+    def __new__(cls, threads: int, places: Sequence[str]) -> Pool: ...
     def submit(
         self,
         ticket: int,
@@ -261,7 +268,9 @@ class Pool:
         """Hand a run in. Messages name `origin`; traces are found relative to `base`."""
 
     def take(self, seconds: float) -> tuple[int, str | None, str | None] | None:
-        """The next run that ended: ticket, JSON or None, message or None. None if none ended within `seconds`.
+        """The next run that ended: ticket, values (as of `pick`) or None, message or None.
+
+        None if none ended within `seconds`.
 
         Raises ScenarioError if the run's scenario is not valid.
         """

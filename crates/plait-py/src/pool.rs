@@ -5,6 +5,7 @@ use crate::{RunError, bad_input};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -12,9 +13,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Adds this file's class.
+/// Adds this file's class and function.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Pool>()
+    module.add_class::<Pool>()?;
+    module.add_function(wrap_pyfunction!(pick, module)?)
+}
+
+/// The values in a JSON document at some places (RFC 6901), as a JSON list; null where there is none.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
+fn pick(document: &str, places: Vec<String>) -> PyResult<String> {
+    picked(document, &places).map_err(bad_input)
+}
+
+fn picked(document: &str, places: &[String]) -> serde_json::Result<String> {
+    let document: serde_json::Value = serde_json::from_str(document)?;
+    let null = serde_json::Value::Null;
+    let values: Vec<_> = places.iter().map(|place| document.pointer(place).unwrap_or(&null)).collect();
+    serde_json::to_string(&values)
 }
 
 /// A run that waits for a thread. The thread reads the scenario too, so that Python's lock is not held for it.
@@ -27,7 +43,7 @@ struct Work {
     seed: Option<u64>,
 }
 
-/// What became of it: the run's JSON, or why there is none.
+/// What became of it: values of the run's JSON, or why there are none.
 struct Done {
     ticket: u64,
     outcome: Result<String, Failure>,
@@ -37,6 +53,9 @@ enum Failure {
     Input(String),
     Run(String),
 }
+
+/// Ticket, values, message: one of the two is None.
+type Taken = (u64, Option<String>, Option<String>);
 
 /// Runs are taken back in the order in which they end.
 #[pyclass(frozen, module = "plait._core")]
@@ -53,18 +72,20 @@ pub(crate) struct Pool {
 #[pymethods]
 impl Pool {
     #[new]
-    #[pyo3(signature = (threads = 0))]
-    fn new(threads: usize) -> Self {
+    #[pyo3(signature = (threads, places))]
+    fn new(threads: usize, places: Vec<String>) -> Self {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let size = if threads == 0 { cores() } else { threads };
         let (work, waiting) = mpsc::channel();
         let (finished, done) = mpsc::channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let stop = Arc::new(AtomicBool::new(false));
+        let places: Arc<[String]> = places.into();
         let threads = (0..size)
             .map(|_| {
-                let (waiting, finished, stop) = (waiting.clone(), finished.clone(), stop.clone());
-                std::thread::spawn(move || make(&waiting, &finished, &stop))
+                let (waiting, finished) = (waiting.clone(), finished.clone());
+                let (stop, places) = (stop.clone(), places.clone());
+                std::thread::spawn(move || make(&waiting, &finished, &stop, &places))
             })
             .collect();
         Self {
@@ -93,8 +114,8 @@ impl Pool {
         if sent { Ok(()) } else { Err(RunError::new_err("the pool is closed")) }
     }
 
-    /// The next run that ended, as ticket, JSON (None if it failed) and message; None after `seconds` without one.
-    fn take(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(u64, Option<String>, Option<String>)>> {
+    /// The next run that ended, as ticket, values (None if it failed) and message; None after `seconds` without one.
+    fn take(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Taken>> {
         let patience = Duration::try_from_secs_f64(seconds).map_err(bad_input)?;
         match py.detach(|| lock(&self.done).recv_timeout(patience)) {
             Ok(Done { ticket, outcome: Ok(json) }) => Ok(Some((ticket, Some(json), None))),
@@ -125,20 +146,22 @@ impl Drop for Pool {
 }
 
 /// A thread's life: runs until there are no more, or until it is stopped.
-fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicBool) {
+fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicBool, places: &[String]) {
     loop {
         let Ok(work) = lock(waiting).recv() else { return };
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        let (ticket, outcome) = (work.ticket, run(&work, stop));
-        if finished.send(Done { ticket, outcome }).is_err() {
+        // A defect must not make those who wait for this run wait for ever.
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&work, stop, places)))
+            .unwrap_or_else(|_| Err(Failure::Run(format!("{}: the simulator panicked", work.origin))));
+        if finished.send(Done { ticket: work.ticket, outcome }).is_err() {
             return;
         }
     }
 }
 
-fn run(work: &Work, stop: &AtomicBool) -> Result<String, Failure> {
+fn run(work: &Work, stop: &AtomicBool, places: &[String]) -> Result<String, Failure> {
     let Work { scenario_json, origin, base, scheduler, seed, .. } = work;
     let scenario = scenario_of(scenario_json, Some(origin), base, scheduler.as_deref(), *seed)
         .map_err(Failure::Input)?;
@@ -148,7 +171,8 @@ fn run(work: &Work, stop: &AtomicBool) -> Result<String, Failure> {
     let result =
         simulation::run(&scenario, scenario.scheduler.build(), &RecordOptions::default(), &mut control)
             .map_err(|error| Failure::Run(format!("{}: {error}", scenario.name)))?;
-    Ok(result.to_json(&scenario, scenario.scheduler.name()))
+    picked(&result.to_json(&scenario, scenario.scheduler.name()), places)
+        .map_err(|error| Failure::Run(format!("{}: {error}", scenario.name)))
 }
 
 /// A thread that panicked leaves nothing half done behind these locks.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 from plait import _core
 from plait._core import RunError, ScenarioError
 from plait.scheduler import Source
-from plait.sweep.columns import Columns
 from plait.sweep.journal import Row
 from plait.sweep.plan import Contender, Plan, Run
 from plait.version import plait_version
@@ -42,28 +40,33 @@ def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
         yield Order(run.index, scenario, run.seed, run.contender, where, str(plan.base))
 
 
-def make(given: Iterable[Order], columns: Columns, threads: int) -> Iterator[tuple[int, Row]]:
+def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
     """Make runs on threads of the core; rows in the order in which they end.
 
     A scheduler written in Python runs on the calling thread.
 
+    Args:
+        given: the runs.
+        places: of the metrics in a run's JSON.
+        threads: 0 is one per core.
+
     Raises:
         ScenarioError: a scenario is not valid. Nothing runs on after this or any other exception.
     """
-    pool = _core.Pool(threads)
+    pool = _core.Pool(threads, places)
     try:
         under_way = 0
         for order in given:
             if order.contender.source is not None:
-                yield order.index, _python(order, order.contender.source, columns)
+                yield order.index, _python(order, order.contender.source, places)
                 continue
             _submit(pool, order)
             under_way += 1
             while under_way >= AHEAD * pool.size:
-                yield _take(pool, columns)
+                yield _take(pool)
                 under_way -= 1
         for _ in range(under_way):
-            yield _take(pool, columns)
+            yield _take(pool)
     finally:
         pool.close()
 
@@ -79,31 +82,27 @@ def _submit(pool: _core.Pool, order: Order) -> None:
     )
 
 
-def _take(pool: _core.Pool, columns: Columns) -> tuple[int, Row]:
+def _take(pool: _core.Pool) -> tuple[int, Row]:
     while True:
         taken = pool.take(POLL_SECONDS)
         if taken is not None:
-            index, document, error = taken
-            return index, _row(document, error, columns)
+            index, values, error = taken
+            return index, Row(error, values)
 
 
-def _row(document: str | None, error: str | None, columns: Columns) -> Row:
-    return error, columns.values(None if document is None else json.loads(document))
-
-
-def _python(order: Order, source: Source, columns: Columns) -> Row:
+def _python(order: Order, source: Source, places: Sequence[str]) -> Row:
     """A run whose scheduler is written in Python; what the class raises is the run's failure."""
     scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
     try:
         job = _core.Job(scenario, python_scheduler=source.load()(), seed=order.seed)
         (made,) = _core.run([job], threads=1)
     except RunError as error:
-        return _row(None, str(error), columns)
+        return Row(str(error), None)
     except ScenarioError:
         raise
     except Exception as error:
-        return _row(None, f"scheduler {source.name}: {type(error).__name__}: {error}", columns)
-    return _row(made.json, None, columns)
+        return Row(f"scheduler {source.name}: {type(error).__name__}: {error}", None)
+    return Row(None, _core.pick(made.json, places))
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class Chunk:
 
     version: str
     orders: Sequence[Order]
-    columns: Columns
+    places: Sequence[str]
 
     def __call__(self) -> tuple[list[tuple[int, Row]], float]:
         """The rows, and how many seconds they took.
@@ -127,10 +126,10 @@ class Chunk:
             )
             raise RunError(message)
         start = time.monotonic()
-        rows = list(make(self.orders, self.columns, threads=1))
+        rows = list(make(self.orders, self.places, threads=1))
         return rows, time.monotonic() - start
 
 
 def make_chunk(plan: Plan, indices: Sequence[int]) -> Chunk:
     """These runs of a plan as one piece of work."""
-    return Chunk(plait_version(), tuple(orders(plan, map(plan.run, indices))), plan.columns)
+    return Chunk(plait_version(), tuple(orders(plan, map(plan.run, indices))), plan.columns.places)

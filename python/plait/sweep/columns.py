@@ -22,14 +22,12 @@ PLACE: Mapping[str, Any] = {
 ERROR = "error"
 """Why a run failed; null if it did not."""
 
-Getter = tuple[str, ...]
-"""The keys that lead from a run's JSON to a value; ``paths`` and ``flows`` are followed by a position."""
-
 
 class Columns:
     """The columns of one plan's dataset.
 
-    schema: names and types. metrics: the names of the metrics among them.
+    schema: names and types. metrics: the names of the metrics among them. places: where these are in a run's JSON, as
+    `plait._core.pick` takes it.
     """
 
     def __init__(
@@ -46,35 +44,31 @@ class Columns:
         self.metrics = tuple(found)
         kinds = {name: kind for name, (_, kind) in found.items()}
         self.schema = pl.Schema({**PLACE, **variables, ERROR: pl.String, **kinds})
-        self._getters = [(getter, kind) for getter, kind in found.values()]
-
-    def values(self, document: Mapping[str, Any] | None) -> list[Any]:
-        """The metrics of a run's JSON, in the order of `metrics`; None where the run has none, or there is no run."""
-        return [_get(document, getter) for getter, _ in self._getters]
+        self.places = [place for place, _ in found.values()]
 
 
-def _found(paths: Sequence[str], flows: Sequence[str]) -> Iterator[tuple[str, tuple[tuple[Any, ...], Any]]]:
-    """Dotted names, with the way to the value and its type."""
-    for name, getter, kind in _leaves(Metrics):
-        yield name, (("metrics", *getter), kind)
+def _found(paths: Sequence[str], flows: Sequence[str]) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """Dotted names, with the place in a run's JSON and the type."""
+    for name, kind in _leaves(Metrics):
+        yield name, (f"/metrics/{name.replace('.', '/')}", kind)
     for part, names, table in (("paths", paths, PathMetrics), ("flows", flows, FlowMetrics)):
         for position, one in enumerate(names):
-            for name, getter, kind in _leaves(table):
-                yield f"{part}.{one}.{name}", ((part, position, *getter), kind)
+            for name, kind in _leaves(table):
+                yield f"{part}.{one}.{name}", (f"/{part}/{position}/{name.replace('.', '/')}", kind)
 
 
 _KINDS: Mapping[type, Any] = {float: pl.Float64, int: pl.Int64}
 
 
-def _leaves(table: type) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-    """The numbers in a table of metrics, by the types that it is documented with."""
+def _leaves(table: type) -> Iterator[tuple[str, Any]]:
+    """The numbers in a table of metrics by dotted name, by the types that it is documented with."""
     for key, hint in get_type_hints(table).items():
         kind = _without_none(hint)
         if is_typeddict(kind):
-            for name, getter, inner in _leaves(kind):
-                yield f"{key}.{name}", (key, *getter), inner
+            for name, inner in _leaves(kind):
+                yield f"{key}.{name}", inner
         elif kind in _KINDS:
-            yield key, (key,), _KINDS[kind]
+            yield key, _KINDS[kind]
 
 
 def _without_none(hint: Any) -> Any:
@@ -82,11 +76,3 @@ def _without_none(hint: Any) -> Any:
         (kind,) = (one for one in typing.get_args(hint) if one is not type(None))
         return kind
     return hint
-
-
-def _get(value: Any, getter: Sequence[Any]) -> Any:
-    for key in getter:
-        if value is None:
-            return None
-        value = value[key]
-    return value

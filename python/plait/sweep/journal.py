@@ -1,7 +1,7 @@
 """The rows of a dataset that have no part yet: a line per run, written as it ends.
 
-A line is a checksum and JSON: the run's number, why it failed (or null), and its metrics. A process that is killed
-loses nothing that was written; a line that a broken machine left torn is recognised, and its run made again.
+A line is a checksum and JSON: the run's number, why it failed (or null), and its metrics (or null). A process that is
+killed loses nothing that was written; a line that a broken machine left torn is recognised, and its run made again.
 """
 
 from __future__ import annotations
@@ -11,12 +11,16 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from plait.files import OutputError, write_text
 
-Row = tuple[str | None, list[Any]]
-"""Why a run failed, or None; and its metrics, each None if it failed."""
+
+class Row(NamedTuple):
+    """Why a run failed, or None; its metrics as a JSON list, or None if it failed."""
+
+    error: str | None
+    values: str | None
 
 
 class Journal:
@@ -40,8 +44,10 @@ class Journal:
             checksum, _, body = line.partition(b" ")
             if checksum != f"{zlib.crc32(body):08x}".encode():
                 continue
-            index, why, *values = json.loads(body)
-            rows[index] = (why, values)
+            index, rest = body[1:].split(b",", 1)
+            why, length = _DECODER.raw_decode(rest.decode())
+            values = rest.decode()[length + 1 : -1]
+            rows[int(index)] = Row(why, None if values == "null" else values)
         return rows
 
     def append(self, index: int, row: Row) -> None:
@@ -85,8 +91,12 @@ class Journal:
             self._handle = None
 
 
+_DECODER = json.JSONDecoder()
+
+
 def _line(index: int, row: Row) -> bytes:
-    body = json.dumps([index, row[0], *row[1]], separators=(",", ":")).encode()
+    error = "null" if row.error is None else json.dumps(row.error)
+    body = f"[{index},{error},{row.values or 'null'}]".encode()
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 

@@ -162,11 +162,13 @@ class Store:
     def _frame(self, rows: Mapping[int, Row]) -> pl.DataFrame:
         columns = self._plan.columns
         table: list[list[Any]] = []
+        none = [None] * len(columns.metrics)
         for index, (error, values) in rows.items():
             run = self._plan.run(index)
             at = self._plan.values(run.point)
             place = [index, run.point, run.seed, run.contender.label]
-            table.append([*place, *(at[name] for name in columns.variables), error, *values])
+            metrics = none if values is None else json.loads(values)
+            table.append([*place, *(at[name] for name in columns.variables), error, *metrics])
         return pl.DataFrame(table, schema=columns.schema, orient="row", strict=False)
 
 

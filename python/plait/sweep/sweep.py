@@ -65,7 +65,7 @@ def sweep(
             progress(done)
         missing = store.missing()
         rows = (
-            chunk.make(chunk.orders(plan, map(plan.run, missing)), plan.columns, threads)
+            chunk.make(chunk.orders(plan, map(plan.run, missing)), plan.columns.places, threads)
             if executor is None
             else cluster.make_on(executor, plan, missing, workers)
         )
