@@ -106,7 +106,7 @@ def start(plan: Path, out: Path) -> subprocess.Popen[bytes]:
 
 
 def rows_in(out: Path) -> int:
-    waiting = len(Journal(out / "_journal.jsonl").read()) if (out / "_journal.jsonl").is_file() else 0
+    waiting = len(Journal(out / "_journal").read()) if (out / "_journal").is_file() else 0
     return waiting + PART * len(list(out.glob("part-*.parquet")))
 
 
@@ -138,7 +138,7 @@ def test_what_a_kill_left_half_written_is_removed(plan_file: Path, tmp_path: Pat
     for name in (
         "._plan-abc.json",
         ".part-00000000-abc.parquet",
-        "._journal-abc.jsonl",
+        "._journal-abc",
         "._parts-abc.sha256",
     ):
         (out / name).write_bytes(b"half")
@@ -220,7 +220,7 @@ def test_a_torn_journal_loses_the_torn_line_only(plan_file: Path, tmp_path: Path
 
     with pytest.raises(StopError):
         sweep(plan, torn, progress=stop)
-    journal = torn / "_journal.jsonl"
+    journal = torn / "_journal"
     lines = journal.read_bytes().splitlines(keepends=True)
     assert len(lines) == 20
     lines[7] = lines[7].replace(b"1", b"2", 1)

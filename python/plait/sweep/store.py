@@ -22,7 +22,7 @@ from plait.files import OutputError, make_folder, parquet, whole_file, write_tex
 from plait.sweep.journal import Journal, Row
 from plait.sweep.plan import Plan
 
-PLAN, PARTS, JOURNAL = "_plan.json", "_parts.sha256", "_journal.jsonl"
+PLAN, PARTS, JOURNAL = "_plan.json", "_parts.sha256", "_journal"
 ROWS = 1_000
 """Of a part."""
 
