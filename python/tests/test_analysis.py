@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -185,10 +186,19 @@ def test_the_command_prints_tables_and_json(dataset: Path, command: Command) -> 
     assert done.returncode == 0
     assert "mean blocking time (ms), less is better" in text
     assert "rtt 260 … 300" in text
+    assert "too few" not in text
     as_json = command("analyze", str(dataset), "--json", "--by", "")
     document = json.loads(as_json.stdout)
     assert document["metrics"][0]["metric"] == "goodput_bps"
     assert document["metrics"][0]["regions"] == []
+
+
+def test_few_points_are_said_to_be_few(tmp_path: Path, command: Command, dataset: Path) -> None:
+    copy = tmp_path / "few"
+    shutil.copytree(dataset, copy)
+    (part,) = copy.glob("part-*")
+    pl.read_parquet(part).filter(pl.col("point") < 3).write_parquet(part)
+    assert "only 3 points: too few" in command("analyze", str(copy)).stdout
 
 
 @pytest.mark.parametrize(

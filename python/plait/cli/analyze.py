@@ -19,6 +19,8 @@ from plait.summary import heading
 from plait.sweep import read
 from plait.wording import Wording, wording
 
+FEW = 8
+"""Points or seeds below which a bootstrap is not to be trusted: it resamples too few values."""
 MOST_PERCENT = 1000
 """Changes up to which percents are shown."""
 
@@ -72,6 +74,9 @@ def _print(found: Analysis) -> None:
         f"{whole.units:,} {whole.kind}; against {found.baseline}",
         highlight=False,
     )
+    if whole.units < FEW:
+        text = f"[yellow]only {whole.units} {whole.kind}: too few for intervals and p to mean what they say[/yellow]"
+        out.print(text, highlight=False)
     for name, count in found.failures.items():
         out.print(f"[red]{name}: {count:,} runs failed; their pairs are left out[/red]", highlight=False)
     for one in found.metrics:
