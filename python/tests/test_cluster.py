@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import warnings
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import plait
+from plait.files import OutputError
 from plait.sweep import cluster, sweep
 
 distributed = pytest.importorskip("distributed", reason="needs plait[cluster]")
@@ -72,3 +74,9 @@ def test_an_address_without_a_cluster_is_one_line(monkeypatch: pytest.MonkeyPatc
     ):
         pass
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", [plait.ScenarioError, plait.RunError, plait.ConformanceError, OutputError])
+def test_what_a_worker_raises_comes_back_as_it_is(kind: type[Exception]) -> None:
+    back = pickle.loads(pickle.dumps(kind("why")))
+    assert (type(back), str(back)) == (kind, "why")

@@ -16,20 +16,20 @@ use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
-    _core,
+    plait._core,
     ScenarioError,
     PyValueError,
     "Bad input: one line that names place, value and choices."
 );
 create_exception!(plait._core, RunError, PyRuntimeError, "A run failed.");
 create_exception!(
-    _core,
+    plait._core,
     OutputError,
     PyValueError,
     "A place that cannot be written to; one line that names it and the reason."
 );
 create_exception!(
-    _core,
+    plait._core,
     ConformanceError,
     PyAssertionError,
     "A scheduler broke a rule of the conformance suite."
