@@ -39,7 +39,7 @@ def report(
     What was not recorded (``packets=True``, ``series``, ``decisions=True``) is left out, and the page says so.
 
     Args:
-        what: a result, a `Comparison`, a list of results, a `plait.sweep.Dataset`; or the name of a folder that
+        what: a result, a `Comparison`, a list of results, a `plait.sweep.Dataset`, `Rows`; or the name of a folder that
             ``plait run --out``, ``plait compare --out`` or ``plait sweep`` wrote.
         file: where the page goes.
 
@@ -61,4 +61,4 @@ def report(
     return place
 
 
-__all__ = ["report"]
+__all__ = ["Rows", "report"]
