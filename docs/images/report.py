@@ -15,7 +15,7 @@ import polars as pl
 from playwright.sync_api import Page, sync_playwright
 
 import plait
-from plait.report import Dataset
+from plait.report import Rows
 from plait.result import metric
 from plait.run import Task, run_tasks
 
@@ -58,7 +58,7 @@ POINT = """() => {
 }"""
 
 
-def dataset(folder: Path) -> Dataset:
+def dataset(folder: Path) -> Rows:
     """Schedulers over the second path's round-trip time and the receive buffer."""
     file = folder / "links.toml"
     file.write_text(LINKS)
@@ -77,7 +77,7 @@ def dataset(folder: Path) -> Dataset:
         for key, result in zip(keys, run_tasks(tasks), strict=True)
     ]
     variables = ["path.lte.rtt", "transport.receive_buffer"]
-    return Dataset(pl.DataFrame(rows).with_row_index(), variables, SCHEDULERS, {"name": "DSL and LTE"})
+    return Rows(pl.DataFrame(rows).with_row_index(), variables, SCHEDULERS, {"name": "DSL and LTE"})
 
 
 def picture(page: Page, top: str, bottom: str, file: Path) -> None:
