@@ -68,7 +68,7 @@ tools:
 
 test-python: setup tools ## the Python tests
 	$(call say,pytest)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, call by call, in user space
 	$(call say,kernel schedulers)
