@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import re
 
 from generated.markdown import cell, code
 from plait import result
 from plait.pages import markdown
+from plait.report.definition import entries
 
 CLASSES = {"connection": result.Metrics, "path": result.PathMetrics, "flow": result.FlowMetrics}
-ENTRY = re.compile(r"^([a-z_, 0-9]+): (.*)$")
 VALUES = {"Spread": "mean, p50, p95, p99, max", "Occupancy": "mean, max"}
 """What a metric that is not one number consists of."""
 
@@ -25,17 +24,9 @@ def meanings(cls: type) -> dict[str, str]:
     Raises:
         UndefinedError: the class has a key that its docstring does not define, or the other way round.
     """
-    made: dict[str, str] = {}
-    names: list[str] = []
-    for line in (inspect.getdoc(cls) or "").splitlines():
-        found = ENTRY.match(line)
-        if found:
-            names = [name.strip() for name in found[1].split(",")]
-            made.update(dict.fromkeys(names, found[2]))
-        elif line.strip() and names:
-            made.update({name: f"{made[name]} {line.strip()}" for name in names})
-        else:
-            names = []
+    made = {
+        name: meaning for names, meaning in entries(inspect.getdoc(cls) or "") for name in names.split(", ")
+    }
     keys = set(cls.__annotations__)
     if keys != set(made):
         without, beyond = sorted(keys - set(made)), sorted(set(made) - keys)

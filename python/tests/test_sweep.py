@@ -166,6 +166,12 @@ def test_a_changed_plan_is_refused(plan_file: Path, tmp_path: Path) -> None:
     assert content(tmp_path / "out") == before
 
 
+def test_parts_of_another_size_are_refused(plan_file: Path, tmp_path: Path) -> None:
+    sweep(plan_file, tmp_path / "out", rows_per_part=10)
+    with pytest.raises(OutputError, match="changed: rows_per_part \\(then 10, now 1000\\)"):
+        sweep(plan_file, tmp_path / "out")
+
+
 def test_only_one_process_writes(plan_file: Path, tmp_path: Path) -> None:
     from plait.sweep.store import Store
 
@@ -225,7 +231,15 @@ def test_a_torn_journal_loses_the_torn_line_only(plan_file: Path, tmp_path: Path
     assert len(lines) == 20
     lines[7] = lines[7].replace(b"1", b"2", 1)
     journal.write_bytes(b"".join(lines)[:-30])
-    assert sweep(plan, torn).made == 36 - 18
+
+    def stop_again(done: int) -> None:
+        if done == 25:
+            raise StopError
+
+    with pytest.raises(StopError):
+        sweep(plan, torn, progress=stop_again)
+    assert len(Journal(journal).read()) == 25  # none is spoilt by the torn line before it
+    assert sweep(plan, torn).made == 36 - 25
     assert content(torn) == content(whole)
 
 

@@ -6,6 +6,7 @@ killed loses nothing that was written; a line that a broken machine left torn is
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
@@ -64,7 +65,9 @@ class Journal:
             written = os.write(self._handle, line)
             if written < len(line):  # a disk that is nearly full takes a piece
                 os.ftruncate(self._handle, self._whole)
-                os.write(self._handle, line)
+                if os.write(self._handle, line) < len(line):
+                    os.ftruncate(self._handle, self._whole)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise _unwritable(self._file, error) from error
         self._whole += len(line)

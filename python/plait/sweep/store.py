@@ -49,6 +49,7 @@ class Store:
                 for index, row in self._journal.read().items()
                 if self._file(index) not in self._hashes
             }
+            self._journal.replace(self._waiting)  # a torn line would spoil the one that is written behind it
             self._counts: dict[str, int] = {}
             for index in self._waiting:
                 self._counts[self._file(index)] = self._counts.get(self._file(index), 0) + 1
@@ -100,7 +101,7 @@ class Store:
     def _agree(self) -> None:
         """See that the folder is this plan's, or make it so."""
         file = self.folder / PLAN
-        identity = self._plan.identity
+        identity = {**self._plan.identity, "rows_per_part": self._rows}
         try:
             text = file.read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -52,7 +52,7 @@ def sweep(
             `concurrent.futures.Executor`, such as ``dask.distributed.Client(…).get_executor()``.
         workers: how many the executor has at the moment; by default as many as it says, or as there are cores.
         progress: called with the number of rows that there are, at the beginning and after every run.
-        rows_per_part: of the dataset's files; what an interrupted sweep began must go on with the same number.
+        rows_per_part: of the dataset's files; a dataset that was begun with another number is refused.
 
     Raises:
         ScenarioError: the plan is not valid. OutputError: the folder cannot be written to, or holds something else.
