@@ -74,8 +74,8 @@ pub struct Ack {
     pub timestamp: u32,
     /// TSecr: the timestamp of the segment that this acknowledges (RFC 7323 §4.3).
     pub echo: u32,
-    /// A segment arrived again (D-SACK, RFC 2883).
-    pub duplicate: bool,
+    /// The number of a segment that arrived again (D-SACK, RFC 2883).
+    pub duplicate: Option<u64>,
     block_count: u8,
     blocks: [GapBlock; MAX_ACK_BLOCKS],
 }
@@ -84,7 +84,7 @@ impl Ack {
     /// An acknowledgement without selective blocks.
     pub fn new(subflow: u64, data: u64, window_end: u64, timestamp: u32, echo: u32) -> Self {
         let blocks = [GapBlock::default(); MAX_ACK_BLOCKS];
-        Self { subflow, data, window_end, timestamp, echo, duplicate: false, block_count: 0, blocks }
+        Self { subflow, data, window_end, timestamp, echo, duplicate: None, block_count: 0, blocks }
     }
 
     /// Runs of segments of the subflow that arrived beyond a gap, the newest first.
@@ -241,7 +241,7 @@ impl Overhead {
                         + blocks(u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count))
                 }
                 Packet::Ack(ack) => {
-                    self.acknowledgement + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate))
+                    self.acknowledgement + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate.is_some()))
                 }
                 Packet::Heartbeat { .. }
                 | Packet::HeartbeatAck { .. }

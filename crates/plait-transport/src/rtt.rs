@@ -119,6 +119,11 @@ impl RttEstimator {
         spread.variation = spread.variation.max(spread.largest);
     }
 
+    /// A round trip that is not a sample of the average, as that of the newest of several segments.
+    pub fn note_shortest(&mut self, rtt: Duration) {
+        self.min = self.min.min(rtt.max(Duration::from_nanos(1)));
+    }
+
     /// Linux' rule counts round trips: everything below `cumulative` is acknowledged, `next` is sent next. Call after a sample.
     pub fn note_progress(&mut self, cumulative: u64, next: u64) {
         let spread = &mut self.spread;

@@ -255,7 +255,7 @@ impl Wire {
         let number = |number: u64| INITIAL.wrapping_add(1).wrapping_add(subflow.start(number) as u32);
         let acknowledgement = number(ack.subflow);
         // RFC 2883 §4: what arrived again is reported first.
-        let duplicate = ack.duplicate.then_some(subflow.latest);
+        let duplicate = ack.duplicate.map(|_| subflow.latest);
         let blocks = ack.blocks().map(|(first, last)| (number(first), number(last + 1)));
         self.options.put_blocks(duplicate.into_iter().chain(blocks));
         // TCP's window begins at the acknowledgement, MPTCP's at the data acknowledgement: with one path they are the same.

@@ -83,6 +83,14 @@ impl<C: Coupling> CongestionControl for Coupled<C> {
         self.reno.on_idle();
     }
 
+    fn on_undone(&mut self, window: u64, threshold: u64) {
+        self.reno.on_undone(window, threshold);
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.reno.set_window(window);
+    }
+
     fn window(&self) -> u64 {
         self.reno.window()
     }

@@ -113,6 +113,15 @@ pub trait CongestionControl {
         self.on_timeout(now, outstanding);
     }
 
+    /// A round trip was told, whether or not the window may grow.
+    fn on_round_trip(&mut self, _acknowledged: &Acknowledged) {}
+
+    /// The last reduction was needless: window and threshold, in bytes, are what they were unless they are more already.
+    fn on_undone(&mut self, _window: u64, _threshold: u64) {}
+
+    /// So many bytes may be in flight after a timeout, instead of one segment.
+    fn set_window(&mut self, _window: u64) {}
+
     /// A scheduler wants the window halved, without a loss.
     fn on_penalty(&mut self);
 
@@ -257,6 +266,18 @@ impl CongestionControl for Controller {
 
     fn on_timeout_in_repair(&mut self, now: Time, outstanding: u64) {
         dispatch!(self, c => c.on_timeout_in_repair(now, outstanding));
+    }
+
+    fn on_round_trip(&mut self, acknowledged: &Acknowledged) {
+        dispatch!(self, c => c.on_round_trip(acknowledged));
+    }
+
+    fn on_undone(&mut self, window: u64, threshold: u64) {
+        dispatch!(self, c => c.on_undone(window, threshold));
+    }
+
+    fn set_window(&mut self, window: u64) {
+        dispatch!(self, c => c.set_window(window));
     }
 
     fn on_penalty(&mut self) {

@@ -168,6 +168,15 @@ impl CongestionControl for Reno {
         self.window = self.window.min(self.initial_window);
     }
 
+    fn on_undone(&mut self, window: u64, threshold: u64) {
+        self.window = self.window.max(window);
+        self.threshold = self.threshold.max(threshold);
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.window = window.max(self.segment);
+    }
+
     fn window(&self) -> u64 {
         self.window
     }

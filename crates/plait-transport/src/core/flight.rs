@@ -30,6 +30,10 @@ pub(crate) struct Transmission {
     /// How many acknowledgements reported it missing.
     pub(crate) missing: u8,
     pub(crate) first_time: bool,
+    /// It counts as lost, whether or not it was sent again since (Linux' scoreboard).
+    pub(crate) marked_lost: bool,
+    /// It was sent again and that is in flight (Linux' scoreboard).
+    pub(crate) resent: bool,
     /// The same segment, in flight elsewhere (only after a reinjection).
     pub(crate) earlier: Option<Copy>,
 }
@@ -123,6 +127,24 @@ impl Flight {
         self.segments += 1;
         self.bytes += u64::from(sent.bytes);
         Some(sent)
+    }
+
+    /// A transmission that was considered lost is in flight after all.
+    pub(crate) fn restore(&mut self, number: u64) {
+        let Some(entry) = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost) else {
+            return;
+        };
+        entry.state = TransmissionState::InFlight;
+        let bytes = u64::from(entry.bytes);
+        self.segments += 1;
+        self.bytes += bytes;
+    }
+
+    /// A transmission in flight is sent once more, and in flight once.
+    pub(crate) fn repeat(&mut self, now: Time, order: u64, number: u64) -> Option<Transmission> {
+        let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::InFlight)?;
+        (entry.sent_at, entry.order, entry.first_time) = (now, order, false);
+        Some(*entry)
     }
 
     /// Drops what is settled from the head; true if `number` was the oldest.

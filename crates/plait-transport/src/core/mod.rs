@@ -14,7 +14,7 @@ mod window;
 
 pub(crate) use common::common_to_senders;
 use flight::Copy;
-pub(crate) use flight::TransmissionState;
+pub(crate) use flight::{Flight, Transmission, TransmissionState};
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use stream::SegmentState;
@@ -131,6 +131,14 @@ pub struct Counters {
     pub tail_probes: u64,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
+    /// Of these, needless ones: something arrived that had not been sent again (F-RTO, RFC 5682).
+    pub spurious_timeouts: u64,
+    /// Reports of segments that arrived twice and may have been sent again (D-SACK, RFC 2883).
+    pub duplicate_reports: u64,
+    /// Acknowledgements that told of something sent once that arrived after something sent later.
+    pub reorderings: u64,
+    /// Reductions of a window that were taken back because they turned out to be needless.
+    pub undone_reductions: u64,
     /// Decisions other than waiting.
     pub decisions: u64,
     /// Answers to wait.
@@ -301,9 +309,15 @@ impl<S: Scheduler> Core<S> {
     /// Lets the window of a path grow for what was acknowledged on it.
     pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
         self.update_shares();
+        let acknowledged = self.acknowledged(now, index, news);
+        self.paths[index].control.on_acknowledged(&acknowledged, &self.shares);
+    }
+
+    /// What an acknowledgement brought, as controllers see it.
+    pub(crate) fn acknowledged(&self, now: Time, index: usize, news: &PathNews) -> Acknowledged {
         let writer_blocked = self.stream.is_endless() || self.held >= self.config.send_buffer;
-        let path = &mut self.paths[index];
-        let acknowledged = Acknowledged {
+        let path = &self.paths[index];
+        Acknowledged {
             now,
             bytes: news.bytes,
             in_flight_before: news.in_flight_before,
@@ -317,8 +331,7 @@ impl<S: Scheduler> Core<S> {
             cumulative: path.flight.first(),
             next: path.flight.next(),
             writer_blocked,
-        };
-        path.control.on_acknowledged(&acknowledged, &self.shares);
+        }
     }
 
     /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its

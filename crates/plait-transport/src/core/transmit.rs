@@ -159,6 +159,8 @@ impl<S: Scheduler> Core<S> {
             state: TransmissionState::InFlight,
             missing: 0,
             first_time,
+            marked_lost: false,
+            resent: false,
             earlier,
         });
         if sender.timed.is_none() && first_time {

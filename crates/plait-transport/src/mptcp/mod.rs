@@ -25,6 +25,7 @@
 
 mod clock;
 mod handshake;
+mod linux;
 mod receiver;
 mod recovery;
 mod reduction;

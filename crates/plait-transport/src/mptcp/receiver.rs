@@ -19,7 +19,8 @@ struct Subflow {
     /// When a delayed acknowledgement must leave at the latest.
     deadline: Option<Time>,
     acknowledge: bool,
-    duplicate: bool,
+    /// A segment that arrived again.
+    duplicate: Option<u64>,
     /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
     echo: u32,
     /// The SYN that is to be answered, by its timestamp.
@@ -61,7 +62,7 @@ impl Subflow {
             unacknowledged: 0,
             deadline: None,
             acknowledge: false,
-            duplicate: false,
+            duplicate: None,
             echo: 0,
             opening: None,
             delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
@@ -169,7 +170,7 @@ impl Receiver {
         let known = segment.subflow < next || subflow.arrived.contains(segment.subflow);
         subflow.unacknowledged = subflow.unacknowledged.saturating_add(1);
         let at_once = if known {
-            subflow.duplicate = true;
+            subflow.duplicate = Some(segment.subflow);
             subflow.delay.quick = self.config.rules.quick_acks;
             true
         } else if segment.subflow == next {
@@ -232,7 +233,7 @@ impl Receiver {
         let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
         ack.duplicate = core::mem::take(&mut subflow.duplicate);
         // The report of a duplicate takes a block's place.
-        let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate));
+        let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate.is_some()));
         for (first, last) in subflow.recent.iter().flatten().take(room) {
             ack.push_block(*first, *last);
         }

@@ -146,7 +146,7 @@ impl<S: Scheduler> Sender<S> {
         Some((rtt.min() / 4).min(rtt.smoothed() / 8))
     }
 
-    fn begin_reduction(&mut self, index: usize, prior: u64) {
+    pub(super) fn begin_reduction(&mut self, index: usize, prior: u64) {
         let path = &self.core.paths[index];
         let segment = self.config.connection.counted_segment();
         let (prior, threshold) = (prior / segment, path.control.window() / segment);
@@ -162,7 +162,7 @@ impl<S: Scheduler> Sender<S> {
         path.reduced_window = Some(window * self.config.connection.counted_segment());
     }
 
-    fn end_reduction(&mut self, index: usize) {
+    pub(super) fn end_reduction(&mut self, index: usize) {
         self.subflows[index].reduction = None;
         self.core.paths[index].reduced_window = None;
     }
@@ -281,6 +281,12 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         self.core.counters.timeouts += 1;
+        if self.config.rules.losses == Losses::ByTime {
+            self.time_out_as_linux(now, index);
+            self.core.paths[index].errors += 1;
+            self.tell_timeout(now, index, observer);
+            return;
+        }
         let repairing = path.flight.first() < path.recovery_end;
         if repairing && (repair == Repair::Fast || path.errors > 0) {
             path.control.on_timeout_in_repair(now, outstanding);
@@ -309,6 +315,11 @@ impl<S: Scheduler> Sender<S> {
         subflow.exempt = 1;
         path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
         self.core.facts[index].in_recovery = true;
+        self.tell_timeout(now, index, observer);
+    }
+
+    /// A subflow's timer ran out: who else is to know.
+    fn tell_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.core.association_errors += 1;
         self.note_silence(now, index, observer);
         self.core.refresh(index);

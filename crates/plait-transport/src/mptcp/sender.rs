@@ -1,10 +1,11 @@
 //! The sender: reading acknowledgements, timers, and what leaves next.
 
 use super::subflow::{Phase, Repair, Resent, Subflow};
+use super::rules::Losses;
 use super::{CAPABILITIES, Config, Reduction};
 use crate::congestion::CongestionControl;
 use crate::core::{
-    Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, TransmissionState, Transmit,
+    Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState, Transmit,
     common_to_senders,
 };
 use crate::error::Error;
@@ -92,24 +93,39 @@ impl<S: Scheduler> Sender<S> {
             self.open_subflows(now);
         }
         self.core.note_opportunity();
-        let before = self.core.paths[index].flight.first();
-        let mut news = PathNews::before(&self.core.paths[index]);
-        self.read_numbers(now, index, ack, &mut news);
-        self.spurious_retransmissions += u64::from(ack.duplicate);
-        let progress = self.core.paths[index].flight.first() > before;
+        self.spurious_retransmissions += u64::from(ack.duplicate.is_some());
+        let progress = match self.config.rules.losses {
+            Losses::ByTime => self.acknowledged_as_linux(now, index, ack, observer),
+            Losses::ByOrder => self.acknowledged_by_order(now, index, ack, observer),
+        };
         // RFC 7323 §4.1: only an acknowledgement that advances tells a delay; others echo an older timestamp.
         if progress {
             let delays = &mut self.core.paths[index].delays;
             self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
         }
+        self.core.refresh(index);
+    }
+
+    /// Reads an acknowledgement by the standard rules. Returns whether the cumulative one advanced.
+    fn acknowledged_by_order(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &Ack,
+        observer: &mut impl Observer,
+    ) -> bool {
+        let before = self.core.paths[index].flight.first();
+        let mut news = PathNews::before(&self.core.paths[index]);
+        self.read_numbers(now, index, ack, &mut news);
+        let progress = self.core.paths[index].flight.first() > before;
         if news.segments > 0 {
             self.take_news(now, index, &news, progress, observer);
         }
-        self.judge_probe(now, index, ack.duplicate);
+        self.judge_probe(now, index, ack.duplicate.is_some());
         if progress || news.segments > 0 {
             self.arm_timers(now, index, progress);
         }
-        self.core.refresh(index);
+        progress
     }
 
     /// Which transmissions of the subflow the acknowledgement settles.
@@ -171,13 +187,7 @@ impl<S: Scheduler> Sender<S> {
         progress: bool,
         observer: &mut impl Observer,
     ) {
-        let id = PathId(index as u8);
-        self.core.association_errors = 0;
-        let path = &mut self.core.paths[index];
-        path.errors = 0;
-        path.note_delivery(now, news.bytes);
-        let working = path.working_state();
-        self.core.set_state(now, index, working, observer);
+        self.note_alive(now, index, news, observer);
         self.note_repaired(index);
         let losses = self.find_lost(now, index);
         self.grow_window(now, index, news, progress, losses);
@@ -185,7 +195,29 @@ impl<S: Scheduler> Sender<S> {
             self.core.paths[index].control.on_drained();
         }
         self.core.refresh(index);
-        self.core.notify(&Event::Acked { path: id, segments: news.segments, rtt: news.rtt });
+        self.tell_acknowledged(index, news);
+    }
+
+    /// Something arrived on the subflow: it works, and so does the peer.
+    pub(super) fn note_alive(
+        &mut self,
+        now: Time,
+        index: usize,
+        news: &PathNews,
+        observer: &mut impl Observer,
+    ) {
+        self.core.association_errors = 0;
+        let path = &mut self.core.paths[index];
+        path.errors = 0;
+        path.note_delivery(now, news.bytes);
+        let working = path.working_state();
+        self.core.set_state(now, index, working, observer);
+    }
+
+    /// The scheduler hears of what was acknowledged; the facts are up to date.
+    pub(super) fn tell_acknowledged(&mut self, index: usize, news: &PathNews) {
+        let path = PathId(index as u8);
+        self.core.notify(&Event::Acked { path, segments: news.segments, rtt: news.rtt });
     }
 
     /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
@@ -227,11 +259,20 @@ impl<S: Scheduler> Sender<S> {
                 self.retransmission_timeout(now, index, observer);
                 continue;
             }
+            let by_time = self.config.rules.losses == Losses::ByTime;
             if due(self.subflows[index].loss_timer) {
-                self.overdue(now, index);
+                if by_time {
+                    self.look_for_losses(now, index);
+                } else {
+                    self.overdue(now, index);
+                }
             }
             if due(self.subflows[index].probe_timer) {
-                self.probe_timeout(index);
+                if by_time {
+                    self.probe_as_linux(now, index);
+                } else {
+                    self.probe_timeout(index);
+                }
             }
         }
         self.core.wake_scheduler(now);
@@ -268,16 +309,23 @@ impl<S: Scheduler> Sender<S> {
             None => (self.core.next_new())
                 .map(|(index, segment)| self.core.send(now, index, segment, SendReason::New, observer)),
         };
+        if outgoing.is_none() && self.stop_preferring_new() {
+            return Ok(self.next_retransmission(now, observer));
+        }
         Ok(outgoing.map(|outgoing| self.wrap(now, &outgoing)))
     }
 
     /// A segment that leaves for the first time on its subflow.
     fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Transmit {
         let index = outgoing.path.index();
-        if self.subflows[index].probe_due {
-            self.note_probe(now, index, false);
+        if self.config.rules.losses == Losses::ByTime {
+            self.note_sent_as_linux(now, index, outgoing.number);
+        } else {
+            if self.subflows[index].probe_due {
+                self.note_probe(now, index, false);
+            }
+            self.arm_timers(now, index, false);
         }
-        self.arm_timers(now, index, false);
         let timestamp = self.config.clock.at_sender(now);
         let packet = Packet::Segment(Segment { data: outgoing.data, subflow: outgoing.number, timestamp });
         Transmit { path: outgoing.path, packet, transmission: outgoing.transmission }
@@ -290,6 +338,8 @@ impl<S: Scheduler> Sender<S> {
             let path = &self.core.paths[index];
             let subflow = &mut self.subflows[index];
             if let Some(&number) = subflow.lost.front()
+                && !subflow.linux.withheld
+                && !subflow.linux.prefers_new
                 && (path.has_window() || subflow.exempt > 0)
             {
                 subflow.lost.pop_front();
@@ -313,6 +363,10 @@ impl<S: Scheduler> Sender<S> {
         if fresh && path.has_window() {
             // It leaves by itself, and will be noted as the probe.
             return None;
+        }
+        if self.config.rules.losses == Losses::ByTime {
+            let (number, sent) = self.repeat_last(now, index)?;
+            return Some(self.transmit_again(now, index, number, &sent, observer));
         }
         let flight = &mut self.core.paths[index].flight;
         let last = (flight.first()..flight.next())
@@ -344,22 +398,47 @@ impl<S: Scheduler> Sender<S> {
         number: u64,
         observer: &mut impl Observer,
     ) -> Option<Transmit> {
-        let path = PathId(index as u8);
         let order = self.core.paths[index].sent;
         let sent = self.core.paths[index].flight.resend(now, order, number)?;
-        self.subflows[index].resent.push_back(Resent { number, order });
+        let transmit = self.transmit_again(now, index, number, &sent, observer);
+        if self.config.rules.losses == Losses::ByTime {
+            self.note_resent_as_linux(now, index, number);
+        } else {
+            self.subflows[index].resent.push_back(Resent { number, order });
+            self.arm_timers(now, index, false);
+        }
+        Some(transmit)
+    }
+
+    /// A segment leaves once more under its number on the subflow.
+    fn transmit_again(
+        &mut self,
+        now: Time,
+        index: usize,
+        number: u64,
+        sent: &Transmission,
+        observer: &mut impl Observer,
+    ) -> Transmit {
+        let path = PathId(index as u8);
         let reason = SendReason::Retransmission;
         let bytes = sent.bytes;
         let data = Data { segment: sent.segment, bytes };
         let transmission = self.core.note_sent(now, path, data, reason, false, observer);
-        let subflow = &mut self.core.paths[index];
-        if self.config.rules.timer_restarts && number == subflow.flight.first() {
-            subflow.retransmission_timer = Some(now.saturating_add(subflow.rtt.rto()));
+        let timestamp = self.config.clock.at_sender(now);
+        let packet = Packet::Segment(Segment { data, subflow: number, timestamp });
+        Transmit { path, packet, transmission }
+    }
+
+    /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.
+    fn stop_preferring_new(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].linux.prefers_new {
+                self.judge_preference(index);
+                any = true;
+            }
         }
-        self.arm_timers(now, index, false);
-        let packet =
-            Packet::Segment(Segment { data, subflow: number, timestamp: self.config.clock.at_sender(now) });
-        Some(Transmit { path, packet, transmission })
+        any
     }
 
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.

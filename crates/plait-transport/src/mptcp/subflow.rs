@@ -1,5 +1,6 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
+use super::linux::Scoreboard;
 use super::reduction::ProportionalReduction;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
@@ -84,6 +85,8 @@ pub(super) struct Subflow {
     pub(super) latest_round_trip: Duration,
     /// Something that was sent once arrived after something that was sent later.
     pub(super) reordered: bool,
+    /// What Linux keeps of it.
+    pub(super) linux: Scoreboard,
 }
 
 impl Subflow {
@@ -105,6 +108,7 @@ impl Subflow {
             reduction: None,
             latest_round_trip: Duration::ZERO,
             reordered: false,
+            linux: Scoreboard::new(),
         }
     }
 

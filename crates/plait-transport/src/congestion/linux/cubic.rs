@@ -163,7 +163,6 @@ impl Epoch {
 
 impl CongestionControl for LinuxCubic {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
-        self.note_round_trip(acknowledged);
         self.window.note_use(acknowledged);
         if !self.window.is_limited() {
             return;
@@ -192,6 +191,18 @@ impl CongestionControl for LinuxCubic {
     fn on_timeout_in_repair(&mut self, _now: Time, _outstanding: u64) {
         self.window.restart();
         self.forget();
+    }
+
+    fn on_round_trip(&mut self, acknowledged: &Acknowledged) {
+        self.note_round_trip(acknowledged);
+    }
+
+    fn on_undone(&mut self, window: u64, threshold: u64) {
+        self.window.undo(window, threshold);
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.window.set(window);
     }
 
     fn on_penalty(&mut self) {
@@ -264,6 +275,7 @@ mod tests {
         let mut micros = from * 1000;
         while micros < to * 1000 {
             let acknowledged = at(control, micros / 1000);
+            control.on_round_trip(&acknowledged);
             control.on_acknowledged(&acknowledged, &[]);
             micros += 100_000 / control.window.window;
         }
@@ -330,6 +342,7 @@ mod tests {
         let before = control.window();
         let end = (1..100).find(|&millis| {
             let acknowledged = at(&control, millis);
+            control.on_round_trip(&acknowledged);
             control.on_acknowledged(&acknowledged, &[]);
             control.slow_start_threshold() != u64::MAX
         });

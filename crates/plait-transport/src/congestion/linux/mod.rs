@@ -140,6 +140,18 @@ impl PacketWindow {
         self.credit = 0;
     }
 
+    /// The last reduction was needless (tcp_undo_cwnd_reduction, tcp_reno_undo_cwnd).
+    fn undo(&mut self, window: u64, threshold: u64) {
+        self.window = self.window.max(window / self.segment);
+        let threshold = if threshold == u64::MAX { threshold } else { threshold / self.segment };
+        self.threshold = self.threshold.max(threshold);
+    }
+
+    fn set(&mut self, window: u64) {
+        self.window = (window / self.segment).max(1);
+        self.credit = 0;
+    }
+
     /// A timeout leaves one packet.
     fn restart(&mut self) {
         self.window = 1;

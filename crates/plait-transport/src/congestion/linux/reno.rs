@@ -45,6 +45,14 @@ impl CongestionControl for LinuxReno {
         self.window.restart();
     }
 
+    fn on_undone(&mut self, window: u64, threshold: u64) {
+        self.window.undo(window, threshold);
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.window.set(window);
+    }
+
     fn on_penalty(&mut self) {
         self.window.penalize();
     }

@@ -1,0 +1,165 @@
+//! The order in which a subflow's unsettled transmissions were last sent (tsorted_sent_queue of Linux).
+
+use std::collections::VecDeque;
+
+const NONE: u64 = u64::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u64,
+    after: u64,
+    present: bool,
+}
+
+/// Numbers of a subflow in the order of their last sending, without those that arrived or wait to be sent again.
+///
+/// A doubly linked list over a ring, so that every operation takes constant time however large the window is. A *mark*
+/// divides it: what lies up to the mark has been overtaken by something that arrived.
+#[derive(Clone, Debug)]
+pub(super) struct SendOrder {
+    base: u64,
+    links: VecDeque<Link>,
+    head: u64,
+    tail: u64,
+    mark: u64,
+}
+
+impl SendOrder {
+    pub(super) fn new() -> Self {
+        Self { base: 0, links: VecDeque::with_capacity(256), head: NONE, tail: NONE, mark: NONE }
+    }
+
+    fn link(&mut self, number: u64) -> Option<&mut Link> {
+        let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.links.get_mut(place)
+    }
+
+    fn present(&self, number: u64) -> Option<Link> {
+        let place = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.links.get(place).copied().filter(|link| link.present)
+    }
+
+    /// `number` was sent just now: it is the last, wherever it was before.
+    pub(super) fn append(&mut self, number: u64) {
+        self.remove(number);
+        while self.base + self.links.len() as u64 <= number {
+            self.links.push_back(Link { before: NONE, after: NONE, present: false });
+        }
+        let tail = self.tail;
+        if let Some(link) = self.link(number) {
+            *link = Link { before: tail, after: NONE, present: true };
+            match self.link(tail) {
+                Some(last) => last.after = number,
+                None => self.head = number,
+            }
+            self.tail = number;
+        }
+    }
+
+    /// `number` arrived, or is lost.
+    pub(super) fn remove(&mut self, number: u64) {
+        let Some(Link { before, after, .. }) = self.present(number) else { return };
+        if let Some(link) = self.link(number) {
+            link.present = false;
+        }
+        match self.link(before) {
+            Some(link) => link.after = after,
+            None => self.head = after,
+        }
+        match self.link(after) {
+            Some(link) => link.before = before,
+            None => self.tail = before,
+        }
+        if self.mark == number {
+            self.mark = before;
+        }
+    }
+
+    /// Forgets the places of what lies below `first`; none of it may be in the list.
+    pub(super) fn forget_below(&mut self, first: u64) {
+        while self.base < first && self.links.pop_front().is_some() {
+            self.base += 1;
+        }
+        self.base = self.base.max(first);
+    }
+
+    /// Moves the mark on over all that are `overtaken`.
+    pub(super) fn advance_mark(&mut self, mut overtaken: impl FnMut(u64) -> bool) {
+        loop {
+            let next = self.present(self.mark).map_or(self.head, |link| link.after);
+            if next == NONE || !overtaken(next) {
+                return;
+            }
+            self.mark = next;
+        }
+    }
+
+    /// The one sent first, if it has been overtaken.
+    pub(super) fn first_overtaken(&self) -> Option<u64> {
+        (self.mark != NONE).then_some(self.head)
+    }
+
+    /// The one sent last among those that have been overtaken.
+    pub(super) fn last_overtaken(&self) -> Option<u64> {
+        (self.mark != NONE).then_some(self.mark)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn listed(order: &SendOrder) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        let mut number = order.head;
+        while let Some(link) = order.present(number) {
+            numbers.push(number);
+            number = link.after;
+        }
+        numbers
+    }
+
+    #[test]
+    fn the_mark_falls_back_when_its_place_goes() {
+        let mut order = SendOrder::new();
+        (0..4).for_each(|number| order.append(number));
+        order.advance_mark(|number| number < 3);
+        assert_eq!((order.first_overtaken(), order.last_overtaken()), (Some(0), Some(2)));
+        order.remove(2);
+        assert_eq!(order.last_overtaken(), Some(1));
+        order.append(0);
+        assert_eq!((listed(&order), order.last_overtaken()), (vec![1, 3, 0], Some(1)));
+        order.remove(1);
+        assert_eq!((order.first_overtaken(), order.last_overtaken()), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_plain_list(operations in prop::collection::vec((0u64..40, 0u8..3), 1..300)) {
+            let mut order = SendOrder::new();
+            let mut model: Vec<u64> = Vec::new();
+            let mut base = 0;
+            for (number, kind) in operations {
+                let number = number + base;
+                match kind {
+                    0 => {
+                        order.append(number);
+                        model.retain(|&known| known != number);
+                        model.push(number);
+                    }
+                    1 => {
+                        order.remove(number);
+                        model.retain(|&known| known != number);
+                    }
+                    _ if model.iter().all(|&known| known > base) => {
+                        base += 1;
+                        order.forget_below(base);
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(listed(&order), model.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What an acknowledgement settles, in Linux' order: duplicates, then selective blocks, then the cumulative number.
+
+use super::{Report, widen};
+use crate::core::{PathNews, Transmission, TransmissionState};
+use crate::mptcp::sender::Sender;
+use crate::packet::Ack;
+use plait_sched::{Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// A segment arrived a second time (tcp_check_dsack, and tcp_sacktag_one for what is still in the queue).
+    pub(super) fn read_duplicate(&mut self, index: usize, ack: &Ack, report: &mut Report) {
+        let Some(number) = ack.duplicate else { return };
+        let board = &mut self.subflows[index].linux;
+        board.duplicates += 1;
+        if board.duplicates > board.retransmissions {
+            return;
+        }
+        self.core.counters.duplicate_reports += 1;
+        report.duplicate_of_probe = board.probe.is_some_and(|probe| probe.end == number + 1);
+        board.rack.duplicate_seen |= board.rack.reordered && !report.duplicate_of_probe;
+        report.duplicates = 1;
+        report.delivered += 1;
+        let resent_here = match self.core.paths[index].flight.get(number) {
+            Some(sent) => !sent.first_time,
+            None => number < report.first_before,
+        };
+        if resent_here && board.memory.marker.is_some_and(|marker| number >= marker) {
+            board.note_reported(1);
+        }
+        let selected = self.core.paths[index].flight.get(number).is_some_and(|sent| {
+            !sent.first_time && sent.state == TransmissionState::Acknowledged
+        });
+        if selected {
+            self.note_late(index, number);
+        }
+    }
+
+    /// Selective blocks and the cumulative number; the round trip that they tell.
+    pub(super) fn read_acknowledgement(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &Ack,
+        news: &mut PathNews,
+        report: &mut Report,
+    ) {
+        let subflow = &mut self.subflows[index];
+        if subflow.arrived.is_empty() {
+            subflow.linux.highest = report.first_before;
+        }
+        let highest_before = subflow.linux.highest;
+        let end = ack.subflow.max(report.first_before);
+        self.read_blocks(now, index, ack, end, news, report);
+        self.read_cumulative(now, index, end, highest_before, news, report);
+        let subflow = &mut self.subflows[index];
+        subflow.arrived.advance(end);
+        subflow.linux.order.forget_below(end);
+        self.sample_round_trip(now, index, news, report);
+    }
+
+    fn read_blocks(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &Ack,
+        end: u64,
+        news: &mut PathNews,
+        report: &mut Report,
+    ) {
+        let next = self.core.paths[index].flight.next();
+        let mut lowest_late: Option<u64> = None;
+        // A walk through the queue meets the blocks in the order of their numbers.
+        let mut blocks: [Option<(u64, u64)>; crate::packet::MAX_ACK_BLOCKS] = Default::default();
+        blocks.iter_mut().zip(ack.blocks()).for_each(|(place, block)| *place = Some(block));
+        blocks.sort_unstable();
+        for (from, to) in blocks.into_iter().flatten() {
+            let stop = to.saturating_add(1).min(next);
+            let mut number = self.subflows[index].arrived.first_absent(from.max(end));
+            while number < stop {
+                let subflow = &mut self.subflows[index];
+                subflow.arrived.insert(number);
+                if let Some(sent) = self.settle_as_linux(now, index, number, true, news, report) {
+                    let board = &mut self.subflows[index].linux;
+                    report.selective = true;
+                    if sent.first_time {
+                        if number < board.highest {
+                            lowest_late = Some(lowest_late.map_or(number, |lowest| lowest.min(number)));
+                        }
+                        report.original |= number < board.high;
+                        report.selected = widen(report.selected, sent.sent_at);
+                    }
+                }
+                let subflow = &mut self.subflows[index];
+                subflow.linux.highest = subflow.linux.highest.max(number + 1);
+                number = subflow.arrived.first_absent(number + 1);
+            }
+        }
+        let board = &mut self.subflows[index].linux;
+        let judged = board.state != super::State::Loss || board.memory.marker.is_some();
+        if let (Some(lowest), true) = (lowest_late, judged) {
+            self.note_late(index, lowest);
+        }
+    }
+
+    fn read_cumulative(
+        &mut self,
+        now: Time,
+        index: usize,
+        end: u64,
+        highest_before: u64,
+        news: &mut PathNews,
+        report: &mut Report,
+    ) {
+        let first = report.first_before;
+        report.progress = end > first;
+        if !report.progress {
+            return;
+        }
+        let flight = &self.core.paths[index].flight;
+        report.retransmitted =
+            (first..end).any(|number| flight.get(number).is_some_and(|sent| !sent.first_time));
+        let mut lowest_late: Option<u64> = None;
+        for number in first..end {
+            let flight = &self.core.paths[index].flight;
+            if flight.get(number).is_none_or(|sent| sent.state == TransmissionState::Acknowledged) {
+                continue;
+            }
+            let Some(sent) = self.settle_as_linux(now, index, number, false, news, report) else {
+                continue;
+            };
+            if sent.first_time {
+                report.cumulative = widen(report.cumulative, sent.sent_at);
+                lowest_late = lowest_late.or(Some(number));
+                report.original |= number < self.subflows[index].linux.high;
+            }
+        }
+        self.subflows[index].linux.timeouts = 0;
+        if let Some(lowest) = lowest_late.filter(|&lowest| lowest < highest_before) {
+            self.note_late(index, lowest);
+        }
+    }
+
+    /// Something that was sent once arrived after something that was sent later.
+    pub(super) fn note_late(&mut self, index: usize, number: u64) {
+        let first = self.core.paths[index].flight.first();
+        let subflow = &mut self.subflows[index];
+        let missing = subflow.arrived.iter().next().is_some();
+        let highest = if missing { subflow.linux.highest } else { first };
+        if number < highest {
+            subflow.linux.note_reordering(highest - number);
+            self.core.counters.reorderings += 1;
+        }
+    }
+
+    /// The receiver has `number`: it leaves the flight and the scoreboard. Returns it as it was.
+    fn settle_as_linux(
+        &mut self,
+        now: Time,
+        index: usize,
+        number: u64,
+        selected: bool,
+        news: &mut PathNews,
+        report: &mut Report,
+    ) -> Option<Transmission> {
+        let flight = &mut self.core.paths[index].flight;
+        let sent = *flight.get(number)?;
+        let left = flight.leave(number, TransmissionState::Acknowledged).is_some()
+            || flight.revive(number).is_some();
+        if !left {
+            return None;
+        }
+        let shortest = self.core.paths[index].rtt.min();
+        let needless =
+            !selected && !sent.first_time && self.echoes_earlier(report.echo, self.ticks(sent.sent_at));
+        let board = &mut self.subflows[index].linux;
+        board.order.remove(number);
+        board.lost -= u32::from(sent.marked_lost);
+        board.resent -= u32::from(sent.resent);
+        let round_trip = now.since(sent.sent_at);
+        // An answer that comes sooner than any round trip is that of an earlier copy.
+        let plausible = sent.first_time || (round_trip >= shortest && !needless);
+        if plausible {
+            board.rack.advance(sent.order, round_trip);
+        }
+        news.bytes += u64::from(sent.bytes);
+        news.segments += 1;
+        report.delivered += 1;
+        report.latest = report.latest.max(Some(sent.order));
+        Some(sent)
+    }
+
+    /// tcp_clean_rtx_queue's end and tcp_ack_update_rtt.
+    fn sample_round_trip(&mut self, now: Time, index: usize, news: &mut PathNews, report: &mut Report) {
+        let since = |(first, last): (Time, Time)| (now.since(first), now.since(last));
+        let cumulative = report.cumulative.filter(|_| !report.retransmitted).map(since);
+        let selected = report.selected.map(since);
+        let by_timestamp = || {
+            let round_trip = self.round_trip_by_timestamp(now, report.echo);
+            report.progress.then_some((round_trip, round_trip))
+        };
+        let sample = cumulative.or(selected).or_else(by_timestamp);
+        report.set_timer = report.progress;
+        let Some((round_trip, latest)) = sample else { return };
+        let latest = selected.map_or(latest, |(_, latest)| latest);
+        let path = &mut self.core.paths[index];
+        path.rtt.sample(round_trip);
+        path.rtt.note_shortest(latest);
+        path.rtt.note_progress(path.flight.first(), path.flight.next());
+        news.rtt = Some(round_trip);
+        news.newest_rtt = Some(latest);
+        // The timer does not move on for what was sent before the oldest left last.
+        let head = path.flight.get(path.flight.first()).map(|sent| now.since(sent.sent_at));
+        if let (Some((since_first, _)), Some(head)) = (selected, head) {
+            report.set_timer |= since_first > head;
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The congestion state of a subflow: what an acknowledgement, a timer or a timeout makes of it.
+
+use super::scoreboard::{Memory, State};
+use super::{Report, Sender};
+use crate::congestion::CongestionControl;
+use crate::core::TransmissionState;
+use crate::mptcp::subflow::Repair;
+use plait_sched::{Event, PathId, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// tcp_fastretrans_alert.
+    pub(super) fn alert(&mut self, now: Time, index: usize, report: &mut Report) {
+        let first = self.core.paths[index].flight.first();
+        let board = &mut self.subflows[index].linux;
+        match board.state {
+            State::Open => board.memory.stamp = None,
+            State::Recovery if first >= board.high => self.end_recovery(index, report),
+            _ => {}
+        }
+        self.act(now, index, report);
+        if report.losses > 0 {
+            self.tell_lost(index, report.losses);
+        }
+    }
+
+    /// So many segments turned out to be lost.
+    pub(super) fn tell_lost(&mut self, index: usize, segments: u32) {
+        self.core.paths[index].lost += u64::from(segments);
+        self.core.refresh(index);
+        self.core.notify(&Event::Lost { path: PathId(index as u8), segments });
+        self.core.note_opportunity();
+    }
+
+    fn act(&mut self, now: Time, index: usize, report: &mut Report) {
+        match self.subflows[index].linux.state {
+            State::Recovery => {
+                if report.progress && self.undo_partially(index, report) {
+                    self.subflows[index].linux.withheld = true;
+                    return;
+                }
+                if self.undo_by_duplicates(index) {
+                    self.try_to_open(index);
+                }
+                self.identify_losses(now, index, report);
+                let board = &self.subflows[index].linux;
+                if board.state != State::Recovery && board.lost > 0 {
+                    self.enter_recovery(now, index);
+                }
+            }
+            State::Loss => {
+                self.process_loss(index, report);
+                self.identify_losses(now, index, report);
+                if self.subflows[index].linux.state == State::Open || report.lost_again {
+                    self.act_openly(now, index, report);
+                }
+            }
+            State::Open | State::Disorder => self.act_openly(now, index, report),
+        }
+    }
+
+    fn act_openly(&mut self, now: Time, index: usize, report: &mut Report) {
+        if self.subflows[index].linux.state <= State::Disorder {
+            self.undo_by_duplicates(index);
+        }
+        self.identify_losses(now, index, report);
+        if self.subflows[index].linux.lost > 0 {
+            self.enter_recovery(now, index);
+        } else {
+            self.try_to_open(index);
+        }
+    }
+
+    /// tcp_try_to_open.
+    fn try_to_open(&mut self, index: usize) {
+        if !self.any_resent(index) {
+            self.subflows[index].linux.memory.stamp = None;
+        }
+        self.keep_open(index);
+    }
+
+    /// tcp_try_keep_open.
+    pub(super) fn keep_open(&mut self, index: usize) {
+        let any_resent = self.any_resent(index);
+        let next = self.core.paths[index].flight.next();
+        let subflow = &mut self.subflows[index];
+        let disorder = any_resent || subflow.linux.lost > 0 || !subflow.arrived.is_empty();
+        let state = if disorder { State::Disorder } else { State::Open };
+        if subflow.linux.state != state {
+            subflow.linux.state = state;
+            subflow.linux.high = next;
+        }
+    }
+
+    /// tcp_process_loss.
+    fn process_loss(&mut self, index: usize, report: &Report) {
+        let flight = &self.core.paths[index].flight;
+        let (first, next) = (flight.first(), flight.next());
+        let recovered = first >= self.subflows[index].linux.high;
+        if report.progress && self.undo_timeout(index, report, false) {
+            return;
+        }
+        if self.subflows[index].linux.examines_timeout {
+            if report.original && self.undo_timeout(index, report, true) {
+                return;
+            }
+            let has_new = self.has_new_data();
+            let board = &mut self.subflows[index].linux;
+            if next > board.high {
+                if report.selective {
+                    board.examines_timeout = false;
+                }
+            } else if report.progress && !recovered {
+                board.high = next;
+                if has_new {
+                    board.prefers_new = true;
+                    return;
+                }
+                board.examines_timeout = false;
+            }
+        }
+        if recovered {
+            self.end_recovery(index, report);
+        }
+    }
+
+    /// A TCP has data that it could send at once. A subflow of MPTCP has not: its data waits for the scheduler.
+    fn has_new_data(&self) -> bool {
+        let connection = self.core.connection_facts();
+        !self.config.multipath && connection.unassigned > 0 && connection.window_left > 0
+    }
+
+    /// Nothing new left although it was to be tried: the losses are repaired (the end of tcp_xmit_recovery).
+    pub(in crate::mptcp) fn judge_preference(&mut self, index: usize) {
+        let next = self.core.paths[index].flight.next();
+        let board = &mut self.subflows[index].linux;
+        board.prefers_new = false;
+        if next > board.high {
+            board.withheld = true;
+        } else {
+            board.examines_timeout = false;
+        }
+    }
+
+    /// What a reduction will be judged by (tcp_init_undo).
+    fn remember(&mut self, index: usize, prior: Option<(u64, u64)>) {
+        let first = self.core.paths[index].flight.first();
+        let board = &mut self.subflows[index].linux;
+        let probes = u32::from(board.probe.is_some_and(|probe| probe.repeated));
+        let unreported = Some(board.resent + probes).filter(|&count| count > 0);
+        board.memory = Memory { marker: Some(first), unreported, prior, ..board.memory };
+    }
+
+    /// Window and threshold as they are now (tcp_current_ssthresh).
+    fn window_now(&self, index: usize) -> (u64, u64) {
+        let path = &self.core.paths[index];
+        let window = path.reduced_window.unwrap_or(path.control.window());
+        let threshold = path.control.slow_start_threshold();
+        let reducing = self.subflows[index].linux.state == State::Recovery;
+        (window, if reducing { threshold } else { threshold.max(window / 2 + window / 4) })
+    }
+
+    /// tcp_enter_recovery.
+    pub(super) fn enter_recovery(&mut self, now: Time, index: usize) {
+        if !self.any_resent(index) {
+            self.subflows[index].linux.memory.stamp = None;
+        }
+        let prior = self.window_now(index);
+        self.remember(index, Some(prior));
+        self.reduce_as_linux(now, index);
+        self.begin_reduction(index, prior.0);
+        self.subflows[index].linux.state = State::Recovery;
+    }
+
+    /// tcp_init_cwnd_reduction.
+    pub(super) fn reduce_as_linux(&mut self, now: Time, index: usize) {
+        let path = &mut self.core.paths[index];
+        let outstanding = path.flight.bytes();
+        path.control.on_congestion(now, outstanding);
+        let board = &mut self.subflows[index].linux;
+        board.high = path.flight.next();
+        board.probe = None;
+    }
+
+    /// tcp_enter_loss.
+    pub(super) fn enter_loss(&mut self, now: Time, index: usize) {
+        self.mark_timed_out(now, index);
+        let prior = self.window_now(index);
+        let path = &mut self.core.paths[index];
+        let (first, next, outstanding) = (path.flight.first(), path.flight.next(), path.flight.bytes());
+        let subflow = &self.subflows[index];
+        let state = subflow.linux.state;
+        let anew = state <= State::Disorder
+            || first >= subflow.linux.high
+            || (state == State::Loss && subflow.linux.timeouts == 0);
+        if anew {
+            path.control.on_timeout(now, outstanding);
+            self.remember(index, Some(prior));
+        } else {
+            path.control.on_timeout_in_repair(now, outstanding);
+        }
+        let path = &mut self.core.paths[index];
+        let segment = self.config.connection.counted_segment();
+        path.control.set_window((u64::from(path.flight.segments()) + 1) * segment);
+        path.reduced_window = None;
+        let subflow = &mut self.subflows[index];
+        subflow.reduction = None;
+        let board = &mut subflow.linux;
+        if state <= State::Disorder && subflow.arrived.len() >= u64::from(super::scoreboard::USUAL_REORDERING) {
+            board.forget_reordering();
+        }
+        board.state = State::Loss;
+        board.high = next;
+        board.probe = None;
+        board.examines_timeout = state < State::Recovery || board.timeouts > 0;
+        board.prefers_new = false;
+        board.withheld = false;
+        board.timeouts += 1;
+    }
+
+    /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost).
+    fn mark_timed_out(&mut self, now: Time, index: usize) {
+        let path = &mut self.core.paths[index];
+        let subflow = &mut self.subflows[index];
+        let patience = subflow.linux.rack.round_trip;
+        let first = path.flight.first();
+        subflow.lost.clear();
+        for number in first..path.flight.next() {
+            let Some(sent) = path.flight.get_mut(number) else { continue };
+            let recent = number != first && sent.sent_at.saturating_add(patience) > now;
+            if sent.state == TransmissionState::InFlight && !recent {
+                subflow.linux.lost += u32::from(!sent.marked_lost);
+                subflow.linux.resent -= u32::from(sent.resent);
+                (sent.marked_lost, sent.resent) = (true, false);
+                path.flight.leave(number, TransmissionState::Lost);
+                subflow.linux.order.remove(number);
+                path.lost += 1;
+            }
+            if path.flight.get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
+                subflow.lost.push_back(number);
+            }
+        }
+    }
+
+    /// Shows others how the subflow is.
+    pub(super) fn show_state(&mut self, index: usize) {
+        let first = self.core.paths[index].flight.first();
+        let board = &self.subflows[index].linux;
+        let (state, high) = (board.state, board.high);
+        self.subflows[index].repair = match state {
+            State::Open | State::Disorder => Repair::None,
+            State::Recovery => Repair::Fast,
+            State::Loss => Repair::Timeout,
+        };
+        if state != State::Recovery {
+            self.end_reduction(index);
+        }
+        self.core.paths[index].recovery_end = if state >= State::Recovery { high.max(first) } else { 0 };
+        // A TCP has no other path to send new data on meanwhile.
+        self.core.facts[index].in_recovery = state == State::Loss && self.config.multipath;
+        self.core.refresh(index);
+    }
+}

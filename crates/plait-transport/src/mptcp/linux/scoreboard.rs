@@ -1,0 +1,128 @@
+//! What a subflow's sender knows of what is in flight, and of recoveries.
+
+use super::order::SendOrder;
+use super::rack::Rack;
+use crate::mptcp::subflow::Probe;
+
+/// Segments that may arrive late before it counts as reordering (tcp_reordering).
+pub(super) const USUAL_REORDERING: u32 = 3;
+
+/// The most that reordering is taken for (tcp_max_reordering).
+const MOST_REORDERING: u32 = 300;
+
+/// The congestion state (enum tcp_ca_state); the one that only ECN leads to for longer than a moment is missing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum State {
+    /// Nothing is missing.
+    #[default]
+    Open,
+    /// Something is missing that is not lost yet, or something retransmitted is not acknowledged yet.
+    Disorder,
+    /// Losses are being repaired, and the window shrinks.
+    Recovery,
+    /// The retransmission timer ran out.
+    Loss,
+}
+
+/// What is needed to take a reduction back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memory {
+    /// The first unacknowledged number when the window was reduced; `None` if there is nothing to take back.
+    pub(super) marker: Option<u64>,
+    /// Retransmissions that no duplicate has reported yet; `None` before the first one.
+    pub(super) unreported: Option<u32>,
+    /// The timestamp of the first retransmission.
+    pub(super) stamp: Option<u32>,
+    /// Window and threshold before, in bytes; `None` if it may not be taken back.
+    pub(super) prior: Option<(u64, u64)>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(in crate::mptcp) struct Scoreboard {
+    pub(super) state: State,
+    pub(super) order: SendOrder,
+    pub(super) rack: Rack,
+    /// The first number that was not sent when the state began.
+    pub(super) high: u64,
+    /// Marked as lost, whether or not sent again since.
+    pub(super) lost: u32,
+    /// Sent again and in flight.
+    pub(super) resent: u32,
+    /// The first number beyond all that arrived; meaningful while something is missing.
+    pub(super) highest: u64,
+    pub(super) memory: Memory,
+    /// By how many segments something arrived late at most.
+    reordering: u32,
+    pub(super) probe: Option<Probe>,
+    /// A timeout is being examined for having been needless.
+    pub(super) examines_timeout: bool,
+    /// No retransmission leaves before the next acknowledgement.
+    pub(in crate::mptcp) withheld: bool,
+    /// New data is to be sent first, to see whether the timeout was needless.
+    pub(in crate::mptcp) prefers_new: bool,
+    /// Duplicates that were reported, and retransmissions: more of the former than of the latter are not ours.
+    pub(super) duplicates: u64,
+    pub(super) retransmissions: u64,
+    /// Timeouts since the cumulative acknowledgement advanced.
+    pub(super) timeouts: u32,
+}
+
+impl Scoreboard {
+    pub(in crate::mptcp) fn new() -> Self {
+        Self {
+            state: State::Open,
+            order: SendOrder::new(),
+            rack: Rack::new(),
+            high: 0,
+            lost: 0,
+            resent: 0,
+            highest: 0,
+            memory: Memory::default(),
+            reordering: USUAL_REORDERING,
+            probe: None,
+            examines_timeout: false,
+            withheld: false,
+            prefers_new: false,
+            duplicates: 0,
+            retransmissions: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Something that was sent once arrived `distance` segments late (tcp_check_sack_reordering).
+    pub(super) fn note_reordering(&mut self, distance: u64) {
+        let distance = u32::try_from(distance).unwrap_or(u32::MAX);
+        self.reordering = self.reordering.max(distance.min(MOST_REORDERING));
+        self.rack.reordered = true;
+    }
+
+    /// Larger reordering than usual was seen: windows grow by what arrives in any order (tcp_may_raise_cwnd).
+    pub(super) fn expects_reordering(&self) -> bool {
+        self.reordering > USUAL_REORDERING
+    }
+
+    /// So many segments arrived beyond a gap that it cannot be reordering as far as is known.
+    pub(super) fn exceeds_reordering(&self, arrived: u64) -> bool {
+        arrived >= u64::from(self.reordering)
+    }
+
+    /// A timeout although much had arrived: reordering was overestimated (tcp_enter_loss).
+    pub(super) fn forget_reordering(&mut self) {
+        self.reordering = self.reordering.min(USUAL_REORDERING);
+    }
+
+    /// A retransmission leaves, not as a probe.
+    pub(super) fn note_retransmission(&mut self, stamp: u32) {
+        self.resent += 1;
+        self.memory.stamp.get_or_insert(stamp);
+        self.memory.unreported = Some(self.memory.unreported.unwrap_or(0) + 1);
+    }
+
+    /// So many duplicates of what may be retransmissions arrived.
+    pub(super) fn note_reported(&mut self, count: u32) {
+        if let (Some(_), Some(unreported)) = (self.memory.marker, &mut self.memory.unreported) {
+            *unreported = unreported.saturating_sub(count);
+        }
+    }
+}

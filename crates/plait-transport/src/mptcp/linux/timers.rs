@@ -1,0 +1,199 @@
+//! One timer per subflow, for whatever comes first: more losses to be found, a probe of the tail, or the retransmission
+//! timeout. Which one is pending matters: only after the first two does the timeout count from the oldest segment's sending.
+
+use super::scoreboard::State;
+use super::{Report, Sender};
+use crate::core::Transmission;
+use crate::mptcp::subflow::Probe;
+use plait_sched::{Duration, Scheduler, Time};
+
+/// How much later than due the timers look that wait for acknowledgements (TCP_TIMEOUT_MIN): two ticks of a clock of a
+/// kilohertz.
+const SLACK: Duration = Duration::from_millis(2);
+
+/// When a tail is probed whose round trip is not known (TCP_TIMEOUT_INIT).
+const UNKNOWN_ROUND_TRIP: Duration = Duration::from_secs(1);
+
+impl<S: Scheduler> Sender<S> {
+    fn set_timers(&mut self, index: usize, timeout: Option<Time>, probe: Option<Time>, loss: Option<Time>) {
+        self.core.paths[index].retransmission_timer = timeout;
+        self.subflows[index].probe_timer = probe;
+        self.subflows[index].loss_timer = loss;
+    }
+
+    /// When the timeout is due, counted from the sending of the oldest segment (tcp_rto_delta_us).
+    fn timeout_of_oldest(&self, index: usize) -> Option<Time> {
+        let path = &self.core.paths[index];
+        let oldest = path.flight.get(path.flight.first());
+        oldest.map(|sent| sent.sent_at.saturating_add(path.rtt.rto()))
+    }
+
+    /// More that was overtaken may be lost at `due`.
+    pub(super) fn set_loss_timer(&mut self, now: Time, index: usize, due: Time) {
+        let timeout = now.saturating_add(self.core.paths[index].rtt.rto());
+        self.set_timers(index, None, None, Some(due.saturating_add(SLACK).min(timeout)));
+    }
+
+    /// tcp_set_xmit_timer.
+    pub(super) fn set_timer(&mut self, now: Time, index: usize) {
+        if !self.schedule_probe(now, index, true) {
+            self.rearm_timeout(now, index);
+        }
+    }
+
+    /// tcp_rearm_rto.
+    fn rearm_timeout(&mut self, now: Time, index: usize) {
+        let Some(of_oldest) = self.timeout_of_oldest(index) else {
+            self.set_timers(index, None, None, None);
+            return;
+        };
+        let subflow = &self.subflows[index];
+        let other_pending = subflow.loss_timer.is_some() || subflow.probe_timer.is_some();
+        let from_now = now.saturating_add(self.core.paths[index].rtt.rto());
+        let due = if other_pending { of_oldest.max(now) } else { from_now };
+        self.set_timers(index, Some(due), None, None);
+    }
+
+    /// A tail that nothing follows is probed after two round trips (tcp_schedule_loss_probe); `advanced`: the timeout would
+    /// start now.
+    fn schedule_probe(&mut self, now: Time, index: usize, advanced: bool) -> bool {
+        let path = &self.core.paths[index];
+        let Some(of_oldest) = self.timeout_of_oldest(index) else { return false };
+        if self.subflows[index].linux.state != State::Open {
+            return false;
+        }
+        let lone = path.flight.next() - path.flight.first() == 1;
+        let patience = match path.rtt.smoothed() {
+            Duration::ZERO => UNKNOWN_ROUND_TRIP,
+            // Its acknowledgement may be delayed.
+            srtt if lone => srtt * 2 + self.config.connection.rto.min,
+            srtt => srtt * 2 + SLACK,
+        };
+        let timeout = if advanced { now.saturating_add(path.rtt.rto()) } else { of_oldest };
+        let due = now.saturating_add(patience);
+        let due = if timeout > now { due.min(timeout) } else { due };
+        self.set_timers(index, None, Some(due), None);
+        true
+    }
+
+    /// Something left for the first time on the subflow, as `number` (tcp_event_new_data_sent).
+    pub(in crate::mptcp) fn note_sent_as_linux(&mut self, now: Time, index: usize, number: u64) {
+        let path = &self.core.paths[index];
+        let alone = path.flight.first() == number;
+        let next = path.flight.next();
+        let subflow = &mut self.subflows[index];
+        subflow.linux.order.append(number);
+        if subflow.probe_due {
+            subflow.probe_due = false;
+            subflow.linux.probe = Some(Probe { end: next, repeated: false });
+            self.set_timers(index, None, None, None);
+            self.rearm_timeout(now, index);
+            return;
+        }
+        if subflow.loss_timer.is_some() {
+            self.core.paths[index].retransmission_timer = None;
+            return;
+        }
+        if alone || subflow.probe_timer.is_some() {
+            self.rearm_timeout(now, index);
+        }
+        self.schedule_probe(now, index, false);
+    }
+
+    /// What is lost was sent again (tcp_retransmit_skb, and the end of tcp_xmit_retransmit_queue).
+    pub(in crate::mptcp) fn note_resent_as_linux(&mut self, now: Time, index: usize, number: u64) {
+        let stamp = self.ticks(now);
+        let path = &mut self.core.paths[index];
+        let oldest = path.flight.first() == number;
+        if let Some(sent) = path.flight.get_mut(number) {
+            sent.resent = true;
+        }
+        let timeout = now.saturating_add(path.rtt.rto());
+        let subflow = &mut self.subflows[index];
+        subflow.linux.order.append(number);
+        subflow.linux.retransmissions += 1;
+        subflow.linux.note_retransmission(stamp);
+        if subflow.loss_timer.is_some() {
+            self.core.paths[index].retransmission_timer = None;
+        } else if oldest {
+            self.set_timers(index, Some(timeout), None, None);
+        } else if subflow.probe_timer.is_some() {
+            self.core.paths[index].retransmission_timer = None;
+        }
+    }
+
+    /// More may be lost by now (tcp_rack_reo_timeout).
+    pub(in crate::mptcp) fn look_for_losses(&mut self, now: Time, index: usize) {
+        let mut report = Report::default();
+        self.detect_losses(now, index, &mut report);
+        if report.losses > 0 {
+            if self.subflows[index].linux.state != State::Recovery {
+                self.enter_recovery(now, index);
+                self.reduce_further(index, 1, false);
+            }
+            self.tell_lost(index, report.losses);
+        }
+        self.rearm_timeout(now, index);
+        self.show_state(index);
+    }
+
+    /// The tail got no acknowledgement (tcp_send_loss_probe).
+    pub(in crate::mptcp) fn probe_as_linux(&mut self, now: Time, index: usize) {
+        if self.subflows[index].linux.probe.is_some() {
+            self.rearm_timeout(now, index);
+        } else {
+            self.subflows[index].probe_timer = None;
+            self.subflows[index].probe_due = true;
+        }
+    }
+
+    /// Sends the last segment once more, without counting it as a retransmission to be judged by; it stays in flight once.
+    pub(in crate::mptcp) fn repeat_last(&mut self, now: Time, index: usize) -> Option<(u64, Transmission)> {
+        let path = &mut self.core.paths[index];
+        let next = path.flight.next();
+        let number = next.checked_sub(1)?;
+        let order = path.sent;
+        let sent = path.flight.repeat(now, order, number);
+        let subflow = &mut self.subflows[index];
+        subflow.probe_due = false;
+        let Some(sent) = sent else {
+            self.rearm_timeout(now, index);
+            return None;
+        };
+        subflow.linux.order.append(number);
+        subflow.linux.retransmissions += 1;
+        subflow.linux.probe = Some(Probe { end: next, repeated: true });
+        self.core.counters.tail_probes += 1;
+        self.set_timers(index, None, None, None);
+        self.rearm_timeout(now, index);
+        Some((number, sent))
+    }
+
+    /// What an acknowledgement says about the probe of the tail (tcp_process_tlp_ack).
+    pub(super) fn judge_linux_probe(&mut self, now: Time, index: usize, cumulative: u64, report: &Report) {
+        let Some(probe) = self.subflows[index].linux.probe else { return };
+        if cumulative < probe.end {
+            return;
+        }
+        if !probe.repeated || report.duplicate_of_probe {
+            self.subflows[index].linux.probe = None;
+        } else if cumulative > probe.end {
+            // The probe itself filled the hole: what it repeated had been lost. Nothing is left to be repaired.
+            self.reduce_as_linux(now, index);
+            self.keep_open(index);
+        } else if !report.progress && !report.selective && report.duplicates == 0 {
+            self.subflows[index].linux.probe = None;
+        }
+    }
+
+    /// The retransmission timer ran out (tcp_retransmit_timer).
+    pub(in crate::mptcp) fn time_out_as_linux(&mut self, now: Time, index: usize) {
+        self.enter_loss(now, index);
+        let path = &mut self.core.paths[index];
+        path.rtt.back_off();
+        let timeout = now.saturating_add(path.rtt.rto());
+        self.subflows[index].probe_due = false;
+        self.set_timers(index, Some(timeout), None, None);
+        self.show_state(index);
+    }
+}
