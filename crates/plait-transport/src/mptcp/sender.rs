@@ -1,5 +1,6 @@
 //! The sender: reading acknowledgements, timers, and what leaves next.
 
+use super::reinjection::Reinjections;
 use super::subflow::{Phase, Repair, Resent, Subflow};
 use super::{CAPABILITIES, Config, Reduction};
 use crate::congestion::CongestionControl;
@@ -34,6 +35,10 @@ pub struct Sender<S> {
     /// Segments of the stream that a silent subflow has not delivered, ascending: any subflow that has not carried them
     /// may.
     pub(super) reinjections: VecDeque<u64>,
+    /// What the connection sends again by itself.
+    pub(super) repeats: Reinjections,
+    /// The receiver's window as each subflow knows it, in bytes.
+    pub(super) windows: Vec<u64>,
     /// Packets of handshakes.
     pub(super) control: VecDeque<Transmit>,
     spurious_retransmissions: u64,
@@ -51,15 +56,19 @@ impl<S: Scheduler> Sender<S> {
         if config.handshake {
             core.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
         }
-        Ok(Self {
+        let mut sender = Self {
             core,
             config,
             subflows: paths.iter().map(|_| Subflow::new(phase)).collect(),
             reinjections: VecDeque::new(),
+            repeats: Reinjections::new(paths.len()),
+            windows: vec![config.connection.receive_window; paths.len()],
             control: VecDeque::new(),
             spurious_retransmissions: 0,
             started: !config.handshake,
-        })
+        };
+        sender.begin_window();
+        Ok(sender)
     }
 
     common_to_senders!();
@@ -86,8 +95,11 @@ impl<S: Scheduler> Sender<S> {
         if ack.subflow > flight.next() || ack.data > self.core.sent_end {
             return;
         }
-        self.core.window.extend(ack.window_end);
+        self.note_window(index, ack);
+        self.note_heard(now, index, observer);
+        let data = self.core.stream.first();
         self.core.release(ack.data);
+        self.note_data_acknowledged(now, data);
         if self.config.handshake {
             self.open_subflows(now);
         }
@@ -234,6 +246,7 @@ impl<S: Scheduler> Sender<S> {
                 self.probe_timeout(index);
             }
         }
+        self.handle_connection_timer(now, observer);
         self.core.wake_scheduler(now);
         if self.core.association_errors > self.config.connection.association_max_retransmissions {
             return Err(Error::PeerUnreachable { at: now });
@@ -277,9 +290,13 @@ impl<S: Scheduler> Sender<S> {
         if self.subflows[index].probe_due {
             self.note_probe(now, index, false);
         }
+        self.share_window(index, outgoing.data.segment);
+        self.note_given(now);
         self.arm_timers(now, index, false);
         let timestamp = self.config.clock.at_sender(now);
-        let packet = Packet::Segment(Segment { data: outgoing.data, subflow: outgoing.number, timestamp });
+        let (data, subflow) = (outgoing.data, outgoing.number);
+        let offset = self.offset(data.segment).unwrap_or(0);
+        let packet = Packet::Segment(Segment { data, subflow, offset, timestamp });
         Transmit { path: outgoing.path, packet, transmission: outgoing.transmission }
     }
 
@@ -357,13 +374,17 @@ impl<S: Scheduler> Sender<S> {
             subflow.retransmission_timer = Some(now.saturating_add(subflow.rtt.rto()));
         }
         self.arm_timers(now, index, false);
-        let packet =
-            Packet::Segment(Segment { data, subflow: number, timestamp: self.config.clock.at_sender(now) });
+        let timestamp = self.config.clock.at_sender(now);
+        let offset = self.offset(data.segment).unwrap_or(0);
+        let packet = Packet::Segment(Segment { data, subflow: number, offset, timestamp });
         Some(Transmit { path, packet, transmission })
     }
 
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
     fn next_copy(&mut self) -> Option<(usize, u64)> {
+        if let Some(repeat) = self.next_repeat() {
+            return Some(repeat);
+        }
         while let Some(&segment) = self.reinjections.front() {
             let entry = self.core.stream.get(segment).filter(|s| s.state == SegmentState::InFlight);
             let Some(entry) = entry else {
@@ -391,6 +412,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        self.subflows.iter().filter_map(Subflow::next_timer).chain(self.core.next_timer()).min()
+        let subflows = self.subflows.iter().filter_map(Subflow::next_timer);
+        subflows.chain(self.core.next_timer()).chain(self.repeats.timer()).min()
     }
 }
