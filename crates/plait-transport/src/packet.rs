@@ -54,6 +54,8 @@ pub struct Segment {
     pub data: Data,
     /// Its number on the subflow, counted from 0 and never wrapping. A retransmission on the subflow keeps it.
     pub subflow: u64,
+    /// Where it begins in the stream, in bytes (its data sequence number); 0 of what the peer has already acknowledged.
+    pub offset: u64,
     /// TSval: the sender's clock in its ticks.
     pub timestamp: u32,
 }
@@ -70,6 +72,8 @@ pub struct Ack {
     pub data: u64,
     /// The offset of the stream, in bytes, up to which the receiver has room.
     pub window_end: u64,
+    /// The window field: how far that is beyond the data ACK, in bytes.
+    pub window: u64,
     /// TSval: the receiver's clock in its ticks.
     pub timestamp: u32,
     /// TSecr: the timestamp of the segment that this acknowledges (RFC 7323 §4.3).
@@ -81,10 +85,17 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// An acknowledgement without selective blocks.
-    pub fn new(subflow: u64, data: u64, window_end: u64, timestamp: u32, echo: u32) -> Self {
+    /// An acknowledgement without selective blocks, which leaves no window.
+    pub fn new(subflow: u64, data: u64, timestamp: u32, echo: u32) -> Self {
         let blocks = [GapBlock::default(); MAX_ACK_BLOCKS];
-        Self { subflow, data, window_end, timestamp, echo, duplicate: None, block_count: 0, blocks }
+        let (window_end, window) = (0, 0);
+        Self { subflow, data, window_end, window, timestamp, echo, duplicate: None, block_count: 0, blocks }
+    }
+
+    /// With room for `window` bytes from `offset` of the stream on, which is that of the data ACK.
+    #[must_use]
+    pub fn with_window(self, offset: u64, window: u64) -> Self {
+        Self { window_end: offset.saturating_add(window), window, ..self }
     }
 
     /// Runs of segments of the subflow that arrived beyond a gap, the newest first.
@@ -241,7 +252,8 @@ impl Overhead {
                         + blocks(u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count))
                 }
                 Packet::Ack(ack) => {
-                    self.acknowledgement + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate.is_some()))
+                    self.acknowledgement
+                        + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate.is_some()))
                 }
                 Packet::Heartbeat { .. }
                 | Packet::HeartbeatAck { .. }

@@ -14,7 +14,7 @@ from plait.units import duration_ns
 Table = Mapping[str, Any]
 
 HEADERS = {"tcp": 52, "mptcp": 72}
-"""Bytes around the payload of a full packet, as the simulator counts them: it measures windows in such packets."""
+"""Bytes around the payload of a full packet, as the simulator counts them."""
 LONG_NUMBERS = 4
 """Bytes more in Linux' MPTCP, whose numbers have 64 bits: the simulator's profile knows it."""
 LARGE_BUFFER = 16 << 20
@@ -45,9 +45,7 @@ def settings(scenario: Table) -> list[Setting]:
 
 def _host(scenario: Table) -> dict[str, str]:
     transport = scenario["transport"]
-    buffer = receive_memory(
-        _core.parse_bytes(transport["receive_buffer"]), _core.parse_bytes(transport["packet"])
-    )
+    buffer = receive_memory(_core.parse_bytes(transport["receive_buffer"]), full_payload(transport))
     values = {
         "net/ipv4/tcp_congestion_control": CONGESTION_CONTROLS[transport["congestion_control"]],
         # Only without a random offset per connection do timestamps of different subflows compare.
@@ -65,12 +63,20 @@ def _host(scenario: Table) -> dict[str, str]:
     return {f"/proc/sys/{file}": value for file, value in values.items()}
 
 
-def receive_memory(window: int, packet: int) -> int:
-    """The receive buffer whose window, full packets of `packet` bytes assumed, is `window` bytes when it is empty.
+def full_payload(transport: Table) -> int:
+    """Bytes of payload in a full packet."""
+    headers = HEADERS[transport["protocol"]]
+    if transport["protocol"] == "mptcp" and transport["profile"] == "linux":
+        headers += LONG_NUMBERS
+    return _core.parse_bytes(transport["packet"]) - headers
 
-    The kernel learns from what arrives which share of its buffer is payload, in parts of 256, and advertises that.
+
+def receive_memory(window: int, payload: int) -> int:
+    """The receive buffer whose window, packets with `payload` bytes assumed, is `window` bytes when it is empty.
+
+    The kernel learns from what arrives which share of its buffer is payload, in parts of 256, and advertises that. The
+    simulator's profile "linux" reckons the same (crates/plait-transport/src/mptcp/grant.rs).
     """
-    payload = packet - HEADERS["mptcp"]
     share = max(1, 256 * payload // (payload + PACKET_MEMORY))
     return min(max(4096, -(-window * 256 // share)), (1 << 30) - 1)
 
@@ -100,11 +106,7 @@ def scheduler_parameters(choice: Table) -> dict[str, str]:
 def route_options(scenario: Table) -> str:
     """What the hosts' routes say of the transport."""
     transport = scenario["transport"]
-    headers = HEADERS[transport["protocol"]]
-    if transport["protocol"] == "mptcp" and transport["profile"] == "linux":
-        headers += LONG_NUMBERS
-    payload = _core.parse_bytes(transport["packet"]) - headers
-    window = max(1, _core.parse_bytes(transport["initial_window"]) // payload)
+    window = max(1, _core.parse_bytes(transport["initial_window"]) // full_payload(transport))
     return f"initcwnd {window}" + (" quickack 1" if transport["ack_every"] == 1 else "")
 
 

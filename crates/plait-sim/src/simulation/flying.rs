@@ -30,7 +30,9 @@ pub(super) enum Content {
         segment: u64,
         transmission: u64,
         subflow: u64,
-        bytes: u32,
+        offset: u64,
+        /// Of payload: packets have 65,535 bytes at most.
+        bytes: u16,
         timestamp: u32,
     },
     /// The acknowledgement's place in its store.
@@ -123,8 +125,10 @@ impl Acknowledgements {
     pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Content {
         match *packet {
             Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission: number, bytes },
-            Packet::Segment(Segment { data: Data { segment, bytes }, subflow, timestamp }) => {
-                Content::Segment { segment, transmission: number, subflow, bytes, timestamp }
+            Packet::Segment(Segment { data: Data { segment, bytes }, subflow, offset, timestamp }) => {
+                debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
+                let bytes = bytes as u16;
+                Content::Segment { segment, transmission: number, subflow, offset, bytes, timestamp }
             }
             Packet::Sack(ref sack) => Content::Sack { place: self.sacks.keep(sack), number },
             Packet::Ack(ref ack) => Content::Ack { place: self.acks.keep(ack), number },
@@ -142,9 +146,9 @@ impl Acknowledgements {
             Content::Data { segment, transmission, bytes } => {
                 (Packet::Data(Data { segment, bytes }), transmission)
             }
-            Content::Segment { segment, transmission, subflow, bytes, timestamp } => {
-                let data = Data { segment, bytes };
-                (Packet::Segment(Segment { data, subflow, timestamp }), transmission)
+            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp } => {
+                let data = Data { segment, bytes: u32::from(bytes) };
+                (Packet::Segment(Segment { data, subflow, offset, timestamp }), transmission)
             }
             Content::Sack { place, number } => (Packet::Sack(self.sacks.take(place)), number),
             Content::Ack { place, number } => (Packet::Ack(self.acks.take(place)), number),

@@ -24,18 +24,22 @@
 //! acknowledgements, a reordering degree that grows, reinjection by a timer of the connection.
 
 mod clock;
+mod grant;
 mod handshake;
+mod incoming;
 mod linux;
 mod receiver;
 mod recovery;
 mod reduction;
+mod reinjection;
 mod rules;
 mod sender;
 mod subflow;
+mod window;
 
 pub use clock::ClockConfig;
 pub use receiver::Receiver;
-pub use rules::{Grant, Joins, Losses, Reduction, Rules};
+pub use rules::{Grant, Joins, Losses, Reduction, Reinjection, Rules};
 pub use sender::Sender;
 
 use crate::core::ConnectionConfig;
@@ -54,6 +58,16 @@ impl Config {
             (true, false) => 2,
             (false, _) => 3,
         }
+    }
+
+    /// Payload bytes of a full segment.
+    pub(crate) const fn segment_bytes(&self) -> u64 {
+        self.connection.segment_bytes as u64
+    }
+
+    /// Bytes of a full packet.
+    pub(crate) const fn packet_bytes(&self) -> u64 {
+        self.segment_bytes() + self.overhead().of_data() as u64
     }
 
     /// What headers take on the wire.

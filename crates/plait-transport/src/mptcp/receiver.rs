@@ -1,134 +1,51 @@
 //! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
 
-use super::{Config, Grant, Rules};
+use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
+use super::incoming::{Incoming, Place};
+use super::{Config, Grant};
 use crate::core::Transmit;
 use crate::observer::Observer;
-use crate::packet::{Ack, MAX_ACK_BLOCKS, Packet, Segment};
+use crate::packet::{Ack, Packet, Segment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
-use plait_sched::{Duration, PathId, Time};
-
-/// The receiving side of one subflow.
-#[derive(Clone, Debug)]
-struct Subflow {
-    arrived: RunSet,
-    /// Runs beyond a gap, the one that changed last first (RFC 2018 §4).
-    recent: [Option<(u64, u64)>; MAX_ACK_BLOCKS],
-    /// Segments since the last acknowledgement.
-    unacknowledged: u8,
-    /// When a delayed acknowledgement must leave at the latest.
-    deadline: Option<Time>,
-    acknowledge: bool,
-    /// A segment that arrived again.
-    duplicate: Option<u64>,
-    /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
-    echo: u32,
-    /// The SYN that is to be answered, by its timestamp.
-    opening: Option<u32>,
-    delay: AckDelay,
-    /// The most that it grants, see [`Grant::Free`].
-    most: u64,
-    /// What it granted last, beyond what it had got in order.
-    window: u64,
-    /// The first segment of the subflow that had not arrived then.
-    granted_from: u64,
-}
-
-/// What decides how long acknowledgements wait, see [`Rules`].
-#[derive(Clone, Copy, Debug)]
-struct AckDelay {
-    /// So many more are not delayed.
-    quick: u8,
-    /// How long one waits.
-    wait: Duration,
-    /// When the last segment arrived.
-    last: Option<Time>,
-}
-
-/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its retransmission timeout, which
-/// the receiver of a stream knows from the handshake only.
-const LONG_PAUSE: Duration = Duration::from_secs(1);
-
-/// What Linux takes for the share of payload in the buffer, in parts of 256, before it has seen a packet
-/// (TCP_DEFAULT_SCALING_RATIO), and after full ones.
-const DEFAULT_SHARE: u64 = 128;
-const LEARNED_SHARE: u64 = 161;
-
-impl Subflow {
-    fn new(most: u64) -> Self {
-        Self {
-            arrived: RunSet::new(),
-            recent: [None; MAX_ACK_BLOCKS],
-            unacknowledged: 0,
-            deadline: None,
-            acknowledge: false,
-            duplicate: None,
-            echo: 0,
-            opening: None,
-            delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
-            most,
-            window: most,
-            granted_from: 0,
-        }
-    }
-
-    /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are forgotten.
-    fn note_run(&mut self, first: u64, last: u64) {
-        let mut kept = [None; MAX_ACK_BLOCKS];
-        kept[0] = Some((first, last));
-        let others = self.recent.iter().flatten().filter(|run| run.0 > last || run.1 < first);
-        for (place, run) in kept[1..].iter_mut().zip(others) {
-            *place = Some(*run);
-        }
-        self.recent = kept;
-    }
-}
+use plait_sched::{PathId, Time};
+use std::collections::VecDeque;
 
 /// One end of a connection, receiving.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: Config,
     reassembly: Reassembly,
-    subflows: Vec<Subflow>,
-    /// The offset of the stream up to which the window was granted.
-    granted: u64,
-}
-
-impl Rules {
-    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come closer together
-    /// than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
-    fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
-        let gap = delay.last.map(|last| now.since(last));
-        delay.last = Some(now);
-        match (gap, self.longest_ack_delay) {
-            (Some(gap), Some(longest)) if gap <= least / 2 => {
-                delay.wait = (delay.wait / 2 + least / 2).min(longest);
-            }
-            (Some(gap), Some(longest)) if gap < delay.wait => {
-                delay.wait = (delay.wait / 2 + gap).min(longest);
-            }
-            (Some(gap), _) if gap < LONG_PAUSE => {}
-            (Some(_), _) => delay.quick = self.quick_acks,
-            (None, _) => (delay.quick, delay.wait) = (self.quick_acks, least),
-        }
-    }
+    subflows: Vec<Incoming>,
+    /// By [`Grant::Free`].
+    grants: Option<Grants>,
+    /// Segments of the stream that have arrived on some subflow, and of which the observer knows.
+    announced: RunSet,
+    /// What leaves next.
+    outgoing: VecDeque<Transmit>,
 }
 
 impl Receiver {
     /// A receiver over `paths` subflows that has got nothing yet.
     pub fn new(config: &Config, paths: usize) -> Self {
         let connection = &config.connection;
-        let most = match config.rules.grant {
-            Grant::Buffer => connection.receive_window,
-            Grant::Free => (connection.receive_window / LEARNED_SHARE * DEFAULT_SHARE)
-                .max(2 * u64::from(connection.segment_bytes))
-                .min(connection.receive_window),
-        };
+        let grants = (config.rules.grant == Grant::Free).then(|| {
+            let payload = u64::from(connection.segment_bytes);
+            let memory = receive_memory(connection.receive_window, payload);
+            let mut grants = Grants::new(memory, config.packet_bytes(), paths, config.multipath);
+            if !config.handshake {
+                (0..paths).for_each(|index| grants.open(index));
+            }
+            grants
+        });
+        let refuses = grants.is_none();
         Self {
             config: *config,
-            reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, true),
-            subflows: (0..paths).map(|_| Subflow::new(most)).collect(),
-            granted: 0,
+            reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, refuses),
+            subflows: (0..paths).map(|_| Incoming::new()).collect(),
+            grants,
+            announced: RunSet::new(),
+            outgoing: VecDeque::new(),
         }
     }
 
@@ -139,124 +56,260 @@ impl Receiver {
 
     /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        let Some(subflow) = self.subflows.get_mut(path.index()) else { return };
+        if path.index() >= self.subflows.len() {
+            return;
+        }
         match packet {
             Packet::Segment(segment) => self.handle_segment(now, path, segment, observer),
-            Packet::Syn { timestamp } => subflow.opening = Some(*timestamp),
+            Packet::Syn { timestamp } => self.handle_syn(now, path, *timestamp),
             _ => {}
         }
     }
 
+    fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
+        let subflow = &mut self.subflows[path.index()];
+        subflow.openings = subflow.openings.saturating_add(1);
+        // A join's second SYN stands for the packet that authenticates it: until then the connection does not know it.
+        let needed = 1 + u8::from(path != self.config.initial_path);
+        if let Some(grants) = &mut self.grants
+            && subflow.openings >= needed
+        {
+            grants.open(path.index());
+        }
+        let packet = Packet::SynAck { timestamp: self.config.clock.at_receiver(now), echo };
+        self.outgoing.push_back(Transmit { path, packet, transmission: 0 });
+    }
+
     fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+        let index = path.index();
         // A number absurdly far ahead can only come from a broken peer; it must not make the set huge.
-        let next = self.subflows[path.index()].arrived.base();
+        let next = self.subflows[index].next();
         if segment.subflow > next.saturating_add(4 * crate::MAX_QUEUED as u64) {
             observer.refused(now, path, segment.data.segment);
             return;
         }
+        if self.subflows[index].is_outdated(segment, self.config.rules.timestamp_tolerance) {
+            self.reject_outdated(now, path, segment, observer);
+            return;
+        }
+        if self.grants.is_some() {
+            self.take_in_order(now, path, segment, observer);
+        } else {
+            self.take_at_once(now, path, segment, observer);
+        }
+    }
+
+    /// A segment that PAWS rejects is answered, and otherwise as if it had never come (tcp_send_dupack).
+    fn reject_outdated(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+        let subflow = &mut self.subflows[path.index()];
+        if segment.subflow < subflow.next() {
+            subflow.report_again(segment.subflow, self.config.rules.quick_acks);
+            observer.duplicate(now, path, segment.data.segment);
+        } else {
+            observer.refused(now, path, segment.data.segment);
+        }
+        self.acknowledge(now, path.index(), 0);
+    }
+
+    /// What arrives goes to the connection at once, whatever its subflow lacks.
+    fn take_at_once(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
         let arrival = self.reassembly.accept(now, path, &segment.data, observer);
         let subflow = &mut self.subflows[path.index()];
         // What the buffer had no room for has not arrived on its subflow either.
         if arrival == Arrival::Refused {
-            subflow.acknowledge = true;
+            self.acknowledge(now, path.index(), 0);
             return;
         }
         self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
-        if subflow.most < self.reassembly.capacity() {
-            let more = 2 * u64::from(self.config.connection.segment_bytes.max(segment.data.bytes));
-            subflow.most = (subflow.most + more).min(self.reassembly.capacity());
-            subflow.delay.quick = subflow.delay.quick.max(self.config.rules.quick_acks).saturating_add(1);
-        }
-        let known = segment.subflow < next || subflow.arrived.contains(segment.subflow);
-        subflow.unacknowledged = subflow.unacknowledged.saturating_add(1);
-        let at_once = if known {
-            subflow.duplicate = Some(segment.subflow);
-            subflow.delay.quick = self.config.rules.quick_acks;
-            true
-        } else if segment.subflow == next {
-            if subflow.unacknowledged == 1 || !subflow.arrived.is_empty() {
-                subflow.echo = segment.timestamp;
-            }
-            // RFC 5681 §4.2: what fills a gap is acknowledged at once.
-            let fills_gap = !subflow.arrived.is_empty();
-            let end = subflow.arrived.first_absent(next + 1);
-            subflow.arrived.advance(end);
-            for run in &mut subflow.recent {
-                *run = run.filter(|run| run.0 > end);
-            }
-            fills_gap
+        let place = subflow.place(segment.subflow);
+        subflow.take(place, segment, false, self.config.rules.quick_acks);
+        if self.is_due(path.index(), place) {
+            self.acknowledge(now, path.index(), 0);
         } else {
-            if let Some((first, last)) = subflow.arrived.insert(segment.subflow) {
-                subflow.note_run(first, last);
+            self.delay_acknowledgement(now, path.index());
+        }
+    }
+
+    /// What arrives goes to the connection in the order of its subflow, and is acknowledged before the application has read
+    /// it (tcp_data_queue in net/ipv4/tcp_input.c, __mptcp_move_skbs_from_subflow in net/mptcp/protocol.c).
+    fn take_in_order(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+        let Some(grants) = &mut self.grants else { return };
+        let index = path.index();
+        let subflow = &mut self.subflows[index];
+        let (place, bytes) = (subflow.place(segment.subflow), u64::from(segment.data.bytes));
+        let ahead = segment.subflow.saturating_sub(subflow.next()) * self.config.segment_bytes();
+        if place != Place::Known && !grants.admits(index, subflow.bytes, ahead, bytes) {
+            observer.refused(now, path, segment.data.segment);
+            subflow.delay.quick = self.config.rules.quick_acks;
+            self.acknowledge(now, index, 0);
+            return;
+        }
+        self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
+        let in_order = matches!(place, Place::Next { .. });
+        if place != Place::Known {
+            let held = subflow.held_memory() + if in_order { bytes + PACKET_MEMORY } else { 0 };
+            if grants.note_segment(index, bytes, held, in_order) {
+                subflow.delay.quick |= 1;
             }
-            true
+        }
+        subflow.take(place, segment, true, self.config.rules.quick_acks);
+        if place == Place::Known || self.announced.insert(segment.data.segment).is_none() {
+            observer.duplicate(now, path, segment.data.segment);
+        } else {
+            observer.arrived(now, path, segment.data.segment, segment.data.bytes);
+        }
+        let unread = if in_order { self.hand_up_all(now, path, segment, observer) } else { 0 };
+        let due = self.is_due(index, place);
+        if due && (self.is_hasty(index, place) || self.keeps_up(index, unread)) {
+            self.acknowledge(now, index, unread);
+        } else if !due {
+            self.delay_acknowledgement(now, index);
+        }
+        if unread > 0 {
+            self.read(now);
+        }
+    }
+
+    /// A segment is the next one of its subflow: it and what waited for it go to the connection. Returns the memory that
+    /// is taken by what the application can read now.
+    fn hand_up_all(
+        &mut self,
+        now: Time,
+        path: PathId,
+        segment: &Segment,
+        observer: &mut impl Observer,
+    ) -> u64 {
+        let (next, delivered) = (self.reassembly.next_expected(), self.reassembly.delivered_bytes());
+        let mut segment = Some(*segment);
+        while let Some(current) = segment {
+            self.hand_up(now, path, &current, observer);
+            segment = self.subflows[path.index()].released();
+        }
+        let packets = self.reassembly.next_expected() - next;
+        self.announced.advance(self.reassembly.next_expected());
+        packets * PACKET_MEMORY + self.reassembly.delivered_bytes() - delivered
+    }
+
+    /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo in
+    /// net/mptcp/protocol.c).
+    fn hand_up(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+        let edge = self.grants.as_ref().map_or(0, Grants::edge);
+        let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
+        let waits = segment.data.segment > self.reassembly.next_expected();
+        if self.config.multipath && waits && end > edge {
+            observer.refused(now, path, segment.data.segment);
+            return;
+        }
+        self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
+    }
+
+    /// True if a segment is acknowledged now.
+    fn is_due(&self, index: usize, place: Place) -> bool {
+        let subflow = &self.subflows[index];
+        let enough = match &self.grants {
+            Some(grants) if self.config.ack_every > 1 => grants.owes(index, subflow.bytes),
+            _ => subflow.unacknowledged >= self.config.ack_every,
         };
-        if at_once || subflow.delay.quick > 0 || subflow.unacknowledged >= self.config.ack_every {
-            subflow.acknowledge = true;
-        } else if subflow.deadline.is_none() {
+        enough || self.is_hasty(index, place)
+    }
+
+    /// True if it is, whatever the window would be. RFC 5681 §4.2: that is what fills a gap, too.
+    fn is_hasty(&self, index: usize, place: Place) -> bool {
+        place != Place::Next { fills_gap: false }
+            || self.subflows[index].delay.quick > 0
+            || self.config.ack_every == 1
+    }
+
+    fn keeps_up(&self, index: usize, unread: u64) -> bool {
+        self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
+    }
+
+    fn delay_acknowledgement(&mut self, now: Time, index: usize) {
+        let subflow = &mut self.subflows[index];
+        if subflow.deadline.is_none() {
             subflow.deadline = Some(now.saturating_add(subflow.delay.wait));
         }
     }
 
+    /// Memory that the window is reckoned with, but for what is unread.
+    fn used(&self) -> u64 {
+        if self.config.multipath {
+            self.reassembly.buffered() + self.reassembly.waiting().len() * PACKET_MEMORY
+        } else {
+            self.subflows[0].held_memory()
+        }
+    }
+
+    /// The application reads all there is, and who can grant much more than before says so (mptcp_cleanup_rbuf,
+    /// tcp_cleanup_rbuf).
+    fn read(&mut self, now: Time) {
+        let used = self.used();
+        let Some(grants) = &mut self.grants else { return };
+        grants.note_read();
+        let reopens = grants.reopens(used);
+        for index in 0..self.subflows.len() {
+            let (Some(grants), subflow) = (&self.grants, &self.subflows[index]) else { return };
+            let owes = subflow.unacknowledged > 0 && grants.owes(index, subflow.bytes);
+            if owes || reopens && grants.would_double(index, subflow.bytes, used) {
+                self.acknowledge(now, index, 0);
+            }
+        }
+    }
+
+    /// An acknowledgement leaves, while the application has not read `unread` bytes of memory.
+    fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
+        let used = self.used() + unread;
+        let offset = self.reassembly.delivered_bytes();
+        let subflow = &mut self.subflows[index];
+        let window = match &mut self.grants {
+            None => self.reassembly.capacity(),
+            Some(grants) => {
+                let Granted { window, scarce } = grants.advertise(index, subflow.bytes, offset, used);
+                if scarce {
+                    subflow.delay.quick = 0;
+                }
+                window
+            }
+        };
+        let timestamp = self.config.clock.at_receiver(now);
+        let data = self.reassembly.next_expected();
+        let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
+        ack.duplicate = core::mem::take(&mut subflow.duplicate);
+        // The report of a duplicate takes a block's place.
+        let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate.is_some()));
+        for (first, last) in subflow.runs().take(room) {
+            ack.push_block(first, last);
+        }
+        subflow.note_acknowledgement();
+        let path = PathId(index as u8);
+        self.outgoing.push_back(Transmit { path, packet: Packet::Ack(ack), transmission: 0 });
+    }
+
     /// Call when [`Receiver::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
-        for subflow in &mut self.subflows {
-            if subflow.deadline.is_some_and(|deadline| deadline <= now) {
-                subflow.acknowledge = true;
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].deadline.is_some_and(|deadline| deadline <= now) {
+                self.acknowledge(now, index, 0);
             }
         }
     }
 
     /// The next packet to send, if any. Call after every input until it answers `None`.
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        let clock = self.config.clock;
-        let (free, delivered) = (self.free(), self.reassembly.delivered_bytes());
-        let (index, subflow) = (self.subflows.iter_mut().enumerate())
-            .find(|(_, subflow)| subflow.acknowledge || subflow.opening.is_some())?;
-        let path = PathId(index as u8);
-        let timestamp = clock.at_receiver(now);
-        if let Some(echo) = subflow.opening.take() {
-            return Some(Transmit { path, packet: Packet::SynAck { timestamp, echo }, transmission: 0 });
-        }
-        subflow.acknowledge = false;
-        subflow.deadline = None;
-        subflow.unacknowledged = 0;
-        subflow.delay.quick = subflow.delay.quick.saturating_sub(1);
-        let next = subflow.arrived.base();
-        // No subflow takes back what it granted, so that what it got since is all that its window shrinks by.
-        let taken = (next - subflow.granted_from) * u64::from(self.config.connection.segment_bytes);
-        let window = free.min(subflow.most).max(subflow.window.saturating_sub(taken));
-        // None grants less than another did.
-        self.granted = self.granted.max(delivered + window);
-        let window_end = self.granted;
-        (subflow.window, subflow.granted_from) = (window_end - delivered, next);
-        let mut ack = Ack::new(next, self.reassembly.next_expected(), window_end, timestamp, subflow.echo);
-        ack.duplicate = core::mem::take(&mut subflow.duplicate);
-        // The report of a duplicate takes a block's place.
-        let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate.is_some()));
-        for (first, last) in subflow.recent.iter().flatten().take(room) {
-            ack.push_block(*first, *last);
-        }
-        Some(Transmit { path, packet: Packet::Ack(ack), transmission: 0 })
-    }
-
-    /// What the window may be, whatever the subflow grants.
-    fn free(&self) -> u64 {
-        match self.config.rules.grant {
-            Grant::Buffer => self.reassembly.capacity(),
-            Grant::Free if self.config.multipath => {
-                // What waits for its own subflow is in that one's buffer, which nobody else needs.
-                let waiting: u64 = self.subflows.iter().map(|subflow| subflow.arrived.len()).sum();
-                let waiting = waiting * u64::from(self.config.connection.segment_bytes);
-                let charged = self.reassembly.buffered().saturating_sub(waiting);
-                self.reassembly.capacity().saturating_sub(charged)
-            }
-            Grant::Free => self.reassembly.free(),
-        }
+    pub fn poll_transmit(&mut self, _now: Time) -> Option<Transmit> {
+        self.outgoing.pop_front()
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
+    }
+}
+
+/// Passes on what is delivered: arrivals and duplicates were told of when they came.
+struct Deliveries<'a, O>(&'a mut O);
+
+impl<O: Observer> Observer for Deliveries<'_, O> {
+    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
+        self.0.delivered(now, segment, bytes);
     }
 }

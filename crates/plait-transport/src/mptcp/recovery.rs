@@ -1,7 +1,7 @@
 //! Finding what was lost on a subflow, and its timers: RFC 6675, 6298, 8985; see the module's documentation.
 
 use super::reduction::ProportionalReduction;
-use super::rules::{Losses, Reduction};
+use super::rules::{Losses, Reduction, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent};
 use crate::congestion::CongestionControl;
@@ -344,6 +344,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// Everything that the subflow has not delivered may go over the others too.
     fn reinject_all(&mut self, index: usize) {
+        if self.config.rules.reinjection != Reinjection::AfterTimeout {
+            return;
+        }
         let flight = &self.core.paths[index].flight;
         for number in flight.first()..flight.next() {
             let Some(sent) = flight.get(number) else { continue };

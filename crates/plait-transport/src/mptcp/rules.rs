@@ -21,6 +21,11 @@ pub struct Rules {
     pub joins: Joins,
     /// What the receiver's window is.
     pub grant: Grant,
+    /// When the connection sends again what a subflow has not delivered.
+    pub reinjection: Reinjection,
+    /// By how many ticks a segment's timestamp may be older than the one that is to be echoed: 0 by RFC 7323 §5.3, rule R1;
+    /// Linux' TCP_PAWS_WINDOW is 1.
+    pub timestamp_tolerance: u32,
     /// MPTCP's options carry numbers of 64 bits, and no checksum.
     pub long_numbers: bool,
 }
@@ -67,13 +72,21 @@ pub enum Grant {
     /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that was granted for it.
     #[default]
     Buffer,
-    /// What the buffer has free, and never less than the subflow granted before, or another one. So data that waits behind a gap
-    /// takes room twice: where it is, and where what follows it might be (__tcp_select_window in net/ipv4/tcp_output.c,
-    /// mptcp_space in net/mptcp/protocol.h, mptcp_set_rwin in net/mptcp/options.c).
-    ///
-    /// A subflow begins with four fifths of it, as long as the receiver has not seen how large packets are, and grants two
-    /// bytes more for each that arrives; meanwhile it delays no acknowledgement (tcp_grow_window in net/ipv4/tcp_input.c).
+    /// What the buffer has free, as Linux reckons it: see `grant.rs`. Data that waits behind a gap takes room twice: where it
+    /// is, and where what follows it might be. Segments go from their subflow to the connection in the subflow's order, and
+    /// what lies beyond the granted edge is dropped then. A sender takes the size of a window, not its end, from each
+    /// acknowledgement.
     Free,
+}
+
+/// When the connection sends again what a subflow has not delivered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reinjection {
+    /// After a retransmission timeout of the subflow, on those that have not carried it.
+    #[default]
+    AfterTimeout,
+    /// When no data acknowledgement came for as long as the connection's own timer takes: see `reinjection.rs`.
+    ByConnection,
 }
 
 impl Rules {
@@ -86,6 +99,8 @@ impl Rules {
         longest_ack_delay: None,
         joins: Joins::AtOnce,
         grant: Grant::Buffer,
+        reinjection: Reinjection::AfterTimeout,
+        timestamp_tolerance: 0,
         long_numbers: false,
     };
 
@@ -98,6 +113,8 @@ impl Rules {
         longest_ack_delay: Some(Duration::from_millis(200)),
         joins: Joins::Confirmed,
         grant: Grant::Free,
+        reinjection: Reinjection::ByConnection,
+        timestamp_tolerance: 1,
         long_numbers: true,
     };
 }

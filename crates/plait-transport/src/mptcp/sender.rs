@@ -1,12 +1,13 @@
 //! The sender: reading acknowledgements, timers, and what leaves next.
 
-use super::subflow::{Phase, Repair, Resent, Subflow};
+use super::reinjection::Reinjections;
 use super::rules::Losses;
+use super::subflow::{Phase, Repair, Resent, Subflow};
 use super::{CAPABILITIES, Config, Reduction};
 use crate::congestion::CongestionControl;
 use crate::core::{
-    Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState, Transmit,
-    common_to_senders,
+    Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
+    Transmit, common_to_senders,
 };
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -35,6 +36,10 @@ pub struct Sender<S> {
     /// Segments of the stream that a silent subflow has not delivered, ascending: any subflow that has not carried them
     /// may.
     pub(super) reinjections: VecDeque<u64>,
+    /// What the connection sends again by itself.
+    pub(super) repeats: Reinjections,
+    /// The receiver's window as each subflow knows it, in bytes.
+    pub(super) windows: Vec<u64>,
     /// Packets of handshakes.
     pub(super) control: VecDeque<Transmit>,
     spurious_retransmissions: u64,
@@ -52,15 +57,19 @@ impl<S: Scheduler> Sender<S> {
         if config.handshake {
             core.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
         }
-        Ok(Self {
+        let mut sender = Self {
             core,
             config,
             subflows: paths.iter().map(|_| Subflow::new(phase)).collect(),
             reinjections: VecDeque::new(),
+            repeats: Reinjections::new(paths.len()),
+            windows: vec![config.connection.receive_window; paths.len()],
             control: VecDeque::new(),
             spurious_retransmissions: 0,
             started: !config.handshake,
-        })
+        };
+        sender.begin_window();
+        Ok(sender)
     }
 
     common_to_senders!();
@@ -87,8 +96,11 @@ impl<S: Scheduler> Sender<S> {
         if ack.subflow > flight.next() || ack.data > self.core.sent_end {
             return;
         }
-        self.core.window.extend(ack.window_end);
+        self.note_window(index, ack);
+        self.note_heard(now, index, observer);
+        let data = self.core.stream.first();
         self.core.release(ack.data);
+        self.note_data_acknowledged(now, data);
         if self.config.handshake {
             self.open_subflows(now);
         }
@@ -275,6 +287,7 @@ impl<S: Scheduler> Sender<S> {
                 }
             }
         }
+        self.handle_connection_timer(now, observer);
         self.core.wake_scheduler(now);
         if self.core.association_errors > self.config.connection.association_max_retransmissions {
             return Err(Error::PeerUnreachable { at: now });
@@ -326,8 +339,12 @@ impl<S: Scheduler> Sender<S> {
             }
             self.arm_timers(now, index, false);
         }
+        self.share_window(index, outgoing.data.segment);
+        self.note_given(now);
         let timestamp = self.config.clock.at_sender(now);
-        let packet = Packet::Segment(Segment { data: outgoing.data, subflow: outgoing.number, timestamp });
+        let (data, subflow) = (outgoing.data, outgoing.number);
+        let offset = self.offset(data.segment).unwrap_or(0);
+        let packet = Packet::Segment(Segment { data, subflow, offset, timestamp });
         Transmit { path: outgoing.path, packet, transmission: outgoing.transmission }
     }
 
@@ -425,7 +442,8 @@ impl<S: Scheduler> Sender<S> {
         let data = Data { segment: sent.segment, bytes };
         let transmission = self.core.note_sent(now, path, data, reason, false, observer);
         let timestamp = self.config.clock.at_sender(now);
-        let packet = Packet::Segment(Segment { data, subflow: number, timestamp });
+        let offset = self.offset(data.segment).unwrap_or(0);
+        let packet = Packet::Segment(Segment { data, subflow: number, offset, timestamp });
         Transmit { path, packet, transmission }
     }
 
@@ -443,6 +461,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
     fn next_copy(&mut self) -> Option<(usize, u64)> {
+        if let Some(repeat) = self.next_repeat() {
+            return Some(repeat);
+        }
         while let Some(&segment) = self.reinjections.front() {
             let entry = self.core.stream.get(segment).filter(|s| s.state == SegmentState::InFlight);
             let Some(entry) = entry else {
@@ -470,6 +491,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        self.subflows.iter().filter_map(Subflow::next_timer).chain(self.core.next_timer()).min()
+        let subflows = self.subflows.iter().filter_map(Subflow::next_timer);
+        subflows.chain(self.core.next_timer()).chain(self.repeats.timer()).min()
     }
 }

@@ -27,9 +27,10 @@ impl<S: Scheduler> Sender<S> {
         if resent_here && board.memory.marker.is_some_and(|marker| number >= marker) {
             board.note_reported(1);
         }
-        let selected = self.core.paths[index].flight.get(number).is_some_and(|sent| {
-            !sent.first_time && sent.state == TransmissionState::Acknowledged
-        });
+        let selected = self.core.paths[index]
+            .flight
+            .get(number)
+            .is_some_and(|sent| !sent.first_time && sent.state == TransmissionState::Acknowledged);
         if selected {
             self.note_late(index, number);
         }

@@ -205,7 +205,8 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         subflow.reduction = None;
         let board = &mut subflow.linux;
-        if state <= State::Disorder && subflow.arrived.len() >= u64::from(super::scoreboard::USUAL_REORDERING) {
+        if state <= State::Disorder && subflow.arrived.len() >= u64::from(super::scoreboard::USUAL_REORDERING)
+        {
             board.forget_reordering();
         }
         board.state = State::Loss;

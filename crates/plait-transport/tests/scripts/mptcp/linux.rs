@@ -1,5 +1,4 @@
-//! What the rules of Linux change: who finds losses and what they cost, when acknowledgements leave, what the receiver grants,
-//! when subflows join.
+//! What the rules of Linux change: who finds losses and what they cost, when acknowledgements leave, when subflows join.
 
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
 use plait_sched::PathState;
@@ -11,9 +10,9 @@ use plait_transport::{ConnectionConfig, mptcp};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-const PAYLOAD: u64 = 1452;
+pub(super) const PAYLOAD: u64 = 1452;
 
-fn linux() -> Config {
+pub(super) fn linux() -> Config {
     let standard = mptcp_config();
     Config {
         connection: ConnectionConfig {
@@ -85,50 +84,6 @@ fn the_first_acknowledgements_are_not_delayed() {
     pair.run_until(at(1_000));
     let expected: Vec<u64> = (1..=16).chain((18..=40).step_by(2)).collect();
     assert_eq!(*acks.borrow(), expected);
-}
-
-#[test]
-fn while_the_window_grows_no_acknowledgement_is_delayed() {
-    let acks = Rc::new(RefCell::new(Vec::new()));
-    let mut pair = Pair::new(linux(), &[20], in_turns()).spaced(ms(1));
-    let seen = Rc::clone(&acks);
-    pair.script(move |judged| {
-        if let Packet::Ack(ack) = judged.packet {
-            seen.borrow_mut().push((ack.subflow, (ack.window_end - ack.data * PAYLOAD) / PAYLOAD));
-        }
-        Fate::Pass
-    });
-    pair.send_file(80 * PAYLOAD);
-    pair.run_until(at(1_000));
-    let acks = acks.borrow();
-    // A buffer of 200 segments: the window begins with four fifths and grows by two segments with each.
-    assert_eq!(acks[0].1, 160);
-    let full = acks.iter().position(|&(_, window)| window == 200).expect("the whole buffer");
-    assert!((19..=21).contains(&full), "{full}");
-    assert!(acks[..full + 16].iter().zip(1..).all(|(&(subflow, _), number)| subflow == number));
-    // After sixteen more, and but for the last one, which waits for a packet that never comes.
-    let later = &acks[full + 18..acks.len() - 1];
-    assert!(later.len() > 10 && later.windows(2).all(|pair| pair[1].0 - pair[0].0 == 2), "{acks:?}");
-}
-
-#[test]
-fn what_waits_behind_a_gap_holds_the_window_back() {
-    let ends = |rules| {
-        let mut pair = Pair::new(Config { rules, ..linux() }, &[20, 1_000], in_turns()).spaced(ms(1));
-        let last = Rc::new(RefCell::new(0));
-        let seen = Rc::clone(&last);
-        pair.script(move |judged| {
-            if let Packet::Ack(ack) = judged.packet {
-                *seen.borrow_mut() = (ack.window_end - ack.data * PAYLOAD) / PAYLOAD;
-            }
-            Fate::Pass
-        });
-        pair.sender.write_endlessly();
-        pair.run_until(at(499));
-        *last.borrow()
-    };
-    assert_eq!(ends(Rules { grant: mptcp::Grant::Buffer, ..Rules::LINUX }), 200);
-    assert!(ends(Rules::LINUX) < 200);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 mod delays;
 mod failure;
+mod grant;
 mod handshake;
 mod hostile;
 mod linux;
 mod recovery;
+mod reinjection;
 mod window;

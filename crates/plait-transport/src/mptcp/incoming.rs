@@ -1,0 +1,209 @@
+//! The receiving side of one subflow: its own order, and when what arrived is acknowledged.
+
+use super::Rules;
+use super::grant::PACKET_MEMORY;
+use crate::packet::{MAX_ACK_BLOCKS, Segment};
+use crate::run_set::RunSet;
+use plait_sched::{Duration, Time};
+use std::collections::VecDeque;
+
+/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its retransmission timeout, which
+/// the receiver of a stream knows from the handshake only.
+const LONG_PAUSE: Duration = Duration::from_secs(1);
+
+/// What decides how long acknowledgements wait, see [`Rules`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckDelay {
+    /// So many more are not delayed.
+    pub(super) quick: u8,
+    /// How long one waits.
+    pub(super) wait: Duration,
+    /// When the last segment arrived.
+    last: Option<Time>,
+}
+
+impl Rules {
+    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come closer together
+    /// than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
+    pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
+        let gap = delay.last.map(|last| now.since(last));
+        delay.last = Some(now);
+        match (gap, self.longest_ack_delay) {
+            (Some(gap), Some(longest)) if gap <= least / 2 => {
+                delay.wait = (delay.wait / 2 + least / 2).min(longest);
+            }
+            (Some(gap), Some(longest)) if gap < delay.wait => {
+                delay.wait = (delay.wait / 2 + gap).min(longest);
+            }
+            (Some(gap), _) if gap < LONG_PAUSE => {}
+            (Some(_), _) => delay.quick = self.quick_acks,
+            (None, _) => (delay.quick, delay.wait) = (self.quick_acks, least),
+        }
+    }
+}
+
+/// What a segment was for its subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// The next one.
+    Next {
+        /// Others waited for it.
+        fills_gap: bool,
+    },
+    /// Beyond a gap.
+    Ahead,
+    /// Had arrived before.
+    Known,
+}
+
+/// The receiving side of one subflow.
+#[derive(Clone, Debug)]
+pub(super) struct Incoming {
+    pub(super) arrived: RunSet,
+    /// Runs beyond a gap, the one that changed last first (RFC 2018 §4).
+    recent: [Option<(u64, u64)>; MAX_ACK_BLOCKS],
+    /// What waits beyond a gap, from the first missing segment on, if it is kept until then.
+    held: VecDeque<Option<Segment>>,
+    /// Bytes that waits there.
+    held_bytes: u64,
+    /// Bytes that have arrived in order.
+    pub(super) bytes: u64,
+    /// Segments since the last acknowledgement.
+    pub(super) unacknowledged: u8,
+    /// When a delayed acknowledgement must leave at the latest.
+    pub(super) deadline: Option<Time>,
+    /// A segment that arrived again.
+    pub(super) duplicate: Option<u64>,
+    /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
+    pub(super) echo: u32,
+    pub(super) delay: AckDelay,
+    /// SYNs that have come.
+    pub(super) openings: u8,
+}
+
+/// True if `timestamp` is more than `tolerance` ticks older than `other`; timestamps wrap.
+fn is_older(timestamp: u32, other: u32, tolerance: u32) -> bool {
+    (other.wrapping_sub(timestamp) as i32) > tolerance as i32
+}
+
+impl Incoming {
+    pub(super) fn new() -> Self {
+        Self {
+            arrived: RunSet::new(),
+            recent: [None; MAX_ACK_BLOCKS],
+            held: VecDeque::new(),
+            held_bytes: 0,
+            bytes: 0,
+            unacknowledged: 0,
+            deadline: None,
+            duplicate: None,
+            echo: 0,
+            delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
+            openings: 0,
+        }
+    }
+
+    /// The first segment that has not arrived.
+    pub(super) fn next(&self) -> u64 {
+        self.arrived.base()
+    }
+
+    /// Memory that what waits beyond a gap takes.
+    pub(super) fn held_memory(&self) -> u64 {
+        self.arrived.len() * PACKET_MEMORY + self.held_bytes
+    }
+
+    /// Where a segment belongs.
+    pub(super) fn place(&self, number: u64) -> Place {
+        if number < self.next() || self.arrived.contains(number) {
+            Place::Known
+        } else if number == self.next() {
+            Place::Next { fills_gap: !self.arrived.is_empty() }
+        } else {
+            Place::Ahead
+        }
+    }
+
+    /// Takes a segment at its `place`, and keeps it if others are to come before it.
+    pub(super) fn take(&mut self, place: Place, segment: &Segment, keep: bool, quick: u8) {
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
+        match place {
+            Place::Known => {
+                self.report_again(segment.subflow, quick);
+                if segment.subflow < self.next() && !is_older(segment.timestamp, self.echo, 0) {
+                    self.echo = segment.timestamp;
+                }
+            }
+            Place::Next { .. } => {
+                if self.unacknowledged == 1 || !self.arrived.is_empty() {
+                    self.echo = segment.timestamp;
+                }
+                self.bytes += u64::from(segment.data.bytes);
+                let end = self.arrived.first_absent(segment.subflow + 1);
+                self.arrived.advance(end);
+                for run in &mut self.recent {
+                    *run = run.filter(|run| run.0 > end);
+                }
+            }
+            Place::Ahead => {
+                if keep {
+                    let offset = (segment.subflow - self.next()) as usize;
+                    if offset >= self.held.len() {
+                        self.held.resize(offset + 1, None);
+                    }
+                    self.held[offset] = Some(*segment);
+                    self.held_bytes += u64::from(segment.data.bytes);
+                }
+                if let Some((first, last)) = self.arrived.insert(segment.subflow) {
+                    self.note_run(first, last);
+                }
+            }
+        }
+    }
+
+    /// PAWS (RFC 7323 §5): a segment whose timestamp is older than the one that would be echoed counts as one of an earlier
+    /// round of sequence numbers. So what a retransmission overtook is lost for good.
+    pub(super) fn is_outdated(&self, segment: &Segment, tolerance: u32) -> bool {
+        self.echo != 0 && is_older(segment.timestamp, self.echo, tolerance)
+    }
+
+    /// A segment that had arrived before came again.
+    pub(super) fn report_again(&mut self, number: u64, quick: u8) {
+        self.duplicate = Some(number);
+        self.delay.quick = quick;
+    }
+
+    /// The next segment that waited for the one that was [taken](Self::take) in order. Call until it answers `None`.
+    pub(super) fn released(&mut self) -> Option<Segment> {
+        // The first place is that of the one in order.
+        let segment = self.held.get(1).copied().flatten();
+        self.held.pop_front();
+        let bytes = segment.map_or(0, |segment| u64::from(segment.data.bytes));
+        self.held_bytes -= bytes;
+        self.bytes += bytes;
+        segment
+    }
+
+    /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are forgotten.
+    fn note_run(&mut self, first: u64, last: u64) {
+        let mut kept = [None; MAX_ACK_BLOCKS];
+        kept[0] = Some((first, last));
+        let others = self.recent.iter().flatten().filter(|run| run.0 > last || run.1 < first);
+        for (place, run) in kept[1..].iter_mut().zip(others) {
+            *place = Some(*run);
+        }
+        self.recent = kept;
+    }
+
+    /// Runs beyond a gap, the one that changed last first.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.recent.iter().flatten().copied()
+    }
+
+    /// An acknowledgement leaves.
+    pub(super) fn note_acknowledgement(&mut self) {
+        self.deadline = None;
+        self.unacknowledged = 0;
+        self.delay.quick = self.delay.quick.saturating_sub(1);
+    }
+}

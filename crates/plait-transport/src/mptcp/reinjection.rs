@@ -1,0 +1,226 @@
+//! What the connection sends again by itself, whatever its subflows do: Linux' timer, and subflows that are silent for long.
+//!
+//! Sources: `__mptcp_retrans`, `mptcp_set_timeout`, `mptcp_subflow_get_retrans` and `__mptcp_retransmit_pending_data` in
+//! net/mptcp/protocol.c, `mptcp_pm_subflow_chk_stale` in net/mptcp/pm.c, `mptcp_pm_nl_subflow_chk_stale` in
+//! net/mptcp/pm_kernel.c.
+//!
+//! While data acknowledgements advance, the timer is set anew. When it runs out, a subflow that has nothing under way sends
+//! the first fragment that is not acknowledged once more; those that have are watched. One that has heard nothing for five
+//! such periods is *stale* if another is better off: it carries nothing until an acknowledgement comes, and all that the
+//! connection has sent without an acknowledgement is sent again.
+
+use super::rules::Reinjection;
+use super::sender::Sender;
+use super::subflow::Phase;
+use crate::core::{SegmentState, insert_ascending};
+use crate::observer::Observer;
+use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
+use std::collections::VecDeque;
+
+/// The timer's period while no subflow waits for anything (`TCP_RTO_MIN`).
+const IDLE_PERIOD: Duration = Duration::from_millis(200);
+
+/// Periods without a word after which a subflow may be stale (`net.mptcp.stale_loss_cnt`).
+const STALE_PERIODS: u8 = 4;
+
+/// What a write is kept in: of 32 KiB, less their description (`struct mptcp_data_frag`), in bytes.
+const FRAGMENT: u64 = 32_768 - 40;
+
+/// How a subflow is watched.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watch {
+    /// When the last acknowledgement came.
+    heard: Option<Time>,
+    /// When it had come by the last look.
+    heard_before: Option<Time>,
+    /// Periods without one.
+    silent: u8,
+    stale: bool,
+}
+
+/// The connection's own timer and what it found.
+#[derive(Clone, Debug)]
+pub(super) struct Reinjections {
+    timer: Option<Time>,
+    period: Duration,
+    watches: Vec<Watch>,
+    /// Copies for subflows that were idle when the timer ran out.
+    copies: VecDeque<(PathId, u64)>,
+    /// Segments that any working subflow sends again, ascending.
+    anywhere: VecDeque<u64>,
+}
+
+impl Reinjections {
+    pub(super) fn new(paths: usize) -> Self {
+        Self {
+            timer: None,
+            period: IDLE_PERIOD,
+            watches: vec![Watch::default(); paths],
+            copies: VecDeque::new(),
+            anywhere: VecDeque::new(),
+        }
+    }
+
+    /// When the timer runs out.
+    pub(super) const fn timer(&self) -> Option<Time> {
+        self.timer
+    }
+}
+
+impl<S: Scheduler> Sender<S> {
+    fn has_connection_timer(&self) -> bool {
+        self.config.multipath && self.config.rules.reinjection == Reinjection::ByConnection
+    }
+
+    /// An acknowledgement came on a subflow, whatever it says: it is not stale.
+    pub(super) fn note_heard(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let watch = &mut self.repeats.watches[index];
+        watch.heard = Some(now);
+        if core::mem::take(&mut watch.stale) {
+            let state = self.core.paths[index].working_state();
+            self.core.set_state(now, index, state, observer);
+        }
+    }
+
+    /// The data acknowledgement was at `before`.
+    pub(super) fn note_data_acknowledged(&mut self, now: Time, before: u64) {
+        if !self.has_connection_timer() || self.core.stream.first() == before {
+            return;
+        }
+        let all = self.core.stream.is_drained();
+        self.repeats.timer = (!all).then(|| now.saturating_add(self.repeats.period));
+    }
+
+    /// Data is given to a subflow: the timer takes as long as the most patient of the subflows' own.
+    pub(super) fn note_given(&mut self, now: Time) {
+        if !self.has_connection_timer() {
+            return;
+        }
+        let own = (0..self.subflows.len()).filter(|&index| self.repeats.watches[index].silent == 0);
+        let longest = own.filter_map(|index| self.pending_timer(index)).max();
+        let left = longest.map_or(Duration::ZERO, |timer| timer.since(now));
+        self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
+        let timer = now.saturating_add(self.repeats.period);
+        self.repeats.timer.get_or_insert(timer);
+    }
+
+    /// The one that a subflow waits for: a loss, the tail's probe, or the retransmission timeout.
+    fn pending_timer(&self, index: usize) -> Option<Time> {
+        let subflow = &self.subflows[index];
+        let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
+        own.into_iter().flatten().min()
+    }
+
+    /// Looks whether the timer has run out.
+    pub(super) fn handle_connection_timer(&mut self, now: Time, observer: &mut impl Observer) {
+        if self.repeats.timer.is_none_or(|timer| timer > now) {
+            return;
+        }
+        self.repeats.timer = None;
+        let idle = self.look_for_idle(now, observer);
+        let sent = self.core.stream.first() < self.core.sent_end;
+        if let Some(index) = idle
+            && sent
+        {
+            self.repeat_fragment(PathId(index as u8));
+        }
+        if !self.core.stream.is_drained() {
+            self.repeats.timer = Some(now.saturating_add(self.repeats.period));
+        }
+        self.core.note_opportunity();
+    }
+
+    /// The first subflow in the order of their opening that has nothing under way; the others are watched.
+    fn look_for_idle(&mut self, now: Time, observer: &mut impl Observer) -> Option<usize> {
+        let initial = self.config.initial_path.index();
+        let mut idle = None;
+        let others = (0..self.subflows.len()).filter(move |&index| index != initial);
+        for index in std::iter::once(initial).chain(others) {
+            if self.subflows[index].phase != Phase::Open {
+                continue;
+            }
+            let flight = &self.core.paths[index].flight;
+            let path = PathId(index as u8);
+            let gives = self.repeats.copies.iter().any(|&(other, _)| other == path);
+            if flight.next() > flight.first() || gives {
+                self.watch(now, index, observer);
+            } else {
+                idle = idle.or(Some(index));
+            }
+        }
+        idle
+    }
+
+    /// A subflow has not delivered what it carries.
+    fn watch(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let watch = &mut self.repeats.watches[index];
+        if watch.silent == 0 {
+            watch.heard_before = watch.heard;
+            watch.silent = 1;
+            return;
+        }
+        if watch.heard != watch.heard_before {
+            watch.silent = 0;
+            return;
+        }
+        watch.silent = watch.silent.saturating_add(1);
+        if watch.stale || watch.silent <= STALE_PERIODS {
+            return;
+        }
+        let better = (0..self.subflows.len()).any(|other| {
+            let watch = &self.repeats.watches[other];
+            let works = self.core.facts[other].is_usable() && !watch.stale;
+            other != index && works && watch.silent < STALE_PERIODS - 1
+        });
+        if better {
+            self.repeats.watches[index].stale = true;
+            self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
+            for segment in self.core.stream.first()..self.core.sent_end {
+                insert_ascending(&mut self.repeats.anywhere, segment);
+            }
+        }
+    }
+
+    /// Everything of the first fragment that was sent is sent again.
+    fn repeat_fragment(&mut self, path: PathId) {
+        let mut segment = self.core.stream.first();
+        let Some(offset) = self.core.stream.get(segment).map(|entry| entry.offset) else { return };
+        let end = (offset / FRAGMENT + 1) * FRAGMENT;
+        while let Some(entry) = self.core.stream.get(segment).filter(|entry| entry.offset < end) {
+            if entry.ever_sent {
+                self.repeats.copies.push_back((path, segment));
+            }
+            segment += 1;
+        }
+    }
+
+    /// A copy that leaves now because the connection's timer ran out or a subflow is stale.
+    pub(super) fn next_repeat(&mut self) -> Option<(usize, u64)> {
+        while let Some(&(path, segment)) = self.repeats.copies.front() {
+            if !self.is_unacknowledged(segment) {
+                self.repeats.copies.pop_front();
+            } else if self.core.paths[path.index()].has_window() {
+                self.repeats.copies.pop_front();
+                return Some((path.index(), segment));
+            } else {
+                break;
+            }
+        }
+        while let Some(&segment) = self.repeats.anywhere.front() {
+            if !self.is_unacknowledged(segment) {
+                self.repeats.anywhere.pop_front();
+                continue;
+            }
+            let open = plait_sched::usable(&self.core.facts)
+                .filter(|path| self.core.paths[path.id.index()].has_window())
+                .min_by_key(|path| path.srtt)?;
+            self.repeats.anywhere.pop_front();
+            return Some((open.id.index(), segment));
+        }
+        None
+    }
+
+    fn is_unacknowledged(&self, segment: u64) -> bool {
+        self.core.stream.get(segment).is_some_and(|entry| entry.state == SegmentState::InFlight)
+    }
+}

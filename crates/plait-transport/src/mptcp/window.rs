@@ -1,0 +1,46 @@
+//! The receiver's window as the sender knows it.
+
+use super::Grant;
+use super::grant::first_window;
+use super::sender::Sender;
+use crate::packet::Ack;
+use plait_sched::Scheduler;
+
+impl<S: Scheduler> Sender<S> {
+    /// The window that the handshake tells.
+    pub(super) fn begin_window(&mut self) {
+        if self.config.rules.grant == Grant::Free {
+            let window = self.config.connection.receive_window;
+            let first = first_window(window, self.config.segment_bytes(), self.config.packet_bytes());
+            self.windows.fill(first);
+            self.core.window.advertised = first;
+        }
+    }
+
+    /// An acknowledgement tells where the window ends.
+    ///
+    /// By Linux' rules a subflow remembers the size of its window, `snd_wnd`, which only acknowledgements that advance on the
+    /// subflow make smaller (`tcp_may_update_window` in net/ipv4/tcp_input.c). The connection's ends at that size beyond the
+    /// data acknowledgement (`ack_update_msk` in net/mptcp/options.c), which may be further than the receiver granted.
+    pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
+        if self.config.rules.grant != Grant::Free {
+            self.core.window.extend(ack.window_end);
+            return;
+        }
+        let first = self.core.paths[index].flight.first();
+        let window = &mut self.windows[index];
+        if ack.subflow > first || ack.subflow == first && (ack.window > *window || ack.window == 0) {
+            *window = ack.window;
+        }
+        let data = ack.window_end.saturating_sub(ack.window);
+        self.core.window.extend(data.saturating_add(*window));
+    }
+
+    /// A segment is given to a subflow: what others granted counts on it, too (`mptcp_check_allowed_size` in
+    /// net/mptcp/protocol.c).
+    pub(super) fn share_window(&mut self, index: usize, segment: u64) {
+        let Some(entry) = self.core.stream.get(segment) else { return };
+        let left = self.core.window.advertised.saturating_sub(entry.offset);
+        self.windows[index] = self.windows[index].max(left);
+    }
+}

@@ -1,0 +1,253 @@
+//! The receiver's window by Linux' rules, against windows that were computed by hand from the kernel's formulas.
+//!
+//! Packets have 1,528 bytes and 1,452 of payload, and take 2,292 of memory: 162 parts of 256 are payload. A window of 200
+//! such segments, 290,400 bytes, is a buffer of 290,400 · 256 / 162 = 458,904 bytes of memory. Windows are multiples of 8.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{Log, Pair, at, in_turns, ms};
+use plait_sched::{PathId, Time};
+use plait_transport::ConnectionConfig;
+use plait_transport::mptcp::{Config, Receiver};
+use plait_transport::packet::{Ack, Data, Packet, Segment};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a packet takes.
+const TAKEN: u64 = PAYLOAD + 840;
+const MEMORY: u64 = 458_904;
+
+/// A receiver that is handed segments, and its acknowledgements.
+struct Hand {
+    receiver: Receiver,
+    now: Time,
+    log: Log,
+}
+
+impl Hand {
+    /// That acknowledges every segment.
+    fn new(config: &Config, paths: usize) -> Self {
+        let config = Config { ack_every: 1, ..*config };
+        Self { receiver: Receiver::new(&config, paths), now: Time::ZERO, log: Log::default() }
+    }
+
+    /// Segment `segment` of the stream arrives as number `number` of a subflow; what is acknowledged, and where.
+    fn take(&mut self, path: u8, number: u64, segment: u64) -> Vec<(u8, Ack)> {
+        self.now += ms(1);
+        let data = Data { segment, bytes: PAYLOAD as u32 };
+        let packet = Segment { data, subflow: number, offset: segment * PAYLOAD, timestamp: 0 };
+        self.receiver.handle_packet(self.now, PathId(path), &Packet::Segment(packet), &mut self.log);
+        std::iter::from_fn(|| self.receiver.poll_transmit(self.now))
+            .filter_map(|sent| match sent.packet {
+                Packet::Ack(ack) => Some((sent.path.0, ack)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// As [`take`](Self::take), with one acknowledgement on the subflow itself.
+    fn window(&mut self, path: u8, number: u64, segment: u64) -> u64 {
+        let acks = self.take(path, number, segment);
+        assert_eq!(acks.len(), 1, "{acks:?}");
+        assert_eq!(acks[0].0, path);
+        acks[0].1.window
+    }
+}
+
+fn up_to_eight(bytes: u64) -> u64 {
+    bytes.next_multiple_of(8)
+}
+
+#[test]
+fn a_subflow_begins_with_half_of_its_memory_and_opens_by_two_segments_with_each() {
+    let mut hand = Hand::new(&linux(), 1);
+    // Nothing was read yet, so half of what is free counts, less the packet itself, which nobody has read.
+    assert_eq!(hand.window(0, 0, 0), up_to_eight((MEMORY - TAKEN) / 2));
+    // 229,452 less one announced segment of 1,488, and 2 · 1,476 more with each segment.
+    let mut threshold = 229_452 - 1_488 + 2 * 1_476;
+    for number in 1..200 {
+        let free = (MEMORY - TAKEN) * 162 / 256;
+        threshold = (threshold + 2 * 1_476).min(free);
+        assert_eq!(hand.window(0, number, number), up_to_eight(threshold), "{number}");
+        if threshold == free {
+            return;
+        }
+    }
+    panic!("it never opened");
+}
+
+#[test]
+fn while_it_opens_no_acknowledgement_is_delayed() {
+    let acks = Rc::new(RefCell::new(Vec::new()));
+    let mut pair = Pair::new(linux(), &[20], in_turns()).spaced(ms(1));
+    let seen = Rc::clone(&acks);
+    pair.script(move |judged| {
+        if let Packet::Ack(ack) = judged.packet {
+            seen.borrow_mut().push((ack.subflow, ack.window));
+        }
+        crate::common::Fate::Pass
+    });
+    pair.send_file(80 * PAYLOAD);
+    pair.run_until(at(1_000));
+    let acks = acks.borrow();
+    let open = up_to_eight((MEMORY - TAKEN) * 162 / 256);
+    let full = acks.iter().position(|&(_, window)| window == open).expect("the whole buffer");
+    assert!(full > 16, "{full}");
+    assert!(acks[..full].iter().zip(1..).all(|(&(subflow, _), number)| subflow == number));
+    // After sixteen more, and but for the last one, which waits for a packet that never comes.
+    let later = &acks[full + 18..acks.len() - 1];
+    assert!(later.len() > 10 && later.windows(2).all(|pair| pair[1].0 - pair[0].0 == 2), "{acks:?}");
+}
+
+/// Segments in order on subflow 0 until it is open, and one on subflow 1 if there is one: how many.
+fn open(hand: &mut Hand, second: bool) -> u64 {
+    for number in 0..60 {
+        hand.take(0, number, number);
+    }
+    if second {
+        hand.take(1, 0, 60);
+        return 61;
+    }
+    60
+}
+
+#[test]
+fn a_subflow_without_data_counts_as_if_half_of_its_memory_were_payload() {
+    let mut hand = Hand::new(&linux(), 2);
+    open(&mut hand, false);
+    // Both in one: rounded to 229,456, less the unread packet.
+    assert_eq!(hand.window(0, 60, 60), up_to_eight((MEMORY - TAKEN) / 2));
+    hand.take(1, 0, 61);
+    assert_eq!(hand.window(0, 61, 62), up_to_eight((MEMORY - TAKEN) * 162 / 256));
+}
+
+#[test]
+fn what_waits_makes_windows_smaller_but_never_moves_the_edge_back() {
+    let mut hand = Hand::new(&linux(), 2);
+    let first = open(&mut hand, true);
+    // Subflow 0 goes on beyond a gap: the window shrinks by what waits; the edge stays where it was.
+    let before = hand.take(0, 60, first + 1)[0].1;
+    for waiting in 2..50 {
+        let ack = hand.take(0, 59 + waiting, first + waiting)[0].1;
+        assert_eq!(ack.data, first);
+        assert_eq!(ack.window_end, before.window_end, "{waiting} wait");
+    }
+    // The first one comes on the other subflow: all that waits is in order, and is acknowledged before it is read.
+    let acks = hand.take(1, 1, first);
+    let unread = 50 * TAKEN;
+    assert_eq!(acks[0].1.data, first + 50);
+    assert_eq!(acks[0].1.window, up_to_eight((MEMORY - unread) * 162 / 256));
+}
+
+/// Subflow 0 brings `count` segments beyond a gap at `first`.
+fn fill(hand: &mut Hand, first: u64, count: u64) -> Ack {
+    let mut last = None;
+    for waiting in 1..=count {
+        last = hand.take(0, 59 + waiting, first + waiting).pop();
+    }
+    last.expect("each is acknowledged").1
+}
+
+#[test]
+fn less_than_half_is_rounded_down_and_less_than_a_sixteenth_is_nothing() {
+    // A segment of another subflow moves the data acknowledgement on without anything being read but itself: its
+    // acknowledgement tells what is free.
+    for (waiting, expected) in [(120, (MEMORY - 122 * TAKEN) * 162 / 256 / 8 * 8), (190, 0)] {
+        let mut hand = Hand::new(&linux(), 2);
+        let first = open(&mut hand, true);
+        let edge = fill(&mut hand, first + 1, waiting + 1).window_end;
+        let ack = hand.take(1, 1, first)[0].1;
+        assert_eq!(ack.data, first + 1);
+        assert_eq!(ack.window_end, edge.max((first + 1) * PAYLOAD + expected) / 8 * 8 + residue(&ack));
+        assert!(ack.window_end >= edge - 8, "the edge never moves back");
+    }
+}
+
+/// What rounding takes from the edge as the window field tells it.
+fn residue(ack: &Ack) -> u64 {
+    (ack.data * PAYLOAD) % 8
+}
+
+#[test]
+fn reading_reopens_the_window_of_subflows_that_know_only_a_small_one() {
+    let mut hand = Hand::new(&linux(), 2);
+    let first = open(&mut hand, true);
+    fill(&mut hand, first, 195);
+    let acks = hand.take(1, 1, first);
+    // Before all that is read, the edge is a few segments away; afterwards there is room for twice as much. Subflow 0 was
+    // granted the window that began below all that waited, and needs no word.
+    let paths: Vec<u8> = acks.iter().map(|(path, _)| *path).collect();
+    assert_eq!(paths, [1, 1], "{acks:?}");
+    assert_eq!(acks[0].1.data, first + 196);
+    assert!(acks[0].1.window < 10 * PAYLOAD, "{acks:?}");
+    // Two segments of 1,476 more than after the first one of subflow 1.
+    let threshold = 227_964 + 2 * 2 * 1_476;
+    assert_eq!(acks[1].1.window, up_to_eight(threshold));
+}
+
+#[test]
+fn a_subflow_holds_back_what_follows_its_gap() {
+    let mut hand = Hand::new(&linux(), 2);
+    // Segment 0 is lost on subflow 0, 1 waits there; subflow 1 brings 0 again: 1 is not delivered before its own gap closes.
+    hand.take(0, 1, 1);
+    hand.take(1, 0, 0);
+    assert_eq!(hand.log.delivered.len(), 1);
+    assert_eq!(hand.log.arrived.len(), 2);
+    hand.take(0, 0, 0);
+    assert_eq!(hand.log.delivered.len(), 2);
+    assert_eq!(hand.log.duplicates.len(), 1);
+}
+
+#[test]
+fn what_lies_beyond_the_edge_is_acknowledged_on_its_subflow_and_dropped() {
+    let mut hand = Hand::new(&linux(), 2);
+    let first = open(&mut hand, true);
+    let edge = fill(&mut hand, first, 1).window_end;
+    let beyond = edge / PAYLOAD;
+    let ack = hand.take(1, 1, beyond)[0].1;
+    assert_eq!((ack.subflow, ack.data), (2, first));
+    assert_eq!(hand.log.refused.len(), 1);
+    // What ends at the edge is taken.
+    hand.take(1, 2, beyond - 1);
+    assert_eq!(hand.log.refused.len(), 1);
+}
+
+#[test]
+fn small_segments_leave_less_of_the_memory_to_payload() {
+    let config = linux();
+    let small = Config { connection: ConnectionConfig { segment_bytes: 300, ..config.connection }, ..config };
+    // 300 bytes are less than Linux takes segments for before it has seen one, so that half of the memory counts for ever:
+    // of a buffer for 300 of 1,140 bytes, that is 67 of 256.
+    let mut hand = Hand::new(&small, 1);
+    let memory = (290_400u64 * 256).div_ceil(67);
+    for number in 0..400 {
+        let data = Data { segment: number, bytes: 300 };
+        let packet = Segment { data, subflow: number, offset: number * 300, timestamp: 0 };
+        hand.receiver.handle_packet(hand.now, PathId(0), &Packet::Segment(packet), &mut hand.log);
+        while let Some(sent) = hand.receiver.poll_transmit(hand.now) {
+            let Packet::Ack(ack) = sent.packet else { continue };
+            assert!(ack.window <= (memory - 1_140) / 2 + 32, "{ack:?}");
+        }
+    }
+}
+
+#[test]
+fn plain_tcp_never_takes_back_what_it_granted() {
+    let mut hand = Hand::new(&Config { multipath: false, ..linux() }, 1);
+    for number in 0..60 {
+        hand.take(0, number, number);
+    }
+    let before = hand.take(0, 61, 61)[0].1;
+    let mut last = before;
+    for number in 62..180 {
+        last = hand.take(0, number, number)[0].1;
+        assert_eq!((last.data, last.window), (60, before.window));
+    }
+    assert_eq!(last.window_end, before.window_end);
+    // The gap closes: before anything is read, what is free.
+    let acks = hand.take(0, 60, 60);
+    assert_eq!(acks[0].1.data, 180);
+    assert_eq!(acks[0].1.window, (MEMORY - 120 * TAKEN) * 162 / 256 / 8 * 8);
+    // Then all is read.
+    assert_eq!(acks.len(), 2);
+    assert!(acks[1].1.window > 190 * PAYLOAD);
+}

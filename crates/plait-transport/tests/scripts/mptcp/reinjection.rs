@@ -1,0 +1,81 @@
+//! What the connection sends again by itself, by Linux' rules.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{Fate, Pair, at, by_key, in_turns};
+use plait_sched::PathState;
+use plait_transport::SendReason;
+use plait_transport::mptcp::Config;
+
+fn reinjected(pair: &Pair<impl plait_sched::Scheduler>) -> Vec<(u64, u8, u64)> {
+    (pair.log.sent.iter())
+        .filter(|(_, sent)| sent.reason == SendReason::Reinjection)
+        .map(|(time, sent)| (time.as_nanos() / 1_000_000, sent.path.0, sent.segment))
+        .collect()
+}
+
+#[test]
+fn a_timeout_of_a_subflow_reinjects_nothing_by_itself() {
+    let mut pair = Pair::new(linux(), &[20, 40], in_turns());
+    pair.cut(1, at(100), at(60_000));
+    pair.sender.write_endlessly();
+    // The first timeout of subflow 1 comes 200 ms and a round trip after the cut at the latest; subflow 0 is idle by then,
+    // its window being full, and the connection's timer has not run out.
+    pair.run_until(at(60_000));
+    assert!(pair.sender.counters().timeouts > 0 && pair.error().is_none(), "{:?}", pair.error());
+    let copies = reinjected(&pair);
+    assert!(!copies.is_empty() && copies.iter().all(|&(_, path, _)| path == 0), "{copies:?}");
+    assert!(pair.log.delivered.len() > 5_000, "{}", pair.log.delivered.len());
+}
+
+#[test]
+fn an_idle_subflow_repeats_the_first_fragment() {
+    let mut pair = Pair::new(linux(), &[20, 40], in_turns());
+    pair.cut(1, at(0), at(60_000));
+    pair.send_file(40 * PAYLOAD);
+    pair.run_until(at(60_000));
+    assert_eq!(pair.log.delivered.len(), 40);
+    let copies = reinjected(&pair);
+    // The fragment's 32,728 bytes end in segment 22; what it holds is repeated whether subflow 0 delivered it or not.
+    let first = copies[0];
+    assert_eq!((first.1, first.2), (0, 1));
+    let at_first: Vec<u64> = copies.iter().take_while(|copy| copy.0 == first.0).map(|copy| copy.2).collect();
+    assert!(at_first.len() >= 10 && at_first.iter().all(|&segment| segment <= 22), "{copies:?}");
+    assert!(at_first.contains(&2), "{copies:?}");
+    // Before a timeout of its own the idle subflow repeats nothing: the period is 200 ms at least.
+    assert!(first.0 >= 200, "{copies:?}");
+}
+
+#[test]
+fn a_subflow_that_is_silent_for_five_periods_is_stale_until_it_answers() {
+    let mut pair = Pair::new(linux(), &[20, 40], in_turns());
+    pair.sender.write_endlessly();
+    pair.run_until(at(500));
+    pair.cut(1, at(500), at(20_000));
+    pair.run_until(at(900));
+    assert_eq!(pair.path(1).state, PathState::Active);
+    pair.run_until(at(15_000));
+    assert_ne!(pair.path(1).state, PathState::Active);
+    let delivered = pair.log.delivered.len();
+    pair.run_until(at(16_000));
+    assert!(pair.log.delivered.len() > delivered + 100, "the other one goes on");
+    pair.run_until(at(80_000));
+    assert_eq!(pair.path(1).state, PathState::Active);
+}
+
+#[test]
+fn what_was_dropped_beyond_the_edge_is_sent_again() {
+    // A slow subflow that stays idle remembers the largest window it ever saw.
+    let config = linux();
+    let config = Config {
+        connection: plait_transport::ConnectionConfig { receive_window: 40 * PAYLOAD, ..config.connection },
+        ..config
+    };
+    let mut pair = Pair::new(config, &[20, 300], by_key(|path| path.srtt.as_nanos()));
+    pair.script(|judged| match judged.segment() {
+        Some(segment) if segment % 97 == 50 && judged.sent_before == 0 => Fate::Drop,
+        _ => Fate::Pass,
+    });
+    pair.send_file(3_000 * PAYLOAD);
+    pair.run_until(at(120_000));
+    assert_eq!(pair.log.delivered.len(), 3_000);
+}
