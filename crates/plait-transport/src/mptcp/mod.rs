@@ -27,6 +27,7 @@ mod clock;
 mod grant;
 mod handshake;
 mod incoming;
+mod merging;
 mod receiver;
 mod recovery;
 mod reduction;
