@@ -44,6 +44,8 @@ pub enum Packet {
         timestamp: u32,
         /// TSecr.
         echo: u32,
+        /// The receiver's window in bytes.
+        window: u64,
     },
 }
 

@@ -148,14 +148,16 @@ impl Wire {
                 self.confirmation(path, *timestamp, headers);
             }
             (Packet::Syn { timestamp }, _) => self.syn(path, *timestamp, headers),
-            (Packet::SynAck { timestamp, echo }, _) if self.subflows[path.index()].confirmed => {
+            (Packet::SynAck { timestamp, echo, window }, _) if self.subflows[path.index()].confirmed => {
                 // The fourth packet of a join (RFC 8684 §3.2): an acknowledgement.
                 self.options.clear();
                 self.options.put_timestamps(*timestamp, *echo);
-                let window = self.scaled(self.window);
+                let window = self.scaled(*window);
                 self.wrap(path, Way::Backward, 0, INITIAL.wrapping_add(1), ACK, window, 0, headers);
             }
-            (Packet::SynAck { timestamp, echo }, _) => self.syn_ack(path, *timestamp, *echo, headers),
+            (Packet::SynAck { timestamp, echo, window }, _) => {
+                self.syn_ack(path, *timestamp, *echo, *window, headers);
+            }
             (other, _) => unreachable!("TCP sends no {other:?}"),
         }
     }
@@ -213,7 +215,7 @@ impl Wire {
             let mut headers = Vec::new();
             self.syn(path, sent, &mut headers);
             made(Way::Forward, std::mem::take(&mut headers));
-            self.syn_ack(path, back, sent, &mut headers);
+            self.syn_ack(path, back, sent, self.window, &mut headers);
             made(Way::Backward, std::mem::take(&mut headers));
             self.subflows[path.index()].echo = back;
             self.confirmation(path, sent, &mut headers);
@@ -274,7 +276,7 @@ impl Wire {
         self.wrap(path, Way::Forward, INITIAL, 0, SYN, SENDER_WINDOW, 0, headers);
     }
 
-    fn syn_ack(&mut self, path: PathId, timestamp: u32, echo: u32, headers: &mut Vec<u8>) {
+    fn syn_ack(&mut self, path: PathId, timestamp: u32, echo: u32, window: u64, headers: &mut Vec<u8>) {
         self.options.clear();
         self.options.put_syn(self.segment, timestamp, echo, self.scale);
         match self.role(path) {
@@ -285,7 +287,7 @@ impl Wire {
             }
         }
         // The window of a SYN is not scaled.
-        let window = u16::try_from(self.window).unwrap_or(u16::MAX);
+        let window = u16::try_from(window).unwrap_or(u16::MAX);
         let acknowledgement = INITIAL.wrapping_add(1);
         self.wrap(path, Way::Backward, 0, acknowledgement, SYN | ACK, window, 0, headers);
     }

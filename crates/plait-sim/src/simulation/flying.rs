@@ -60,6 +60,7 @@ pub(super) enum Content {
     SynAck {
         timestamp: u32,
         echo: u32,
+        window: u64,
         number: u64,
     },
     /// Belongs to no connection; the moment of its sending.
@@ -135,7 +136,7 @@ impl Acknowledgements {
             Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },
             Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
             Packet::Syn { timestamp } => Content::Syn { timestamp, number },
-            Packet::SynAck { timestamp, echo } => Content::SynAck { timestamp, echo, number },
+            Packet::SynAck { timestamp, echo, window } => Content::SynAck { timestamp, echo, window, number },
         }
     }
 
@@ -155,7 +156,9 @@ impl Acknowledgements {
             Content::Heartbeat { sent_at, number } => (Packet::Heartbeat { sent_at }, number),
             Content::HeartbeatAck { sent_at, number } => (Packet::HeartbeatAck { sent_at }, number),
             Content::Syn { timestamp, number } => (Packet::Syn { timestamp }, number),
-            Content::SynAck { timestamp, echo, number } => (Packet::SynAck { timestamp, echo }, number),
+            Content::SynAck { timestamp, echo, window, number } => {
+                (Packet::SynAck { timestamp, echo, window }, number)
+            }
             Content::Datagram(_) => return None,
         })
     }

@@ -11,8 +11,8 @@
 //!
 //! Not modelled: the buffer does not grow by itself (`tcp_moderate_rcvbuf` is off in the lab), and memory is never short.
 
-/// What a packet takes in the receive buffer beside its payload, in bytes: of a packet that was sent on the same machine
-/// and that nothing has merged. On real cards packets arrive merged, and windows are larger for the same buffer.
+/// What a packet takes in the receive buffer beside its payload, in bytes: of one that was sent on the same machine. On real
+/// cards packets arrive merged, and windows are larger for the same buffer.
 pub(super) const PACKET_MEMORY: u64 = 840;
 
 /// Ratios are in parts of 256 (`TCP_RMEM_TO_WIN_SCALE`).
@@ -106,9 +106,7 @@ impl Grants {
         let window = initial_window(memory, segment);
         // tcp_init_buffer_space: a segment is kept back.
         let full = granted(memory as i64, DEFAULT_RATIO) as u64;
-        let announced = segment + TIMESTAMPS;
-        let clamp =
-            if full > 2 * announced { full.saturating_sub(announced).max(2 * announced) } else { full };
+        let clamp = if full > 2 * segment { (full - segment).max(2 * segment) } else { full };
         let subflow = Subflow {
             open: false,
             ratio: DEFAULT_RATIO,
@@ -127,6 +125,16 @@ impl Grants {
     /// A subflow's handshake is over.
     pub(super) fn open(&mut self, index: usize) {
         self.subflows[index].open = true;
+    }
+
+    /// The buffer, in bytes of memory.
+    pub(super) const fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// What the answer to a SYN tells.
+    pub(super) fn first_window(&self) -> u64 {
+        initial_window(self.memory, self.segment).min(UNSCALED)
     }
 
     /// Up to where in the stream was granted.

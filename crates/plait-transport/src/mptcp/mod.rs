@@ -28,6 +28,7 @@ mod grant;
 mod handshake;
 mod incoming;
 mod linux;
+mod merging;
 mod receiver;
 mod recovery;
 mod reduction;

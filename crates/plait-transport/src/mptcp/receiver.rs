@@ -2,6 +2,8 @@
 
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
+use super::merging::Merging;
+use super::reinjection::FRAGMENT;
 use super::{Config, Grant};
 use crate::core::Transmit;
 use crate::observer::Observer;
@@ -19,6 +21,8 @@ pub struct Receiver {
     subflows: Vec<Incoming>,
     /// By [`Grant::Free`].
     grants: Option<Grants>,
+    /// Memory of what waits out of order: of the connection, or of a single TCP subflow.
+    waiting: Merging,
     /// Segments of the stream that have arrived on some subflow, and of which the observer knows.
     announced: RunSet,
     /// What leaves next.
@@ -39,11 +43,15 @@ impl Receiver {
             grants
         });
         let refuses = grants.is_none();
+        // mptcp_try_coalesce; TCP has no such limit.
+        let longest =
+            grants.as_ref().filter(|_| config.multipath).map_or(u64::MAX, |grants| grants.memory() >> 3);
         Self {
             config: *config,
             reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, refuses),
             subflows: (0..paths).map(|_| Incoming::new()).collect(),
             grants,
+            waiting: Merging::new(longest),
             announced: RunSet::new(),
             outgoing: VecDeque::new(),
         }
@@ -71,12 +79,22 @@ impl Receiver {
         subflow.openings = subflow.openings.saturating_add(1);
         // A join's second SYN stands for the packet that authenticates it: until then the connection does not know it.
         let needed = 1 + u8::from(path != self.config.initial_path);
-        if let Some(grants) = &mut self.grants
-            && subflow.openings >= needed
-        {
-            grants.open(path.index());
-        }
-        let packet = Packet::SynAck { timestamp: self.config.clock.at_receiver(now), echo };
+        let (confirms, bytes) = (subflow.openings > 1, subflow.bytes);
+        let window = match &mut self.grants {
+            None => self.reassembly.capacity(),
+            Some(grants) => {
+                if subflow.openings >= needed {
+                    grants.open(path.index());
+                }
+                let (data, used) = (self.reassembly.delivered_bytes(), self.waiting.memory());
+                if confirms && needed > 1 {
+                    grants.advertise(path.index(), bytes, data, used).window
+                } else {
+                    grants.first_window()
+                }
+            }
+        };
+        let packet = Packet::SynAck { timestamp: self.config.clock.at_receiver(now), echo, window };
         self.outgoing.push_back(Transmit { path, packet, transmission: 0 });
     }
 
@@ -147,12 +165,16 @@ impl Receiver {
         self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
         let in_order = matches!(place, Place::Next { .. });
         if place != Place::Known {
-            let held = subflow.held_memory() + if in_order { bytes + PACKET_MEMORY } else { 0 };
+            let waiting = if self.config.multipath { subflow.held_memory() } else { self.waiting.memory() };
+            let held = waiting + if in_order { bytes + PACKET_MEMORY } else { 0 };
             if grants.note_segment(index, bytes, held, in_order) {
                 subflow.delay.quick |= 1;
             }
         }
         subflow.take(place, segment, true, self.config.rules.quick_acks);
+        if place == Place::Ahead && !self.config.multipath {
+            self.waiting.insert(segment.data.segment, bytes, pages(segment));
+        }
         if place == Place::Known || self.announced.insert(segment.data.segment).is_none() {
             observer.duplicate(now, path, segment.data.segment);
         } else {
@@ -179,15 +201,16 @@ impl Receiver {
         segment: &Segment,
         observer: &mut impl Observer,
     ) -> u64 {
-        let (next, delivered) = (self.reassembly.next_expected(), self.reassembly.delivered_bytes());
+        let (before, bytes) = (self.reassembly.next_expected(), u64::from(segment.data.bytes));
         let mut segment = Some(*segment);
         while let Some(current) = segment {
             self.hand_up(now, path, &current, observer);
             segment = self.subflows[path.index()].released();
         }
-        let packets = self.reassembly.next_expected() - next;
-        self.announced.advance(self.reassembly.next_expected());
-        packets * PACKET_MEMORY + self.reassembly.delivered_bytes() - delivered
+        let next = self.reassembly.next_expected();
+        self.announced.advance(next);
+        let own = if next > before { bytes + PACKET_MEMORY } else { 0 };
+        own + self.waiting.advance(next)
     }
 
     /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo in
@@ -199,6 +222,9 @@ impl Receiver {
         if self.config.multipath && waits && end > edge {
             observer.refused(now, path, segment.data.segment);
             return;
+        }
+        if waits && self.config.multipath {
+            self.waiting.insert(segment.data.segment, u64::from(segment.data.bytes), pages(segment));
         }
         self.reassembly.accept(now, path, &segment.data, &mut Deliveries(observer));
     }
@@ -233,11 +259,7 @@ impl Receiver {
 
     /// Memory that the window is reckoned with, but for what is unread.
     fn used(&self) -> u64 {
-        if self.config.multipath {
-            self.reassembly.buffered() + self.reassembly.waiting().len() * PACKET_MEMORY
-        } else {
-            self.subflows[0].held_memory()
-        }
+        self.waiting.memory()
     }
 
     /// The application reads all there is, and who can grant much more than before says so (mptcp_cleanup_rbuf,
@@ -303,6 +325,12 @@ impl Receiver {
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
     }
+}
+
+/// Pages that a segment's payload lies on: two if the end of a fragment is in it.
+fn pages(segment: &Segment) -> u8 {
+    let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
+    1 + u8::from(segment.offset / FRAGMENT != last / FRAGMENT)
 }
 
 /// Passes on what is delivered: arrivals and duplicates were told of when they came.

@@ -24,7 +24,7 @@ const IDLE_PERIOD: Duration = Duration::from_millis(200);
 const STALE_PERIODS: u8 = 4;
 
 /// What a write is kept in: of 32 KiB, less their description (`struct mptcp_data_frag`), in bytes.
-const FRAGMENT: u64 = 32_768 - 40;
+pub(super) const FRAGMENT: u64 = 32_768 - 40;
 
 /// How a subflow is watched.
 #[derive(Clone, Copy, Debug, Default)]

@@ -83,7 +83,8 @@ impl<S: Scheduler> Sender<S> {
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
             Packet::Ack(ack) => self.handle_ack(now, path.index(), ack, observer),
-            Packet::SynAck { timestamp, echo } => {
+            Packet::SynAck { timestamp, echo, window } => {
+                self.note_opening(path.index(), *window);
                 self.handle_syn_ack(now, path.index(), *timestamp, *echo, observer);
             }
             _ => {}

@@ -17,6 +17,13 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
+    /// The answer to a SYN, or to what confirms a join, tells a window.
+    pub(super) fn note_opening(&mut self, index: usize, window: u64) {
+        if let Some(known) = self.windows.get_mut(index) {
+            *known = window.max(*known);
+        }
+    }
+
     /// An acknowledgement tells where the window ends.
     ///
     /// By Linux' rules a subflow remembers the size of its window, `snd_wnd`, which only acknowledgements that advance on the

@@ -1,0 +1,133 @@
+//! Memory of what waits out of order, in a receive buffer that merges packets with the one before.
+//!
+//! A packet that follows directly what waits already gives its pages to it, and its own description goes; a description holds
+//! 17 pages at most (`skb_try_coalesce` in net/core/skbuff.c, `mptcp_try_coalesce` in net/mptcp/protocol.c). What arrives
+//! before its predecessor is not merged any more. That needs packets that the sender does not hold any more; those that a
+//! router has forwarded are copies.
+
+use super::grant::PACKET_MEMORY;
+use std::collections::VecDeque;
+
+/// Pages of a description (`MAX_SKB_FRAGS`).
+const PAGES: u8 = 17;
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    /// Pages of its description up to this packet; 0 if none waits here.
+    pages: u8,
+    /// Bytes likewise.
+    merged: u64,
+    bytes: u64,
+    /// It is the first of its description.
+    begins: bool,
+    /// It is the last one so far.
+    ends: bool,
+}
+
+/// What waits, by number.
+#[derive(Clone, Debug)]
+pub(super) struct Merging {
+    /// The number of the first place.
+    first: u64,
+    places: VecDeque<Waiting>,
+    /// A description has no more bytes than this.
+    longest: u64,
+    memory: u64,
+}
+
+impl Merging {
+    /// Nothing waits; a description holds `longest` bytes at most.
+    pub(super) const fn new(longest: u64) -> Self {
+        Self { first: 0, places: VecDeque::new(), longest, memory: 0 }
+    }
+
+    /// Memory that is taken.
+    pub(super) const fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// A packet waits as `number`, whose payload lies on so many pages.
+    pub(super) fn insert(&mut self, number: u64, bytes: u64, pages: u8) {
+        let Some(place) = number.checked_sub(self.first) else { return };
+        let place = place as usize;
+        if place >= self.places.len() {
+            self.places.resize(place + 1, Waiting::default());
+        }
+        if self.places[place].pages > 0 {
+            return;
+        }
+        let before = place.checked_sub(1).map(|before| self.places[before]).filter(|before| {
+            before.pages > 0
+                && before.ends
+                && before.pages + pages <= PAGES
+                && before.merged + bytes <= self.longest
+        });
+        let begins = before.is_none();
+        let (merged, taken) = before.map_or((0, 0), |before| (before.merged, before.pages));
+        if !begins {
+            self.places[place - 1].ends = false;
+        }
+        self.places[place] =
+            Waiting { pages: taken + pages, merged: merged + bytes, bytes, begins, ends: true };
+        self.memory += bytes + if begins { PACKET_MEMORY } else { 0 };
+    }
+
+    /// Nothing below `number` waits any more. Returns the memory that it took.
+    pub(super) fn advance(&mut self, number: u64) -> u64 {
+        let mut given_back = 0;
+        while self.first < number {
+            self.first += 1;
+            let Some(gone) = self.places.pop_front() else {
+                self.first = number;
+                break;
+            };
+            if gone.pages > 0 {
+                given_back += gone.bytes + if gone.begins { PACKET_MEMORY } else { 0 };
+            }
+        }
+        self.memory -= given_back;
+        given_back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seventeen_pages_share_a_description() {
+        let mut merging = Merging::new(u64::MAX);
+        for number in 1..=35 {
+            merging.insert(number, 1_424, 1);
+        }
+        assert_eq!(merging.memory(), 35 * 1_424 + 3 * 840);
+        // Once more changes nothing.
+        merging.insert(7, 1_424, 1);
+        assert_eq!(merging.advance(36), 35 * 1_424 + 3 * 840);
+        assert_eq!(merging.memory(), 0);
+    }
+
+    #[test]
+    fn what_comes_before_its_predecessor_stays_by_itself() {
+        let mut merging = Merging::new(u64::MAX);
+        for number in [5, 4, 3, 6] {
+            merging.insert(number, 100, 1);
+        }
+        // 6 follows 5; 4 follows 3 but came first.
+        assert_eq!(merging.memory(), 4 * 100 + 3 * 840);
+    }
+
+    #[test]
+    fn pages_and_bytes_are_limited() {
+        let mut merging = Merging::new(250);
+        for number in 1..=4 {
+            merging.insert(number, 100, 1);
+        }
+        assert_eq!(merging.memory(), 4 * 100 + 2 * 840);
+        let mut merging = Merging::new(u64::MAX);
+        merging.insert(1, 100, 16);
+        merging.insert(2, 100, 2);
+        assert_eq!(merging.memory(), 2 * 100 + 2 * 840);
+    }
+}
