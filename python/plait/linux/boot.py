@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import marshal
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 from plait._core import RunError
+from plait.linux import machine
 
 MEMORY = "1024M"
 STARTING_POINT = 1_700_000_000
@@ -50,6 +54,8 @@ def boot(
 ) -> None:
     """Boot in `folder`, which has `order.json`, and wait for the end.
 
+    The kernel's environment is where its memory lies, and nothing else.
+
     Raises:
         RunError: the machine got stuck, failed, or ended without a result; with the last lines of its console.
     """
@@ -60,7 +66,7 @@ def boot(
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={},
+            env={"TMPDIR": str(machine.memory_folder())},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -78,16 +84,34 @@ def boot(
 
 
 def write_init(folder: Path) -> None:
-    """The guest's first program: this Python, on the modules of `guest`."""
+    """The guest's first program: this Python, on the modules of `guest`, which are put beside it."""
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    here = Path(__file__).resolve().parent
-    start = f"import sys; sys.path.append({str(here)!r}); from guest.agent import main; main()"
+    package = folder / "guest"
+    package.mkdir(exist_ok=True)
+    for name, code in compiled_modules().items():
+        (package / name).write_bytes(code)
+    # Still through the host's files, where this process is the kernel, and the current folder the run's.
+    start = (
+        "import os, sys; sys.path.append(os.readlink('/proc/self/cwd')); from guest.agent import main; main()"
+    )
     init = folder / "init"
     # Without site and .pyc files: nothing of the user's, and the host's files are read-only.
     init.write_text(
         f"#!/bin/sh\nexec {shlex.quote(str(python))} -ISB -c {shlex.quote(start)}\n", encoding="utf-8"
     )
     init.chmod(0o755)
+
+
+@cache
+def compiled_modules() -> Mapping[str, bytes]:
+    """The modules of `guest` by their files' names, compiled: the guest would do it anew in every run."""
+    header = MAGIC_NUMBER + bytes(12)
+    sources = sorted(Path(__file__).with_name("guest").glob("*.py"))
+    return {
+        f"{source.stem}.pyc": header
+        + marshal.dumps(compile(source.read_bytes(), f"guest/{source.name}", "exec"))
+        for source in sources
+    }
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, watch: Watch, patience: float) -> None:
