@@ -61,7 +61,9 @@ def test_missing_programs_and_headers_end_a_build_before_it_begins(
     monkeypatch.setattr(archive, "fetch", lambda folder, say: pytest.fail("it must not get there"))
     present = {"gcc": "/bin/false"}  # a compiler that finds no headers
     monkeypatch.setattr(tools, "find", present.get)
-    with pytest.raises(_core.RunError, match=rf"^missing: {tools.HEADERS}, ar, make, .* ip, tc, setarch; on "):
+    with pytest.raises(
+        _core.RunError, match=rf"^missing: {tools.HEADERS}, ar, make, .* ip, tc, setarch; on "
+    ):
         build.build(say=lambda step: None)
     assert list(tmp_path.iterdir()) == []
 

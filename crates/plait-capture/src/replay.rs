@@ -70,7 +70,7 @@ impl<'a> Replay<'a> {
         scenario: &'a Scenario,
         folder: &Path,
         (start, end): (i64, i64),
-        routes: &'a Routes,
+        (routes, translations): (&'a Routes, [Translations; 2]),
         mut main: Connection,
         flows: Vec<Flow>,
         series: Option<Duration>,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import marshal
 import os
 import shlex
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from plait._core import RunError
 from plait.linux import machine
+from plait.linux.processor import Seat
 
 MEMORY = "1024M"
 STARTING_POINT = 1_700_000_000
@@ -24,6 +26,8 @@ STARTING_POINT = 1_700_000_000
 PATIENCE_SECONDS = 120.0
 """So long may nothing happen before the machine counts as stuck."""
 POLL_SECONDS = 0.05
+POLLS_PER_LOOK = 10
+"""How often it is seen whether the machine gets its processor."""
 LINES_SHOWN = 15
 
 # The same for every run but for the seed: the kernel mixes it into its random numbers. So nothing in it may name the
@@ -72,9 +76,11 @@ def boot(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    seat = Seat(process.pid)
     try:
-        _wait(process, folder, watch, PATIENCE_SECONDS if patience is None else patience)
+        _wait(process, folder, seat, watch, PATIENCE_SECONDS if patience is None else patience)
     finally:
+        seat.leave()
         # Also the processes that stand for the guest's.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -114,10 +120,10 @@ def compiled_modules() -> Mapping[str, bytes]:
     }
 
 
-def _wait(process: subprocess.Popen[bytes], folder: Path, watch: Watch, patience: float) -> None:
+def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Watch, patience: float) -> None:
     """Until the process ends; the guest writes its progress into a file."""
     progress, seen, since = folder / "progress", "", time.monotonic()
-    while True:
+    for poll in itertools.count(1):
         try:
             process.wait(POLL_SECONDS)
             return
@@ -130,6 +136,8 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, watch: Watch, patience
         if text != seen:
             seen, since = text, time.monotonic()
         watch(float(seen or 0))
+        if poll % POLLS_PER_LOOK == 0:
+            seat.look()
         if time.monotonic() - since > patience:
             raise failure(f"the kernel made no progress for {patience:g} s and was ended", folder)
 
