@@ -16,8 +16,8 @@ from plait.run import Task, run_tasks
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(
-        kernel.built() is None or bool(tools.missing(tools.PACKAGES)),
-        reason="no kernel is built (plait linux build), or iproute2, tcpdump or setarch is missing",
+        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
+        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
     ),
 ]
 

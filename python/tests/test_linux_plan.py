@@ -8,7 +8,7 @@ from plait import _core
 from plait.linux import topology, transport, wire
 from plait.linux.guest.content import CHUNK, Content
 from plait.linux.guest.pace import moments
-from plait.linux.guest.plan import Plan, Source
+from plait.linux.guest.plan import NAMESPACES, Plan, Source
 from plait.linux.plan import make_plan
 from plait.linux.topology import Route
 
@@ -186,7 +186,9 @@ def test_where_routes_part_a_router_lies_between() -> None:
     assert built.outlets["l1", False] == ("l1a", "l1c")
     assert "l1d" not in built.namespaces
     # Every device of a routing line exists.
-    cables = {tuple(line.split()[index] for index in (8, 2)) for line in built.batches[0].lines}
+    cables = {
+        (line.split()[8].removeprefix(f"{NAMESPACES}/"), line.split()[2]) for line in built.batches[0].lines
+    }
     ends = {(here, there) for one in cables for here, there in (one, one[::-1])}
     for batch in built.batches[1:]:
         for line in batch.lines:

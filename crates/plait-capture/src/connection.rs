@@ -98,11 +98,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection whose stream has these segments.
-    pub(crate) fn new(multipath: bool, paths: usize, segments: Segments, recorder: Recorder) -> Self {
+    /// A connection whose sender has sent nothing yet, and whose stream will have these segments.
+    pub(crate) fn new(sending: Sending, segments: Segments, recorder: Recorder) -> Self {
+        let paths = sending.paths();
         Self {
             recorder,
-            sending: Sending::new(multipath, paths),
+            sending,
             segments,
             subflows: vec![Vec::new(); paths],
             sent: Ranges::default(),
@@ -131,6 +132,11 @@ impl Connection {
     /// Transmissions that got lost since the end of the warm-up.
     pub(crate) fn lost(&self) -> u64 {
         self.losses.iter().map(Losses::count).sum()
+    }
+
+    /// Whether MPTCP was given up.
+    pub(crate) fn fell_back(&self) -> bool {
+        self.sending.fell_back
     }
 
     /// Bytes that the receiver's window still admits.

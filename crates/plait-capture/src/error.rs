@@ -21,13 +21,6 @@ pub enum ObservationError {
         /// The rule that is broken.
         reason: String,
     },
-    /// The connection gave up MPTCP and went on as plain TCP.
-    Fallback {
-        /// The capture.
-        file: String,
-        /// The first record that shows it.
-        record: u64,
-    },
     /// Files that are each valid do not belong together, or not to the scenario.
     Mismatch {
         /// The file.
@@ -63,12 +56,6 @@ impl fmt::Display for ObservationError {
             }
             Self::Format { file, record: None, reason } | Self::Mismatch { file, record: None, reason } => {
                 write!(f, "{file}: {reason}")
-            }
-            Self::Fallback { file, record } => {
-                write!(
-                    f,
-                    "{file}: record {record}: the connection fell back to TCP (payload without a DSS mapping)"
-                )
             }
         }
     }

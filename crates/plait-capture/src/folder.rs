@@ -31,6 +31,12 @@ pub(crate) struct Observed {
     #[serde(default)]
     pub(crate) scheduler: Option<Marks<SchedulerCounts>>,
     pub(crate) written_bytes: u64,
+    /// Why the connection gave up MPTCP, if it did.
+    #[serde(default)]
+    pub(crate) fallback: Option<String>,
+    /// Handed on as it is.
+    #[serde(default)]
+    pub(crate) kernel: Option<serde_json::Value>,
     #[serde(default)]
     pub(crate) flows: Vec<ObservedFlow>,
 }

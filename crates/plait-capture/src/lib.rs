@@ -11,7 +11,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `sender.pcap`, `receiver.pcap` | `tcpdump -i any --time-stamp-precision=nano -s 160` at both hosts, from before the first SYN to the end |
+//! | `sender.pcap`, `receiver.pcap` | what leaves and reaches both hosts from before the first SYN to the end, as by `tcpdump -i any --time-stamp-precision=nano -s 160` |
 //! | `observed.json` | addresses, counters, the start and the end: see below |
 //! | `writes.bin` | needed for workloads of blocks. After each block: `i64` time just before the write, `u64` bytes written since the start |
 //! | `reads.bin` | optional. After each read of the application: `i64` time, `u64` bytes read since the start |
@@ -22,7 +22,8 @@
 //! header), with segmentation offloads switched off, so that one record is one packet. The first bytes tell the format. Both directions may be there. Each connection's
 //! handshake has to be: the third packet's `MP_CAPABLE` has the key from which the first data sequence number follows
 //! (RFC 8684 §3.1), SYNs have the subflows' initial sequence numbers. A transmission is found again at the receiver by its
-//! IPv4 identification, which Linux counts up with every packet of a socket.
+//! IPv4 identification, which Linux counts up with every packet of a socket. Addresses and ports may have been translated
+//! on the way: subflows of MPTCP are found again by their keys and tokens.
 //!
 //! **`observed.json`**; what may be null may be left out, and what is not listed is ignored:
 //!
@@ -32,13 +33,15 @@
 //!               "warmup": { "lost": 0, "dropped": 0, "timeouts": null, "tail_probes": null },
 //!               "end": { "lost": 0, "dropped": 0, "timeouts": null, "tail_probes": null },
 //!               "srtt_us": null, "cwnd": null, "forward_delay_us": null, "backward_delay_us": null }],
+//!   "fallback": null, "kernel": null,
 //!   "scheduler": { "warmup": { "decisions": 0, "waits": 0 }, "end": { "decisions": 0, "waits": 0 } },
 //!   "flows": [{ "name": "", "sender": "10.0.1.1", "receiver": "10.0.1.2", "port": 5002 }] }
 //! ```
 //!
 //! `start_ns` is the scenario's time 0, `port` the receiver's. Paths and flows are those of the scenario, in its order;
 //! counters are those of the forward direction at the end of the warm-up and at the end, `cwnd` is in packets, `scheduler`
-//! is null if it counts nothing. A flow's sender is where its data comes from, also if it goes backward. A flow of kind
+//! is null if it counts nothing. `fallback` says why the connection gave up MPTCP, if it did: then data without a mapping goes
+//! on where the data before it ended. `kernel` is handed on to the result as it is. A flow's sender is where its data comes from, also if it goes backward. A flow of kind
 //! `multipath` uses its paths' addresses and needs none. Datagrams begin with their number: eight bytes, big-endian, from 0.
 //!
 //! **`decisions.bin`**: records of 80 bytes and 96 for each path, which the kernel copies from the structures of
@@ -78,6 +81,7 @@ mod segments;
 mod sending;
 #[cfg(test)]
 mod tests;
+mod translation;
 pub mod write;
 
 pub use error::ObservationError;

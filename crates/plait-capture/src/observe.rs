@@ -14,6 +14,7 @@ use crate::replay::{Flow, Replay, at};
 use crate::route::{Direction, Kind, Routes};
 use crate::segments::Segments;
 use crate::sending::{Place, Sending};
+use crate::translation::Translations;
 use plait_sched::{Decision, Duration, Time};
 use plait_sim::recorder::{RecordOptions, Recorder};
 use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
@@ -21,12 +22,14 @@ use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload
 use plait_transport::Observer as _;
 use std::path::Path;
 
+/// Why a connection fell back, where nobody but the captures tells that it did.
+const UNEXPLAINED_FALLBACK: &str = "its data came without mappings, or with an infinite one";
+
 /// The result of the run of `scenario` that was observed in `folder`; with the tables of `options`, as far as the folder has
 /// what they are made of.
 ///
 /// # Errors
-/// If a file is missing or malformed, if the files contradict each other or the scenario, or if the connection gave up
-/// MPTCP.
+/// If a file is missing or malformed, or if the files contradict each other or the scenario.
 pub fn observe(
     scenario: &Scenario,
     folder: &Path,
@@ -37,7 +40,8 @@ pub fn observe(
         return Err(ObservationError::whole(OBSERVED, "cmt-sctp cannot be observed (valid: mptcp, tcp)"));
     }
     let routes = routes(scenario, &observed)?;
-    let mut segments = survey(folder, scenario, &routes)?.into_iter();
+    let mut senders = senders(scenario, &observed);
+    let (mut streams, translations) = survey(folder, senders.clone(), &routes)?;
     let mut log = if options.decisions { Records::open(folder, DECISIONS)? } else { None };
     let recorded = RecordOptions { decisions: log.is_some(), ..*options };
     let mut recorder = Recorder::new(scenario.paths.len(), scenario.warmup, &scenario.workload, &recorded);
@@ -45,23 +49,21 @@ pub fn observe(
         Some(log) => Some(replay_decisions(log, observed.start_ns, scenario.warmup, &mut recorder)?),
         None => None,
     };
-    let multipath = scenario.transport.protocol == Protocol::Mptcp;
-    let stream = segments.next().unwrap_or_default();
-    let main = Connection::new(multipath, scenario.paths.len(), stream, recorder);
-    let flows = scenario.flows.iter().zip(segments).map(|(flow, stream)| match &flow.kind {
+    let main = Connection::new(senders[0].clone(), std::mem::take(&mut streams[0]), recorder);
+    let parties = senders.drain(1..).zip(streams.drain(1..));
+    let flows = scenario.flows.iter().zip(parties).map(|(flow, (sending, stream))| match &flow.kind {
         FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
-            let paths = subflows(&flow.route);
             let plain = RecordOptions::default();
-            let recorder = Recorder::new(paths, scenario.warmup, &Workload::DEFAULT, &plain);
-            let multipath = matches!(flow.kind, FlowKind::Multipath { .. });
-            Flow::Connection(Connection::new(multipath, paths, stream, recorder))
+            let recorder = Recorder::new(sending.paths(), scenario.warmup, &Workload::DEFAULT, &plain);
+            Flow::Connection(Connection::new(sending, stream, recorder))
         }
         FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => {
             Flow::Datagrams(Datagrams::new(scenario.warmup.is_zero()))
         }
     });
     let span = (observed.start_ns, observed.end_ns);
-    let mut replay = Replay::new(scenario, folder, span, &routes, main, flows.collect(), options.series)?;
+    let mut replay =
+        Replay::new(scenario, folder, span, (&routes, translations), main, flows.collect(), options.series)?;
     replay.run()?;
     finish(scenario, &observed, replay, logged)
 }
@@ -99,6 +101,11 @@ fn finish(
     let (path_series, connection_series) = replay.take_series();
     let ending = Ending {
         engine: Engine::Linux,
+        fallback: observed
+            .fallback
+            .clone()
+            .or_else(|| replay.main.fell_back().then(|| UNEXPLAINED_FALLBACK.to_owned())),
+        kernel: observed.kernel.clone(),
         end: replay.end,
         written_bytes: observed.written_bytes,
         spurious_retransmissions: replay.main.recorder.duplicates(),
@@ -172,17 +179,24 @@ fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, Observatio
     Ok(routes)
 }
 
-/// The segments of every party's stream: a first look at what was sent.
-fn survey(folder: &Path, scenario: &Scenario, routes: &Routes) -> Result<Vec<Segments>, ObservationError> {
-    let mut sending =
-        vec![Sending::new(scenario.transport.protocol == Protocol::Mptcp, scenario.paths.len())];
-    sending.extend(
-        scenario
-            .flows
-            .iter()
-            .map(|flow| Sending::new(matches!(flow.kind, FlowKind::Multipath { .. }), subflows(&flow.route))),
-    );
+/// Every party's sender, before it has sent anything: the scenario's connection, then its flows.
+fn senders(scenario: &Scenario, observed: &Observed) -> Vec<Sending> {
+    let multipath = scenario.transport.protocol == Protocol::Mptcp;
+    let mut senders = vec![Sending::new(multipath, observed.fallback.is_some(), scenario.paths.len())];
+    senders.extend(scenario.flows.iter().map(|flow| {
+        Sending::new(matches!(flow.kind, FlowKind::Multipath { .. }), false, subflows(&flow.route))
+    }));
+    senders
+}
+
+/// The segments of every party's stream, and how the subflows of either host are called: a first look at what was sent.
+fn survey(
+    folder: &Path,
+    mut sending: Vec<Sending>,
+    routes: &Routes,
+) -> Result<(Vec<Segments>, [Translations; 2]), ObservationError> {
     let mut segments = vec![Segments::default(); sending.len()];
+    let mut translations = [Translations::default(), Translations::default()];
     for (side, name) in [SENDER, RECEIVER].into_iter().enumerate() {
         if !routes.sends_from(side) {
             continue;
@@ -193,6 +207,7 @@ fn survey(folder: &Path, scenario: &Scenario, routes: &Routes) -> Result<Vec<Seg
                 && route.direction == Direction::Data
                 && route.from == side
             {
+                translations[side].leaves(&packet);
                 let place = Place { file: feed.name(), record };
                 if let Some(payload) = sending[route.party].read(place, route.path, &tcp)? {
                     let end = payload.offset + u64::from(payload.length);
@@ -203,7 +218,7 @@ fn survey(folder: &Path, scenario: &Scenario, routes: &Routes) -> Result<Vec<Seg
         }
     }
     segments.iter_mut().for_each(Segments::finish);
-    Ok(segments)
+    Ok((segments, translations))
 }
 
 /// Tells the recorder of the decisions; how many there were since the end of the warm-up, and of these how many to wait.

@@ -45,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) window_scale: Option<u8>,
     /// The sender's key in an `MP_CAPABLE` that carries one.
     pub(crate) key: Option<u64>,
+    /// The receiver's token and the sender's random number in the SYN of an `MP_JOIN`.
+    pub(crate) join: Option<(u32, u32)>,
     /// The data-level length of an `MP_CAPABLE` with data (§3.1): the first bytes of the stream.
     pub(crate) first_length: Option<u16>,
     pub(crate) data_ack: Option<Number>,
@@ -176,6 +178,7 @@ fn options(mut rest: &[u8]) -> Result<Options, &'static str> {
 
 fn multipath(option: &[u8], options: &mut Options) -> Result<(), &'static str> {
     const CAPABLE: u8 = 0;
+    const JOIN: u8 = 1;
     const DSS: u8 = 2;
     match option[2] >> 4 {
         CAPABLE if option.len() >= 12 => {
@@ -184,6 +187,8 @@ fn multipath(option: &[u8], options: &mut Options) -> Result<(), &'static str> {
                 options.first_length = Some(u16_at(option, 20));
             }
         }
+        // That of a SYN has this length, and no other one.
+        JOIN if option.len() == 12 => options.join = Some((u32_at(option, 4), u32_at(option, 8))),
         DSS => data_sequence(option, options)?,
         _ => {}
     }

@@ -9,6 +9,7 @@ use crate::packet::{Content, Packet};
 use crate::records::{Progress, Records, Sample};
 use crate::route::{Direction, Routes};
 use crate::sending::Place;
+use crate::translation::Translations;
 use plait_sched::{Duration, PathId, Time};
 use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use plait_sim::scenario::Scenario;
@@ -42,6 +43,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) end: Time,
     now: Time,
     routes: &'a Routes,
+    /// Of what leaves either host.
+    translations: [Translations; 2],
     pub(crate) main: Connection,
     pub(crate) flows: Vec<Flow>,
     /// The sender's and the receiver's.
@@ -67,7 +70,7 @@ impl<'a> Replay<'a> {
         scenario: &'a Scenario,
         folder: &Path,
         (start, end): (i64, i64),
-        routes: &'a Routes,
+        (routes, translations): (&'a Routes, [Translations; 2]),
         mut main: Connection,
         flows: Vec<Flow>,
         series: Option<Duration>,
@@ -91,6 +94,7 @@ impl<'a> Replay<'a> {
             end: at(start, end).min(Time::ZERO + scenario.duration),
             now: Time::ZERO,
             routes,
+            translations,
             main,
             flows,
             captures: [Feed::open(folder, SENDER)?, Feed::open(folder, RECEIVER)?],
@@ -170,6 +174,10 @@ impl<'a> Replay<'a> {
     fn packet(&mut self, side: usize) -> Result<(), ObservationError> {
         let Some((_, record, packet)) = self.captures[side].head.take() else { return Ok(()) };
         let place = Place { file: self.captures[side].name(), record };
+        let packet = match self.routes.find(&packet) {
+            Some(_) => packet,
+            None => self.translations[1 - side].original(packet),
+        };
         if let Some(route) = self.routes.find(&packet) {
             self.packets += 1;
             let leaves = route.from == side;

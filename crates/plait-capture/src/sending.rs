@@ -56,6 +56,10 @@ struct Subflow {
 #[derive(Clone, Debug)]
 pub(crate) struct Sending {
     multipath: bool,
+    /// Whether a connection of MPTCP may go on without mappings: the hosts said that it fell back.
+    may_fall_back: bool,
+    /// Whether it did: from then on the stream goes on as its only subflow does (RFC 8684 §3.7).
+    pub(crate) fell_back: bool,
     /// The data sequence number of the stream's first byte.
     origin: Option<u64>,
     /// The end of what was sent, as a data sequence number.
@@ -65,8 +69,14 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    pub(crate) fn new(multipath: bool, paths: usize) -> Self {
-        Self { multipath, origin: None, end: 0, subflows: vec![Vec::new(); paths] }
+    pub(crate) fn new(multipath: bool, may_fall_back: bool, paths: usize) -> Self {
+        let subflows = vec![Vec::new(); paths];
+        Self { multipath, may_fall_back, fell_back: false, origin: None, end: 0, subflows }
+    }
+
+    /// How many the connection has.
+    pub(crate) fn paths(&self) -> usize {
+        self.subflows.len()
     }
 
     /// The subflow of `path` with the sender's `port`.
@@ -82,7 +92,7 @@ impl Sending {
 
     /// The offset in the stream of a data acknowledgement, or of a TCP acknowledgement where there is one path.
     pub(crate) fn acknowledged(&self, path: usize, tcp: &Tcp) -> Option<u64> {
-        if self.multipath {
+        if self.multipath && !self.fell_back {
             let origin = self.origin?;
             return Some(tcp.options.data_ack?.expand(self.end).wrapping_sub(origin));
         }
@@ -144,16 +154,18 @@ impl Sending {
         start: u64,
         tcp: &Tcp,
     ) -> Result<u64, ObservationError> {
-        let fallback = ObservationError::Fallback { file: place.file.to_owned(), record: place.record };
-        let Some(origin) = self.origin else { return Err(fallback) };
+        let Some(origin) = self.origin else {
+            self.fell_back = true;
+            return Ok(start);
+        };
         let subflow = &mut self.subflows[path][subflow];
         let announced = match (tcp.options.mapping, tcp.options.first_length) {
-            (Some(mapping), _) if mapping.length == 0 => return Err(fallback),
             (Some(mapping), _) => {
                 let data = mapping.data.expand(self.end);
                 let first = nearest(mapping.subflow.wrapping_sub(1), start);
-                let length = u64::from(mapping.length);
                 self.end = if data.wrapping_sub(self.end) < LONGEST_STREAM { data } else { self.end };
+                self.fell_back |= mapping.length == 0;
+                let length = if mapping.length == 0 { LONGEST_STREAM } else { mapping.length.into() };
                 Some((first, data.wrapping_sub(origin), length))
             }
             // The first data may come with MP_CAPABLE in place of a DSS option.
@@ -173,7 +185,13 @@ impl Sending {
         let known = subflow.mappings.range(..=start).next_back();
         match known {
             Some((&first, &(offset, length))) if end <= first + length => Ok(offset + (start - first)),
-            None if subflow.mappings.is_empty() => Err(fallback),
+            // Without a word, as the peer did before. All that was sent so far went over this subflow.
+            known if self.may_fall_back && tcp.options.data_ack.is_none() => {
+                let ahead = known.map_or(0, |(&first, &(offset, _))| offset.wrapping_sub(first));
+                self.fell_back = true;
+                subflow.mappings.insert(start, (start.wrapping_add(ahead), LONGEST_STREAM));
+                Ok(start.wrapping_add(ahead))
+            }
             _ => Err(place.malformed("no mapping of its subflow covers its payload")),
         }
     }

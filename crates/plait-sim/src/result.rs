@@ -113,6 +113,10 @@ pub struct FlowMetrics {
 pub struct RunResult {
     /// Which engine made it.
     pub engine: Engine,
+    /// See [`Ending::fallback`].
+    pub fallback: Option<String>,
+    /// See [`Ending::kernel`].
+    pub kernel: Option<serde_json::Value>,
     /// Metrics of the connection.
     pub metrics: Metrics,
     /// Metrics of the paths.
@@ -135,8 +139,10 @@ pub struct RunResult {
 struct Document<'a> {
     scenario: &'a str,
     engine: &'a str,
+    kernel: Option<&'a serde_json::Value>,
     seed: u64,
     scheduler: &'a str,
+    fallback: Option<&'a str>,
     metrics: &'a Metrics,
     paths: &'a [PathMetrics],
     flows: &'a [FlowMetrics],
@@ -148,8 +154,10 @@ impl RunResult {
         let document = Document {
             scenario: &scenario.name,
             engine: self.engine.word(),
+            kernel: self.kernel.as_ref(),
             seed: scenario.seed,
             scheduler,
+            fallback: self.fallback.as_deref(),
             metrics: &self.metrics,
             paths: &self.paths,
             flows: &self.flows,
@@ -184,6 +192,10 @@ impl Engine {
 pub struct Ending {
     /// Which engine it was.
     pub engine: Engine,
+    /// Why a connection of MPTCP went on as one of TCP, over its first path alone, if it did. The simulator's never do.
+    pub fallback: Option<String>,
+    /// What is to be told of the kernel that made the run: its release, its build, its counters.
+    pub kernel: Option<serde_json::Value>,
     /// When the run ended.
     pub end: Time,
     /// Payload bytes that the application wrote since the start; without meaning for endless workloads.
@@ -311,6 +323,8 @@ impl RunResult {
         let (decisions, decision_paths) = recorder.decisions.map(DecisionLog::finish).unzip();
         Self {
             engine: ending.engine,
+            fallback: ending.fallback,
+            kernel: ending.kernel,
             metrics,
             paths,
             flows,

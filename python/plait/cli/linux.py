@@ -10,8 +10,8 @@ import click
 from plait.cli.errors import PlaitGroup
 from plait.cli.output import print_json, say
 from plait.cli.run import JSON, run
-from plait.linux import kernel, tools
-from plait.linux.build import PACKAGES, build
+from plait.linux import archive, kernel, machine, tools
+from plait.linux.build import build
 
 
 @click.group(cls=PlaitGroup)
@@ -29,7 +29,7 @@ def linux() -> None:
 @click.option(
     "--source",
     type=click.Path(path_type=Path, exists=True),
-    help=f"A tree or tarball of Linux {kernel.SERIES}; default: Debian's package, fetched by apt.",
+    help=f"A tree or tarball of Linux {archive.VERSION}; default: Debian's package, fetched.",
 )
 @click.option("--force", is_flag=True, help="Build anew even if it is there.")
 def build_kernel(source: Path | None, force: bool) -> None:
@@ -48,14 +48,21 @@ def status(as_json: bool) -> None:
     """Say what is built, where, and what is missing."""
     folder = kernel.folder()
     info, found = kernel.Build.read(folder), kernel.built()
-    lacking = {"run": tools.missing(tools.PACKAGES), "build": tools.missing(PACKAGES)}
+    needed = {"run": tools.TO_RUN, "build": tools.TO_BUILD}
+    lacking = {what: tools.missing(packages) for what, packages in needed.items()}
+    obstacles = machine.obstacles()
     document = {
         "built": found is not None,
         "kernel": None if found is None else str(found),
         "version": None if info is None else info.version,
+        "source": None if info is None else info.source,
+        "source_sha256": None if info is None else info.source_sha256,
+        "source_checked": None if info is None else info.checked,
+        "hash": None if found is None else kernel.build_hash(),
         "folder": str(folder),
         "missing_to_run": lacking["run"],
         "missing_to_build": lacking["build"],
+        "obstacles": obstacles,
     }
     if as_json:
         print_json(document)
@@ -65,12 +72,13 @@ def status(as_json: bool) -> None:
     else:
         version = "" if info is None else f"Linux {info.version}, built in {info.seconds:.0f} s: "
         click.echo(f"{version}{found}")
+        unchecked = "" if info is None or info.checked else f"; made of {info.source}, not of {archive.FILE}"
+        click.echo(f"hash {kernel.build_hash()}{unchecked}")
     for what, programs in lacking.items():
         if programs:
-            names = " ".join(dict.fromkeys(programs.values()))
-            click.echo(
-                f"missing to {what} it: {', '.join(programs)}; on Debian: sudo apt-get install {names}"
-            )
+            click.echo(f"to {what} it, {tools.complaint(programs, needed[what])}")
+    for obstacle in obstacles:
+        click.echo(obstacle)
 
 
 @linux.command("run", params=[one for one in run.params if one.name != "engine"])

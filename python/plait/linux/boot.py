@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import marshal
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 from plait._core import RunError
+from plait.linux import machine
+from plait.linux.processor import Seat
 
 MEMORY = "1024M"
 STARTING_POINT = 1_700_000_000
@@ -20,6 +26,8 @@ STARTING_POINT = 1_700_000_000
 PATIENCE_SECONDS = 120.0
 """So long may nothing happen before the machine counts as stuck."""
 POLL_SECONDS = 0.05
+POLLS_PER_LOOK = 10
+"""How often it is seen whether the machine gets its processor."""
 LINES_SHOWN = 15
 
 # The same for every run but for the seed: the kernel mixes it into its random numbers. So nothing in it may name the
@@ -50,6 +58,8 @@ def boot(
 ) -> None:
     """Boot in `folder`, which has `order.json`, and wait for the end.
 
+    The kernel's environment is where its memory lies, and nothing else.
+
     Raises:
         RunError: the machine got stuck, failed, or ended without a result; with the last lines of its console.
     """
@@ -60,15 +70,17 @@ def boot(
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={},
+            env={"TMPDIR": str(machine.memory_folder())},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    seat = Seat(process.pid)
     try:
-        _wait(process, folder, watch, PATIENCE_SECONDS if patience is None else patience)
+        _wait(process, folder, seat, watch, PATIENCE_SECONDS if patience is None else patience)
     finally:
+        seat.leave()
         # Also the processes that stand for the guest's.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -78,10 +90,16 @@ def boot(
 
 
 def write_init(folder: Path) -> None:
-    """The guest's first program: this Python, on the modules of `guest`."""
+    """The guest's first program: this Python, on the modules of `guest`, which are put beside it."""
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    here = Path(__file__).resolve().parent
-    start = f"import sys; sys.path.append({str(here)!r}); from guest.agent import main; main()"
+    package = folder / "guest"
+    package.mkdir(exist_ok=True)
+    for name, code in compiled_modules().items():
+        (package / name).write_bytes(code)
+    # Still through the host's files, where this process is the kernel, and the current folder the run's.
+    start = (
+        "import os, sys; sys.path.append(os.readlink('/proc/self/cwd')); from guest.agent import main; main()"
+    )
     init = folder / "init"
     # Without site and .pyc files: nothing of the user's, and the host's files are read-only.
     init.write_text(
@@ -90,10 +108,22 @@ def write_init(folder: Path) -> None:
     init.chmod(0o755)
 
 
-def _wait(process: subprocess.Popen[bytes], folder: Path, watch: Watch, patience: float) -> None:
+@cache
+def compiled_modules() -> Mapping[str, bytes]:
+    """The modules of `guest` by their files' names, compiled: the guest would do it anew in every run."""
+    header = MAGIC_NUMBER + bytes(12)
+    sources = sorted(Path(__file__).with_name("guest").glob("*.py"))
+    return {
+        f"{source.stem}.pyc": header
+        + marshal.dumps(compile(source.read_bytes(), f"guest/{source.name}", "exec"))
+        for source in sources
+    }
+
+
+def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Watch, patience: float) -> None:
     """Until the process ends; the guest writes its progress into a file."""
     progress, seen, since = folder / "progress", "", time.monotonic()
-    while True:
+    for poll in itertools.count(1):
         try:
             process.wait(POLL_SECONDS)
             return
@@ -106,6 +136,8 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, watch: Watch, patience
         if text != seen:
             seen, since = text, time.monotonic()
         watch(float(seen or 0))
+        if poll % POLLS_PER_LOOK == 0:
+            seat.look()
         if time.monotonic() - since > patience:
             raise failure(f"the kernel made no progress for {patience:g} s and was ended", folder)
 

@@ -12,22 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from plait._core import RunError
-from plait.linux import tools
-from plait.linux.kernel import SERIES, SOURCE, Build, cache, folder
+from plait.linux import archive, machine, tools
+from plait.linux.kernel import SOURCE, Build, cache, folder
 
-PACKAGES: Mapping[str, str] = {
-    "gcc": "gcc",
-    "make": "make",
-    "flex": "flex",
-    "bison": "bison",
-    "bc": "bc",
-    "xz": "xz-utils",
-    "patch": "patch",
-    "tar": "tar",
-}
-"""Programs that a build needs, and the Debian packages that have them."""
-FETCHING: Mapping[str, str] = {"apt-get": "apt", "dpkg": "dpkg"}
-PACKAGE = f"linux-source-{SERIES}"
 PINNED = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
     "KBUILD_BUILD_USER": "plait",
@@ -44,17 +31,18 @@ def build(*, source: Path | None = None, force: bool = False, say: Say) -> Path:
     """Build the kernel, unless it is there, and return it.
 
     Args:
-        source: a tree or a tarball of Linux of the right series; otherwise Debian's package is fetched.
+        source: a tree or a tarball of this version of Linux; otherwise Debian's package is fetched.
         force: build even if it is there.
         say: told each step.
 
     Raises:
-        RunError: a program is missing, or a step failed; with the last lines of what it said.
+        RunError: the machine or what is installed will not do, or a step failed; with the last lines of what it said.
     """
     target = folder()
     if not force and Build.read(target) is not None and (target / "linux").is_file():
         return target / "linux"
-    require_tools(say, fetching=source is None)
+    machine.require()
+    require_tools(say)
     cache().mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(cache()).free < NEEDED_BYTES:
         message = f"{cache()}: a build needs {NEEDED_BYTES >> 30} GiB of space for a while"
@@ -62,10 +50,10 @@ def build(*, source: Path | None = None, force: bool = False, say: Say) -> Path:
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="build-", dir=cache()) as name:
         work = Path(name)
-        tree = _tree(source, work, say)
+        tree, digest = _tree(source, work, say)
         version = kernel_version(tree)
-        if not version.startswith(f"{SERIES}."):
-            message = f"{source or PACKAGE}: Linux {version}; the patches are for {SERIES}"
+        if version != archive.VERSION:
+            message = f"{source or archive.FILE}: Linux {version}; the patches are for {archive.VERSION}"
             raise RunError(message)
         say(f"patching Linux {version}")
         prepare(tree)
@@ -79,33 +67,43 @@ def build(*, source: Path | None = None, force: bool = False, say: Say) -> Path:
         finished.chmod(0o755)
         finished.replace(target / "linux")
     seconds = round(time.monotonic() - begin, 1)
-    Build(version=version, source=str(source or PACKAGE), seconds=seconds).write(target)
+    origin = str(source or archive.FILE)
+    Build(version=version, source=origin, source_sha256=digest, seconds=seconds).write(target)
     return target / "linux"
 
 
-def require_tools(say: Say, *, fetching: bool) -> None:
-    """What a build needs; root gets it installed, others are told what to install."""
-    needed = {**PACKAGES, **(FETCHING if fetching else {})}
+def require_tools(say: Say) -> None:
+    """What a build needs and the runs after it; root on Debian gets it installed, others are told what to install."""
+    needed = {**tools.TO_BUILD, **tools.TO_RUN}
     lacking = tools.missing(needed)
-    if lacking and os.geteuid() == 0 and tools.find("apt-get"):
-        names = list(dict.fromkeys(lacking.values()))
-        say(f"installing {' '.join(names)}")
+    if lacking and os.geteuid() == 0 and tools.distribution() is tools.DEBIAN:
+        packages = tools.names(lacking, needed, tools.DEBIAN)
+        say(f"installing {' '.join(packages)}")
         _run(["apt-get", "update", "-qq"])
-        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *names])
+        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages])
     tools.require(needed)
 
 
-def _tree(source: Path | None, work: Path, say: Say) -> Path:
-    """A tree of Linux in `work` that may be changed."""
+def _tree(source: Path | None, work: Path, say: Say) -> tuple[Path, str | None]:
+    """A tree of Linux in `work` that may be changed, and the hash of the archive that it comes from."""
     if source is not None and source.is_dir():
         say(f"copying {source}")
         tree = work / "source"
         shutil.copytree(source, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        return tree
-    tarball = source if source is not None else _fetch(work, say)
+        return tree, None
+    if source is None:
+        fetched = work / "package"
+        fetched.mkdir()
+        work.chmod(0o755)
+        tarball = archive.fetch(fetched, say)
+    else:
+        tarball = source
     if not tarball.is_file():
         message = f"{tarball}: no such tree or tarball"
         raise RunError(message)
+    digest = archive.sha256(tarball)
+    if digest != archive.TARBALL_SHA256:
+        say(f"{tarball.name} is not the archive that others build from: results may differ from theirs")
     say(f"unpacking {tarball.name}")
     unpacked = work / "unpacked"
     unpacked.mkdir()
@@ -114,31 +112,7 @@ def _tree(source: Path | None, work: Path, say: Say) -> Path:
     if len(trees) != 1:
         message = f"{tarball}: expected one tree of Linux in it"
         raise RunError(message)
-    return trees[0]
-
-
-def _fetch(work: Path, say: Say) -> Path:
-    """Debian's tarball, out of its package."""
-    say(f"fetching Debian's {PACKAGE} (150 MB)")
-    fetched = work / "package"
-    fetched.mkdir()
-    # apt changes to a user of its own, who must be able to write there.
-    fetched.chmod(0o777)
-    work.chmod(0o755)
-    try:
-        _run(["apt-get", "download", PACKAGE], cwd=fetched)
-    except RunError as error:
-        if os.geteuid() != 0:
-            message = (
-                f"{error}; perhaps sudo apt-get update helps; or give a tree: plait linux build --source TREE"
-            )
-            raise RunError(message) from error
-        _run(["apt-get", "update", "-qq"])
-        _run(["apt-get", "download", PACKAGE], cwd=fetched)
-    (package,) = fetched.glob("*.deb")
-    _run(["dpkg", "-x", str(package), str(fetched)])
-    (tarball,) = fetched.glob("usr/src/linux-source-*.tar.xz")
-    return tarball
+    return trees[0], digest
 
 
 def kernel_version(tree: Path) -> str:

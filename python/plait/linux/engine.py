@@ -50,7 +50,7 @@ def run(
         make_plan(request.job, series_ns=request.series_ns, decisions=request.decisions)
         for request in requests
     ]
-    binary, programs = kernel.require(), tools.require(tools.PACKAGES)
+    binary, programs = kernel.require(), tools.require(tools.TO_RUN)
     done, stop = [0.0] * len(plans), threading.Event()
 
     def make(index: int) -> _core.Run:
@@ -88,7 +88,7 @@ def _make(
     folder: Path,
     watch: Callable[[float], None],
 ) -> _core.Run:
-    order = {"plan": json.loads(plan.to_json()), "tools": programs}
+    order = {"plan": json.loads(plan.to_json()), "tools": programs, "build": kernel.build_hash()}
     (folder / "order.json").write_text(json.dumps(order, ensure_ascii=False), encoding="utf-8")
     name = json.loads(job.scenario_json)["name"]
     try:

@@ -11,9 +11,8 @@ from functools import cache as cache_once
 from pathlib import Path
 
 from plait._core import RunError
+from plait.linux import archive
 
-SERIES = "6.12"
-"""The series of Linux that the patches are for."""
 SOURCE = Path(__file__).with_name("source")
 """Patches, schedulers and configuration; in the source tree a link to `linux/`."""
 OVERRIDE = "PLAIT_LINUX_KERNEL"
@@ -23,11 +22,20 @@ MINUTES = "5 to 15"
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """What is known of a build."""
+    """What is known of a build.
+
+    source_sha256: the hash of the archive that it was made of; None if that was a tree, which nobody has checked.
+    """
 
     version: str
     source: str
+    source_sha256: str | None
     seconds: float
+
+    @property
+    def checked(self) -> bool:
+        """Whether it was made of the archive that everybody has."""
+        return self.source_sha256 == archive.TARBALL_SHA256
 
     def write(self, folder: Path) -> None:
         """Beside the kernel."""
@@ -57,7 +65,7 @@ def ingredients() -> Iterator[Path]:
 
 def content_hash() -> str:
     """Changes with anything that the kernel is made of."""
-    digest = hashlib.sha256(SERIES.encode())
+    digest = hashlib.sha256(f"{archive.VERSION} {archive.TARBALL_SHA256}".encode())
     for file in ingredients():
         content = file.read_bytes()
         digest.update(f"\0{file.relative_to(SOURCE)}\0{len(content)}\0".encode() + content)
@@ -88,6 +96,11 @@ def require() -> Path:
         )
         raise RunError(message)
     return found
+
+
+def build_hash() -> str:
+    """The kernel that `require` finds, by its content."""
+    return _digest(require())
 
 
 def identity() -> str:

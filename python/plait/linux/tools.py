@@ -1,22 +1,66 @@
-"""Programs that the lab needs of the machine it runs on."""
+"""Programs and headers that the lab needs of the machine it runs on, and the packages that have them."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from plait._core import RunError
 
-PACKAGES: Mapping[str, str] = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "tcpdump": "tcpdump",
-    "setarch": "util-linux",
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """A family of distributions: how it is recognized, and how one installs there."""
+
+    name: str
+    identifiers: frozenset[str]
+    """Of /etc/os-release, its own or one that it is like."""
+    install: str
+
+
+DEBIAN = Distribution(
+    name="Debian",
+    identifiers=frozenset({"debian", "ubuntu"}),
+    install="apt-get install",
+)
+FEDORA = Distribution(
+    name="Fedora",
+    identifiers=frozenset({"fedora", "rhel", "centos"}),
+    install="dnf install",
+)
+ARCH = Distribution(name="Arch", identifiers=frozenset({"arch"}), install="pacman -S --needed")
+DISTRIBUTIONS = (DEBIAN, FEDORA, ARCH)
+
+HEADERS = "the C library's headers"
+"""What is asked for like a program, and is none."""
+
+Packages = Mapping[str, Sequence[str]]
+"""By program: its package in each of `DISTRIBUTIONS`, in their order."""
+
+TO_RUN: Packages = {
+    "ip": ("iproute2", "iproute", "iproute2"),
+    "tc": ("iproute2", "iproute-tc", "iproute2"),
+    "setarch": ("util-linux", "util-linux", "util-linux"),
 }
-"""Programs that a run needs, and the Debian packages that have them."""
+TO_BUILD: Packages = {
+    "gcc": ("gcc", "gcc", "gcc"),
+    HEADERS: ("libc6-dev", "glibc-devel", "glibc"),
+    "ar": ("binutils", "binutils", "binutils"),
+    "make": ("make", "make", "make"),
+    "flex": ("flex", "flex", "flex"),
+    "bison": ("bison", "bison", "bison"),
+    "bc": ("bc", "bc", "bc"),
+    "xz": ("xz-utils", "xz", "xz"),
+    "patch": ("patch", "patch", "patch"),
+    "tar": ("tar", "tar", "tar"),
+}
 ADMINISTRATION = ("/usr/sbin", "/sbin", "/usr/local/sbin")
 """Where programs are that are not on everybody's path."""
+OS_RELEASE = (Path("/etc/os-release"), Path("/usr/lib/os-release"))
 
 
 def find(program: str) -> str | None:
@@ -25,16 +69,65 @@ def find(program: str) -> str | None:
     return shutil.which(program, path=path)
 
 
-def missing(packages: Mapping[str, str]) -> dict[str, str]:
+def _has_headers() -> bool:
+    """Whether what the kernel includes of the host can be compiled; without a compiler nothing speaks against it."""
+    compiler = find("gcc")
+    if compiler is None:
+        return True
+    program = "#include <stdio.h>\n#include <sys/ptrace.h>\n#include <linux/types.h>\n"
+    command = [compiler, "-fsyntax-only", "-x", "c", "-"]
+    done = subprocess.run(command, input=program.encode(), capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def missing(packages: Packages) -> list[str]:
     """Those that are not there."""
-    return {program: package for program, package in packages.items() if find(program) is None}
+    return [
+        program
+        for program in packages
+        if (not _has_headers() if program == HEADERS else find(program) is None)
+    ]
 
 
-def require(packages: Mapping[str, str]) -> dict[str, str]:
-    """The absolute names of all; RunError says what to install."""
+def distribution() -> Distribution | None:
+    """The one that this machine runs, if it is known."""
+    for file in OS_RELEASE:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except OSError:
+            continue
+        pairs = (line.partition("=")[::2] for line in text.splitlines())
+        fields = {key.strip(): value.strip().strip("\"'") for key, value in pairs}
+        names = [fields.get("ID", ""), *fields.get("ID_LIKE", "").split()]
+        return next((one for name in names for one in DISTRIBUTIONS if name in one.identifiers), None)
+    return None
+
+
+def names(programs: Sequence[str], packages: Packages, which: Distribution) -> list[str]:
+    """The packages that have the programs."""
+    place = DISTRIBUTIONS.index(which)
+    return list(dict.fromkeys(packages[program][place] for program in programs))
+
+
+def advice(programs: Sequence[str], packages: Packages) -> str:
+    """How to install them here; on an unknown distribution, how it is done on those that are known."""
+    here = distribution()
+    lines = [
+        f"on {one.name}: sudo {one.install} {' '.join(names(programs, packages, one))}"
+        for one in DISTRIBUTIONS
+        if here in (None, one)
+    ]
+    return "; ".join(lines)
+
+
+def complaint(programs: Sequence[str], packages: Packages) -> str:
+    """What is missing and how to get it, in one line."""
+    return f"missing: {', '.join(programs)}; {advice(programs, packages)}"
+
+
+def require(packages: Packages) -> dict[str, str]:
+    """The absolute names of all programs; RunError says what to install."""
     lacking = missing(packages)
     if lacking:
-        names = " ".join(dict.fromkeys(lacking.values()))
-        message = f"missing: {', '.join(lacking)}; on Debian: sudo apt-get install {names}"
-        raise RunError(message)
-    return {program: str(find(program)) for program in packages}
+        raise RunError(complaint(lacking, packages))
+    return {program: str(find(program)) for program in packages if program != HEADERS}

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from plait.linux.guest.plan import RECEIVER, SENDER, Batch
+from plait.linux.guest.plan import NAMESPACES, RECEIVER, SENDER, Batch
 
 ADDRESS = "10.2.0.1"
 """The receiver's address, which all routes share."""
@@ -86,8 +86,9 @@ def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
 
 def _cable(one: str, other: str, packet: int) -> str:
     """A pair of devices; each is called what it leads to."""
-    first = f"link add {other} address {HARDWARE} mtu {packet} netns {one}"
-    return f"{first} type veth peer name {one} address {HARDWARE} mtu {packet} netns {other}"
+    first = f"link add {other} address {HARDWARE} mtu {packet} netns {NAMESPACES}/{one}"
+    peer = f"name {one} address {HARDWARE} mtu {packet} netns {NAMESPACES}/{other}"
+    return f"{first} type veth peer {peer}"
 
 
 def _neighbours(routes: Sequence[Route], host: str, *, forward: bool) -> dict[str, list[str]]:

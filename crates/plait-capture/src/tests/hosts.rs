@@ -47,24 +47,44 @@ pub(super) struct Hosts {
     pub(super) link: DataLink,
     records: [Vec<(u64, Vec<u8>)>; 2],
     id: u16,
+    /// Whether a translator changes the sender's addresses and ports.
+    translated: bool,
 }
 
 impl Hosts {
     /// Nothing captured yet.
     pub(super) fn silent() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { folder, link: DataLink::LINUX_SLL2, records: [Vec::new(), Vec::new()], id: 0 }
+        Self {
+            folder,
+            link: DataLink::LINUX_SLL2,
+            records: [Vec::new(), Vec::new()],
+            id: 0,
+            translated: false,
+        }
     }
 
     /// After the handshakes of an MPTCP connection.
     pub(super) fn new() -> Self {
         let mut hosts = Self::silent();
-        for path in 0..2 {
-            hosts.put(0, Some(0), packet([0, 1], path, (40_000, PORT), 0, 2, &[], 0));
+        hosts.connect();
+        hosts
+    }
+
+    /// After them likewise, the sender behind a translator of addresses.
+    pub(super) fn translated() -> Self {
+        let mut hosts = Self { translated: true, ..Self::silent() };
+        hosts.connect();
+        hosts
+    }
+
+    fn connect(&mut self) {
+        let join = [&[30, 12, 0x10, 1][..], &[7; 4], &[8; 4]].concat();
+        for (path, options) in [&[][..], &join].into_iter().enumerate() {
+            self.put(0, Some(0), packet([0, 1], path as u8, (40_000, PORT), 0, 2, options, 0));
         }
         let keys = [&[30, 20, 1, 1][..], &KEY.to_be_bytes(), &[0; 8]].concat();
-        hosts.put(0, Some(0), packet([0, 1], 0, (40_000, PORT), 1, 16, &keys, 0));
-        hosts
+        self.put(0, Some(0), packet([0, 1], 0, (40_000, PORT), 1, 16, &keys, 0));
     }
 
     fn put(&mut self, sent: u64, arrived: Option<u64>, mut packet: Vec<u8>) {
@@ -74,6 +94,12 @@ impl Hosts {
         let from = usize::from(packet[15] == 2);
         self.records[from].push((sent, packet.clone()));
         if let Some(arrived) = arrived {
+            if self.translated {
+                // All its addresses become one, and ports tell the subflows apart.
+                let port = 50_000 + u16::from(packet[14]);
+                packet[12..16].copy_from_slice(&[100, 64, 0, 1]);
+                packet[20..22].copy_from_slice(&port.to_be_bytes());
+            }
             self.records[1 - from].push((arrived, packet));
         }
     }

@@ -132,19 +132,15 @@ fn reads_say_what_was_delivered() {
 
 #[test]
 fn what_contradicts_itself_or_the_scenario_is_refused() {
-    let fallback = |hosts: &mut Hosts| hosts.data((10, Some(20)), 0, (0, 1_000), &[]);
     let uncovered = |hosts: &mut Hosts| {
         hosts.mapped((10, Some(20)), 0, (0, 1_000), 0);
         hosts.data((11, Some(21)), 0, (1_000, 1_000), &[]);
     };
-    let infinite = |hosts: &mut Hosts| hosts.data((10, Some(20)), 0, (0, 1_000), &short_mapping(0, 0, 0));
     let malformed = |hosts: &mut Hosts| hosts.data((10, Some(20)), 0, (0, 1_000), &[30, 9]);
     let cut = |hosts: &mut Hosts| hosts.data((10, Some(20)), 0, (0, 1_000), &[30, 4, 0x20, 4]);
     type Case = (fn(&mut Hosts), &'static str);
-    let cases: [Case; 5] = [
-        (fallback, "sender.pcap: record 4: the connection fell back to TCP (payload without a DSS mapping)"),
+    let cases: [Case; 3] = [
         (uncovered, "sender.pcap: record 5: no mapping of its subflow covers its payload"),
-        (infinite, "sender.pcap: record 4: the connection fell back to TCP (payload without a DSS mapping)"),
         (malformed, "sender.pcap: record 4: a TCP option is malformed"),
         (cut, "sender.pcap: record 4: a DSS option is too short for what its flags announce"),
     ];
@@ -176,6 +172,54 @@ fn what_contradicts_itself_or_the_scenario_is_refused() {
     let refused = crate::observe(&scenario(SCENARIO), hosts.folder.path(), &ALL).unwrap_err();
     let expected = "sender.pcap: record 4: a subflow from 10.0.0.1 to 10.0.0.2 is no path of the scenario";
     assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
+fn subflows_behind_a_translator_are_found_by_key_and_token() {
+    let send = |mut hosts: Hosts| {
+        hosts.mapped((10, Some(20)), 0, (0, 1_000), 0);
+        hosts.mapped((11, Some(22)), 1, (0, 1_000), 1_000);
+        hosts.observe().unwrap()
+    };
+    let result = send(Hosts::translated());
+    assert_eq!(result, send(Hosts::new()));
+    assert_eq!(result.packets.unwrap().arrived, [20 * MILLI, 22 * MILLI]);
+}
+
+#[test]
+fn a_connection_that_falls_back_is_a_result_with_its_reason() {
+    let delivered = |hosts: &mut Hosts, reason: Option<&str>| {
+        hosts.write(|observed| observed["fallback"] = json!(reason));
+        let result = crate::observe(&scenario(SCENARIO), hosts.folder.path(), &ALL).unwrap();
+        assert_eq!(result.packets.unwrap().arrived, [20 * MILLI, 21 * MILLI, 22 * MILLI]);
+        assert_eq!(result.metrics.app_delay_ms.unwrap().max, 10.0, "in order, without a hole");
+        (result.metrics.delivered_bytes, result.fallback)
+    };
+    // By an infinite mapping, by not a word after data that had mappings, and without any MPTCP from the first data on.
+    let mut infinite = Hosts::new();
+    infinite.mapped((10, Some(20)), 0, (0, 1_000), 0);
+    infinite.data((11, Some(21)), 0, (1_000, 1_000), &short_mapping(1_000, 1_000, 0));
+    infinite.data((12, Some(22)), 0, (2_000, 1_000), &[]);
+    let said = Some("sender: data came without a mapping");
+    assert_eq!(delivered(&mut infinite, said), (3_000, said.map(str::to_owned)));
+    assert!(delivered(&mut infinite, None).1.is_some(), "the captures alone tell it");
+    let mut silent = Hosts::new();
+    silent.mapped((10, Some(20)), 0, (0, 1_000), 0);
+    silent.data((11, Some(21)), 0, (1_000, 1_000), &[]);
+    silent.data((12, Some(22)), 0, (2_000, 1_000), &[]);
+    assert_eq!(delivered(&mut silent, said), (3_000, said.map(str::to_owned)));
+    let expected = "sender.pcap: record 5: no mapping of its subflow covers its payload";
+    assert_eq!(silent.refused(), expected, "nobody said that it fell back");
+    let mut plain = Hosts::new();
+    for packet in 0..3 {
+        plain.data((10 + u64::from(packet), Some(20 + u64::from(packet))), 0, (packet * 1_000, 1_000), &[]);
+    }
+    assert_eq!(delivered(&mut plain, said), (3_000, said.map(str::to_owned)));
+    let mut joined = Hosts::new();
+    joined.mapped((10, Some(20)), 0, (0, 1_000), 0);
+    joined.mapped((11, Some(21)), 0, (1_000, 1_000), 1_000);
+    joined.mapped((12, Some(22)), 1, (0, 1_000), 2_000);
+    assert_eq!(delivered(&mut joined, None), (3_000, None), "it is one of MPTCP");
 }
 
 /// The file as pcapng whose times have this resolution, the format's default if there is none.

@@ -26,6 +26,8 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
         let sampled = !self.connection_series.time.is_empty();
         let ending = Ending {
             engine: Engine::Simulator,
+            fallback: None,
+            kernel: None,
             end: self.network.now,
             written_bytes: self.main.written_bytes(),
             spurious_retransmissions: sender.spurious_retransmissions() - self.baseline.spurious,

@@ -6,6 +6,7 @@ import errno
 import heapq
 import itertools
 import json
+import os
 import socket
 import time
 import traceback
@@ -14,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import observation, sockets
+from . import mib, observation, sockets
 from .capture import Captures
 from .counters import Counters
 from .flows import Flow, make_flow
-from .network import Changer, Tools, cut_cables, set_up
+from .network import Changer, Tools, set_up
 from .pace import SECOND, sleep_until
 from .plan import RECEIVER, SENDER, Plan
 from .stream import Reader, Writer
@@ -37,7 +38,7 @@ def main() -> None:
         unslack()
         order = json.loads((FOLDER / "order.json").read_text(encoding="utf-8"))
         plan = Plan.from_json(json.dumps(order["plan"]))
-        Run(plan, order["tools"]).carry_out()
+        Run(plan, order["tools"], order["build"]).carry_out()
     except BaseException:
         text = traceback.format_exc()
         print(text, flush=True)  # noqa: T201 - the console
@@ -63,19 +64,19 @@ def await_start() -> int:
 
 
 class Run:
-    """One run of a plan."""
+    """One run of a plan, in the kernel of this build."""
 
-    def __init__(self, plan: Plan, tools: Tools) -> None:
+    def __init__(self, plan: Plan, tools: Tools, build: str) -> None:
         self.plan = plan
+        self._build = build
         self._namespaces = Namespaces()
-        self._tools = tools
         set_up(plan, self._namespaces, tools)
         watched = [one for path in plan.paths for one in (*path.dropped, *path.lost)]
         self._counters = Counters(self._namespaces, watched)
         self._changer = Changer(plan.changes, self._namespaces, tools)
         self._flows: list[Flow] = [make_flow(flow, self._namespaces) for flow in plan.flows]
-        self._captures = Captures(plan, self._namespaces, tools)
         mount("none", "/sys/kernel/debug", "debugfs")
+        self._captures = Captures(plan, self._namespaces)
         self._decisions = observation.DecisionLog(FOLDER / "decisions.bin") if plan.decisions else None
         self._series = (FOLDER / "series.bin").open("wb") if plan.series_ns is not None else None
         self._warmup: Counts | None = None
@@ -177,17 +178,17 @@ class Run:
         warmup = self._warmup or end
         if writer.error is not None:
             raise writer.error
+        counters = {host: mib.read(self._namespaces, host) for host in (SENDER, RECEIVER)}
+        fallback = None
         if plan.connection.protocol == "mptcp" and writer.connected and sockets.fell_back(self._connection):
-            message = "the connection fell back to TCP"
-            raise OSError(message)
+            fallback = mib.why_fallen_back(counters[SENDER], counters[RECEIVER])
+        self._captures.close()
         reader.stop()
         if self._decisions is not None:
             self._decisions.drain()
         if self._series is not None:
             self._series.close()
         self._changer.close()
-        cut_cables(self._namespaces, self._tools)
-        self._captures.close()
         writer.log.write(FOLDER / "writes.bin")
         if reader.logs:
             reader.log.write(FOLDER / "reads.bin")
@@ -230,6 +231,12 @@ class Run:
             else {"warmup": warmup.scheduler, "end": end.scheduler},
             "written_bytes": writer.written,
             "flows": flows,
+            "fallback": fallback,
+            "kernel": {
+                "release": os.uname().release,
+                "build": self._build,
+                "counters": {"sender": counters[SENDER], "receiver": counters[RECEIVER]},
+            },
             "complete": expected is not None and reader.received == expected,
         }
         integrity = {"received_bytes": reader.received, "sha256": reader.sha256()}

@@ -1,52 +1,27 @@
-"""The captures of both hosts, which tcpdump writes into the run's folder."""
+"""The captures of both hosts, which the kernel writes into the run's folder by itself."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import time
+from pathlib import Path
 
-from .network import Tools
 from .plan import RECEIVER, SENDER, Plan
-from .system import FOLDER, Namespaces
+from .system import Namespaces
 
-HEADERS = 100
-"""Bytes of each packet that are kept: 20 of the capture's own header, IP's 20, TCP's with options at most 60."""
-BUFFER_KIB = 16384
-PATIENCE_SECONDS = 1.5
-"""tcpdump is given packets a second late at most, and leaves alone what it has not been given when it ends."""
+CONTROL = Path("/sys/kernel/debug/capture")
+"""What the kernel takes its orders by: `arch/um/drivers/capture_kern.c`, in our patches."""
 FILES = {SENDER: "sender.pcap", RECEIVER: "receiver.pcap"}
+"""As the host's process opens them, whose current folder is the run's."""
 
 
 class Captures:
     """Everything that carries data, of the connection and of the flows: it goes to their ports."""
 
-    def __init__(self, plan: Plan, namespaces: Namespaces, tools: Tools) -> None:
+    def __init__(self, plan: Plan, namespaces: Namespaces) -> None:
         ports = [plan.connection.port, *(flow.port for flow in plan.flows)]
-        self._running = []
         for name, file in FILES.items():
-            command = [tools["tcpdump"], "-i", "any", "-n", "-Z", "root", "-s", str(HEADERS)]
-            command += ["-B", str(BUFFER_KIB), "--time-stamp-precision=nano", "-w", str(FOLDER / file)]
-            command += [f"dst portrange {min(ports)}-{max(ports)}"]
             with namespaces.inside(name):
-                process = subprocess.Popen(command, stderr=subprocess.PIPE)
-            assert process.stderr is not None
-            for line in process.stderr:
-                if b"listening on" in line:
-                    break
-            else:
-                message = f"tcpdump did not start, exit status {process.wait()}"
-                raise OSError(message)
-            self._running.append(process)
+                CONTROL.write_text(f"start {file} {min(ports)} {max(ports)}", encoding="ascii")
 
     def close(self) -> None:
-        """Ends them, when nothing comes any more; OSError if one missed packets or could not write."""
-        time.sleep(PATIENCE_SECONDS)
-        for process in self._running:
-            process.send_signal(signal.SIGINT)
-        for process in self._running:
-            _, said = process.communicate()
-            missed = [line for line in said.splitlines() if b"dropped by kernel" in line]
-            if process.returncode != 0 or not missed or not missed[0].startswith(b"0 "):
-                message = f"tcpdump: {said.decode().strip()}"
-                raise OSError(message)
+        """Ends them; OSError if one could not be written whole."""
+        CONTROL.write_text("stop", encoding="ascii")

@@ -6,11 +6,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .plan import RECEIVER, SENDER, Batch, Change, Plan, Setting
+from .plan import Batch, Change, Plan, Setting
 from .system import Namespaces
 
 Tools = Mapping[str, str]
-"""Absolute names of ip, tc and tcpdump."""
+"""Absolute names of ip and tc."""
 
 
 def set_up(plan: Plan, namespaces: Namespaces, tools: Tools) -> None:
@@ -50,12 +50,6 @@ def run_batch(program: str, batch: Batch, namespaces: Namespaces) -> None:
         name = Path(program).name
         message = f"{name} in namespace {batch.namespace!r}: {done.stderr.strip()}: {batch.lines}"
         raise OSError(message)
-
-
-def cut_cables(namespaces: Namespaces, tools: Tools) -> None:
-    """Nothing leaves or reaches the hosts any more."""
-    for host in (SENDER, RECEIVER):
-        run_batch(tools["ip"], Batch(namespace=host, lines=["link set group default down"]), namespaces)
 
 
 class Changer:

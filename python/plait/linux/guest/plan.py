@@ -10,6 +10,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 SENDER = "snd"
 RECEIVER = "rcv"
 """The namespaces of the two hosts; all others are routers."""
+NAMESPACES = "/dev/netns"
+"""Where namespaces are files; `ip` takes them by their path."""
 
 
 @dataclass(frozen=True, kw_only=True)

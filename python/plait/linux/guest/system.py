@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .plan import NAMESPACES
+
 CLONE_NEWNET = 0x40000000
 MS_BIND = 0x1000
 PR_SET_TIMERSLACK = 29
 POWER_OFF = 0x4321FEDC
 
-NAMESPACES = Path("/run/netns")
-FOLDER = Path("/run/plait")
-"""Where the run's folder on the host is mounted."""
+FOLDER = Path("/dev/plait")
+"""Where the run's folder on the host is mounted: in a file system of the guest's own, so that nothing of the host's is
+hidden. Python, programs and the run may be anywhere."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,14 +36,12 @@ def mount(source: str, target: Path | str, kind: str, flags: int = 0, options: s
 
 def mount_all(folder: str) -> None:
     """The usual file systems, and the host's `folder` where it can be written to."""
-    mount("none", "/run", "tmpfs")
-    mount("none", "/tmp", "tmpfs")
     mount("none", "/proc", "proc")
     mount("none", "/sys", "sysfs")
     mount("none", "/dev", "devtmpfs")
     FOLDER.mkdir()
     mount("none", FOLDER, "hostfs", options=folder)
-    NAMESPACES.mkdir()
+    Path(NAMESPACES).mkdir()
 
 
 def unslack() -> None:
@@ -56,14 +56,14 @@ def power_off() -> None:
 
 
 class Namespaces:
-    """Network namespaces by name, as `ip netns` knows them; the empty name is the first one."""
+    """Network namespaces by name; the empty name is the first one."""
 
     def __init__(self) -> None:
         self._open = {"": os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)}
 
     def add(self, name: str) -> None:
         """Make one."""
-        file = NAMESPACES / name
+        file = Path(NAMESPACES, name)
         file.touch()
         _check(_libc.unshare(CLONE_NEWNET), f"namespace {name}")
         mount("/proc/self/ns/net", file, "none", MS_BIND)

@@ -1,0 +1,123 @@
+"""The source of Linux that the lab's kernel is made of: one archive, known by its hash, and where it is to be had.
+
+Another source is another kernel, and may be another result: so what is fetched must be this one to the bit, wherever it
+came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from plait._core import RunError
+from plait.linux import tools
+
+VERSION = "6.12.117"
+"""Linux's."""
+PACKAGE = "linux-source-6.12"
+"""Debian's package of it."""
+PACKAGE_VERSION = f"{VERSION}-1~deb12u1"
+FILE = f"{PACKAGE}_{PACKAGE_VERSION}_all.deb"
+PACKAGE_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
+PACKAGE_SHA1 = "221d82478a259628d6016602b619a484e71e9424"
+"""The name under which snapshot.debian.org keeps it; nothing is trusted for this one."""
+TARBALL = "usr/src/linux-source-6.12.tar.xz"
+"""What counts in the package."""
+TARBALL_SHA256 = "585a4a074597aefa2b1a68ada83a3184ba351c127544dea80618bbcceaa3961f"
+POOL = f"pool/updates/main/l/linux-6.12/{FILE}"
+PLACES = (
+    f"https://deb.debian.org/debian-security/{POOL}",
+    f"https://security.debian.org/debian-security/{POOL}",
+    f"https://snapshot.debian.org/file/{PACKAGE_SHA1}",
+)
+"""Where the package is when apt does not have it, in the order in which it is tried: archives drop old versions from
+their pools, the last one keeps them."""
+SECONDS_OF_SILENCE = 60
+PIECE = 1 << 20
+
+Say = Callable[[str], None]
+
+
+def sha256(file: Path) -> str:
+    """Of a file's bytes, as hexadecimal digits."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def fetch(folder: Path, say: Say) -> Path:
+    """The tarball, in `folder`.
+
+    Raises:
+        RunError: it is nowhere to be had; what each place said.
+    """
+    failures: list[str] = []
+    for place, attempt in _attempts(folder):
+        say(f"fetching {FILE} (150 MB) from {place}")
+        try:
+            package = attempt()
+            found = sha256(package)
+        except (OSError, RunError) as error:
+            failures.append(f"{place}: {error}")
+            continue
+        if found == PACKAGE_SHA256:
+            return _unpack(package, folder)
+        failures.append(f"{place}: its SHA-256 is {found} and not {PACKAGE_SHA256}")
+        package.unlink()
+    message = (
+        f"the source of Linux {VERSION} is nowhere to be had: {'; '.join(failures)}; "
+        f"fetch {FILE} elsewhere and give its tarball: plait linux build --source {Path(TARBALL).name}"
+    )
+    raise RunError(message)
+
+
+def _attempts(folder: Path) -> Iterator[tuple[str, Callable[[], Path]]]:
+    if tools.find("apt-get") is not None:
+        yield "apt", lambda: _by_apt(folder)
+    for place in PLACES:
+        yield place, lambda place=place: _download(place, folder)  # type: ignore[misc]
+
+
+def _by_apt(folder: Path) -> Path:
+    # apt changes to a user of its own, who must be able to write there.
+    folder.chmod(0o777)
+    apt = tools.find("apt-get") or "apt-get"
+    command = [apt, "download", "-qq", f"{PACKAGE}={PACKAGE_VERSION}"]
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+    found = sorted(folder.glob("*.deb"))
+    if done.returncode == 0 and found:
+        return found[0]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+    raise RunError(" ".join(errors[:1]) or f"apt-get download ended with {done.returncode}")
+
+
+def _download(place: str, folder: Path) -> Path:
+    file = folder / FILE
+    with urllib.request.urlopen(place, timeout=SECONDS_OF_SILENCE) as answer, file.open("wb") as to:
+        while piece := answer.read(PIECE):
+            to.write(piece)
+    return file
+
+
+def _unpack(package: Path, folder: Path) -> Path:
+    """The tarball out of the package, which is an archive of archives."""
+    archiver, tar = tools.find("ar") or "ar", tools.find("tar") or "tar"
+    with subprocess.Popen([archiver, "p", str(package), "data.tar.xz"], stdout=subprocess.PIPE) as inner:
+        done = subprocess.run(
+            [tar, "-xJ", "-C", str(folder), f"./{TARBALL}"],
+            stdin=inner.stdout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode != 0 or inner.returncode != 0:
+        message = f"{package.name}: cannot be unpacked: {done.stderr.strip()}"
+        raise RunError(message)
+    package.unlink()
+    return folder / TARBALL

@@ -1,0 +1,70 @@
+"""On which processor a machine runs: all its processes on one.
+
+The kernel and the processes that stand for the guest's take turns: never do two of them run at once. On several
+processors each turn would wake another one up, which takes longer than the turn.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+
+_machines: Counter[int] = Counter()
+_lock = threading.Lock()
+
+
+class Seat:
+    """The processor of one machine, the one that has fewest of ours; another one if it turns out to be taken."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._ran = self._waited = 0
+        self._processor: int | None = None
+        self.move()
+
+    def move(self) -> None:
+        """To the next processor, if there is another one."""
+        processors = sorted(os.sched_getaffinity(0))
+        with _lock:
+            before = self._processor
+            self._leave()
+            others = [one for one in processors if one != before] or processors
+            chosen = min(others, key=lambda one: (_machines[one], (one + os.getpid()) % len(processors)))
+            _machines[chosen] += 1
+            self._processor = chosen
+        for process in (self._process, *_children(self._process)):
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(process, {chosen})
+
+    def look(self) -> None:
+        """Moves the machine if it waited for its processor longer than it ran since the last time."""
+        try:
+            ran, waited, _ = map(int, Path(f"/proc/{self._process}/schedstat").read_text("ascii").split())
+        except (OSError, ValueError):
+            return
+        if waited - self._waited > ran - self._ran:
+            self.move()
+        self._ran, self._waited = ran, waited
+
+    def leave(self) -> None:
+        """The machine is gone."""
+        with _lock:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._processor is not None:
+            _machines[self._processor] -= 1
+            self._processor = None
+
+
+def _children(process: int) -> list[int]:
+    """Those that there are now; later ones inherit the processor."""
+    try:
+        return [
+            int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split()
+        ]
+    except OSError:
+        return []
