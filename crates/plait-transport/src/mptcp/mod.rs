@@ -29,9 +29,9 @@ mod handshake;
 mod incoming;
 mod linux;
 mod merging;
+mod needless;
 mod receiver;
 mod recovery;
-mod reduction;
 mod reinjection;
 mod rules;
 mod sender;
@@ -40,7 +40,7 @@ mod window;
 
 pub use clock::ClockConfig;
 pub use receiver::Receiver;
-pub use rules::{Grant, Joins, Losses, Reduction, Reinjection, Rules};
+pub use rules::{Grant, Joins, Losses, Reinjection, Rules};
 pub use sender::Sender;
 
 use crate::core::ConnectionConfig;

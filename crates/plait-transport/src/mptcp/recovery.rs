@@ -1,7 +1,7 @@
 //! Finding what was lost on a subflow, and its timers: RFC 6675, 6298, 8985; see the module's documentation.
 
-use super::reduction::ProportionalReduction;
-use super::rules::{Losses, Reduction, Reinjection};
+use super::linux::Memory;
+use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent};
 use crate::congestion::CongestionControl;
@@ -11,9 +11,6 @@ use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
 /// So many that were sent later and arrived make a transmission lost (DupThresh of RFC 6675).
 const LATER_ARRIVALS: u8 = 3;
-
-/// How much later than due Linux' timer looks (TCP_TIMEOUT_MIN): two ticks of a clock of a kilohertz.
-const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 impl<S: Scheduler> Sender<S> {
     /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
@@ -32,7 +29,6 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_repaired(&mut self, index: usize) {
         if self.subflows[index].repair != Repair::None && !self.is_repairing(index) {
             self.subflows[index].repair = Repair::None;
-            self.end_reduction(index);
             self.core.facts[index].in_recovery = false;
         }
     }
@@ -41,7 +37,7 @@ impl<S: Scheduler> Sender<S> {
     /// one and long enough ago. Sets the timer for the second rule.
     /// Returns how many were lost.
     pub(super) fn find_lost(&mut self, now: Time, index: usize) -> u32 {
-        let patience = self.patience(index);
+        let window = self.reordering_window(index);
         let subflow = &mut self.subflows[index];
         subflow.loss_timer = None;
         let Some(latest) = subflow.latest_arrived[0] else { return 0 };
@@ -55,13 +51,14 @@ impl<S: Scheduler> Sender<S> {
             if order >= latest {
                 return Verdict::Wait(None);
             }
-            if let Some(patience) = patience {
-                let due = sent_at.saturating_add(latest_round_trip + patience);
-                if patience.is_zero() || due <= now {
+            // RFC 8985 §6.2, step 4: where reordering was seen, time alone tells.
+            if let Some(window) = window {
+                let due = sent_at.saturating_add(latest_round_trip + window);
+                if due <= now {
                     losses += 1;
                     return Verdict::Lost;
                 }
-                return Verdict::Wait(Some(due.saturating_add(TIMER_SLACK)));
+                return Verdict::Wait(Some(due));
             }
             // Of a tail no third arrival can tell. Elsewhere that one comes first, behind a standing queue well after a round
             // trip: who is hastier drops the retransmission at the same full queue.
@@ -95,7 +92,6 @@ impl<S: Scheduler> Sender<S> {
             number += 1;
         }
         subflow.judged = number;
-        let mut repeated = false;
         while let Some(&Resent { number, order }) = subflow.resent.front() {
             let current = flight
                 .get(number)
@@ -105,7 +101,6 @@ impl<S: Scheduler> Sender<S> {
                     Verdict::Lost => {
                         flight.leave(number, TransmissionState::Lost);
                         insert_ascending(&mut subflow.lost, number);
-                        repeated = true;
                     }
                     Verdict::Wait(due) => {
                         note(due);
@@ -117,66 +112,29 @@ impl<S: Scheduler> Sender<S> {
         }
         subflow.loss_timer = timer;
         if losses > 0 {
-            self.react_to_losses(now, index, losses, repeated);
+            self.react_to_losses(now, index, losses);
         }
         losses
     }
 
     /// The timer of the second rule has come.
     pub(super) fn overdue(&mut self, now: Time, index: usize) {
-        let before = self.subflows[index].reduction.is_some();
         self.find_lost(now, index);
-        if !before && self.subflows[index].reduction.is_some() {
-            self.reduce_further(index, 1, false);
-        }
         self.core.refresh(index);
     }
 
-    /// How long something that was overtaken may still arrive, by RACK's rule (RFC 8985 §6.2, step 4); `None` by the other.
-    fn patience(&self, index: usize) -> Option<Duration> {
-        if self.config.rules.losses != Losses::ByTime {
-            return None;
-        }
-        let subflow = &self.subflows[index];
-        let hasty = subflow.repair != Repair::None || subflow.arrived.len() >= u64::from(LATER_ARRIVALS);
-        if hasty && !subflow.reordered {
-            return Some(Duration::ZERO);
-        }
+    /// How long something that was overtaken may still arrive; `None` if reordering was never seen, so that three later
+    /// arrivals tell (RFC 8985 §6.2, step 4).
+    fn reordering_window(&self, index: usize) -> Option<Duration> {
+        let rack = &self.subflows[index].linux.rack;
         let rtt = &self.core.paths[index].rtt;
-        Some((rtt.min() / 4).min(rtt.smoothed() / 8))
-    }
-
-    pub(super) fn begin_reduction(&mut self, index: usize, prior: u64) {
-        let path = &self.core.paths[index];
-        let segment = self.config.connection.counted_segment();
-        let (prior, threshold) = (prior / segment, path.control.window() / segment);
-        self.subflows[index].reduction = Some(ProportionalReduction::new(prior, threshold, path.sent));
-    }
-
-    /// An acknowledgement came while the window is reduced step by step.
-    pub(super) fn reduce_further(&mut self, index: usize, delivered: u32, advanced: bool) {
-        let path = &mut self.core.paths[index];
-        let Some(reduction) = &mut self.subflows[index].reduction else { return };
-        let in_flight = u64::from(path.flight.segments());
-        let window = reduction.window(u64::from(delivered), in_flight, path.sent, advanced);
-        path.reduced_window = Some(window * self.config.connection.counted_segment());
-    }
-
-    pub(super) fn end_reduction(&mut self, index: usize) {
-        self.subflows[index].reduction = None;
-        self.core.paths[index].reduced_window = None;
+        rack.reordered.then(|| rack.window(false, rtt.min(), rtt.smoothed()))
     }
 
     /// The window is reduced once for all losses of a window of data (RFC 6675 §5, RFC 6582).
-    fn react_to_losses(&mut self, now: Time, index: usize, losses: u32, repeated: bool) {
+    fn react_to_losses(&mut self, now: Time, index: usize, losses: u32) {
         self.core.paths[index].lost += u64::from(losses);
-        if self.config.rules.reduction == Reduction::Proportional {
-            // A retransmission that is lost after a timeout is a loss like any other (tcp_fastretrans_alert).
-            let anew = repeated && self.subflows[index].repair == Repair::Timeout;
-            if anew || !self.is_repairing(index) {
-                self.reduce_window(now, index);
-            }
-        } else if !self.is_repairing(index) {
+        if !self.is_repairing(index) {
             self.reduce_window(now, index);
             // The window that was just reduced must not hold up the repair (RFC 6675 §5, step 4.3).
             self.subflows[index].exempt = 1;
@@ -187,15 +145,12 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn reduce_window(&mut self, now: Time, index: usize) {
+        self.remember_window(index);
         let outstanding = self.outstanding(index);
         let path = &mut self.core.paths[index];
-        let prior = path.control.window();
         path.control.on_congestion(now, outstanding);
         path.recovery_end = path.flight.next();
         self.subflows[index].repair = Repair::Fast;
-        if self.config.rules.reduction == Reduction::Proportional {
-            self.begin_reduction(index, prior);
-        }
     }
 
     /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
@@ -207,12 +162,7 @@ impl<S: Scheduler> Sender<S> {
         }
         if probe.repeated && !duplicate && first > probe.end && !self.is_repairing(index) {
             // The probe itself filled the hole: what it repeated had been lost. Nothing is left to be repaired.
-            if self.config.rules.reduction == Reduction::Proportional {
-                let outstanding = self.outstanding(index);
-                self.core.paths[index].control.on_congestion(now, outstanding);
-            } else {
-                self.reduce_window(now, index);
-            }
+            self.reduce_window(now, index);
             self.core.refresh(index);
         }
         // The acknowledgement that ends right behind the probe may be that of the original; a later one decides.
@@ -234,20 +184,11 @@ impl<S: Scheduler> Sender<S> {
         if progress || path.retransmission_timer.is_none() {
             path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
         }
-        let by_time = self.config.rules.losses == Losses::ByTime;
-        let may_probe = subflow.repair == Repair::None
-            && subflow.lost.is_empty()
-            && subflow.probe.is_none()
-            && (!by_time || subflow.arrived.is_empty());
+        let may_probe = subflow.repair == Repair::None && subflow.lost.is_empty() && subflow.probe.is_none();
         let srtt = path.rtt.smoothed();
         subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
             // A lone segment's acknowledgement may be delayed.
-            let delay = match (path.flight.segments(), by_time) {
-                (1, true) => self.config.connection.rto.min,
-                (_, true) => TIMER_SLACK,
-                (1, false) => self.config.ack_delay,
-                (_, false) => Duration::ZERO,
-            };
+            let delay = if path.flight.segments() == 1 { self.config.ack_delay } else { Duration::ZERO };
             let due = now.saturating_add(srtt * 2 + delay);
             path.retransmission_timer.map_or(due, |timer| due.min(timer))
         });
@@ -287,19 +228,24 @@ impl<S: Scheduler> Sender<S> {
             self.tell_timeout(now, index, observer);
             return;
         }
+        match repair {
+            Repair::None => self.remember_window(index),
+            // F-RTO is for a timeout that no other repair precedes (RFC 5682 §2.1, step 1).
+            Repair::Fast => self.subflows[index].linux.memory = Memory::default(),
+            Repair::Timeout => {}
+        }
+        let path = &mut self.core.paths[index];
         let repairing = path.flight.first() < path.recovery_end;
         if repairing && (repair == Repair::Fast || path.errors > 0) {
             path.control.on_timeout_in_repair(now, outstanding);
         } else {
             path.control.on_timeout(now, outstanding);
         }
-        path.reduced_window = None;
         path.rtt.back_off();
         path.recovery_end = path.flight.next();
         path.errors += 1;
         let subflow = &mut self.subflows[index];
         subflow.repair = Repair::Timeout;
-        subflow.reduction = None;
         (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
         subflow.probe_due = false;
         subflow.withheld = 0;

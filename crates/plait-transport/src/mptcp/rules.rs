@@ -5,13 +5,8 @@ use plait_sched::Duration;
 /// The choices, each by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// How a window shrinks when a loss was found.
-    pub reduction: Reduction,
     /// What counts as lost.
     pub losses: Losses,
-    /// Sending the oldest segment again restarts the retransmission timer (tcp_xmit_retransmit_queue in
-    /// net/ipv4/tcp_output.c), so that a repair has a whole timeout's time.
-    pub timer_restarts: bool,
     /// So many acknowledgements are not delayed at the start of a subflow, after a long pause and after a duplicate; 0 for
     /// none.
     pub quick_acks: u8,
@@ -30,28 +25,15 @@ pub struct Rules {
     pub long_numbers: bool,
 }
 
-/// How a window shrinks when a loss was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Reduction {
-    /// At once, so that nothing leaves until enough has arrived (RFC 6675).
-    #[default]
-    AtOnce,
-    /// In proportion to what arrives, so that packets keep leaving (RFC 6937, with Linux' bound for the part below the
-    /// threshold: tcp_cwnd_reduction in net/ipv4/tcp_input.c).
-    Proportional,
-}
-
 /// What counts as lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Losses {
     /// What three transmissions that were sent later have overtaken, or one and time (see the documentation of
-    /// [`mptcp`](super)).
+    /// [`mptcp`](super)); by time alone once reordering was seen.
     #[default]
     ByOrder,
-    /// RACK (RFC 8985, net/ipv4/tcp_recovery.c): what one that was sent later has overtaken; at once if three segments
-    /// arrived beyond a gap or losses are being repaired, else after a quarter of the shortest round trip. The tail is
-    /// probed only while nothing is missing, and of a lone segment as much later as the timeout is at least
-    /// (tcp_schedule_loss_probe in net/ipv4/tcp_output.c).
+    /// As Linux does it, by time alone, and with it everything that follows from a loss (see `linux`): a window that shrinks step by
+    /// step, one timer for timeouts, probes and reordering.
     ByTime,
 }
 
@@ -92,9 +74,7 @@ pub enum Reinjection {
 impl Rules {
     /// What the RFCs ask for, in their simplest form.
     pub const STANDARD: Self = Self {
-        reduction: Reduction::AtOnce,
         losses: Losses::ByOrder,
-        timer_restarts: false,
         quick_acks: 0,
         longest_ack_delay: None,
         joins: Joins::AtOnce,
@@ -106,9 +86,7 @@ impl Rules {
 
     /// What Linux 6.12 does.
     pub const LINUX: Self = Self {
-        reduction: Reduction::Proportional,
         losses: Losses::ByTime,
-        timer_restarts: true,
         quick_acks: 16,
         longest_ack_delay: Some(Duration::from_millis(200)),
         joins: Joins::Confirmed,

@@ -3,7 +3,7 @@
 use super::reinjection::Reinjections;
 use super::rules::Losses;
 use super::subflow::{Phase, Repair, Resent, Subflow};
-use super::{CAPABILITIES, Config, Reduction};
+use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
@@ -22,6 +22,10 @@ struct Sample {
     newest: Option<Time>,
     /// The latest in the order of sending that had arrived before.
     highest: Option<u64>,
+    /// The latest in the order of sending among those that arrived now.
+    latest: Option<u64>,
+    /// Something that was sent once and was in flight when the repair began is among them.
+    original: bool,
 }
 
 /// One end of a connection, sending.
@@ -129,8 +133,11 @@ impl<S: Scheduler> Sender<S> {
     ) -> bool {
         let before = self.core.paths[index].flight.first();
         let mut news = PathNews::before(&self.core.paths[index]);
-        self.read_numbers(now, index, ack, &mut news);
+        self.note_duplicate(index, ack);
+        let (latest, original) = self.read_numbers(now, index, ack, &mut news);
+        self.subflows[index].linux.rack.adapt(latest, self.core.paths[index].sent);
         let progress = self.core.paths[index].flight.first() > before;
+        self.judge_reduction(index, ack, progress, original);
         if news.segments > 0 {
             self.take_news(now, index, &news, progress, observer);
         }
@@ -141,8 +148,15 @@ impl<S: Scheduler> Sender<S> {
         progress
     }
 
-    /// Which transmissions of the subflow the acknowledgement settles.
-    fn read_numbers(&mut self, now: Time, index: usize, ack: &Ack, news: &mut PathNews) {
+    /// Which transmissions of the subflow the acknowledgement settles. Returns which of them was sent last, in the order of
+    /// sending, and whether one of them was in flight when a repair began, and sent once.
+    fn read_numbers(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &Ack,
+        news: &mut PathNews,
+    ) -> (Option<u64>, bool) {
         let (first, next) = {
             let flight = &self.core.paths[index].flight;
             (flight.first(), flight.next())
@@ -169,6 +183,7 @@ impl<S: Scheduler> Sender<S> {
             news.rtt = Some(rtt);
             news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
         }
+        (sample.latest, sample.original)
     }
 
     /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
@@ -178,16 +193,24 @@ impl<S: Scheduler> Sender<S> {
         let Some(sent) = left.or_else(|| path.flight.revive(number)) else { return };
         news.bytes += u64::from(sent.bytes);
         news.segments += 1;
+        sample.latest = sample.latest.max(Some(sent.order));
+        sample.original |= sent.first_time && number < path.recovery_end;
         let plausible = sent.first_time || now.since(sent.sent_at) >= path.rtt.min();
         if sent.first_time && left.is_some() {
             sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
             sample.newest = sample.newest.max(Some(sent.sent_at));
-            self.subflows[index].reordered |= Some(sent.order) < sample.highest;
+            let late = Some(sent.order) < sample.highest;
+            self.subflows[index].linux.rack.reordered |= late;
+            self.core.counters.reorderings += u64::from(late);
         }
         // An answer that comes sooner than any round trip is that of an earlier copy.
         if plausible {
-            self.subflows[index].note_arrival(sent.order);
-            self.subflows[index].latest_round_trip = now.since(sent.sent_at);
+            let subflow = &mut self.subflows[index];
+            // RFC 8985 §6.2: the round trip of the one that was sent last.
+            if Some(sent.order) >= subflow.latest_arrived[0] {
+                subflow.latest_round_trip = now.since(sent.sent_at);
+            }
+            subflow.note_arrival(sent.order);
         }
     }
 
@@ -202,8 +225,8 @@ impl<S: Scheduler> Sender<S> {
     ) {
         self.note_alive(now, index, news, observer);
         self.note_repaired(index);
-        let losses = self.find_lost(now, index);
-        self.grow_window(now, index, news, progress, losses);
+        self.find_lost(now, index);
+        self.grow_window(now, index, news, progress);
         if self.core.paths[index].flight.segments() == 0 {
             self.core.paths[index].control.on_drained();
         }
@@ -235,16 +258,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
     /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
-    fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool, losses: u32) {
-        if self.config.rules.reduction == Reduction::Proportional {
-            if self.subflows[index].reduction.is_some() {
-                self.reduce_further(index, news.segments, progress && losses == 0);
-            } else if progress {
-                // Nothing is made up for later: what duplicate acknowledgements reported never grows the window.
-                self.core.grow_window(now, index, news);
-            }
-            return;
-        }
+    fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool) {
         let subflow = &mut self.subflows[index];
         if self.config.connection.grow_in_recovery {
             self.core.grow_window(now, index, news);
@@ -423,6 +437,7 @@ impl<S: Scheduler> Sender<S> {
             self.note_resent_as_linux(now, index, number);
         } else {
             self.subflows[index].resent.push_back(Resent { number, order });
+            self.note_repetition(now, index);
             self.arm_timers(now, index, false);
         }
         Some(transmit)

@@ -1,7 +1,6 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
-use super::linux::Scoreboard;
-use super::reduction::ProportionalReduction;
+use super::linux::{ProportionalReduction, Scoreboard};
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
@@ -83,8 +82,6 @@ pub(super) struct Subflow {
     pub(super) reduction: Option<ProportionalReduction>,
     /// The round trip of what arrived last.
     pub(super) latest_round_trip: Duration,
-    /// Something that was sent once arrived after something that was sent later.
-    pub(super) reordered: bool,
     /// What Linux keeps of it.
     pub(super) linux: Scoreboard,
 }
@@ -107,7 +104,6 @@ impl Subflow {
             exempt: 0,
             reduction: None,
             latest_round_trip: Duration::ZERO,
-            reordered: false,
             linux: Scoreboard::new(),
         }
     }

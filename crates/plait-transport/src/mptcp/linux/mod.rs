@@ -10,6 +10,7 @@
 //! | `rack.rs` | what counts as lost, and the window for reordering |
 //! | `recovery.rs` | the congestion state: tcp_fastretrans_alert, tcp_process_loss |
 //! | `undo.rs` | taking a reduction back: tcp_try_undo_* |
+//! | `reduction.rs` | a window that shrinks in proportion to what arrives: tcp_cwnd_reduction |
 //! | `timers.rs` | tcp_rearm_rto, tcp_schedule_loss_probe, tcp_retransmit_timer |
 //!
 //! # Departures
@@ -20,11 +21,13 @@ mod order;
 mod rack;
 mod reading;
 mod recovery;
+mod reduction;
 mod scoreboard;
 mod timers;
 mod undo;
 
-pub(super) use scoreboard::Scoreboard;
+pub(super) use reduction::ProportionalReduction;
+pub(super) use scoreboard::{Memory, Scoreboard};
 
 use super::sender::Sender;
 use crate::congestion::CongestionControl;

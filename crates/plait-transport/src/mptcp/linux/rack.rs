@@ -10,7 +10,7 @@ const PERSISTENCE: u8 = 16;
 
 /// What RACK remembers of a subflow.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rack {
+pub(in crate::mptcp) struct Rack {
     /// The transmission sent last among those that arrived, in the order of sending.
     pub(super) latest: Option<u64>,
     /// The round trip of the one that an acknowledgement settled last: Linux takes this one, RFC 8985 §6.2 that of `latest`.
@@ -18,7 +18,7 @@ pub(super) struct Rack {
     /// Something arrived since losses were looked for.
     pub(super) advanced: bool,
     /// Reordering was seen.
-    pub(super) reordered: bool,
+    pub(in crate::mptcp) reordered: bool,
     /// The window in quarters of the shortest round trip.
     steps: u8,
     persistence: u8,
@@ -51,7 +51,7 @@ impl Rack {
 
     /// Widens the window by a step if a duplicate was reported, at most once per round trip (tcp_rack_update_reo_wnd).
     /// `latest` arrived with this acknowledgement, `sent` were sent in all.
-    pub(super) fn adapt(&mut self, latest: Option<u64>, sent: u64) {
+    pub(in crate::mptcp) fn adapt(&mut self, latest: Option<u64>, sent: u64) {
         let Some(latest) = latest else { return };
         if latest < self.widened_at {
             self.duplicate_seen = false;
@@ -67,7 +67,7 @@ impl Rack {
     }
 
     /// A recovery ended without having been needless.
-    pub(super) fn note_recovered(&mut self) {
+    pub(in crate::mptcp) fn note_recovered(&mut self) {
         self.persistence = self.persistence.saturating_sub(1);
     }
 
@@ -78,7 +78,7 @@ impl Rack {
 
     /// How long something that was overtaken may still arrive; `hasty`: losses are being repaired, or too much arrived
     /// beyond the gap (tcp_rack_reo_wnd).
-    pub(super) fn window(&self, hasty: bool, shortest: Duration, smoothed: Duration) -> Duration {
+    pub(in crate::mptcp) fn window(&self, hasty: bool, shortest: Duration, smoothed: Duration) -> Duration {
         if hasty && !self.reordered {
             return Duration::ZERO;
         }

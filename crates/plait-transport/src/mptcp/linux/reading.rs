@@ -17,16 +17,14 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.counters.duplicate_reports += 1;
         report.duplicate_of_probe = board.probe.is_some_and(|probe| probe.end == number + 1);
-        board.rack.duplicate_seen |= board.rack.reordered && !report.duplicate_of_probe;
         report.duplicates = 1;
         report.delivered += 1;
         let resent_here = match self.core.paths[index].flight.get(number) {
             Some(sent) => !sent.first_time,
             None => number < report.first_before,
         };
-        if resent_here && board.memory.marker.is_some_and(|marker| number >= marker) {
-            board.note_reported(1);
-        }
+        let counted = if resent_here { number } else { 0 };
+        board.count_duplicate(counted, report.duplicate_of_probe);
         let selected = self.core.paths[index]
             .flight
             .get(number)

@@ -26,15 +26,15 @@ pub(super) enum State {
 
 /// What is needed to take a reduction back.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Memory {
+pub(in crate::mptcp) struct Memory {
     /// The first unacknowledged number when the window was reduced; `None` if there is nothing to take back.
-    pub(super) marker: Option<u64>,
+    pub(in crate::mptcp) marker: Option<u64>,
     /// Retransmissions that no duplicate has reported yet; `None` before the first one.
-    pub(super) unreported: Option<u32>,
+    pub(in crate::mptcp) unreported: Option<u32>,
     /// The timestamp of the first retransmission.
-    pub(super) stamp: Option<u32>,
+    pub(in crate::mptcp) stamp: Option<u32>,
     /// Window and threshold before, in bytes; `None` if it may not be taken back.
-    pub(super) prior: Option<(u64, u64)>,
+    pub(in crate::mptcp) prior: Option<(u64, u64)>,
 }
 
 /// See the module.
@@ -42,7 +42,7 @@ pub(super) struct Memory {
 pub(in crate::mptcp) struct Scoreboard {
     pub(super) state: State,
     pub(super) order: SendOrder,
-    pub(super) rack: Rack,
+    pub(in crate::mptcp) rack: Rack,
     /// The first number that was not sent when the state began.
     pub(super) high: u64,
     /// Marked as lost, whether or not sent again since.
@@ -51,7 +51,7 @@ pub(in crate::mptcp) struct Scoreboard {
     pub(super) resent: u32,
     /// The first number beyond all that arrived; meaningful while something is missing.
     pub(super) highest: u64,
-    pub(super) memory: Memory,
+    pub(in crate::mptcp) memory: Memory,
     /// By how many segments something arrived late at most.
     reordering: u32,
     pub(super) probe: Option<Probe>,
@@ -113,10 +113,18 @@ impl Scoreboard {
     }
 
     /// A retransmission leaves, not as a probe.
-    pub(super) fn note_retransmission(&mut self, stamp: u32) {
-        self.resent += 1;
+    pub(in crate::mptcp) fn note_retransmission(&mut self, stamp: u32) {
         self.memory.stamp.get_or_insert(stamp);
         self.memory.unreported = Some(self.memory.unreported.unwrap_or(0) + 1);
+    }
+
+    /// `number` arrived twice, and may have been sent twice. It may be reordering that made it be sent again, unless it was a
+    /// probe.
+    pub(in crate::mptcp) fn count_duplicate(&mut self, number: u64, of_probe: bool) {
+        self.rack.duplicate_seen |= self.rack.reordered && !of_probe;
+        if self.memory.marker.is_some_and(|marker| number >= marker) {
+            self.note_reported(1);
+        }
     }
 
     /// So many duplicates of what may be retransmissions arrived.

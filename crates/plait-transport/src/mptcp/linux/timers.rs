@@ -112,6 +112,7 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         subflow.linux.order.append(number);
         subflow.linux.retransmissions += 1;
+        subflow.linux.resent += 1;
         subflow.linux.note_retransmission(stamp);
         if subflow.loss_timer.is_some() {
             self.core.paths[index].retransmission_timer = None;

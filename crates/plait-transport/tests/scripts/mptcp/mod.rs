@@ -8,4 +8,5 @@ mod hostile;
 mod linux;
 mod recovery;
 mod reinjection;
+mod reordering;
 mod window;

@@ -1,9 +1,13 @@
-//! Proportional rate reduction (RFC 6937): while losses are repaired, so many packets leave per packet that arrives that the
+//! Proportional rate reduction (RFC 6937, with Linux' bound for the part below the threshold: tcp_cwnd_reduction): while losses are repaired, so many packets leave per packet that arrives that the
 //! window has shrunk to the threshold at the end.
+
+use super::Sender;
+use crate::congestion::CongestionControl;
+use plait_sched::Scheduler;
 
 /// One repair. Amounts are packets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProportionalReduction {
+pub(in crate::mptcp) struct ProportionalReduction {
     /// The window when the loss was found.
     prior: u64,
     threshold: u64,
@@ -31,6 +35,30 @@ impl ProportionalReduction {
         };
         // The first retransmission leaves whatever the window says.
         in_flight + allowed.max(u64::from(sent == 0))
+    }
+}
+
+impl<S: Scheduler> Sender<S> {
+    /// From now on the window shrinks from `prior` bytes to the threshold, step by step.
+    pub(super) fn begin_reduction(&mut self, index: usize, prior: u64) {
+        let path = &self.core.paths[index];
+        let segment = self.config.connection.counted_segment();
+        let (prior, threshold) = (prior / segment, path.control.window() / segment);
+        self.subflows[index].reduction = Some(ProportionalReduction::new(prior, threshold, path.sent));
+    }
+
+    /// An acknowledgement came while the window is reduced step by step.
+    pub(super) fn reduce_further(&mut self, index: usize, delivered: u32, advanced: bool) {
+        let path = &mut self.core.paths[index];
+        let Some(reduction) = &mut self.subflows[index].reduction else { return };
+        let in_flight = u64::from(path.flight.segments());
+        let window = reduction.window(u64::from(delivered), in_flight, path.sent, advanced);
+        path.reduced_window = Some(window * self.config.connection.counted_segment());
+    }
+
+    pub(super) fn end_reduction(&mut self, index: usize) {
+        self.subflows[index].reduction = None;
+        self.core.paths[index].reduced_window = None;
     }
 }
 

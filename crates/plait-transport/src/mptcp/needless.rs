@@ -1,0 +1,76 @@
+//! Reductions that turn out to have been needless, by the standards: every retransmission was reported as a duplicate
+//! (RFC 3708), the acknowledgement is that of an original (Eifel, RFC 3522), or after a timeout something arrives that was
+//! never sent again (F-RTO, RFC 5682). Window and threshold are restored at once, where RFC 4015 would slow-start.
+
+use super::linux::Memory;
+use super::sender::Sender;
+use super::subflow::Repair;
+use crate::congestion::CongestionControl;
+use crate::core::TransmissionState;
+use crate::packet::Ack;
+use plait_sched::{Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// The window is about to be reduced: what it is now, and which acknowledgements will tell. A second reduction within a
+    /// repair cannot be taken back to the first one's window.
+    pub(super) fn remember_window(&mut self, index: usize) {
+        let path = &self.core.paths[index];
+        let prior = Some((path.control.window(), path.control.slow_start_threshold()));
+        let board = &mut self.subflows[index].linux;
+        board.memory = Memory { marker: Some(path.flight.first()), prior, ..Memory::default() };
+    }
+
+    /// What is lost was sent again.
+    pub(super) fn note_repetition(&mut self, now: Time, index: usize) {
+        let stamp = self.config.clock.at_sender(now);
+        self.subflows[index].linux.note_retransmission(stamp);
+    }
+
+    /// A duplicate was reported: reordering may have caused it, and a retransmission was needless.
+    pub(super) fn note_duplicate(&mut self, index: usize, ack: &Ack) {
+        let Some(number) = ack.duplicate else { return };
+        let subflow = &mut self.subflows[index];
+        let of_probe = subflow.probe.is_some_and(|probe| probe.end == number + 1);
+        subflow.linux.count_duplicate(number, of_probe);
+        self.core.counters.duplicate_reports += 1;
+    }
+
+    /// Takes the last reduction back if this acknowledgement shows it to be needless. `original`: something arrived that was
+    /// in flight when the repair began, and was sent once.
+    pub(super) fn judge_reduction(&mut self, index: usize, ack: &Ack, progress: bool, original: bool) {
+        let subflow = &self.subflows[index];
+        let memory = &subflow.linux.memory;
+        if memory.marker.is_none() || subflow.repair == Repair::None {
+            return;
+        }
+        let of_original = memory.stamp.is_some_and(|stamp| (ack.echo.wrapping_sub(stamp) as i32) < 0);
+        let after_timeout = subflow.repair == Repair::Timeout && original;
+        if memory.unreported == Some(0) || (progress && of_original) || after_timeout {
+            self.core.counters.spurious_timeouts += u64::from(after_timeout);
+            self.take_back(index);
+        }
+    }
+
+    fn take_back(&mut self, index: usize) {
+        let path = &mut self.core.paths[index];
+        let subflow = &mut self.subflows[index];
+        for number in subflow.lost.drain(..) {
+            if path.flight.get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
+                path.flight.restore(number);
+            }
+        }
+        subflow.judged = path.flight.first();
+        subflow.repair = Repair::None;
+        (subflow.withheld, subflow.exempt) = (0, 0);
+        // What seemed lost was late.
+        subflow.linux.rack.reordered = true;
+        if let Some((window, threshold)) = subflow.linux.memory.prior {
+            path.control.on_undone(window, threshold);
+        }
+        subflow.linux.memory = Memory::default();
+        path.recovery_end = 0;
+        self.core.facts[index].in_recovery = false;
+        self.core.counters.undone_reductions += 1;
+        self.core.refresh(index);
+    }
+}
