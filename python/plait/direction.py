@@ -22,6 +22,7 @@ LOWER = frozenset(
         "reinjections",
         "timeouts",
         "tail_probes",
+        "spurious_timeouts",
         "packets_lost",
         "packets_dropped",
     }

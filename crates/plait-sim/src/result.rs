@@ -37,6 +37,17 @@ pub struct Metrics {
     pub tail_probes: Option<u64>,
     /// Retransmission timers that ran out; null if the engine does not tell.
     pub timeouts: Option<u64>,
+    /// Of the timeouts, needless ones: something arrived that was never sent again (MPTCP and TCP); null if the engine does not
+    /// tell.
+    pub spurious_timeouts: Option<u64>,
+    /// Reports of packets that arrived twice (D-SACK; MPTCP and TCP); null if the engine does not tell.
+    pub duplicate_reports: Option<u64>,
+    /// Acknowledgements that told of a packet, sent once, that arrived after a later one of its path (MPTCP and TCP); null if the
+    /// engine does not tell.
+    pub reorderings: Option<u64>,
+    /// Reductions of a congestion window that turned out to be needless and were taken back (MPTCP and TCP); null if the engine
+    /// does not tell.
+    pub undone_reductions: Option<u64>,
     /// Decisions of the scheduler, without its answers to wait; null if it does not count them.
     pub decisions: Option<u64>,
     /// Answers to wait; null likewise.
@@ -206,6 +217,14 @@ pub struct Ending {
     pub tail_probes: Option<u64>,
     /// See [`Metrics::timeouts`].
     pub timeouts: Option<u64>,
+    /// See [`Metrics::spurious_timeouts`].
+    pub spurious_timeouts: Option<u64>,
+    /// See [`Metrics::duplicate_reports`].
+    pub duplicate_reports: Option<u64>,
+    /// See [`Metrics::reorderings`].
+    pub reorderings: Option<u64>,
+    /// See [`Metrics::undone_reductions`].
+    pub undone_reductions: Option<u64>,
     /// See [`Metrics::decisions`].
     pub decisions: Option<u64>,
     /// See [`Metrics::waits`].
@@ -283,6 +302,10 @@ impl RunResult {
             reinjections: total(|path| path.reinjections),
             tail_probes: ending.tail_probes,
             timeouts: ending.timeouts,
+            spurious_timeouts: ending.spurious_timeouts,
+            duplicate_reports: ending.duplicate_reports,
+            reorderings: ending.reorderings,
+            undone_reductions: ending.undone_reductions,
             decisions: ending.decisions,
             waits: ending.waits,
             aggregation_benefit: benefit(goodput_bps, &capacities(scenario, ending.end)),

@@ -35,6 +35,8 @@ pub(crate) struct PathSender {
     in_packets: bool,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
     pub(crate) reduced_window: Option<u64>,
+    /// Bytes that a probe of the tail may take beyond the window.
+    pub(crate) probe_room: u64,
     /// When the last packet left.
     pub(crate) last_sent: Time,
     pub(crate) rtt: RttEstimator,
@@ -109,6 +111,7 @@ impl PathSender {
             least: if in_segments || config.window_in_packets { config.counted_segment() } else { 0 },
             in_packets: config.window_in_packets,
             reduced_window: None,
+            probe_room: 0,
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
@@ -149,7 +152,8 @@ impl PathSender {
 
     /// The congestion window, cut by the burst limit.
     fn window(&self) -> u64 {
-        self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit)
+        let window = self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit);
+        window.max(self.probe_room)
     }
 
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {

@@ -56,6 +56,18 @@ impl SendOrder {
         }
     }
 
+    /// `number` was sent before all others, and is in flight after all. It must not be in the list.
+    pub(super) fn prepend(&mut self, number: u64) {
+        let head = self.head;
+        let Some(link) = self.link(number) else { return };
+        *link = Link { before: NONE, after: head, present: true };
+        match self.link(head) {
+            Some(first) => first.before = number,
+            None => self.tail = number,
+        }
+        self.head = number;
+    }
+
     /// `number` arrived, or is lost.
     pub(super) fn remove(&mut self, number: u64) {
         let Some(Link { before, after, .. }) = self.present(number) else { return };
@@ -132,6 +144,23 @@ mod tests {
         assert_eq!((listed(&order), order.last_overtaken()), (vec![1, 3, 0], Some(1)));
         order.remove(1);
         assert_eq!((order.first_overtaken(), order.last_overtaken()), (None, None));
+    }
+
+    #[test]
+    fn what_returns_is_first_again() {
+        let mut order = SendOrder::new();
+        (0..4).for_each(|number| order.append(number));
+        (0..2).for_each(|number| order.remove(number));
+        order.advance_mark(|number| number == 2);
+        order.prepend(1);
+        order.prepend(0);
+        assert_eq!(
+            (listed(&order), order.first_overtaken(), order.last_overtaken()),
+            (vec![0, 1, 2, 3], Some(0), Some(2))
+        );
+        (0..4).for_each(|number| order.remove(number));
+        order.prepend(3);
+        assert_eq!((listed(&order), order.tail), (vec![3], 3));
     }
 
     proptest! {

@@ -124,7 +124,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// A TCP has data that it could send at once. A subflow of MPTCP has not: its data waits for the scheduler.
-    fn has_new_data(&self) -> bool {
+    pub(super) fn has_new_data(&self) -> bool {
         let connection = self.core.connection_facts();
         !self.config.multipath && connection.unassigned > 0 && connection.window_left > 0
     }

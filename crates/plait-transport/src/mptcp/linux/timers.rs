@@ -86,6 +86,8 @@ impl<S: Scheduler> Sender<S> {
         if subflow.probe_due {
             subflow.probe_due = false;
             subflow.linux.probe = Some(Probe { end: next, repeated: false });
+            self.core.paths[index].probe_room = 0;
+            self.core.refresh(index);
             self.set_timers(index, None, None, None);
             self.rearm_timeout(now, index);
             return;
@@ -145,12 +147,20 @@ impl<S: Scheduler> Sender<S> {
         } else {
             self.subflows[index].probe_timer = None;
             self.subflows[index].probe_due = true;
+            if self.has_new_data() {
+                // New data probes as well, and may leave whatever the congestion window says.
+                let path = &mut self.core.paths[index];
+                path.probe_room = path.used() + self.config.connection.counted_segment();
+                self.core.refresh(index);
+                self.core.note_opportunity();
+            }
         }
     }
 
     /// Sends the last segment once more, without counting it as a retransmission to be judged by; it stays in flight once.
     pub(in crate::mptcp) fn repeat_last(&mut self, now: Time, index: usize) -> Option<(u64, Transmission)> {
         let path = &mut self.core.paths[index];
+        path.probe_room = 0;
         let next = path.flight.next();
         let number = next.checked_sub(1)?;
         let order = path.sent;
@@ -191,6 +201,7 @@ impl<S: Scheduler> Sender<S> {
     pub(in crate::mptcp) fn time_out_as_linux(&mut self, now: Time, index: usize) {
         self.enter_loss(now, index);
         let path = &mut self.core.paths[index];
+        path.probe_room = 0;
         path.rtt.back_off();
         let timeout = now.saturating_add(path.rtt.rto());
         self.subflows[index].probe_due = false;

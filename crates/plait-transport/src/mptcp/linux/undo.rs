@@ -33,12 +33,19 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         let path = &mut self.core.paths[index];
         if unmark {
+            let mut restored = Vec::new();
             for number in path.flight.first()..path.flight.next() {
                 let Some(sent) = path.flight.get_mut(number) else { continue };
                 sent.marked_lost = false;
                 if sent.state == TransmissionState::Lost {
+                    restored.push((sent.order, number));
                     path.flight.restore(number);
                 }
+            }
+            // What RACK took for lost, Linux does not look at again before a timeout; what a timeout did, it does.
+            if subflow.linux.state == State::Loss {
+                restored.sort_unstable();
+                restored.iter().rev().for_each(|&(_, number)| subflow.linux.order.prepend(number));
             }
             subflow.linux.lost = 0;
             subflow.lost.clear();

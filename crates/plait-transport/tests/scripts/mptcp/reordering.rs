@@ -100,10 +100,9 @@ fn a_true_loss_is_not_taken_back() {
 fn a_timeout_that_was_needless_repeats_one_segment() {
     let mut pair = Pair::new(config(), &[100], in_turns()).spaced(ms(1));
     pair.script(|judged| {
-        // The repetitions come behind what they repeat.
-        let until = if judged.now < at(1_100) { at(1_600) } else { at(1_700) };
+        let late = if judged.now < at(1_100) { 600 } else { 500 };
         let held = (at(1_000)..at(1_650)).contains(&judged.now) && judged.segment().is_some();
-        if held { Fate::Late(until.since(judged.now)) } else { Fate::Pass }
+        if held { Fate::Late(ms(late)) } else { Fate::Pass }
     });
     pair.sender.write_endlessly();
     pair.run_until(at(1_000));
