@@ -60,6 +60,8 @@ pub struct Segment {
     pub offset: u64,
     /// TSval: the sender's clock in its ticks.
     pub timestamp: u32,
+    /// TSecr: the timestamp of the newest packet that came back on the subflow.
+    pub echo: u32,
 }
 
 /// Selective blocks that a TCP acknowledgement has room for (RFC 2018), at most.

@@ -14,7 +14,7 @@ pub(super) struct Flying {
     pub(super) bytes: u32,
 }
 
-const _: () = assert!(size_of::<Flying>() <= 48, "packets under way are many");
+const _: () = assert!(size_of::<Flying>() <= 56, "packets under way are many");
 
 /// What a packet holds.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,7 @@ pub(super) enum Content {
         /// Of payload: packets have 65,535 bytes at most.
         bytes: u16,
         timestamp: u32,
+        echo: u32,
     },
     /// The acknowledgement's place in its store.
     Sack {
@@ -126,10 +127,10 @@ impl Acknowledgements {
     pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Content {
         match *packet {
             Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission: number, bytes },
-            Packet::Segment(Segment { data: Data { segment, bytes }, subflow, offset, timestamp }) => {
+            Packet::Segment(Segment { data: Data { segment, bytes }, subflow, offset, timestamp, echo }) => {
                 debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                 let bytes = bytes as u16;
-                Content::Segment { segment, transmission: number, subflow, offset, bytes, timestamp }
+                Content::Segment { segment, transmission: number, subflow, offset, bytes, timestamp, echo }
             }
             Packet::Sack(ref sack) => Content::Sack { place: self.sacks.keep(sack), number },
             Packet::Ack(ref ack) => Content::Ack { place: self.acks.keep(ack), number },
@@ -147,9 +148,9 @@ impl Acknowledgements {
             Content::Data { segment, transmission, bytes } => {
                 (Packet::Data(Data { segment, bytes }), transmission)
             }
-            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp } => {
+            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo } => {
                 let data = Data { segment, bytes: u32::from(bytes) };
-                (Packet::Segment(Segment { data, subflow, offset, timestamp }), transmission)
+                (Packet::Segment(Segment { data, subflow, offset, timestamp, echo }), transmission)
             }
             Content::Sack { place, number } => (Packet::Sack(self.sacks.take(place)), number),
             Content::Ack { place, number } => (Packet::Ack(self.acks.take(place)), number),

@@ -38,6 +38,11 @@ impl ClockConfig {
         i64::from(later.wrapping_sub(earlier) as i32) * self.granularity.as_nanos() as i64
     }
 
+    /// How long ago the receiver's clock showed `timestamp`; zero if it never did.
+    pub(super) fn age(&self, now: Time, timestamp: u32) -> Duration {
+        Duration::from_nanos(self.between(timestamp, self.at_receiver(now)).max(0) as u64)
+    }
+
     /// Takes one sample of each direction's delay into the averages: 7/8 of the old one and 1/8 of the new one, as for
     /// round-trip times.
     pub(super) fn sample(&self, delays: &mut Option<OneWayDelays>, now: Time, timestamp: u32, echo: u32) {

@@ -11,6 +11,8 @@
 //!
 //! Not modelled: the buffer does not grow by itself (`tcp_moderate_rcvbuf` is off in the lab), and memory is never short.
 
+use plait_sched::{Duration, Time};
+
 /// What a packet takes in the receive buffer beside its payload, in bytes: of one that was sent on the same machine. On real
 /// cards packets arrive merged, and windows are larger for the same buffer.
 pub(super) const PACKET_MEMORY: u64 = 840;
@@ -61,6 +63,10 @@ struct Subflow {
     acknowledged: u64,
     /// The edge that it knew then (`rcv_wnd_sent`).
     edge: u64,
+    /// The round trip as the receiver sees it, in eighths of microseconds; 0 if it has seen none (`rcv_rtt_est`).
+    round_trip: u64,
+    /// The last timestamp that told one.
+    echo: Option<u32>,
 }
 
 impl Subflow {
@@ -96,6 +102,10 @@ pub(super) struct Grants {
     edge: u64,
     /// The window that went out last, on any subflow (`old_wspace`).
     last: u64,
+    /// The longest round trip when the ratio was looked at, as those of the subflows.
+    round_trip: u64,
+    /// The beginning of the measurement during which it is not looked at again.
+    measured: Option<Time>,
 }
 
 impl Grants {
@@ -117,9 +127,22 @@ impl Grants {
             window,
             acknowledged: 0,
             edge: 0,
+            round_trip: 0,
+            echo: None,
         };
         let subflows = vec![subflow; paths];
-        Self { multipath, memory, unit, segment, ratio: DEFAULT_RATIO, subflows, edge: 0, last: 0 }
+        Self {
+            multipath,
+            memory,
+            unit,
+            segment,
+            ratio: DEFAULT_RATIO,
+            subflows,
+            edge: 0,
+            last: 0,
+            round_trip: 0,
+            measured: None,
+        }
     }
 
     /// A subflow's handshake is over.
@@ -241,11 +264,31 @@ impl Grants {
         next - self.subflows[index].acknowledged > self.subflows[index].typical
     }
 
+    /// A segment of `bytes` echoes the timestamp `echo`, `age` ago (`tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`).
+    pub(super) fn note_echo(&mut self, index: usize, bytes: u64, echo: u32, age: Duration) {
+        let subflow = &mut self.subflows[index];
+        let sample = age.as_nanos() / 1_000;
+        if subflow.echo.replace(echo) == Some(echo) || bytes < subflow.typical || sample == 0 {
+            return;
+        }
+        let known = &mut subflow.round_trip;
+        *known =
+            if *known == 0 || sample << 3 < *known { sample << 3 } else { *known - (*known >> 3) + sample };
+    }
+
     /// The application has read. The subflow with the least favourable packets decides how much memory a window takes;
-    /// one that has had none yet counts as at the start.
-    pub(super) fn note_read(&mut self) {
-        let ratios = self.subflows.iter().filter(|subflow| subflow.open).map(|subflow| subflow.ratio);
-        self.ratio = ratios.min().unwrap_or(DEFAULT_RATIO);
+    /// one that has had none yet counts as at the start. That is looked at once in a round trip.
+    pub(super) fn note_read(&mut self, now: Time) {
+        let passed = self.measured.map_or(u64::MAX, |measured| now.since(measured).as_nanos() / 1_000);
+        if self.round_trip > 0 && passed < self.round_trip >> 3 {
+            return;
+        }
+        let open = || self.subflows.iter().filter(|subflow| subflow.open);
+        self.ratio = open().map(|subflow| subflow.ratio).min().unwrap_or(DEFAULT_RATIO);
+        self.round_trip = open().map(|subflow| subflow.round_trip).max().unwrap_or(0);
+        if self.round_trip > 0 && passed >= self.round_trip >> 3 {
+            self.measured = Some(now);
+        }
     }
 }
 

@@ -164,6 +164,8 @@ impl Receiver {
         }
         self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
         let in_order = matches!(place, Place::Next { .. });
+        let age = self.config.clock.age(now, segment.echo);
+        grants.note_echo(index, bytes, segment.echo, age);
         if place != Place::Known {
             let waiting = if self.config.multipath { subflow.held_memory() } else { self.waiting.memory() };
             let held = waiting + if in_order { bytes + PACKET_MEMORY } else { 0 };
@@ -267,7 +269,7 @@ impl Receiver {
     fn read(&mut self, now: Time) {
         let used = self.used();
         let Some(grants) = &mut self.grants else { return };
-        grants.note_read();
+        grants.note_read(now);
         let reopens = grants.reopens(used);
         for index in 0..self.subflows.len() {
             let (Some(grants), subflow) = (&self.grants, &self.subflows[index]) else { return };

@@ -3,6 +3,7 @@
 use super::reinjection::Reinjections;
 use super::rules::Losses;
 use super::subflow::{Phase, Repair, Resent, Subflow};
+use super::window::Seen;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{
@@ -42,8 +43,8 @@ pub struct Sender<S> {
     pub(super) reinjections: VecDeque<u64>,
     /// What the connection sends again by itself.
     pub(super) repeats: Reinjections,
-    /// The receiver's window as each subflow knows it, in bytes.
-    pub(super) windows: Vec<u64>,
+    /// What came back on each subflow last.
+    pub(super) seen: Vec<Seen>,
     /// Packets of handshakes.
     pub(super) control: VecDeque<Transmit>,
     spurious_retransmissions: u64,
@@ -67,7 +68,7 @@ impl<S: Scheduler> Sender<S> {
             subflows: paths.iter().map(|_| Subflow::new(phase)).collect(),
             reinjections: VecDeque::new(),
             repeats: Reinjections::new(paths.len()),
-            windows: vec![config.connection.receive_window; paths.len()],
+            seen: vec![Seen::default(); paths.len()],
             control: VecDeque::new(),
             spurious_retransmissions: 0,
             started: !config.handshake,
@@ -88,7 +89,7 @@ impl<S: Scheduler> Sender<S> {
         match packet {
             Packet::Ack(ack) => self.handle_ack(now, path.index(), ack, observer),
             Packet::SynAck { timestamp, echo, window } => {
-                self.note_opening(path.index(), *window);
+                self.note_opening(path.index(), *window, *timestamp);
                 self.handle_syn_ack(now, path.index(), *timestamp, *echo, observer);
             }
             _ => {}
@@ -359,7 +360,8 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let (data, subflow) = (outgoing.data, outgoing.number);
         let offset = self.offset(data.segment).unwrap_or(0);
-        let packet = Packet::Segment(Segment { data, subflow, offset, timestamp });
+        let echo = self.seen[index].echo;
+        let packet = Packet::Segment(Segment { data, subflow, offset, timestamp, echo });
         Transmit { path: outgoing.path, packet, transmission: outgoing.transmission }
     }
 
@@ -459,7 +461,8 @@ impl<S: Scheduler> Sender<S> {
         let transmission = self.core.note_sent(now, path, data, reason, false, observer);
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.offset(data.segment).unwrap_or(0);
-        let packet = Packet::Segment(Segment { data, subflow: number, offset, timestamp });
+        let echo = self.seen[index].echo;
+        let packet = Packet::Segment(Segment { data, subflow: number, offset, timestamp, echo });
         Transmit { path, packet, transmission }
     }
 

@@ -30,7 +30,7 @@ fn segments_absurdly_far_ahead_are_refused() {
     pair.tampered = true;
     for (segment, subflow) in [(u64::MAX - 1, 0), (1 << 40, 1), (0, u64::MAX - 1)] {
         let data = Data { segment, bytes: 1452 };
-        let packet = Packet::Segment(Segment { data, subflow, offset: 0, timestamp: 0 });
+        let packet = Packet::Segment(Segment { data, subflow, offset: 0, timestamp: 0, echo: 0 });
         pair.receiver.handle_packet(at(0), PathId(0), &packet, &mut pair.log);
     }
     pair.send_file(14_520);
@@ -42,8 +42,13 @@ fn segments_absurdly_far_ahead_are_refused() {
 fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
     let mut pair = Pair::new(mptcp_config(), &[20], in_turns());
     pair.tampered = true;
-    let packet =
-        Packet::Segment(Segment { data: Data { segment: 0, bytes: 1 }, subflow: 0, offset: 0, timestamp: 0 });
+    let packet = Packet::Segment(Segment {
+        data: Data { segment: 0, bytes: 1 },
+        subflow: 0,
+        offset: 0,
+        timestamp: 0,
+        echo: 0,
+    });
     pair.receiver.handle_packet(at(0), PathId(7), &packet, &mut pair.log);
     pair.receiver.handle_packet(
         at(0),
