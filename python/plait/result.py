@@ -245,6 +245,25 @@ class Result:
         return int(self.data["seed"])
 
     @property
+    def fallback(self) -> str | None:
+        """Why the connection gave up MPTCP and went on as one of TCP, on one path alone; None if it did not.
+
+        The kernel does so when, for example, a packet overtakes the end of the handshake. The simulator never does.
+        """
+        reason: str | None = self.data.get("fallback")
+        return reason
+
+    @property
+    def kernel(self) -> dict[str, Any] | None:
+        """Of a run in the Linux kernel: its `release`, the hash of its `build`, and its `counters` at both hosts.
+
+        The counters are those of /proc/net/snmp and netstat since the start of the run, by host, group (Tcp, TcpExt,
+        MPTcpExt) and name, as the kernel calls them; those that are zero are left out. None if nothing is known of it.
+        """
+        kernel: dict[str, Any] | None = self.data.get("kernel")
+        return kernel
+
+    @property
     def metrics(self) -> Metrics:
         """The metrics of the connection."""
         metrics: Metrics = self.data["metrics"]

@@ -60,7 +60,15 @@ def print_tables(groups: Sequence[Sequence[Result]]) -> None:
     """A table per group of runs, and once what the metrics mean."""
     for group in groups:
         console().print(run_table(group))
+        for result in group:
+            if result.fallback is not None:
+                console().print(f"{result.scheduler}: {fallback_sentence(result.fallback)}", highlight=False)
     console().print(MEANING, style="dim", highlight=False)
+
+
+def fallback_sentence(reason: str) -> str:
+    """What became of a connection that gave up MPTCP."""
+    return f"the kernel gave up MPTCP and went on with TCP, on one path alone; {reason}"
 
 
 def run_table(results: Sequence[Result]) -> Table:

@@ -143,10 +143,13 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, seat: Seat, watch: Wat
 
 
 def failure(what: str, folder: Path) -> RunError:
-    """What went wrong, as the guest says it, or else its console."""
+    """What went wrong, as the guest says it; or what is in the way on this machine; or else its console."""
     said = folder / "failure.txt"
     if said.exists():
         return RunError(f"{what}: {said.read_text(encoding='utf-8').strip().splitlines()[-1]}")
+    obstacles = machine.obstacles()
+    if obstacles:
+        return RunError(f"{what}: {'; '.join(obstacles)}")
     console = folder / "console.log"
     lines = console.read_text(encoding="utf-8", errors="replace").splitlines() if console.exists() else []
     return RunError(f"{what}; its console's last lines: {' | '.join(lines[-LINES_SHOWN:]) or '(none)'}")

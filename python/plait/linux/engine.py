@@ -26,11 +26,15 @@ KEEP = "PLAIT_LINUX_KEEP"
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One run to be made, and what to record of it."""
+    """One run to be made, and what to record of it.
+
+    alter: what the plan becomes before it is carried out. Tests do to networks what no scenario has words for.
+    """
 
     job: _core.Job
     series_ns: int | None = None
     decisions: bool = False
+    alter: Callable[[Plan], Plan] = lambda plan: plan
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
@@ -47,7 +51,7 @@ def run(
             is missing. KeyboardInterrupt: interrupted; nothing is left running.
     """
     plans = [
-        make_plan(request.job, series_ns=request.series_ns, decisions=request.decisions)
+        request.alter(make_plan(request.job, series_ns=request.series_ns, decisions=request.decisions))
         for request in requests
     ]
     binary, programs = kernel.require(), tools.require(tools.TO_RUN)
@@ -91,14 +95,27 @@ def _make(
     order = {"plan": json.loads(plan.to_json()), "tools": programs, "build": kernel.build_hash()}
     (folder / "order.json").write_text(json.dumps(order, ensure_ascii=False), encoding="utf-8")
     name = json.loads(job.scenario_json)["name"]
-    try:
+    with _naming(name):
         boot(binary, programs["setarch"], folder, plan.seed, watch)
-        check_integrity(plan, folder)
+    with ThreadPoolExecutor(1) as beside:
+        whole = beside.submit(check_integrity, plan, folder)
+        try:
+            return _core.observed(job, str(folder))
+        finally:
+            # If it is not, that explains whatever else is wrong.
+            with _naming(name):
+                whole.result()
+            watch(1.0)
+
+
+@contextmanager
+def _naming(scenario: str) -> Iterator[None]:
+    """What goes wrong says in which scenario."""
+    try:
+        yield
     except _core.RunError as error:
-        message = f"{name}: {error}"
+        message = f"{scenario}: {error}"
         raise _core.RunError(message) from error
-    watch(1.0)
-    return _core.observed(job, str(folder))
 
 
 def check_integrity(plan: Plan, folder: Path) -> None:

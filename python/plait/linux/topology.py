@@ -8,9 +8,9 @@ Every link, be it a path's own wire or shared, is a pair of routers `a` and `b` 
 Where several routes leave a link, delay and loss are theirs together: one more router, `c` at the sender's side or `d`
 at the receiver's, lies between. Nothing is ever delayed on the hosts, whose stacks would notice.
 
-A route is known by its address at the sender's side: towards the receiver routers look at the source, back at the
-destination. All devices have the same hardware address and need none to be resolved: nothing but the scenario's
-packets is ever under way.
+A route is known by its address at the sender's side: towards the receiver routers look at the source, where there is
+more than one way (each look costs, and there are several per packet), back at the destination. All devices have the
+same hardware address and need none to be resolved: nothing but the scenario's packets is ever under way.
 """
 
 from __future__ import annotations
@@ -71,15 +71,23 @@ def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
         lines[one].append(f"link set dev {other} arp off gso_max_segs 1 up")
         lines[other].append(f"link set dev {one} arp off gso_max_segs 1 up")
     lines[RECEIVER].append(f"address add {ADDRESS}/32 dev lo")
+    onward: dict[str, dict[str, None]] = {}
+    for here, there in edges:
+        onward.setdefault(here, {})[there] = None
     for number, (route, nodes) in enumerate(walks, start=FIRST_TABLE):
         lines[SENDER].append(f"address add {route.address}/32 dev {nodes[1]}")
         for here, there in pairwise(nodes):
+            if here != SENDER and len(onward[here]) == 1:
+                continue
             options = f" {host_options}" if here == SENDER and host_options else ""
             lines[here].append(f"rule add from {route.address} table {number}")
             lines[here].append(f"route add default dev {there} table {number}{options}")
         for there, here in pairwise(nodes):
             options = f" {host_options}" if here == RECEIVER and host_options else ""
             lines[here].append(f"route add {route.address} dev {there}{options}")
+    for here, ways in onward.items():
+        if here != SENDER and len(ways) == 1:
+            lines[here] += [f"route add default dev {there}" for there in ways]
     topology.batches += [Batch(namespace=name, lines=lines[name]) for name in names]
     return topology
 

@@ -156,12 +156,16 @@ class Run:
     def _subflows(self) -> dict[str, sockets.Subflow]:
         """By the sender's address; none before the connection is there."""
         plan = self.plan.connection
-        try:
-            return {one.sender: one for one in sockets.subflows(self._connection, plan.protocol, plan.sender)}
-        except OSError as error:
-            if error.errno in (errno.ENOTCONN, errno.EOPNOTSUPP):
-                return {}
-            raise
+        # One of MPTCP that fell back answers like one of TCP.
+        for protocol in dict.fromkeys((plan.protocol, "tcp")):
+            try:
+                found = sockets.subflows(self._connection, protocol, plan.sender)
+            except OSError as error:
+                if error.errno not in (errno.ENOTCONN, errno.EOPNOTSUPP):
+                    raise
+            else:
+                return {one.sender: one for one in found}
+        return {}
 
     def _sample(self) -> None:
         assert self._series is not None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
+from collections.abc import Iterator
 
 CHUNK = 1 << 16
 """Bytes that begin with their own number."""
@@ -23,6 +25,14 @@ class Content:
         """Chunk `number` from 0."""
         return number.to_bytes(_NUMBER, "big") + self._body
 
+    def chunks(self) -> Iterator[memoryview]:
+        """All chunks from the first on; each holds until the next one is asked for, for it is made in its place."""
+        buffer = bytearray(self.chunk(0))
+        view = memoryview(buffer).toreadonly()
+        for number in itertools.count():
+            buffer[:_NUMBER] = number.to_bytes(_NUMBER, "big")
+            yield view
+
     def part(self, start: int, size: int) -> bytes:
         """`size` bytes from offset `start` of the stream."""
         first, last = start // CHUNK, (start + size - 1) // CHUNK
@@ -32,7 +42,7 @@ class Content:
     def sha256(self, size: int) -> str:
         """The hash of the first `size` bytes, as hexadecimal digits."""
         digest = hashlib.sha256()
-        for number in range(size // CHUNK):
-            digest.update(self.chunk(number))
+        for chunk in itertools.islice(self.chunks(), size // CHUNK):
+            digest.update(chunk)
         digest.update(self.part(size - size % CHUNK, size % CHUNK) if size % CHUNK else b"")
         return digest.hexdigest()

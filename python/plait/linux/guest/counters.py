@@ -13,6 +13,7 @@ from .system import Namespaces
 RTM_GETQDISC = 38
 NLM_F_REQUEST_DUMP = 0x301
 NLMSG_DONE = 3
+TC_H_ROOT = 0xFFFFFFFF
 TCA_STATS2 = 7
 TCA_STATS_QUEUE = 3
 _HEADER = struct.Struct("=IHHII")
@@ -51,8 +52,9 @@ class _Namespace:
             for kind, message in _messages(self._socket.recv(1 << 20)):
                 if kind == NLMSG_DONE:
                     return found
-                index = _TCMSG.unpack_from(message)[1]
-                found[self._devices[index]] = _queue(message[_TCMSG.size :])
+                _, index, _, parent, _ = _TCMSG.unpack_from(message)
+                if parent == TC_H_ROOT:
+                    found[self._devices[index]] = _queue(message[_TCMSG.size :])
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:

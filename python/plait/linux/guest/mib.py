@@ -9,6 +9,8 @@ from .system import Namespaces
 
 FILES = ("snmp", "netstat")
 GROUPS = ("Tcp", "TcpExt", "MPTcpExt")
+STATES = frozenset({"RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn", "CurrEstab", "MPCurrEstab"})
+"""What is there among the counters and counts nothing."""
 
 Counters = Mapping[str, Mapping[str, int]]
 """By group and name, as the kernel calls them; those that are zero are left out."""
@@ -37,7 +39,8 @@ def read(namespaces: Namespaces, host: str) -> Counters:
             group, *columns = names.split()
             counts = zip(columns, map(int, values.split()[1:]), strict=True)
             if group.rstrip(":") in GROUPS:
-                found[group.rstrip(":")] = {name: count for name, count in counts if count}
+                counted = {name: count for name, count in counts if count and name not in STATES}
+                found[group.rstrip(":")] = counted
     return found
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from .content import CHUNK, Content
+from .content import Content
 from .pace import moments, sleep_until
 from .plan import Connection
 
@@ -70,9 +70,10 @@ class Writer(threading.Thread):
         sleep_until(due)
         if size is not None:
             self.log.add(due, size)
-        while size is None or self.written < size:
-            data = self._content.chunk(self.written // CHUNK)
-            self._send(data if size is None else data[: size - self.written])
+        for chunk in self._content.chunks():
+            if size is not None and self.written >= size:
+                break
+            self._send(chunk if size is None else chunk[: size - self.written])
         # The connection stays open: after the last byte has been announced the kernel would open no more subflows.
 
     def _blocks(self) -> None:
@@ -84,7 +85,7 @@ class Writer(threading.Thread):
             self.log.add(due, self.written + size)
             self._send(self._content.part(self.written, size))
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
         while view:
             sent = self._connection.send(view)

@@ -1,0 +1,147 @@
+"""The lab on networks that no scenario has words for, or whose packets overtake each other. Needs a kernel."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import Command
+
+import plait
+from plait import _core
+from plait.linux import engine, kernel, tools
+from plait.linux.guest.plan import NAMESPACES, RECEIVER, Batch, Plan
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
+        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
+    ),
+]
+
+LINKS = """
+name = "links"
+seed = 5
+duration = "4s"
+scheduler = "round-robin"
+[transport]
+protocol = "mptcp"
+receive_buffer = "1MB"
+[[path]]
+name = "fast"
+rate = "10Mbit"
+rtt = "20ms"
+[[path]]
+name = "slow"
+rate = "5Mbit"
+rtt = "40ms"
+"""
+OVERTAKEN = """
+name = "overtaken"
+seed = 23
+duration = "5s"
+warmup = "1s"
+[transport]
+protocol = "mptcp"
+profile = "linux"
+receive_buffer = "6MB"
+[[path]]
+name = "p0"
+rate = "26.6Mbit"
+queue = "100p"
+delay = "18.9ms"
+forward = { jitter = { amount = "3.8ms", reorder = true } }
+[[path]]
+name = "p1"
+rate = "3.3Mbit"
+queue = "30p"
+delay = "98.7ms"
+"""
+"""With this seed the first data overtakes the packet that ends the handshake."""
+
+
+def altered(text: str, alter: Callable[[Plan], Plan]) -> plait.Result:
+    """The result of a scenario whose plan was changed."""
+    job = _core.Job(_core.parse_scenario(text, "links", "."), packets=True)
+    (run,) = engine.run([engine.Request(job=job, alter=alter)])
+    return plait.Result(run)
+
+
+def with_packets(plan: Plan, link: str, size: int) -> Plan:
+    """Devices of a path carry at most `size` bytes."""
+    routers = [f"{NAMESPACES}/{link}{end}" for end in "ab"]
+    cables = [
+        line.replace("mtu 1500", f"mtu {size}") if any(one in line.split() for one in routers) else line
+        for line in plan.ip[0].lines
+    ]
+    assert cables != plan.ip[0].lines
+    return replace(plan, ip=[replace(plan.ip[0], lines=cables), *plan.ip[1:]])
+
+
+def translated(plan: Plan) -> Plan:
+    """Every path's last router changes the sender's address to one of those that carriers have for that (RFC 6598)."""
+    routes, rules = [], []
+    for number, path in enumerate(plan.paths, start=1):
+        outside, router = f"100.64.0.{number}", f"w{number}b"
+        routes.append(f"route add {outside} dev {router}")
+        lines = [
+            f"qdisc add dev {RECEIVER} clsact",
+            f"filter add dev {RECEIVER} egress protocol ip matchall action nat egress {path.sender}/32 {outside}",
+            f"filter add dev {RECEIVER} ingress protocol ip matchall action nat ingress {outside}/32 {path.sender}",
+        ]
+        rules.append(Batch(namespace=router, lines=lines))
+    return replace(plan, ip=[*plan.ip, Batch(namespace=RECEIVER, lines=routes)], tc=[*plan.tc, *rules])
+
+
+def test_paths_may_carry_packets_of_different_sizes() -> None:
+    result = altered(LINKS, lambda plan: with_packets(plan, "w2", 1300))
+    largest = result.packets.group_by("path").agg(pl.col("bytes").max()).sort("path")["bytes"]
+    assert largest[0] - largest[1] == 200
+    assert all(path["throughput_bps"] > 3e6 for path in result.paths)
+
+
+def test_addresses_that_a_carrier_translates_change_nothing() -> None:
+    plain, behind = altered(LINKS, lambda plan: plan), altered(LINKS, translated)
+    assert behind.fallback is None
+    # What was seen at either host belongs together: what arrived is what was sent, on both paths.
+    assert behind.packets["arrived_ns"].null_count() <= plain.packets["arrived_ns"].null_count() + 2
+    for one, other in zip(plain.paths, behind.paths, strict=True):
+        assert one["throughput_bps"] > 3e6
+        assert other["throughput_bps"] == pytest.approx(one["throughput_bps"], rel=0.01)
+
+
+def test_a_stream_whose_packets_overtake_each_other_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "overtaken.toml"
+    file.write_text(OVERTAKEN.replace("3.8ms", "8ms").replace("seed = 23", "seed = 1"))
+    result = plait.run(file, "lowest-rtt", engine="linux", packets=True)
+    arrived = (
+        result.packets.drop_nulls("arrived_ns").filter(pl.col("path") == 0).sort("sent_ns")["arrived_ns"]
+    )
+    assert (arrived.diff().drop_nulls() < 0).sum() > 100
+    assert result.kernel is not None
+    assert result.kernel["counters"]["receiver"]["TcpExt"]["TCPOFOQueue"] > 100
+
+
+def test_a_connection_that_falls_back_is_a_result_that_says_why(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "overtaken.toml").write_text(OVERTAKEN)
+    result = plait.run(tmp_path / "overtaken.toml", "lowest-rtt", engine="linux")
+    assert result.fallback is not None
+    assert "came without MP_CAPABLE" in result.fallback
+    assert [path["throughput_bps"] > 0 for path in result.paths] == [True, False]
+    assert result.paths[0]["srtt_ms"] is not None
+    assert result.metrics["delivered_bytes"] > 1_000_000
+    shown = command("run", "overtaken.toml", "--engine", "linux", "--scheduler", "lowest-rtt")
+    assert "lowest-rtt: the kernel gave up MPTCP and went on with TCP" in " ".join(shown.stdout.split())
+    assert plait.run(tmp_path / "overtaken.toml", "lowest-rtt").fallback is None, "the simulator does not"
+
+
+def test_results_say_which_kernel_made_them(tmp_path: Path) -> None:
+    (tmp_path / "links.toml").write_text(LINKS.replace('"4s"', '"1s"'))
+    result = plait.run(tmp_path / "links.toml", engine="linux")
+    assert result.kernel is not None
+    assert result.kernel["release"].startswith("6.12.")
+    assert result.kernel["build"] == kernel.build_hash()
+    assert result.kernel["counters"]["sender"]["MPTcpExt"]["MPJoinSynTx"] == 1
+    assert plait.run(tmp_path / "links.toml").kernel is None
