@@ -31,6 +31,8 @@ class Request:
     job: _core.Job
     series_ns: int | None = None
     decisions: bool = False
+    collect: Callable[[Path], None] | None = None
+    """Called with the folder of the run while it is there."""
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
@@ -61,7 +63,10 @@ def run(
 
         watch(0.0)
         with _run_folder(index) as folder:
-            return _make(plans[index], requests[index].job, binary, programs, folder, watch)
+            run = _make(plans[index], requests[index].job, binary, programs, folder, watch)
+            if (collect := requests[index].collect) is not None:
+                collect(folder)
+            return run
 
     workers = min(processes or os.cpu_count() or 1, len(plans)) or 1
     with ThreadPoolExecutor(workers) as pool:

@@ -53,7 +53,6 @@ class Drawn:
     title: str
     table: Table
     schedulers: tuple[str, ...]
-    random: bool
 
 
 @dataclass(frozen=True)
@@ -160,14 +159,14 @@ def _scenario(name: str, values: Mapping[str, Any]) -> Drawn:
         title=_title(protocol, values, workload, some),
         table=table,
         schedulers=schedulers(values["pair"], values["option"]) if count > 1 else ("lowest-rtt",),
-        random=any(
-            path["loss"] != "none" or path["jitter"] != "none" or path["return"] == "lossy" for path in some
-        ),
     )
 
 
 def schedulers(pair: float, option: str) -> tuple[str, ...]:
-    """Two schedulers, and the first of them with an option: `pair`, from 0 to 1, chooses among all pairs in either order."""
+    """Two schedulers, and the first of them with an option.
+
+    `pair`, from 0 to 1, chooses among all pairs in either order.
+    """
     pairs = list(permutations(SCHEDULERS, 2))
     first, second = pairs[min(int(pair * len(pairs)), len(pairs) - 1)]
     return (first, second, first + option)
