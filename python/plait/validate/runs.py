@@ -206,7 +206,8 @@ class _Work:
         files: dict[Order, Path | None] = {}
         for order in orders:
             try:
-                files[order] = None if self._keep is None else self._keep / f"{engine}-{key(order)}.json"
+                name = f"{engine}-{key(order)}.json"
+                files[order] = None if self._keep is None else self._keep / name
             except Refused as refused:
                 found[order] = [_outcome(engine, order.seed, "refused", refused.why)]
         for order, file in files.items():
