@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, get_args
 
 from plait import _core
@@ -37,8 +36,6 @@ class Task:
     """Of the decisions before this moment, record only the last one."""
     pcap: Folder | None = None
     """Capture the connection's packets, in a folder of the run's own below this one."""
-    collect: Callable[[Path], None] | None = None
-    """Called with the folder in which the kernel left its files; they are gone afterwards."""
 
 
 Engine = Literal["sim", "linux"]
@@ -119,7 +116,6 @@ def _requests(tasks: Sequence[Task], jobs: Sequence[_core.Job]) -> list[linux_en
             job=job,
             series_ns=None if task.series is None else duration_ns(task.series),
             decisions=task.decisions,
-            collect=task.collect,
         )
         for task, job in zip(tasks, jobs, strict=True)
     ]

@@ -31,7 +31,7 @@ def canonical(one: space.Drawn) -> dict[str, Any]:
 
 def test_draws_are_repeatable_and_differ() -> None:
     first, again = list(space.draw("search", 8)), list(space.draw("11", 8))
-    assert [one.table | {"name": ""} for one in first] == [one.table | {"name": ""} for one in again]
+    assert [{**one.table, "name": ""} for one in first] == [{**one.table, "name": ""} for one in again]
     assert [one.id for one in first[:2]] == ["search-001", "search-002"]
     longer = list(space.draw("search", 16))
     assert longer[:8] == first

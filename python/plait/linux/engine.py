@@ -31,8 +31,6 @@ class Request:
     job: _core.Job
     series_ns: int | None = None
     decisions: bool = False
-    collect: Callable[[Path], None] | None = None
-    """Called with the folder of the run while it is there."""
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
@@ -63,10 +61,7 @@ def run(
 
         watch(0.0)
         with _run_folder(index) as folder:
-            run = _make(plans[index], requests[index].job, binary, programs, folder, watch)
-            if (collect := requests[index].collect) is not None:
-                collect(folder)
-            return run
+            return _make(plans[index], requests[index].job, binary, programs, folder, watch)
 
     workers = min(processes or os.cpu_count() or 1, len(plans)) or 1
     with ThreadPoolExecutor(workers) as pool:

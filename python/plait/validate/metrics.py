@@ -98,9 +98,15 @@ def values(run: Document) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def counted(hosts: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
-    """The kernel's counters by host, group and name, such as ``sender.TcpExt.TCPTimeouts``."""
-    return {f"{host}.{name}": float(value) for host, some in hosts.items() for name, value in some.items()}
+def counted(run: Document) -> dict[str, float]:
+    """The kernel's counters of a run by host, group and name, such as ``sender.TcpExt.TCPTimeouts``."""
+    hosts = (run.get("kernel") or {}).get("counters", {})
+    return {
+        f"{host}.{group}.{name}": float(value)
+        for host, groups in hosts.items()
+        for group, some in groups.items()
+        for name, value in some.items()
+    }
 
 
 def _value(run: Document, name: str) -> float | None:

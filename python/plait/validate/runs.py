@@ -46,10 +46,8 @@ OUTCOMES = {
     "kind": pl.String,
     "reason": pl.String,
 }
-FELL_BACK = "fell back to TCP"
-"""By these words of its message a run is known whose connection was no MPTCP connection any more."""
 
-Kind = Literal["refused", "fell back", "failed"]
+Kind = Literal["refused", "fell back to TCP", "failed"]
 
 
 @dataclass(frozen=True)
@@ -277,20 +275,12 @@ def _simulate(order: Order, watch: Callable[[float], None]) -> list[Document]:
 
 def _run_kernel(order: Order, watch: Callable[[float], None]) -> list[Document]:
     """One run of the kernel, with its own counters."""
-    counters: dict[str, float] = {}
-
-    def collect(folder: Path) -> None:
-        counters.update(counted(json.loads((folder / "mib.json").read_text(encoding="utf-8"))))
-
-    task = Task(
-        scenario=order.case.scenario,
-        scheduler=parse_choice(order.scheduler),
-        seed=order.seed,
-        collect=collect,
-    )
+    task = Task(scenario=order.case.scenario, scheduler=parse_choice(order.scheduler), seed=order.seed)
     try:
-        result = run_tasks([task], threads=1, engine="linux", progress=watch)[0].data
+        # What runs of the kernel alone have.
+        result: Mapping[str, Any] = run_tasks([task], threads=1, engine="linux", progress=watch)[0].data
     except RunError as error:
-        kind: Kind = "fell back" if FELL_BACK in str(error) else "failed"
-        return [_outcome("linux", order.seed, kind, FELL_BACK if kind == "fell back" else str(error))]
-    return [{"engine": "linux", "seed": order.seed, "values": {**values(result), **counters}}]
+        return [_outcome("linux", order.seed, "failed", str(error))]
+    if result.get("fallback") is not None:
+        return [_outcome("linux", order.seed, "fell back to TCP", result["fallback"])]
+    return [{"engine": "linux", "seed": order.seed, "values": {**values(result), **counted(result)}}]

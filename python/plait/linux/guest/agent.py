@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import mib, observation, sockets
+from . import observation, sockets
 from .capture import Captures
 from .counters import Counters
 from .flows import Flow, make_flow
@@ -174,7 +174,6 @@ class Run:
         """Counters and states as they are at the end; then everything stops."""
         plan = self.plan
         end, subflows = self._counts(), self._subflows()
-        observation.write_json(FOLDER / "mib.json", mib.read(self._namespaces))
         warmup = self._warmup or end
         if writer.error is not None:
             raise writer.error
