@@ -15,10 +15,12 @@ from plait import plots
 from plait.cli.errors import guarded
 from plait.files import OutputError, write_text
 from plait.pages import fill
-from plait.validate import Agreement, load_validation
-from plait.validate.report import figure, tables, values
+from plait.validate import Agreement, Measured, load_validation
+from plait.validate.report import figure
+from plait.validate.tables import tables, values
 
 HERE = Path(__file__).resolve().parent
+DRAW = "reported"
 
 
 def main(folder: Path) -> None:
@@ -27,11 +29,14 @@ def main(folder: Path) -> None:
     Raises:
         OutputError: there are none.
     """
-    file = folder / "runs.parquet"
-    if not file.is_file():
-        message = f"{file}: no such file; plait validate linux --out {folder} writes it"
-        raise OutputError(message)
-    found = Agreement(load_validation(), pl.read_parquet(file))
+    frames = []
+    for name in ("runs", "outcomes"):
+        file = folder / f"{name}.parquet"
+        if not file.is_file():
+            message = f"{file}: no such file; plait validate linux --out {folder} writes it"
+            raise OutputError(message)
+        frames.append(pl.read_parquet(file))
+    found = Agreement(load_validation(draw=DRAW), Measured.of(*frames))
     plots.save(figure(found), HERE / "images" / "validation.png")
     page = HERE / "validation.md"
     write_text(page, fill(page.read_text(encoding="utf-8"), tables(found), values(found)))

@@ -329,9 +329,24 @@ def load(
     Raises:
         ScenarioError: the file cannot be read or is not a valid scenario; one line with file, key, value, choices.
     """
-    table = json.loads(
-        _changed(fspath(file), changes or {}, only) if changes or only else _core.load_scenario(fspath(file))
+    return _built(
+        _changed(fspath(file), changes or {}, only) if changes or only else _core.load_scenario(fspath(file)),
+        FilePath(file).parent,
     )
+
+
+def from_table(table: Table, name: str = "scenario") -> Scenario:
+    """A scenario from its table, as a scenario file has it; every default is filled in. The name is for messages.
+
+    Raises:
+        ScenarioError: it is not a valid scenario; one line with key, value, choices.
+    """
+    return _built(_core.parse_scenario(json.dumps(table), name, ".", format="json"), FilePath())
+
+
+def _built(text: str, base: FilePath) -> Scenario:
+    """The scenario of a canonical document."""
+    table = json.loads(text)
     paths = [Path(**_with_directions(path)) for path in table.pop("path")]
     links = [Link(**_with_directions(link)) for link in table.pop("link", [])]
     flows = [_FLOWS[flow.pop("kind")](**flow) for flow in table.pop("flow", [])]
@@ -343,7 +358,7 @@ def load(
         links=links,
         flows=flows,
         workload=cast("Workload", kind(**workload)),
-        base=FilePath(file).parent,
+        base=base,
     )
 
 

@@ -17,23 +17,29 @@ from scipy import stats
 
 import plait
 from plait.linux import kernel
+from plait.linux.refusals import KERNEL_NAMES, Refused
 from plait.pages import fill
 from plait.run import run_tasks
 from plait.units import duration_ns
-from plait.validate import Agreement, Validation, load_validation, measure, write
+from plait.validate import Agreement, Measured, Validation, load_validation, measure, space, write
 from plait.validate import runs as validate_runs
-from plait.validate.agreement import Side, welch
-from plait.validate.report import tables, values
-from plait.validate.runs import SCHEMA, SHAKEN, Order
+from plait.validate.agreement import Comparison, Noise, Side, chance, percentile, pooled
+from plait.validate.runs import SCHEMA, SHAKEN, Order, Outcome
+from plait.validate.standing import stands_out
+from plait.validate.tables import tables, values
 
 DESCRIPTION = """
 quick = ["b-10"]
 simulator_seeds = 2
 [goals]
-median = 3.0
-p90 = 10.0
+goodput = { p50 = 3.0, p90 = 10.0 }
+delay = { p90 = 15.0 }
 ranking = 90.0
 apart = 5.0
+[both]
+"transport.profile" = "linux"
+[plain]
+"transport.profile" = "standard"
 [[family]]
 group = "sample"
 id = "{name}-{rate}"
@@ -91,9 +97,8 @@ def goodput(case: str, scheduler: str, linux: Sequence[float], sim: Sequence[flo
 
 
 def agreement(validation: Validation, *rows: Rows) -> Agreement:
-    return Agreement(
-        validation, pl.DataFrame([row for some in rows for row in some], schema=SCHEMA, orient="row")
-    )
+    frame = pl.DataFrame([row for some in rows for row in some], schema=SCHEMA, orient="row")
+    return Agreement(validation, Measured(frame))
 
 
 def test_cases_are_read(small: Validation) -> None:
@@ -103,7 +108,7 @@ def test_cases_are_read(small: Validation) -> None:
     assert second.scenario.transport.congestion_control == "newreno"
     assert (first.seeds, first.simulator_seeds) == (2, 4)
     assert (blocks.seeds, blocks.simulator_seeds) == (1, 1)
-    assert [case.limited for case in small.cases] == [False, False, True]
+    assert [case.offered_bps for case in small.cases] == [None, None, 1e6]
     assert [case.id for case in small.select(quick=True).cases] == ["b-10"]
     assert [case.id for case in small.select(["a*", "blocks"]).cases] == ["a-5", "blocks"]
     with pytest.raises(plait.ScenarioError, match="case 'c': unknown; expected one of: a-5, b-10, blocks"):
@@ -126,19 +131,40 @@ def test_a_wrong_description_is_refused(tmp_path: Path, old: str, new: str, mess
         load_validation(tmp_path / "wrong.toml")
 
 
+def test_both_engines_have_the_same_transport(small: Validation, tmp_path: Path) -> None:
+    for case in (*small.cases, *load_validation(draw="search", points=2).cases):
+        kernel, simulator = (json.loads(one.json)["transport"] for one in (case.scenario, case.simulated))
+        assert kernel == simulator, case.id
+        assert kernel["rto_min"] == "200ms" or case.id.startswith("pooling"), case.id
+    (plain, *_) = load_validation(tmp_path / "small.toml", plain=True).cases
+    assert (plain.scenario.transport.profile, plain.simulated.transport.profile) == ("linux", "standard")
+
+
 def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "identity", lambda: "")
-    validation = load_validation()
-    assert len(validation.cases) >= 40
-    assert 6 <= len(validation.quick) <= 10
-    assert sum(case.group == "sample" for case in validation.cases) >= 20
-    keys = set()
+    validation = load_validation(draw="reported")
+    drawn = [case for case in validation.cases if case.group == "reported"]
+    assert len(drawn) >= 250
+    assert {case.group for case in validation.cases} == {"papers", "reported"}
+    assert "sample" in {case.group for case in load_validation(draw="search", points=2).cases}
+    assert 6 <= sum(validation.is_quick(case) for case in validation.cases) <= 10
+    keys, refused = set(), set()
     for case in validation.cases:
-        protocol = case.scenario.transport.protocol
-        assert protocol == case.simulated.transport.protocol
-        assert protocol == "tcp" or len(case.schedulers) >= 3, case.id
-        keys |= {Order(case, scheduler, 1).key() for scheduler in case.schedulers}
-    assert len(keys) == sum(len(case.schedulers) for case in validation.cases)
+        transport = case.scenario.transport
+        assert transport.protocol == "tcp" or len(case.schedulers) >= 3 or len(case.scenario.paths) == 1
+        for scheduler in case.schedulers:
+            try:
+                keys.add(Order(case, scheduler, 1).kernel_key())
+            except Refused:
+                refused.add(scheduler.partition("+")[0])
+    assert refused <= {"redundant"} - set(KERNEL_NAMES)
+    assert set(KERNEL_NAMES) <= set(space.SCHEDULERS)
+    count = sum(
+        scheduler.partition("+")[0] not in refused
+        for case in validation.cases
+        for scheduler in case.schedulers
+    )
+    assert len(keys) == count
 
 
 def test_differences_are_of_means(small: Validation) -> None:
@@ -151,18 +177,52 @@ def test_differences_are_of_means(small: Validation) -> None:
     first, second = sorted(found.goodput, key=lambda one: one.scheduler)
     assert first.kernel.mean == pytest.approx(11e6)
     assert first.difference == pytest.approx(100 * 0.5 / 11)
-    expected = stats.ttest_ind([10.0, 11.0, 12.0, 13.0], [10.0, 12.0], equal_var=False).confidence_interval()
+    expected = stats.ttest_ind([10.0, 11.0, 12.0, 13.0], [10.0, 12.0]).confidence_interval()
     assert first.noise == pytest.approx(100 * (expected.high - 0.5) / 11)
     assert not first.beyond_noise
     assert second.difference == pytest.approx(-10)
     assert (second.noise, second.beyond_noise) == (0.0, True)
-    assert found.median() == pytest.approx((10 + 100 * 0.5 / 11) / 2)  # without what the application limits
+    # without what the application limits
+    assert percentile(found.goodput, 50) == pytest.approx((10 + 100 * 0.5 / 11) / 2)
     assert len(found.of("goodput_bps")) == 3
 
 
+def test_what_the_network_limits_counts_though_it_is_blocks(small: Validation) -> None:
+    found = agreement(small, goodput("blocks", "lowest-rtt", [0.5], [1.0]))
+    assert [one.difference for one in found.goodput] == [pytest.approx(100)]
+
+
+def test_files_are_compared_by_their_completion_time(small: Validation) -> None:
+    def time(engine: str, seed: int, value: float) -> tuple[str, str, str, int, str, float]:
+        return ("a-5", "daps", engine, seed, "completion_time_s", value)
+
+    rates = goodput("a-5", "daps", [1.0, 1.0], [1.5])
+    whole = agreement(small, rates, [time("linux", 1, 2.0), time("linux", 2, 4.0), time("sim", 1, 6.0)])
+    assert [(one.metric, one.difference) for one in whole.goodput] == [("completion_time_s", 100.0)]
+    part = agreement(small, rates, [time("linux", 1, 2.0), time("sim", 1, 6.0)])
+    assert [(one.metric, one.difference) for one in part.goodput] == [("goodput_bps", 50.0)]
+
+
 def test_noise_without_chance() -> None:
-    assert welch(Side(1.0, 0.0, 1), Side(2.0, 0.0, 5)) == 0
-    assert welch(Side(1.0, 0.0, 1), Side(2.0, 1.0, 4)) == pytest.approx(stats.t.ppf(0.975, 3) / 2)
+    assert pooled(Side(1.0, 0.0, 1), Side(2.0, 0.0, 5)).bound == 0
+    assert pooled(Side(1.0, 0.0, 1), Side(2.0, 0.0, 1)) == Noise()
+    assert pooled(Side(1.0, 0.0, 1), Side(2.0, 1.0, 4)).deviation == pytest.approx(math.sqrt(1.25))
+
+
+def test_what_chance_alone_would_give() -> None:
+    side = Side(1.0, 0.0, 1)
+    rows = [
+        Comparison("a", "b", "goodput_bps", side, side, 50.0, Noise(deviation, 5))
+        for deviation in [2.0] * 400
+    ]
+    median, high = chance(rows, [50, 90])
+    assert median == pytest.approx(2 * stats.norm.ppf(0.75), rel=0.01)
+    assert high == pytest.approx(2 * stats.norm.ppf(0.95), rel=0.01)
+
+
+def test_the_kernels_spread_against_the_simulators(small: Validation) -> None:
+    found = agreement(small, goodput("a-5", "daps", [9.0, 11.0], [19.0, 21.0, 20.0]))
+    assert found.spread_ratio() == pytest.approx((math.sqrt(2) / 10) / (1 / 20))
 
 
 def test_noise_of_a_shaken_simulator(small: Validation) -> None:
@@ -206,14 +266,15 @@ def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:
 
 def test_goals(small: Validation) -> None:
     close = agreement(small, goodput("a-5", "daps", [100.0], [102.9]), goodput("b-10", "daps", [1.0], [1.0]))
-    assert [goal.reached for goal in close.goals()] == [True, True, True]
+    assert [goal.reached for goal in close.goals()] == [True, True, False, True]  # there are no delays
     far = agreement(small, goodput("a-5", "daps", [100.0], [103.1]), goodput("b-10", "daps", [1.0], [1.2]))
-    assert [goal.reached for goal in far.goals()] == [False, False, True]
+    assert [goal.reached for goal in far.goals()] == [False, False, False, True]
     nothing = agreement(small)
-    assert math.isnan(nothing.median())
+    assert math.isnan(nothing.goals()[0].value)
     assert not nothing.goals()[0].reached
     silent = agreement(small, goodput("a-5", "daps", [0.0], [1.0]))
-    assert silent.goodput[0].difference is None
+    assert silent.goals()[0].value > 1e5  # no difference in percent could be larger
+    assert agreement(small, goodput("a-5", "daps", [0.0], [0.0])).goodput[0].difference == 0
 
 
 def test_a_report_of_stored_results(small: Validation, tmp_path: Path) -> None:
@@ -224,77 +285,162 @@ def test_a_report_of_stored_results(small: Validation, tmp_path: Path) -> None:
         goodput("blocks", "lowest-rtt", [1.0], [1.0]),
         [("a-5", "daps", engine, 1, "share", share) for engine, share in (("linux", 50.0), ("sim", 40.0))],
     )
-    files = write(found, [], tmp_path / "out")
+    outcome = Outcome(
+        "b-10", "daps", "linux", 2, "fell back to TCP", "the first data came without MP_CAPABLE"
+    )
+    found = Agreement(small, Measured(found.measured.runs, (outcome,)))
+    files = write(found, tmp_path / "out")
     assert {file.name for file in files} == {
-        *("validation.md", "validation.json", "validation.png"),
+        *("validation.md", "validation.json", "validation.png", "outcomes.parquet", "outcomes.csv"),
         *("runs.parquet", "runs.csv", "comparison.parquet", "comparison.csv"),
     }
-    assert pl.read_parquet(tmp_path / "out" / "runs.parquet").equals(found.runs)
+    assert pl.read_parquet(tmp_path / "out" / "runs.parquet").equals(found.measured.runs)
     page = (tmp_path / "out" / "validation.md").read_text(encoding="utf-8")
-    assert "| a-5 | daps | 3.00 | 4.50 | +50.0 | 0.0 | for a reason |" in page
+    assert (
+        "| **a-5** 5 Mbit/s, cubic | daps | 3.00 | 4.50 | Mbit/s | +50.0 | 0.0 | – | for a reason |" in page
+    )
     assert "| a-5 | lowest-rtt | daps | +36.7 |" in page
-    assert tables(found)["goals"].count("missed") == 3
+    assert "| kernel | fell back to TCP | the first data came without MP_CAPABLE | 1 |" in page
+    assert tables(found)["goals"].count("missed") == 4
     assert values(found)["scenarios"] == "3"
-    assert values(found)["rows"] == "2"
+    assert (values(found)["rows"], values(found)["limited"]) == ("2", "1")
     document = json.loads((tmp_path / "out" / "validation.json").read_text(encoding="utf-8"))
-    assert [goal["reached"] for goal in document["goals"]] == [False, False, False]
-    again = Agreement(small, pl.read_parquet(tmp_path / "out" / "runs.parquet"))
+    assert [goal["reached"] for goal in document["goals"]] == [False] * 4
+    assert document["outcomes"] == [vars(outcome)]
+    kept = [pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in ("runs", "outcomes")]
+    again = Agreement(small, Measured.of(*kept))
+    assert again.measured.outcomes == (outcome,)
     assert tables(again) == tables(found)
+
+
+def test_tables_by_region(small: Validation) -> None:
+    found = agreement(
+        small,
+        goodput("a-5", "daps", [1.0], [1.2]),
+        goodput("b-10", "daps", [1.0], [1.0]),
+        goodput("a-5", "lowest-rtt", [1.0], [1.4]),
+    )
+    lines = tables(found)["regions"].splitlines()
+    (cubic,) = [line for line in lines if line.startswith("| **congestion control** | cubic ")]
+    assert cubic.split("|")[3:8] == [" 2 ", " 30.0 ", " 35.0 ", " 38.0 ", " 0 "]
+    (newreno,) = [line for line in lines if "| newreno |" in line]
+    assert newreno.split("|")[3:8] == [" 1 ", " 0.0 ", " 0.0 ", " 0.0 ", " 100 "]
+    (every,) = [line for line in lines if line.startswith("| **all** ")]
+    assert every.split("|")[3] == " 3 "
+    assert "| daps | 2 | 10.0 |" in tables(found)["schedulers"]
+
+
+def test_counters_that_stand_out(small: Validation) -> None:
+    def counted(engine: str, name: str, *values: float) -> Rows:
+        return [("a-5", "daps", engine, seed, name, value) for seed, value in enumerate(values, start=1)]
+
+    found = agreement(
+        small,
+        goodput("a-5", "daps", [1.0, 1.0], [1.0]),
+        counted("linux", "sender.TcpExt.TCPTimeouts", 20.0),  # none in the second run
+        counted("sim", "timeouts", 30.0),
+        counted("linux", "sender.TcpExt.TCPLossProbes", 30.0, 40.0),
+        counted("sim", "tail_probes", 30.0),
+        counted("linux", "receiver.MPTcpExt.NoDSSInWindow", 7.0, 9.0),
+    )
+    assert stands_out(found, "a-5", "daps") == ["timeouts 10 / 30", "outside the window 8 / –"]
 
 
 def test_the_page_has_a_place_for_every_table(small: Validation) -> None:
     found = agreement(small, goodput("a-5", "daps", [3.0, 3.0], [4.5, 4.5]))
     text = (Path(__file__).resolve().parents[2] / "docs" / "validation.md").read_text(encoding="utf-8")
     filled = fill(text, tables(found), values(found))
-    assert "| a-5 | daps | 3.00 | 4.50 | +50.0 | 0.0 | for a reason |" in filled
+    assert "| 3.00 | 4.50 | Mbit/s | +50.0 | 0.0 | – | for a reason |" in filled
     assert re.findall(r"<!-- (?:measured|value): .+? -->", filled) == re.findall(
         r"<!-- (?:measured|value): .+? -->", text
     )
 
 
 @pytest.fixture
-def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """The simulator in the kernel's place; gives the schedulers of the runs that it has made."""
+def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[list[str], list[str]]]:
+    """The simulator in the kernel's place; gives the schedulers of the runs made: the kernel's and the simulator's."""
     file = tmp_path / "linux"
     file.write_text("")
     monkeypatch.setenv(kernel.OVERRIDE, str(file))
     made: list[str] = []
+    simulated: list[str] = []
 
     def pretend(tasks: Sequence[Any], **options: Any) -> list[plait.Result]:
+        (task,) = tasks
         if options.pop("engine", "sim") == "linux":
-            made.extend(task.scheduler for task in tasks)
-            if any(task.scheduler == "daps" for task in tasks):
+            made.append(task.scheduler)
+            if task.scheduler == "daps" and task.seed == 1:
                 message = "it did not end"
                 raise plait.RunError(message)
+            (result,) = run_tasks(tasks, **options)
+            fallback = "the first data came without MP_CAPABLE" if task.scheduler == "daps" else None
+            counters = {"sender": {"TcpExt": {"TCPTimeouts": 4}}, "receiver": {}}
+            result.data.update({"fallback": fallback, "kernel": {"counters": counters}})
+            return [result]
+        simulated.append(task.scheduler)
+        if task.scheduler == "round-robin" and task.seed == 2:
+            message = "the peer was given up"
+            raise plait.RunError(message)
         return run_tasks(tasks, **options)
 
     monkeypatch.setattr(validate_runs, "run_tasks", pretend)
-    return lambda: made
+    return lambda: (made, simulated)
 
 
 def test_runs_are_kept_and_failures_told(
-    small: Validation, tmp_path: Path, pretended: Callable[[], list[str]]
+    small: Validation, tmp_path: Path, pretended: Callable[[], tuple[list[str], list[str]]]
 ) -> None:
     keep = tmp_path / "kept"
-    runs, failures = measure(small, keep=keep, threads=2)
-    assert len(pretended()) == 13
-    assert [
-        (one.case, one.seed, one.reason) for one in sorted(failures, key=lambda one: (one.case, one.seed))
-    ] == [(case, seed, "it did not end") for case in ("a-5", "b-10") for seed in (1, 2)]
-    assert len(list(keep.iterdir())) == 9
-    found = Agreement(small, runs)
+    made, simulated = pretended()
+    shares: list[float] = []
+    measured = measure(small, keep=keep, threads=2, progress=shares.append)
+    assert len(made) == 13
+    assert len(simulated) == 2 * 3 * 4 + 7
+    assert shares[-1] == pytest.approx(1)
+    assert sorted(shares) == shares
+    outcomes = sorted((one.engine, one.case, one.seed, one.kind, one.reason) for one in measured.outcomes)
+    assert outcomes == [
+        ("linux", "a-5", 1, "failed", "it did not end"),
+        ("linux", "a-5", 2, "fell back to TCP", "the first data came without MP_CAPABLE"),
+        ("linux", "b-10", 1, "failed", "it did not end"),
+        ("linux", "b-10", 2, "fell back to TCP", "the first data came without MP_CAPABLE"),
+        ("sim", "a-5", 2, "failed", "the peer was given up"),
+        ("sim", "b-10", 2, "failed", "the peer was given up"),
+    ]
+    assert len(measured.failures) == 4
+    found = Agreement(small, measured)
     assert {one.scheduler for one in found.comparisons} == {"lowest-rtt", "round-robin"}
+    (some, *_) = found.of("goodput_bps")
+    assert (some.kernel.runs, some.simulator.runs) == (2, 4)
     blocks = [one for one in found.comparisons if one.case == "blocks"]
     assert blocks
     assert all(one.difference in (0, None) for one in blocks)
-    pretended().clear()
-    again, _ = measure(small, keep=keep, resume=True)
-    assert set(pretended()) == {"daps"}
-    assert again.equals(runs)
-    pretended().clear()
+    counter = found.side("a-5", "lowest-rtt", "linux", "sender.TcpExt.TCPTimeouts")
+    assert counter is not None
+    assert (counter.mean, counter.runs) == (4, 2)
+
+    made.clear()
+    simulated.clear()
+    again = measure(small, keep=keep, resume=True)
+    assert made == ["daps", "daps"]  # what failed is tried again, a fall-back to TCP is a result
+    assert set(simulated) == {"round-robin"}
+    assert again.runs.equals(measured.runs)
+    made.clear()
     case = replace(small.cases[0], changes={**small.cases[0].changes, "path.slow.rate": "6Mbit"})
     measure(replace(small, cases=(case,)), keep=keep, resume=True)
-    assert sorted(set(pretended())) == ["daps", "lowest-rtt", "round-robin"]
+    assert sorted(set(made)) == ["daps", "lowest-rtt", "round-robin"]
+
+
+def test_what_the_kernel_refuses_is_an_outcome(
+    small: Validation, pretended: Callable[[], tuple[list[str], list[str]]]
+) -> None:
+    case = replace(small.cases[2], changes={"transport.congestion_control": "lia"})
+    measured = measure(replace(small, cases=(case,)))
+    assert pretended()[0] == []
+    (one,) = measured.outcomes
+    assert (one.engine, one.kind) == ("linux", "refused")
+    assert "Linux' MPTCP is uncoupled" in one.reason
+    assert not measured.failures
 
 
 def test_command_line(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,11 +448,29 @@ def test_command_line(command: Command, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv(kernel.OVERRIDE, raising=False)
     listed = json.loads(command("validate", "linux", "--list", "--quick", "--json").stdout)
     assert [case["case"] for case in listed] == [
-        case.id for case in load_validation().select(quick=True).cases
+        case.id for case in load_validation(draw="reported").select(quick=True).cases
     ]
+    other = json.loads(
+        command("validate", "linux", "--draw", "77", "--points", "3", "--list", "--json").stdout
+    )
+    assert [case["case"] for case in other if case["case"].startswith("77-")] == [
+        "77-001",
+        "77-002",
+        "77-003",
+    ]
+    scenarios = tmp_path / "scenarios"
+    done = command("validate", "linux", "--draw", "77", "--only", "77-002", "--scenarios", str(scenarios))
+    assert done.returncode == 0, done.stderr
+    for file in scenarios.iterdir():
+        assert plait.load(file).name == "77-002"
     assert "table2-2-100-500kB (quick)" in command("validate", "linux", "--list").stdout
     for arguments, status, message in (
         (["--only", "nothing"], 2, "case 'nothing': unknown; expected one of: table2-2-100-35kB,"),
+        (
+            ["--draw", "nobody"],
+            2,
+            "draw 'nobody': unknown; expected one of: search, reported, or a whole number",
+        ),
         (["--resume"], 2, "--resume needs --out"),
         (["--quick"], 1, "the linux engine's kernel is not built: run plait linux build once"),
     ):
@@ -321,10 +485,13 @@ def test_command_line(command: Command, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.skipif(kernel.built() is None, reason="the kernel is not built")
 def test_two_cases_in_the_kernel(tmp_path: Path) -> None:
     chosen = load_validation().select(["tcp-1", "asymmetric-delays"])
-    runs, failures = measure(chosen, keep=tmp_path)
-    assert not failures
-    found = Agreement(chosen, runs)
-    assert found.median() < 5
+    measured = measure(chosen, keep=tmp_path)
+    assert not measured.outcomes
+    found = Agreement(chosen, measured)
+    assert percentile(found.of("goodput_bps"), 50) < 5
+    counter = found.side("asymmetric-delays", "round-robin", "linux", "receiver.MPTcpExt.MPJoinAckRx")
+    assert counter is not None
+    assert counter.mean == 1
     shares = {
         one.scheduler: (one.kernel.mean, one.simulator.mean) for one in found.of("share")
     }  # the path with the short way there, and that with the short round trip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from plait.advice import wording
@@ -11,16 +10,10 @@ from plait.advice.advice import Advice
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.page import recommended
 from plait.estimate import Estimate
+from plait.scenario_file import scenario_text
 
 METRICS = {"bulk": "goodput_bps", "blocks": "block_delay_ms.p95", "file": "completion_time_s"}
 """By what each kind of traffic is judged."""
-
-_LARGER = {
-    "ns": (("s", 10**9), ("ms", 10**6), ("µs", 10**3)),
-    "bit": (("Mbit", 10**6), ("kbit", 10**3)),
-    "B": (("MiB", 2**20), ("MB", 10**6), ("kB", 10**3)),
-}
-"""Units that amounts are computed in, and those in which they are easier to read."""
 
 
 def document(advice: Advice) -> dict[str, Any]:
@@ -100,43 +93,8 @@ def document(advice: Advice) -> dict[str, Any]:
 
 def scenario_file(advice: Advice) -> str:
     """The nominal scenario as a scenario file."""
-    table = advice.scenario.to_dict()
-    lists = {key: table.pop(key) for key in ("path",)}
-    tables = {key: table.pop(key) for key in ("transport", "workload")}
-    lines = [
-        "# What was said to plait advise, unchanged. Queues of which nothing was said are a guess.",
-        *_lines(table),
-    ]
-    for key, inner in tables.items():
-        lines += ["", f"[{key}]", *_lines(inner)]
-    for key, entries in lists.items():
-        for entry in entries:
-            lines += ["", f"[[{key}]]", *_lines(entry)]
-    return "\n".join(lines) + "\n"
-
-
-def _lines(table: Mapping[str, Any]) -> list[str]:
-    return [f"{key} = {_toml(_readable(value))}" for key, value in table.items()]
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML writes it: strings, numbers and tables of them, which is all that these scenarios have."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(_readable(one))}' for key, one in value.items())} }}"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _readable(value: Any) -> Any:
-    """Amounts in the largest unit in which they are whole."""
-    if not isinstance(value, str):
-        return value
-    for unit, larger in _LARGER.items():
-        number = value.removesuffix(unit)
-        if number != value and number.isdigit():
-            for name, factor in larger:
-                if int(number) % factor == 0:
-                    return f"{int(number) // factor}{name}"
-    return value
+    comment = "What was said to plait advise, unchanged. Queues of which nothing was said are a guess."
+    return scenario_text(advice.scenario.to_dict(), comment)
 
 
 def _standing(advice: Advice, one: Standing) -> dict[str, Any]:

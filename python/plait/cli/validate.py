@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from plait._core import RunError
 from plait.cli.errors import PlaitGroup
 from plait.cli.output import console, print_json, say
 from plait.cli.run import JSON, THREADS
-from plait.files import make_folder
+from plait.files import make_folder, write_text
 from plait.progress import Progress
-from plait.validate import Agreement, Validation, load_validation, measure, write
-from plait.validate.report import document, goal_lines, worst_lines
-from plait.validate.runs import Failure
+from plait.scenario_file import scenario_text
+from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
+from plait.validate.report import document
+from plait.validate.tables import goal_lines, worst_lines
 
+DRAW = "reported"
 WORST = 10
 """Lines of the table of largest differences."""
 FAILURES_SHOWN = 3
@@ -32,6 +35,7 @@ def validate() -> None:
     \b
     plait validate linux --quick              eight scenarios against the kernel (a minute)
     plait validate linux --out out --resume   all of them; goes on where it was interrupted
+    plait validate linux --draw 4711          others from the same domain, which nobody has seen
     """  # noqa: D301  click wants the character, not its escape
 
 
@@ -40,7 +44,21 @@ def validate() -> None:
 @click.option(
     "--only", "names", multiple=True, metavar="NAME", help="Only this case; * and ? fit several; repeatable."
 )
+@click.option(
+    "--draw",
+    default=DRAW,
+    show_default=True,
+    metavar="NAME|SEED",
+    help="What is drawn from the domain: reported, search (on which causes are sought), or any seed.",
+)
+@click.option("--points", type=click.IntRange(min=2), help="How many scenarios are drawn.", metavar="N")
 @click.option("--list", "as_list", is_flag=True, help="List the cases.")
+@click.option(
+    "--scenarios",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the cases there as scenario files, one per scheduler, and run nothing.",
+)
 @click.option(
     "--plain", is_flag=True, help="Do not tell the simulator to behave like Linux (transport.profile)."
 )
@@ -48,16 +66,17 @@ def validate() -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write tables, figure and page there, and the kernel's runs.",
+    help="Write tables, figure and page there, and what both engines' runs gave.",
 )
-@click.option(
-    "--resume", is_flag=True, help="With --out: use the kernel's runs that are there, and go on from them."
-)
+@click.option("--resume", is_flag=True, help="With --out: use the runs that are there, and go on from them.")
 @THREADS
 def validate_linux(
     quick: bool,
     names: tuple[str, ...],
+    draw: str,
+    points: int | None,
     as_list: bool,
+    scenarios: Path | None,
     plain: bool,
     as_json: bool,
     out: Path | None,
@@ -72,30 +91,45 @@ def validate_linux(
     if resume and out is None:
         message = "--resume needs --out: the folder with the runs to go on from"
         raise click.UsageError(message)
-    validation = load_validation(plain=plain).select(names, quick=quick)
+    validation = load_validation(plain=plain, draw=draw, points=points).select(names, quick=quick)
     if as_list:
         _list(validation, as_json)
+        return
+    if scenarios is not None:
+        say(f"wrote {_write_scenarios(validation, scenarios)} scenario files into {scenarios}")
         return
     if out is not None:
         make_folder(out)
     with Progress("validating") as progress:
-        runs, failures = measure(
+        measured = measure(
             validation,
-            keep=None if out is None else out / "kernel",
+            keep=None if out is None else out / "kept",
             resume=resume,
             threads=threads,
             progress=progress.update,
         )
-    agreement = Agreement(validation, runs)
+    agreement = Agreement(validation, measured)
     if out is not None:
         with Progress("drawing"):
-            written = write(agreement, failures, out)
+            written = write(agreement, out)
         say(f"wrote {', '.join(file.name for file in written)} into {out}")
     if as_json:
-        print_json(document(agreement, failures))
+        print_json(document(agreement))
     else:
         _print(agreement)
-    _finish(agreement, failures)
+    _finish(agreement, measured)
+
+
+def _write_scenarios(validation: Validation, folder: Path) -> int:
+    """Every case with every scheduler as a file of its own; how many."""
+    make_folder(folder)
+    written = 0
+    for case in validation.cases:
+        for scheduler in case.schedulers:
+            table = {**case.scenario.to_dict(), "scheduler": scheduler}
+            write_text(folder / f"{case.id}-{scheduler}.toml", scenario_text(table, case.title))
+            written += 1
+    return written
 
 
 def _list(validation: Validation, as_json: bool) -> None:
@@ -106,7 +140,8 @@ def _list(validation: Validation, as_json: bool) -> None:
             "title": case.title,
             "schedulers": list(case.schedulers),
             "seeds": case.seeds,
-            "quick": case.id in validation.quick,
+            "quick": validation.is_quick(case),
+            **case.facets,
         }
         for case in validation.cases
     ]
@@ -123,28 +158,32 @@ def _list(validation: Validation, as_json: bool) -> None:
 
 
 def _print(agreement: Agreement) -> None:
-    headings, lines = worst_lines(agreement, WORST)
+    headings, lines = worst_lines(agreement, agreement.goodput, WORST)
     table = Table(title="Largest differences of goodput", title_justify="left", header_style="bold")
     for index, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if index in (0, 1, len(headings) - 1) else "right")
+        table.add_column(heading, justify="right" if index in (2, 3, 5, 6) else "left")
     for line in lines:
         table.add_row(*line)
     console().print(table)
     table = Table(title="Simulator against kernel", title_justify="left", header_style="bold")
-    for heading in ("", "measured", "goal", ""):
+    for heading in ("", "measured", "by chance alone", "goal", ""):
         table.add_column(heading, justify="left" if not heading else "right")
-    for name, value, bound, word in goal_lines(agreement):
-        table.add_row(name, value, bound, Text(word, style="green" if word == "reached" else "bold red"))
+    for *cells, word in goal_lines(agreement):
+        table.add_row(*cells, Text(word, style="green" if word == "reached" else "bold red"))
     console().print(table)
 
 
-def _finish(agreement: Agreement, failures: list[Failure]) -> None:
+def _finish(agreement: Agreement, measured: Measured) -> None:
     """Exit status 1, with one line that says why, if a run failed or a goal is missed."""
-    if failures:
+    kinds = Counter(one.kind for one in measured.outcomes if one.kind != "failed")
+    if kinds:
+        say(f"runs without results: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}")
+    if failures := measured.failures:
         first = "; ".join(
-            f"{one.case}, {one.scheduler}, seed {one.seed}: {one.reason}" for one in failures[:FAILURES_SHOWN]
+            f"{one.case}, {one.scheduler}, {one.engine}, seed {one.seed}: {one.reason}"
+            for one in failures[:FAILURES_SHOWN]
         )
-        message = f"{len(failures)} of the kernel's runs failed: {first}"
+        message = f"{len(failures)} runs failed: {first}"
         raise RunError(message)
     missed = [goal.name for goal in agreement.goals() if not goal.reached]
     if missed:

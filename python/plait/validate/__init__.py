@@ -1,12 +1,24 @@
 """How true the simulator is: the same scenarios on both engines, side by side.
 
-`linux.toml` says what is run and how close the simulator has to come, `cases` reads it, `runs` makes the runs and keeps
-the kernel's, `metrics` are what is compared, `agreement` compares, `report` writes tables, figure and page.
+`space` is the domain and what is drawn from it, `linux.toml` says what is run besides and how close the simulator has
+to come, `cases` reads both, `regions` says where in the domain a case is, `runs` makes the runs and keeps them,
+`metrics` are what is compared, `agreement` compares, `standing` holds the engines' own counters against each other,
+`tables` and `report` write.
 """
 
 from plait.validate.agreement import Agreement, Goal
 from plait.validate.cases import Case, Validation, load_validation
 from plait.validate.report import write
-from plait.validate.runs import measure
+from plait.validate.runs import Measured, Outcome, measure
 
-__all__ = ["Agreement", "Case", "Goal", "Validation", "load_validation", "measure", "write"]
+__all__ = [
+    "Agreement",
+    "Case",
+    "Goal",
+    "Measured",
+    "Outcome",
+    "Validation",
+    "load_validation",
+    "measure",
+    "write",
+]

@@ -1,10 +1,10 @@
-"""How well two engines agree: differences of means, what is noise, and whether schedulers are ranked alike."""
+"""How well two engines agree: differences of means, what of them is noise, and whether schedulers are ranked alike."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,12 +13,19 @@ import polars as pl
 from scipy import stats
 
 from plait.estimate import CONFIDENCE
-from plait.validate.cases import Validation
+from plait.validate.cases import Case, Validation
 from plait.validate.metrics import METRICS, Scale
-from plait.validate.runs import SHAKEN
+from plait.validate.runs import SHAKEN, Measured
 
 GOODPUT = "goodput_bps"
-PLACES = ("case", "scheduler", "metric")
+COMPLETION = "completion_time_s"
+DELAY = "app_delay_ms.mean"
+CARRIED = 0.98
+"""An engine that carries so much of what blocks offer is limited by the application."""
+DRAWS = 2000
+"""How often differences are drawn to see what chance alone gives."""
+ENDLESS = 1e6
+"""Percent: the difference where the kernel carried nothing and the simulator something."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +37,27 @@ class Side:
     runs: int
 
     @property
-    def error(self) -> float:
-        """The variance of the mean."""
-        return self.deviation**2 / self.runs
+    def squares(self) -> float:
+        """The sum of the squares of deviations from the mean."""
+        return self.deviation**2 * (self.runs - 1)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What a difference would be by chance if both engines were the same.
+
+    Its standard deviation, and of how many degrees of freedom that is an estimate.
+    """
+
+    deviation: float = 0.0
+    freedom: int = 0
 
     @property
-    def between_two(self) -> float:
-        """Half of the confidence interval of the difference of two runs."""
-        if self.runs < 2:
+    def bound(self) -> float:
+        """Below this are 95 % of the differences."""
+        if self.freedom == 0:
             return 0.0
-        return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.runs - 1)) * math.sqrt(2) * self.deviation
+        return float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)) * self.deviation
 
 
 @dataclass(frozen=True)
@@ -47,8 +65,7 @@ class Comparison:
     """A metric of a case with a scheduler on both engines.
 
     difference: simulator minus kernel, on the metric's scale; None where the kernel has nothing to relate it to.
-    noise: half of the 95 % confidence interval of the difference: of means over seeds (Welch); where chance has no
-    part, of two runs that differ as much as the simulator's do when delays are changed by next to nothing.
+    chance: what of it chance explains, on the same scale.
     """
 
     case: str
@@ -57,7 +74,12 @@ class Comparison:
     kernel: Side
     simulator: Side
     difference: float | None
-    noise: float
+    chance: Noise
+
+    @property
+    def noise(self) -> float:
+        """Half of the 95 % confidence interval of the difference."""
+        return self.chance.bound
 
     @property
     def beyond_noise(self) -> bool:
@@ -88,12 +110,16 @@ class Pair:
 
 @dataclass(frozen=True)
 class Goal:
-    """What the simulator has to reach, and what it reached; `most` is an upper bound, otherwise a lower one."""
+    """What the simulator has to reach, and what it reached; `most` is an upper bound, otherwise a lower one.
+
+    chance: what two engines that are the same would reach with so few runs; None where that is not known.
+    """
 
     name: str
     value: float
     bound: float
     most: bool
+    chance: float | None = None
 
     @property
     def reached(self) -> bool:
@@ -106,44 +132,82 @@ class Agreement:
 
     Args:
         validation: the cases, and how close the simulator has to come.
-        runs: a frame as `measure` gives it: case, scheduler, engine, seed, metric, value.
+        measured: the runs, as `measure` gives them.
     """
 
-    def __init__(self, validation: Validation, runs: pl.DataFrame) -> None:
+    def __init__(self, validation: Validation, measured: Measured) -> None:
         self.validation = validation
-        self.runs = runs
-        self.limited = {case.id for case in validation.cases if case.limited}
+        self.measured = measured
+        self.cases = {case.id: case for case in validation.cases}
+
+    @cached_property
+    def _sides(self) -> Mapping[tuple[str, str, str], Mapping[str, Side]]:
+        """Of every case, scheduler and metric the engines' sides."""
+        sides: dict[tuple[str, str, str], dict[str, Side]] = {}
+        grouped = self.measured.runs.group_by("case", "scheduler", "metric", "engine", maintain_order=True)
+        for case, scheduler, metric, engine, found in grouped.agg("value").iter_rows():
+            sides.setdefault((case, scheduler, metric), {})[engine] = _side(found)
+        return sides
+
+    def side(self, case: str, scheduler: str, engine: str, metric: str) -> Side | None:
+        """An engine's runs, also of a metric that only one engine has; None if there are none."""
+        return self._sides.get((case, scheduler, metric), {}).get(engine)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
         """Every metric that both engines have, by case and scheduler, in the order of the description."""
-        sides: dict[tuple[str, ...], dict[str, Side]] = {}
-        for (*place, engine), rows in self.runs.group_by(*PLACES, "engine", maintain_order=True):
-            side = _side(rows["value"].to_list())
-            sides.setdefault(tuple(str(one) for one in place), {})[str(engine)] = side
-        scales = {metric.name: metric.scale for metric in METRICS}
         found = []
         for case in self.validation.cases:
             for scheduler, metric in itertools.product(case.schedulers, METRICS):
-                both = sides.get((case.id, scheduler, metric.name), {})
+                both = self._sides.get((case.id, scheduler, metric.name), {})
                 if {"linux", "sim"} <= both.keys():
                     kernel, simulator = both["linux"], both["sim"]
-                    noise = both[SHAKEN].between_two if SHAKEN in both else welch(kernel, simulator)
-                    difference, noise = _difference(kernel, simulator, noise, scales[metric.name])
+                    noise = shaken(both[SHAKEN]) if SHAKEN in both else pooled(kernel, simulator)
+                    difference, noise = _difference(kernel, simulator, noise, metric.scale)
                     found.append(
                         Comparison(case.id, scheduler, metric.name, kernel, simulator, difference, noise)
                     )
         return found
 
+    @cached_property
+    def _by_metric(self) -> Mapping[str, Mapping[tuple[str, str], Comparison]]:
+        found: dict[str, dict[tuple[str, str], Comparison]] = {}
+        for one in self.comparisons:
+            found.setdefault(one.metric, {})[one.case, one.scheduler] = one
+        return found
+
     def of(self, metric: str) -> list[Comparison]:
         """The comparisons of a metric."""
-        return [one for one in self.comparisons if one.metric == metric]
+        return list(self._by_metric.get(metric, {}).values())
+
+    def limited(self, one: Comparison) -> bool:
+        """Whether in both engines the application, which writes at a rate of its own, is what limits goodput."""
+        offered = self.cases[one.case].offered_bps
+        return offered is not None and min(one.kernel.mean, one.simulator.mean) >= CARRIED * offered
 
     @cached_property
     def goodput(self) -> list[Comparison]:
-        """Those of goodput where the application does not limit it, the largest difference first."""
-        found = [one for one in self.of(GOODPUT) if one.case not in self.limited]
+        """Those of goodput where the application does not limit it, the largest difference first.
+
+        For files it is the completion time, if every run of both engines delivered all.
+        """
+        times = self._by_metric.get(COMPLETION, {})
+        found = []
+        for one in self.of(GOODPUT):
+            if self.limited(one):
+                continue
+            time = times.get((one.case, one.scheduler))
+            complete = time is not None and all(
+                of.runs == all_of.runs
+                for of, all_of in ((time.kernel, one.kernel), (time.simulator, one.simulator))
+            )
+            found.append(time if time is not None and complete else one)
         return sorted(found, key=lambda one: -abs(one.difference or 0.0))
+
+    @cached_property
+    def delay(self) -> list[Comparison]:
+        """Those of the mean application delay."""
+        return self.of(DELAY)
 
     @cached_property
     def pairs(self) -> list[Pair]:
@@ -151,35 +215,55 @@ class Agreement:
         by_case: dict[str, list[Comparison]] = {}
         for one in self.of(GOODPUT):
             by_case.setdefault(one.case, []).append(one)
-        return [
-            pair for some in by_case.values() for pair in _pairs(some) if pair.kernel > self.validation.apart
-        ]
-
-    def median(self) -> float:
-        """The median of the differences of goodput, without sign, in percent."""
-        return self._percentile(50)
-
-    def p90(self) -> float:
-        """The 90th percentile of the differences of goodput, without sign, in percent."""
-        return self._percentile(90)
+        apart = self.validation.goals.apart
+        return [pair for some in by_case.values() for pair in _pairs(some) if pair.kernel > apart]
 
     def ranking(self) -> float:
         """Percent of the pairs that are ranked alike; 100 if there are none."""
         pairs = self.pairs
         return 100 * sum(pair.alike for pair in pairs) / len(pairs) if pairs else 100.0
 
-    def _percentile(self, share: float) -> float:
-        sizes = [abs(one.difference) for one in self.goodput if one.difference is not None]
-        return float(np.percentile(sizes, share)) if sizes else math.nan
-
     def goals(self) -> list[Goal]:
         """What had to be reached."""
-        bounds = self.validation
-        return [
-            Goal("median difference of goodput (%)", self.median(), bounds.median, most=True),
-            Goal("90th percentile (%)", self.p90(), bounds.p90, most=True),
-            Goal("pairs of schedulers ranked alike (%)", self.ranking(), bounds.ranking, most=False),
-        ]
+        bounds = self.validation.goals
+        found = []
+        for what, rows, limits in (
+            ("goodput", self.goodput, bounds.goodput),
+            ("application delay", self.delay, bounds.delay),
+        ):
+            by_chance = chance(rows, list(limits))
+            for (share, bound), alone in zip(limits.items(), by_chance, strict=True):
+                name = "median" if share == 50 else f"{share}th percentile"
+                found.append(
+                    Goal(
+                        f"{what}: {name} of the differences (%)", percentile(rows, share), bound, True, alone
+                    )
+                )
+        found.append(Goal("pairs of schedulers ranked alike (%)", self.ranking(), bounds.ranking, most=False))
+        return found
+
+    def regions(self) -> Iterator[tuple[str, str, list[Case]]]:
+        """Every kind of circumstance, what there is of it, and the cases that have it; kinds in their order."""
+        kinds = list(dict.fromkeys(kind for case in self.validation.cases for kind in case.facets))
+        for kind in kinds:
+            values: dict[str, list[Case]] = {}
+            for case in self.validation.cases:
+                values.setdefault(case.facets[kind], []).append(case)
+            for value in sorted(values):
+                yield kind, value, values[value]
+
+    def spread_ratio(self) -> float:
+        """How large the kernel's spread of goodput over seeds is, in simulator's.
+
+        Both are relative to the mean, and their squares are averaged over the rows with several runs of the kernel.
+        1 is what `pooled` takes for granted.
+        """
+        rows = [one for one in self.of(GOODPUT) if one.kernel.runs > 1 and one.kernel.mean > 0]
+        kernel, simulator = (
+            sum((side.deviation / side.mean) ** 2 for side in sides if side.mean > 0)
+            for sides in ([one.kernel for one in rows], [one.simulator for one in rows])
+        )
+        return math.sqrt(kernel / simulator) if simulator > 0 else math.nan
 
     def mechanism(self, case: str, scheduler: str) -> str:
         """Why the engines differ there, as far as it is known."""
@@ -188,7 +272,6 @@ class Agreement:
 
     def table(self) -> pl.DataFrame:
         """One row per case, scheduler and metric."""
-        limited = self.limited
         return pl.DataFrame(
             [
                 {
@@ -204,7 +287,8 @@ class Agreement:
                     "difference": one.difference,
                     "noise": one.noise,
                     "beyond_noise": one.beyond_noise,
-                    "application_limited": one.case in limited,
+                    "application_limited": one.metric == GOODPUT and self.limited(one),
+                    **self.cases[one.case].facets,
                 }
                 for one in self.comparisons
             ],
@@ -212,51 +296,72 @@ class Agreement:
         )
 
 
-def _side(values: list[float]) -> Side:
+def percentile(rows: Iterable[Comparison], share: float) -> float:
+    """Of the differences without sign; NaN if there are none."""
+    sizes = [abs(one.difference) for one in rows if one.difference is not None]
+    return float(np.percentile(sizes, share)) if sizes else math.nan
+
+
+def chance(rows: Sequence[Comparison], shares: Sequence[float]) -> list[float]:
+    """What these percentiles of differences would be if the engines were the same, with the runs that there are."""
+    known = [one for one in rows if one.difference is not None]
+    if not known:
+        return [math.nan for _ in shares]
+    rng = np.random.default_rng(1)
+    deviations = np.array([one.chance.deviation for one in known])
+    drawn = np.abs(rng.standard_normal((DRAWS, len(known)))) * deviations
+    return [float(np.mean(np.percentile(drawn, share, axis=1))) for share in shares]
+
+
+def _side(values: Sequence[float]) -> Side:
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return Side(float(np.mean(values)), deviation, len(values))
 
 
-def _difference(kernel: Side, simulator: Side, noise: float, scale: Scale) -> tuple[float | None, float]:
+def _difference(kernel: Side, simulator: Side, noise: Noise, scale: Scale) -> tuple[float | None, Noise]:
     """Simulator minus kernel on a scale, and its noise."""
     difference = simulator.mean - kernel.mean
     if scale != "percent":
         return difference, noise
     if kernel.mean == 0:
-        return (0.0 if simulator.mean == 0 else None), 0.0
-    return 100 * difference / kernel.mean, 100 * noise / kernel.mean
+        return (0.0 if simulator.mean == 0 else math.copysign(ENDLESS, difference)), Noise()
+    scaled = Noise(100 * noise.deviation / abs(kernel.mean), noise.freedom)
+    return 100 * difference / kernel.mean, scaled
 
 
-def welch(one: Side, other: Side) -> float:
-    """Half of the confidence interval of a difference of two means whose spreads may differ."""
-    variance = one.error + other.error
-    if variance == 0:
-        return 0.0
-    parts = sum(side.error**2 / (side.runs - 1) for side in (one, other) if side.runs > 1)
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, variance**2 / parts) * math.sqrt(variance))
+def pooled(one: Side, other: Side) -> Noise:
+    """Of a difference of two means, if both sides spread alike (Student's).
+
+    With few runs of one side its own spread says next to nothing, and an interval that allows for two different spreads
+    (Welch's) would be so wide that no difference were beyond noise. That they spread alike follows from what noise is
+    asked for: the difference if the engines were the same. `Agreement.spread_ratio` says whether they do.
+    """
+    freedom = one.runs + other.runs - 2
+    if freedom == 0:
+        return Noise()
+    variance = (one.squares + other.squares) / freedom
+    return Noise(math.sqrt(variance * (1 / one.runs + 1 / other.runs)), freedom)
+
+
+def shaken(side: Side) -> Noise:
+    """Of the difference of two runs that spread as these do."""
+    return Noise(math.sqrt(2) * side.deviation, side.runs - 1) if side.runs > 1 else Noise()
 
 
 def _pairs(some: list[Comparison]) -> Iterator[Pair]:
     for pair in itertools.combinations(some, 2):
         worse, better = sorted(pair, key=lambda one: one.kernel.mean)
         if worse.kernel.mean > 0:
+            # The noise of each is that of a difference between the engines; the kernel's own is at most that.
+            both = math.hypot(better.noise * better.kernel.mean, worse.noise * worse.kernel.mean)
             yield Pair(
                 case=worse.case,
                 better=better.scheduler,
                 worse=worse.scheduler,
                 kernel=100 * (better.kernel.mean / worse.kernel.mean - 1),
                 simulator=_above(better.simulator.mean, worse.simulator.mean),
-                noise=_pair_noise(better, worse),
+                noise=both / worse.kernel.mean,
             )
-
-
-def _pair_noise(better: Comparison, worse: Comparison) -> float:
-    """Half of the confidence interval of two schedulers' difference in the kernel, in percent of the worse one."""
-    if better.kernel.runs > 1:
-        return 100 * welch(better.kernel, worse.kernel) / worse.kernel.mean
-    # The noise of each is that of a difference of two runs.
-    both = math.hypot(better.noise * better.kernel.mean, worse.noise * worse.kernel.mean)
-    return both / math.sqrt(2) / worse.kernel.mean
 
 
 def _above(one: float, other: float) -> float:

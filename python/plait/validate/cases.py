@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,15 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from plait import axes
+from plait import _core, axes
 from plait._core import ScenarioError
+from plait.changes import change
 from plait.papers.description import DATA as PAPERS
-from plait.scenario import Scenario, load
+from plait.scenario import ConstantRate, Scenario, from_table, load
 from plait.template import fill
-from plait.units import duration_ns
+from plait.units import duration_ns, rate_text
+from plait.validate import space
+from plait.validate.regions import facets, has_chance
 
 HERE = Path(__file__).parent
-KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set")
+KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set", "draw")
 DIGITS = 3
 """Significant digits of a design's values."""
 SHAKE = 0.005
@@ -34,14 +38,14 @@ Table = Mapping[str, Any]
 class Case:
     """A scenario that both engines run.
 
-    changes: what it changes in the file. simulator: what the simulator is told besides. seeds, simulator_seeds: how
-    many runs of each engine there are per scheduler.
+    source: a scenario file, or the table of one. changes: what is changed in it. simulator: what the simulator is told
+    besides. seeds, simulator_seeds: how many runs of each engine there are per scheduler.
     """
 
     id: str
     group: str
     title: str
-    file: Path
+    source: Path | Table
     schedulers: tuple[str, ...]
     changes: Table
     simulator: Table = field(default_factory=dict)
@@ -78,12 +82,23 @@ class Case:
         return replace(self.simulated, paths=paths)
 
     def _load(self, more: Table) -> Scenario:
-        return replace(load(self.file, {**self.changes, **more}), name=self.id)
+        changes = {**self.changes, **more}
+        if isinstance(self.source, Path):
+            return replace(load(self.source, changes), name=self.id)
+        return from_table({**change(self.source, changes, name=self.id), "name": self.id}, self.id)
+
+    @cached_property
+    def facets(self) -> Mapping[str, str]:
+        """Where in the domain it is."""
+        return facets(json.loads(self.scenario.json))
 
     @property
-    def limited(self) -> bool:
-        """Whether the application writes at a rate of its own, so that goodput says little."""
-        return self.scenario.workload.kind in ("cbr", "on-off")
+    def offered_bps(self) -> float | None:
+        """What the application writes at a rate of its own, in the mean; None if as much as fits, or a file."""
+        workload = self.scenario.workload
+        if isinstance(workload, ConstantRate):
+            return float(_core.parse_rate(rate_text(workload.rate)))
+        return None
 
 
 @dataclass(frozen=True)
@@ -100,16 +115,31 @@ class Explanation:
 
 
 @dataclass(frozen=True)
+class Goals:
+    """How close the simulator has to come: percentiles of differences without sign, in percent.
+
+    goodput, delay: bounds by percentile. ranking: percent of the pairs of schedulers that are ranked alike, of those
+    whose goodputs in the kernel are `apart` percent apart.
+    """
+
+    goodput: Mapping[int, float]
+    delay: Mapping[int, float]
+    ranking: float
+    apart: float
+
+
+@dataclass(frozen=True)
 class Validation:
-    """What is run, and how close the simulator has to come (percent)."""
+    """What is run, and how close the simulator has to come."""
 
     cases: tuple[Case, ...]
     quick: tuple[str, ...]
-    median: float
-    p90: float
-    ranking: float
-    apart: float
+    goals: Goals
     explanations: tuple[Explanation, ...] = ()
+
+    def is_quick(self, case: Case) -> bool:
+        """Whether a case is one of a first look."""
+        return _any(case.id, self.quick)
 
     def select(self, patterns: Sequence[str] = (), *, quick: bool = False) -> Validation:
         """Only the cases of these names, which may hold * and ?, and of a quick look only those made for it.
@@ -125,7 +155,7 @@ class Validation:
         chosen = [
             case
             for case in self.cases
-            if (not patterns or _any(case.id, patterns)) and (not quick or case.id in self.quick)
+            if (not patterns or _any(case.id, patterns)) and (not quick or self.is_quick(case))
         ]
         if not chosen:
             message = f"no case is both quick and {' or '.join(patterns)}; quick are: {', '.join(self.quick)}"
@@ -133,27 +163,41 @@ class Validation:
         return replace(self, cases=tuple(chosen))
 
 
-def load_validation(file: Path | None = None, *, plain: bool = False) -> Validation:
+def load_validation(
+    file: Path | None = None, *, plain: bool = False, draw: str | None = None, points: int | None = None
+) -> Validation:
     """Read a description.
 
     Args:
         file: `linux.toml` beside this file unless given.
         plain: do not tell the simulator to behave like the other engine.
+        draw: the name or the seed of a draw from the domain, whose cases are added; of families that belong to a draw
+            only its own are taken. Without it there is no draw, and all families are taken.
+        points: how many points are drawn; as many as the domain's description says unless given.
 
     Raises:
-        ScenarioError: a key is not known, or two cases have the same name.
+        ScenarioError: a key is not known, two cases have the same name, or there is no such draw.
     """
     file = file or HERE / "linux.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))
-    simulator = {} if plain else table.get("simulator", {})
+    simulator = table.get("plain", {}) if plain else {}
     times = table.get("simulator_seeds", 1)
-    cases = [case for family in table["family"] for case in _expand(family, file, simulator, times)]
+    cases = [
+        case
+        for family in table["family"]
+        if draw is None or family.get("draw", draw) == draw
+        for case in _expand(family, file, table.get("both", {}), simulator, times)
+    ]
+    if draw is not None:
+        cases += _drawn(draw, points, simulator, times)
     for first, second in itertools.combinations(cases, 2):
         if first.id == second.id:
             message = f"{file.name}: case {first.id}: there are two of that name"
             raise ScenarioError(message)
     quick = tuple(table.get("quick", ()))
-    unknown = set(quick) - {case.id for case in cases}
+    unknown = {
+        name for name in quick if draw is None and not any(fnmatchcase(case.id, name) for case in cases)
+    }
     if unknown:
         message = f"{file.name}: quick: no such case: {', '.join(sorted(unknown))}"
         raise ScenarioError(message)
@@ -161,14 +205,39 @@ def load_validation(file: Path | None = None, *, plain: bool = False) -> Validat
         Explanation(tuple(one["cases"]), one["mechanism"], tuple(one.get("schedulers", ("*",))))
         for one in table.get("explanation", ())
     ]
-    return Validation(tuple(cases), quick, **table["goals"], explanations=tuple(explanations))
+    return Validation(tuple(cases), quick, _goals(table["goals"]), tuple(explanations))
+
+
+def _goals(table: Table) -> Goals:
+    def bounds(name: str) -> dict[int, float]:
+        return {int(key.removeprefix("p")): value for key, value in table[name].items()}
+
+    return Goals(bounds("goodput"), bounds("delay"), table["ranking"], table["apart"])
+
+
+def _drawn(draw: str, points: int | None, simulator: Table, times: int) -> Iterator[Case]:
+    """The cases of a draw."""
+    kernel = space.space()["seeds"]["kernel"]
+    for drawn in space.draw(draw, points):
+        seeds = kernel if has_chance(drawn.table) else 1
+        yield Case(
+            id=drawn.id,
+            group=draw,
+            title=drawn.title,
+            source=drawn.table,
+            schedulers=drawn.schedulers,
+            changes={},
+            simulator=simulator,
+            seeds=seeds,
+            simulator_seeds=seeds * times if seeds > 1 else 1,
+        )
 
 
 def _any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _expand(family: Table, file: Path, simulator: Table, times: int) -> Iterator[Case]:
+def _expand(family: Table, file: Path, both: Table, simulator: Table, times: int) -> Iterator[Case]:
     for key in family:
         if key not in KEYS:
             message = f"{file.name}: family: {key}: unknown key; expected one of: {', '.join(KEYS)}"
@@ -180,9 +249,12 @@ def _expand(family: Table, file: Path, simulator: Table, times: int) -> Iterator
             id=fill(family["id"], variables),
             group=family["group"],
             title=fill(family["title"], variables),
-            file=PAPERS / rest if kind == "papers" else file.parent / family["file"],
+            source=PAPERS / rest if kind == "papers" else file.parent / family["file"],
             schedulers=tuple(family["schedulers"]),
-            changes={key: _filled(value, variables) for key, value in family.get("set", {}).items()},
+            changes={
+                **both,
+                **{key: _filled(value, variables) for key, value in family.get("set", {}).items()},
+            },
             simulator=simulator,
             seeds=seeds,
             simulator_seeds=seeds * times if seeds > 1 else 1,

@@ -33,13 +33,80 @@ METRICS = (
 )
 """In the order of the tables."""
 
+
+@dataclass(frozen=True)
+class Mechanism:
+    """Something that engines do to the traffic, as each counts it by itself over a whole run.
+
+    kernel: its counters, whose sum it is. simulator: the metrics that count the same, the first that a run has.
+    """
+
+    heading: str
+    kernel: tuple[str, ...]
+    simulator: tuple[str, ...] = ()
+
+
+MECHANISMS = (
+    Mechanism("timeouts", ("sender.TcpExt.TCPTimeouts",), ("timeouts",)),
+    Mechanism("spurious timeouts", ("sender.TcpExt.TCPSpuriousRTOs",), ("spurious_timeouts",)),
+    Mechanism("tail probes", ("sender.TcpExt.TCPLossProbes",), ("tail_probes",)),
+    Mechanism("fast retransmissions", ("sender.TcpExt.TCPFastRetrans",), ("fast_retransmissions",)),
+    Mechanism("slow-start retransmissions", ("sender.TcpExt.TCPSlowStartRetrans",)),
+    Mechanism(
+        "undone recoveries",
+        tuple(f"sender.TcpExt.TCP{kind}Undo" for kind in ("Full", "Partial", "DSACK", "Loss")),
+        ("undos",),
+    ),
+    Mechanism("duplicate SACKs received", ("sender.TcpExt.TCPDSACKRecv",), ("dsacks", "duplicate_sacks")),
+    Mechanism(
+        "reordering seen",
+        ("sender.TcpExt.TCPSACKReorder", "sender.TcpExt.TCPTSReorder"),
+        ("reordering_seen", "reorderings"),
+    ),
+    Mechanism(
+        "slow start left by HyStart",
+        ("sender.TcpExt.TCPHystartTrainDetect", "sender.TcpExt.TCPHystartDelayDetect"),
+    ),
+    Mechanism("out of order at a subflow", ("receiver.TcpExt.TCPOFOQueue",)),
+    Mechanism("out of order at the connection", ("receiver.MPTcpExt.OFOQueue",)),
+    Mechanism(
+        "duplicate data at the connection",
+        ("receiver.MPTcpExt.DuplicateData",),
+        ("spurious_retransmissions",),
+    ),
+    Mechanism("sent again by MPTCP", ("sender.MPTcpExt.MPTCPRetrans",)),
+    Mechanism("outside the window", ("receiver.MPTcpExt.NoDSSInWindow",)),
+    Mechanism("window shared", ("sender.MPTcpExt.SndWndShared",)),
+    Mechanism(
+        "window conflicts", ("receiver.MPTcpExt.RcvWndConflict", "receiver.MPTcpExt.RcvWndConflictUpdate")
+    ),
+    Mechanism(
+        "receive queue pruned",
+        ("receiver.TcpExt.RcvPruned", "receiver.TcpExt.OfoPruned", "receiver.MPTcpExt.RcvPruned"),
+    ),
+    Mechanism("stale subflows", ("sender.MPTcpExt.SubflowStale",)),
+)
+"""What differences are traced to."""
+
 Document = Mapping[str, Any]
 
 
 def values(run: Document) -> dict[str, float]:
     """The metrics that a run has, by name, in the unit of the run's JSON document."""
     found = {metric.name: _value(run, metric.name) for metric in METRICS}
+    found |= {name: _value(run, name) for one in MECHANISMS for name in one.simulator}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def counted(run: Document) -> dict[str, float]:
+    """The kernel's counters of a run by host, group and name, such as ``sender.TcpExt.TCPTimeouts``."""
+    hosts = (run.get("kernel") or {}).get("counters", {})
+    return {
+        f"{host}.{group}.{name}": float(value)
+        for host, groups in hosts.items()
+        for group, some in groups.items()
+        for name, value in some.items()
+    }
 
 
 def _value(run: Document, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""The runs of a validation, as a frame with a row per run and metric; what the kernel did can be kept."""
+"""The runs of a validation, as a frame with a row per run and metric; what either engine did can be kept."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -19,10 +20,11 @@ from plait._core import RunError
 from plait.files import make_folder, write_text
 from plait.linux import kernel
 from plait.linux.plan import make_plan
+from plait.linux.refusals import Refused
 from plait.run import Task, run_tasks
 from plait.scheduler import override, parse_choice
 from plait.validate.cases import Case, Validation
-from plait.validate.metrics import values
+from plait.validate.metrics import counted, values
 
 SHAKEN = "sim, shaken"
 """The engine's name of runs with delays changed by next to nothing."""
@@ -36,46 +38,98 @@ SCHEMA = {
     "metric": pl.String,
     "value": pl.Float64,
 }
+OUTCOMES = {
+    "case": pl.String,
+    "scheduler": pl.String,
+    "engine": pl.String,
+    "seed": pl.Int64,
+    "kind": pl.String,
+    "reason": pl.String,
+}
+
+Kind = Literal["refused", "fell back to TCP", "failed"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that gave no metrics: the engine refused it, MPTCP fell back to TCP, or it failed."""
+
+    case: str
+    scheduler: str
+    engine: str
+    seed: int
+    kind: Kind
+    reason: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All runs.
+
+    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux, sim, or `SHAKEN` (for the cases
+    without chance). The kernel's own counters are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the
+    runs that gave no metrics.
+    """
+
+    runs: pl.DataFrame
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """Runs that should have given metrics."""
+        return [one for one in self.outcomes if one.kind == "failed"]
+
+    def outcome_table(self) -> pl.DataFrame:
+        """The outcomes as a frame."""
+        return pl.DataFrame([vars(one) for one in self.outcomes], schema=OUTCOMES, orient="row")
+
+    @staticmethod
+    def of(runs: pl.DataFrame, outcomes: pl.DataFrame) -> Measured:
+        """As they were written."""
+        return Measured(runs, tuple(Outcome(**row) for row in outcomes.to_dicts()))
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """One run of the kernel."""
+    """One run of the kernel, or all runs of the simulator for a case and a scheduler."""
 
     case: Case
     scheduler: str
-    seed: int
+    seed: int = 0
 
-    def task(self) -> Task:
-        """What is run."""
-        choice = parse_choice(self.scheduler)
-        return Task(scenario=self.case.scenario, scheduler=choice, seed=self.seed)
-
-    def key(self) -> str:
+    def kernel_key(self) -> str:
         """Changes with whatever changes what the kernel does.
 
         Raises:
-            ScenarioError: the kernel cannot do it. RunError: there is no kernel.
+            Refused: the kernel cannot do it. RunError: there is no kernel.
         """
-        task = self.task()
-        choice = override(task.scheduler).built_in
+        choice = override(parse_choice(self.scheduler)).built_in
         job = _core.Job(self.case.scenario.json, scheduler=choice, seed=self.seed)
-        text = make_plan(job).to_json() + kernel.identity()
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        return _hash(make_plan(job).to_json() + kernel.identity())
+
+    def simulator_key(self) -> str:
+        """Changes with whatever changes what the simulator does."""
+        case = self.case
+        count = f"{case.simulator_seeds} {SHAKES if case.seeds == 1 else 0}"
+        return _hash(f"{_core_identity()} {self.scheduler} {count} {case.simulated.json}")
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A run of the kernel that failed."""
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
-    case: str
-    scheduler: str
-    seed: int
-    reason: str
+
+@cache
+def _core_identity() -> str:
+    """Changes with the simulator."""
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
 
 
 class Stopped(Exception):  # noqa: N818 - no error
     """The run is not wanted any more."""
+
+
+Document = Mapping[str, Any]
+"""What is kept of runs: values by metric, or an outcome."""
 
 
 def measure(
@@ -85,99 +139,148 @@ def measure(
     resume: bool = False,
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> tuple[pl.DataFrame, list[Failure]]:
-    """Run every case on both engines.
+) -> Measured:
+    """Run every case on both engines. A run that an engine refuses or fails is an outcome, and the others go on.
 
     Args:
         validation: the cases.
-        keep: a folder for the kernel's results, one file each.
-        resume: take from there what the same kernel made of the same scenario.
+        keep: a folder for the results: a file per run of the kernel, and one per case and scheduler of the simulator.
+        resume: take from there what the same engine made of the same scenario.
         threads: runs at a time, 0 for one per core.
-        progress: called with the share of the kernel's runs that is done.
-
-    Returns:
-        A frame with columns case, scheduler, engine, seed, metric, value, the engine being linux, sim, or `SHAKEN` (for
-        the cases without random losses); and the runs of the kernel that failed.
+        progress: called with the share of the work that is done.
 
     Raises:
-        ScenarioError: a scenario is not valid. RunError: the simulator failed, or there is no kernel.
+        ScenarioError: a scenario is not valid. RunError: there is no kernel.
     """
     kernel.require()
-    tasks, rows = [], []
-    for case in validation.cases:
-        for scheduler in case.schedulers:
-            for seed in range(1, case.simulator_seeds + 1):
-                choice = parse_choice(scheduler)
-                tasks.append(Task(scenario=case.simulated, scheduler=choice, seed=seed))
-                rows.append((case.id, scheduler, "sim", seed))
-            for index in range(1, SHAKES + 1 if case.seeds == 1 else 1):
-                tasks.append(Task(scenario=case.shaken(index), scheduler=parse_choice(scheduler), seed=1))
-                rows.append((case.id, scheduler, SHAKEN, index))
-    found = []
-    for row, result in zip(rows, run_tasks(tasks, threads=threads), strict=True):
-        found += _rows(*row, result.data)
-    orders = [
-        Order(case, scheduler, seed)
-        for case in validation.cases
-        for scheduler in case.schedulers
-        for seed in range(1, case.seeds + 1)
-    ]
-    documents, failures = _kernel_runs(orders, keep, resume, threads, progress)
-    for order in orders:
-        if order in documents:
-            found += _rows(order.case.id, order.scheduler, "linux", order.seed, documents[order])
-    return pl.DataFrame(found, schema=SCHEMA, orient="row"), failures
-
-
-def _rows(case: str, scheduler: str, engine: str, seed: int, run: Any) -> list[tuple[Any, ...]]:
-    return [(case, scheduler, engine, seed, name, value) for name, value in values(run).items()]
-
-
-def _kernel_runs(
-    orders: Sequence[Order],
-    keep: Path | None,
-    resume: bool,
-    threads: int,
-    progress: Callable[[float], None] | None,
-) -> tuple[dict[Order, Any], list[Failure]]:
-    """The documents of the kernel's runs; each is kept as soon as it is there."""
     if keep is not None:
         make_folder(keep)
-    documents: dict[Order, Any] = {}
-    failures: list[Failure] = []
-    files = {order: (keep or Path()) / f"{order.key()}.json" for order in orders}
-    for order, file in files.items():
-        if keep is not None and resume and file.is_file():
-            documents[order] = json.loads(file.read_text(encoding="utf-8"))
-    shares = [1.0 if order in documents else 0.0 for order in orders]
-    stop = threading.Event()
+    work = _Work(keep, resume, threads)
+    pairs = [(case, scheduler) for case in validation.cases for scheduler in case.schedulers]
+    simulated = [Order(case, scheduler) for case, scheduler in pairs]
+    real = [Order(case, scheduler, seed) for case, scheduler in pairs for seed in range(1, case.seeds + 1)]
+    # The simulator's runs are short: a tenth of the progress.
+    shares = [0.0, 0.0]
 
-    def make(index: int) -> Any:
-        def watch(share: float) -> None:
-            shares[index] = share
-            if stop.is_set():
-                raise Stopped
+    def told(part: int, weight: float) -> Callable[[float], None]:
+        def tell(share: float) -> None:
+            shares[part] = weight * share
+            if progress is not None:
+                progress(sum(shares))
 
-        watch(0.0)
-        document = run_tasks([orders[index].task()], threads=1, engine="linux", progress=watch)[0].data
-        if keep is not None:
-            write_text(files[orders[index]], json.dumps(document, ensure_ascii=False) + "\n")
-        return document
+        return tell
 
-    workers = threads or os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(make, index): orders[index] for index, share in enumerate(shares) if share < 1}
+    found = [
+        *work.do(simulated, Order.simulator_key, "sim", _simulate, told(0, 0.1)),
+        *work.do(real, Order.kernel_key, "linux", _run_kernel, told(1, 0.9)),
+    ]
+    rows, outcomes = [], []
+    for order, documents in found:
+        for run in documents:
+            place = (order.case.id, order.scheduler, run["engine"], run["seed"])
+            if "kind" in run:
+                outcomes.append(Outcome(*place, kind=run["kind"], reason=run["reason"]))
+            rows += [(*place, name, value) for name, value in run.get("values", {}).items()]
+    return Measured(pl.DataFrame(rows, schema=SCHEMA, orient="row"), tuple(outcomes))
+
+
+class _Work:
+    """Makes runs, or takes those that are kept."""
+
+    def __init__(self, keep: Path | None, resume: bool, threads: int) -> None:
+        self._keep, self._resume = keep, resume
+        self._workers = threads or os.cpu_count() or 1
+
+    def do(
+        self,
+        orders: Sequence[Order],
+        key: Callable[[Order], str],
+        engine: str,
+        make: Callable[[Order, Callable[[float], None]], list[Document]],
+        progress: Callable[[float], None],
+    ) -> Iterator[tuple[Order, list[Document]]]:
+        """The documents of each order's runs, in the order of the orders; kept as soon as they are there."""
+        found: dict[Order, list[Document]] = {}
+        files: dict[Order, Path | None] = {}
+        for order in orders:
+            try:
+                name = f"{engine}-{key(order)}.json"
+                files[order] = None if self._keep is None else self._keep / name
+            except Refused as refused:
+                found[order] = [_outcome(engine, order.seed, "refused", refused.why)]
+        for order, file in files.items():
+            if self._resume and file is not None and file.is_file():
+                found[order] = json.loads(file.read_text(encoding="utf-8"))
+        shares = dict.fromkeys(orders, 0.0) | dict.fromkeys(found, 1.0)
+        stop = threading.Event()
+
+        def one(order: Order) -> list[Document]:
+            def watch(share: float) -> None:
+                shares[order] = share
+                if stop.is_set():
+                    raise Stopped
+
+            watch(0.0)
+            documents = make(order, watch)
+            file = files[order]
+            if file is not None and not any(run.get("kind") == "failed" for run in documents):
+                write_text(file, json.dumps(documents, ensure_ascii=False) + "\n")
+            return documents
+
+        with ThreadPoolExecutor(self._workers) as pool:
+            futures: dict[Future[list[Document]], Order] = {}
+            for order in orders:
+                if order not in found:
+                    futures[pool.submit(one, order)] = order
+            try:
+                for future in as_completed(futures):
+                    found[futures[future]] = future.result()
+                    shares[futures[future]] = 1.0
+                    progress(sum(shares.values()) / len(shares))
+            except BaseException:
+                stop.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        progress(1.0)
+        return iter([(order, found[order]) for order in orders])
+
+
+def _outcome(engine: str, seed: int, kind: Kind, reason: str) -> Document:
+    return {"engine": engine, "seed": seed, "kind": kind, "reason": reason}
+
+
+def _simulate(order: Order, watch: Callable[[float], None]) -> list[Document]:
+    """All runs of the simulator for a case and a scheduler."""
+    case, choice = order.case, parse_choice(order.scheduler)
+    tasks = [
+        ("sim", seed, Task(scenario=case.simulated, scheduler=choice, seed=seed))
+        for seed in range(1, case.simulator_seeds + 1)
+    ]
+    if case.seeds == 1:
+        tasks += [
+            (SHAKEN, index, Task(scenario=case.shaken(index), scheduler=choice, seed=1))
+            for index in range(1, SHAKES + 1)
+        ]
+    documents: list[Document] = []
+    for engine, seed, task in tasks:
+        watch(len(documents) / len(tasks))
         try:
-            for future in as_completed(futures):
-                order = futures[future]
-                try:
-                    documents[order] = future.result()
-                except RunError as error:
-                    failures.append(Failure(order.case.id, order.scheduler, order.seed, str(error)))
-                if progress is not None:
-                    progress(sum(shares) / len(shares))
-        except BaseException:
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-    return documents, failures
+            result = run_tasks([task], threads=1)[0].data
+        except RunError as error:
+            documents.append(_outcome(engine, seed, "failed", str(error)))
+        else:
+            documents.append({"engine": engine, "seed": seed, "values": values(result)})
+    return documents
+
+
+def _run_kernel(order: Order, watch: Callable[[float], None]) -> list[Document]:
+    """One run of the kernel, with its own counters."""
+    task = Task(scenario=order.case.scenario, scheduler=parse_choice(order.scheduler), seed=order.seed)
+    try:
+        # What runs of the kernel alone have.
+        result: Mapping[str, Any] = run_tasks([task], threads=1, engine="linux", progress=watch)[0].data
+    except RunError as error:
+        return [_outcome("linux", order.seed, "failed", str(error))]
+    if result.get("fallback") is not None:
+        return [_outcome("linux", order.seed, "fell back to TCP", result["fallback"])]
+    return [{"engine": "linux", "seed": order.seed, "values": {**values(result), **counted(result)}}]

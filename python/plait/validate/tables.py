@@ -1,0 +1,269 @@
+"""The tables of a validation in Markdown, and the numbers of its sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from plait.pages import markdown
+from plait.validate.agreement import Agreement, Comparison, Pair, percentile
+from plait.validate.metrics import METRICS, Metric
+from plait.validate.standing import stands_out
+
+Lines = list[list[str]]
+
+WORST = 20
+"""Lines of the tables of the largest differences."""
+BELIEVED = 10
+"""Percent: a difference up to which a row counts as believed."""
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def tables(found: Agreement) -> dict[str, str]:
+    """The tables of a page in Markdown, by name."""
+    return {
+        "goals": markdown(["", "measured", "by chance alone", "goal", ""], goal_lines(found), (0, 4)),
+        "outcomes": outcome_table(found),
+        "regions": region_table(found),
+        "schedulers": scheduler_table(found),
+        "metrics": metric_table(found),
+        "worst": worst_table(found, found.goodput),
+        "worst delays": worst_table(found, sorted(found.delay, key=lambda one: -abs(one.difference or 0.0))),
+        "pairs": pair_table(found),
+        "cases": case_table(found),
+    }
+
+
+def values(found: Agreement) -> dict[str, str]:
+    """Numbers for the sentences of a page, by name."""
+    rows, pairs = found.goodput, found.pairs
+    apart = [pair for pair in pairs if pair.kernel > pair.noise]
+    runs = found.measured.runs
+    limited = [one for one in found.of("goodput_bps") if found.limited(one)]
+    return {
+        "scenarios": str(len(found.validation.cases)),
+        "drawn": str(sum(case.group not in ("papers", "sample") for case in found.validation.cases)),
+        "compared": str(len(found.of("goodput_bps"))),
+        "rows": str(len(rows)),
+        "limited": str(len(limited)),
+        "runs": str(runs.filter(engine="linux").select("case", "scheduler", "seed").unique().height),
+        "median": number(percentile(rows, 50), 1),
+        "p75": number(percentile(rows, 75), 1),
+        "p90": number(percentile(rows, 90), 1),
+        "ranking": number(found.ranking(), 0),
+        "pairs": str(len(pairs)),
+        "ranked beyond noise": number(share([pair.alike for pair in apart]), 0),
+        "within 1 %": number(share([abs(one.difference or 0.0) <= 1 for one in rows]), 0),
+        "beyond noise": number(share([_beyond(one) for one in rows]), 0),
+        "kernel noise": number(_kernel_noise(found), 1),
+        "spread ratio": number(found.spread_ratio(), 2),
+    }
+
+
+def share(some: Sequence[bool]) -> float:
+    """Percent of the truth values that are true; NaN without any."""
+    return 100 * sum(some) / len(some) if some else math.nan
+
+
+def _beyond(one: Comparison) -> bool:
+    """Whether a difference is worth speaking of: beyond noise, and more than one percent."""
+    return one.beyond_noise and abs(one.difference or 0.0) > 1
+
+
+def _kernel_noise(found: Agreement) -> float:
+    """The median of the kernel's own spread of goodput over seeds where chance has a part, in percent."""
+    spread = [
+        100 * one.kernel.deviation / one.kernel.mean
+        for one in found.of("goodput_bps")
+        if one.kernel.runs > 1 and one.kernel.mean > 0 and not found.limited(one)
+    ]
+    return float(np.median(spread)) if spread else math.nan
+
+
+def goal_lines(found: Agreement) -> Lines:
+    """Each goal: its name, the value, what chance alone gives, the bound, and whether it is reached."""
+    return [
+        [
+            goal.name,
+            number(goal.value, 1),
+            "–" if goal.chance is None else number(goal.chance, 1),
+            f"{'≤' if goal.most else '≥'} {goal.bound:g}",
+            "reached" if goal.reached else "missed",
+        ]
+        for goal in found.goals()
+    ]
+
+
+def outcome_table(found: Agreement) -> str:
+    """Runs that gave no metrics, by engine and reason."""
+    counts = Counter((one.engine, one.kind, one.reason) for one in found.measured.outcomes)
+    if not counts:
+        return "Every run gave results."
+    lines = [
+        [
+            {"linux": "kernel"}.get(engine, "simulator"),
+            kind,
+            reason.splitlines()[-1] if reason else "",
+            str(count),
+        ]
+        for (engine, kind, reason), count in counts.most_common()
+    ]
+    return markdown(["engine", "outcome", "reason", "runs"], lines, (0, 1, 2))
+
+
+HEADINGS = [
+    "rows",
+    "goodput: median (%)",
+    "75th percentile",
+    "90th percentile",
+    f"within {BELIEVED} %",
+    "beyond noise (%)",
+    "delay: median (%)",
+    "90th percentile",
+]
+
+
+def region_table(found: Agreement) -> str:
+    """How far apart the engines are, by what scenarios have."""
+    lines, previous = [], ""
+    for kind, value, cases in found.regions():
+        names = {case.id for case in cases}
+        line = _region(found, lambda one, names=names: one.case in names)  # type: ignore[misc]
+        lines.append([f"**{kind}**" if kind != previous else "", value, *line])
+        previous = kind
+    lines.append(["**all**", "", *_region(found, lambda _: True)])
+    return markdown(["", "", *HEADINGS], lines, (0, 1))
+
+
+def scheduler_table(found: Agreement) -> str:
+    """How far apart the engines are, by scheduler; with options apart."""
+    names = sorted({one for case in found.validation.cases for one in case.schedulers})
+    lines = [
+        [name, *_region(found, lambda one, name=name: one.scheduler == name)]  # type: ignore[misc]
+        for name in names
+    ]
+    return markdown(["scheduler", *HEADINGS], lines, (0,))
+
+
+def _region(found: Agreement, inside: Callable[[Comparison], bool]) -> list[str]:
+    rows = [one for one in found.goodput if inside(one)]
+    delays = [one for one in found.delay if inside(one)]
+    near = share([abs(one.difference or 0.0) <= BELIEVED for one in rows])
+    return [
+        str(len(rows)),
+        *(number(percentile(rows, at), 1) for at in (50, 75, 90)),
+        number(near, 0),
+        number(share([_beyond(one) for one in rows]), 0),
+        *(number(percentile(delays, at), 1) for at in (50, 90)),
+    ]
+
+
+def metric_table(found: Agreement) -> str:
+    """How far apart the engines are, metric by metric."""
+    units = {"percent": "%", "points": "percentage points", "absolute": "its unit"}
+    lines = []
+    for metric in METRICS:
+        rows = [
+            one for one in found.of(metric.name) if metric.name != "goodput_bps" or not found.limited(one)
+        ]
+        unit = metric.unit if metric.scale == "absolute" else 1.0
+        sizes = [abs(one.difference) / unit for one in rows if one.difference is not None]
+        if sizes:
+            middle, high = np.percentile(sizes, (50, 90))
+            numbers = (number(float(middle), 1), number(float(high), 1), number(max(sizes), 1))
+            lines.append([metric.heading, str(len(sizes)), *numbers, units[metric.scale]])
+    headings = ["metric", "rows", "median difference", "90th percentile", "largest", "in"]
+    return markdown(headings, lines, (0, 5))
+
+
+def worst_lines(found: Agreement, rows: Iterable[Comparison], count: int) -> tuple[list[str], Lines]:
+    """The largest differences, what of the engines' own counters stands out, and what explains them."""
+    headings = ["case", "scheduler", "kernel", "simulator", "unit", "difference (%)", "noise (%)"]
+    lines = []
+    for one in list(rows)[:count]:
+        metric = BY_NAME[one.metric]
+        lines.append(
+            [
+                one.case,
+                one.scheduler,
+                number(one.kernel.mean / metric.unit, 2),
+                number(one.simulator.mean / metric.unit, 2),
+                metric.heading.rpartition("(")[2].rstrip(")"),
+                signed(one.difference, 1),
+                number(one.noise, 1),
+                "; ".join(stands_out(found, one.case, one.scheduler)) or "–",
+                found.mechanism(one.case, one.scheduler) or "–",
+            ]
+        )
+    return [*headings, "what the engines counted (kernel / simulator)", "because"], lines
+
+
+def worst_table(found: Agreement, rows: Iterable[Comparison]) -> str:
+    """The largest differences, with the scenario in words."""
+    headings, lines = worst_lines(found, rows, WORST)
+    titled = [[f"**{line[0]}** {found.cases[line[0]].title}", *line[1:]] for line in lines]
+    return markdown(headings, titled, (0, 1, 4, len(headings) - 2, len(headings) - 1))
+
+
+def pair_table(found: Agreement) -> str:
+    """The pairs that are ranked differently; a line that says so if there are none."""
+    wrong = [pair for pair in found.pairs if not pair.alike]
+    if not wrong:
+        return "None."
+    headings = [
+        "case",
+        "better in the kernel",
+        "than",
+        "kernel: by (%)",
+        "noise (%)",
+        "simulator: by (%)",
+    ]
+    return markdown(headings, [_pair_line(pair) for pair in wrong], (0, 1, 2))
+
+
+def _pair_line(pair: Pair) -> list[str]:
+    numbers = (signed(pair.kernel, 1), number(pair.noise, 1), signed(pair.simulator, 1))
+    return [pair.case, pair.better, pair.worse, *numbers]
+
+
+def case_table(found: Agreement, groups: Sequence[str] = ("papers",)) -> str:
+    """The cases of these groups (none: all) with every scheduler: kernel / simulator, and the difference of goodput."""
+    shown = [metric for metric in METRICS if metric.name not in ("app_delay_ms.p95", "completion_time_s")]
+    places: dict[tuple[str, str], dict[str, Comparison]] = {}
+    for one in found.comparisons:
+        if not groups or found.cases[one.case].group in groups:
+            places.setdefault((one.case, one.scheduler), {})[one.metric] = one
+    lines, previous = [], ""
+    for (case, scheduler), of in places.items():
+        goodput = of.get("goodput_bps")
+        difference = "–" if goodput is None else signed(goodput.difference, 1)
+        if goodput is not None and goodput.noise > 0:
+            difference += f" ± {number(goodput.noise, 1)}"
+        name = f"**{case}** {found.cases[case].title}" if case != previous else ""
+        previous = case
+        lines.append([name, scheduler, difference, *(_both(of.get(metric.name), metric) for metric in shown)])
+    headings = ["case", "scheduler", "goodput: difference (%)", *(metric.heading for metric in shown)]
+    return markdown(headings, lines, (0, 1))
+
+
+def _both(one: Comparison | None, metric: Metric) -> str:
+    if one is None:
+        return "–"
+    sides = (number(side.mean / metric.unit, metric.decimals) for side in (one.kernel, one.simulator))
+    return " / ".join(sides)
+
+
+def number(value: float, decimals: int) -> str:
+    """A number for people."""
+    return f"{value:.{decimals}f}" if math.isfinite(value) else "–"
+
+
+def signed(value: float | None, decimals: int) -> str:
+    """A difference for people."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    rounded = round(value, decimals) + 0.0
+    return f"{rounded:{'+' if rounded else ''}.{decimals}f}".replace("-", "−")
