@@ -5,7 +5,7 @@ use super::rules::{Losses, Reduction};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent};
 use crate::congestion::CongestionControl;
-use crate::core::{TransmissionState, insert_ascending};
+use crate::core::{TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
@@ -299,17 +299,13 @@ impl<S: Scheduler> Sender<S> {
         subflow.withheld = 0;
         subflow.resent.clear();
         let flight = &mut path.flight;
-        for number in flight.first()..flight.next() {
-            if flight.leave(number, TransmissionState::Lost).is_some() {
-                path.lost += 1;
-                insert_ascending(&mut subflow.lost, number);
-            }
-        }
+        let lost = (flight.first()..flight.next())
+            .filter(|&number| flight.leave(number, TransmissionState::Lost).is_some());
+        path.lost += merge_ascending(&mut subflow.lost, lost);
         subflow.judged = flight.next();
         subflow.exempt = 1;
         path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
         self.core.facts[index].in_recovery = true;
-        self.core.association_errors += 1;
         self.note_silence(now, index, observer);
         self.core.refresh(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
@@ -334,12 +330,10 @@ impl<S: Scheduler> Sender<S> {
     /// Everything that the subflow has not delivered may go over the others too.
     fn reinject_all(&mut self, index: usize) {
         let flight = &self.core.paths[index].flight;
-        for number in flight.first()..flight.next() {
-            let Some(sent) = flight.get(number) else { continue };
-            if sent.state == TransmissionState::Lost {
-                insert_ascending(&mut self.reinjections, sent.segment);
-            }
-        }
+        let lost = (flight.first()..flight.next())
+            .filter_map(|number| flight.get(number))
+            .filter(|sent| sent.state == TransmissionState::Lost);
+        merge_ascending(&mut self.reinjections, lost.map(|sent| sent.segment));
     }
 }
 

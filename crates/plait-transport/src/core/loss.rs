@@ -1,0 +1,103 @@
+//! What is lost, and where it waits to be sent again.
+
+use super::flight::Copy;
+use super::{Core, SegmentState, TransmissionState};
+use plait_sched::{PathId, Scheduler};
+use std::collections::VecDeque;
+
+impl<S: Scheduler> Core<S> {
+    /// A transmission is considered lost: its segment waits to be sent again on `target`.
+    pub(crate) fn lose(&mut self, index: usize, number: u64, target: Option<PathId>) {
+        let Some((sent, _)) = self.paths[index].flight.leave(number, TransmissionState::Lost) else { return };
+        self.paths[index].lost += 1;
+        if self.paths[index].timed == Some(number) {
+            self.paths[index].timed = None;
+        }
+        let Some(entry) = self.stream.get_mut(sent.segment) else { return };
+        entry.carried.remove(PathId(index as u8));
+        if entry.state != SegmentState::InFlight {
+            return;
+        }
+        let newest = Copy { path: entry.path, transmission: entry.transmission };
+        let this = Copy { path: index as u8, transmission: number };
+        if newest != this {
+            self.unlink_copy(newest, this, sent.earlier);
+            return;
+        }
+        // A copy that is still in flight elsewhere takes over.
+        if let Some(copy) = sent.earlier {
+            entry.path = copy.path;
+            entry.transmission = copy.transmission;
+            return;
+        }
+        entry.state = SegmentState::Lost;
+        let queue = match target {
+            Some(path) => &mut self.paths[path.index()].retransmissions,
+            None => &mut self.shared_retransmissions,
+        };
+        insert_ascending(queue, sent.segment);
+    }
+
+    /// Takes `lost` out of the chain of copies in flight that begins with `newest`.
+    fn unlink_copy(&mut self, newest: Copy, lost: Copy, earlier: Option<Copy>) {
+        let mut at = Some(newest);
+        while let Some(copy) = at {
+            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else {
+                return;
+            };
+            if sent.earlier == Some(lost) {
+                sent.earlier = earlier;
+                return;
+            }
+            at = sent.earlier;
+        }
+    }
+}
+
+/// Puts `segment` where it belongs in an ascending queue; usually at its end.
+pub(crate) fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
+    if queue.back().is_none_or(|&last| last < segment) {
+        queue.push_back(segment);
+        return;
+    }
+    if let Err(place) = queue.binary_search(&segment) {
+        queue.insert(place, segment);
+    }
+}
+
+/// Puts all of `more` where they belong in an ascending queue, at a cost in proportion to both, however they mix. Returns how
+/// many there were.
+pub(crate) fn merge_ascending(queue: &mut VecDeque<u64>, more: impl Iterator<Item = u64>) -> u64 {
+    let (before, last) = (queue.len(), queue.back().copied());
+    queue.extend(more);
+    let added = queue.len() - before;
+    let in_order = |numbers: &VecDeque<u64>| numbers.range(before..).is_sorted_by(|a, b| a < b);
+    if last.is_some_and(|last| queue.get(before).is_some_and(|&first| first <= last)) || !in_order(queue) {
+        // Sorting finds the runs that are ascending already, and merges them.
+        queue.make_contiguous().sort();
+        let mut previous = None;
+        queue.retain(|&segment| previous.replace(segment) != Some(segment));
+    }
+    added as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_order_and_takes_no_number_twice() {
+        let merge = |queue: &[u64], more: &[u64]| {
+            let mut queue: VecDeque<u64> = queue.iter().copied().collect();
+            let added = merge_ascending(&mut queue, more.iter().copied());
+            assert_eq!(added, more.len() as u64);
+            Vec::from(queue)
+        };
+        assert_eq!(merge(&[], &[]), []);
+        assert_eq!(merge(&[], &[3, 4, 9]), [3, 4, 9]);
+        assert_eq!(merge(&[1, 2], &[3, 7]), [1, 2, 3, 7]);
+        assert_eq!(merge(&[1, 4, 6], &[2, 4, 5, 9]), [1, 2, 4, 5, 6, 9]);
+        assert_eq!(merge(&[5], &[5]), [5]);
+        assert_eq!(merge(&[9], &[4, 2]), [2, 4, 9]);
+    }
+}
