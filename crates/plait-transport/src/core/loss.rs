@@ -6,36 +6,46 @@ use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
 
 impl<S: Scheduler> Core<S> {
-    /// A transmission is considered lost: its segment waits to be sent again on `target`.
-    pub(crate) fn lose(&mut self, index: usize, number: u64, target: Option<PathId>) {
-        let Some((sent, _)) = self.paths[index].flight.leave(number, TransmissionState::Lost) else { return };
+    /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`.
+    pub(crate) fn lose(&mut self, index: usize, numbers: impl Iterator<Item = u64>, target: Option<PathId>) {
+        let mut segments = core::mem::take(&mut self.lost);
+        segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
+        let queue = match target {
+            Some(path) => &mut self.paths[path.index()].retransmissions,
+            None => &mut self.shared_retransmissions,
+        };
+        merge_ascending(queue, segments.drain(..));
+        self.lost = segments;
+    }
+
+    /// A transmission is considered lost. Returns its segment, if that is to be sent again.
+    fn lose_one(&mut self, index: usize, number: u64) -> Option<u64> {
+        let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
         self.paths[index].lost += 1;
         if self.paths[index].timed == Some(number) {
             self.paths[index].timed = None;
         }
-        let Some(entry) = self.stream.get_mut(sent.segment) else { return };
+        let entry = self.stream.get_mut(sent.segment)?;
         entry.carried.remove(PathId(index as u8));
         if entry.state != SegmentState::InFlight {
-            return;
+            return None;
         }
         let newest = Copy { path: entry.path, transmission: entry.transmission };
         let this = Copy { path: index as u8, transmission: number };
         if newest != this {
             self.unlink_copy(newest, this, sent.earlier);
-            return;
+            return None;
         }
         // A copy that is still in flight elsewhere takes over.
         if let Some(copy) = sent.earlier {
             entry.path = copy.path;
             entry.transmission = copy.transmission;
-            return;
+            return None;
         }
         entry.state = SegmentState::Lost;
-        let queue = match target {
-            Some(path) => &mut self.paths[path.index()].retransmissions,
-            None => &mut self.shared_retransmissions,
-        };
-        insert_ascending(queue, sent.segment);
+        // RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window meanwhile.
+        self.window.acknowledged(u64::from(sent.bytes));
+        Some(sent.segment)
     }
 
     /// Takes `lost` out of the chain of copies in flight that begins with `newest`.

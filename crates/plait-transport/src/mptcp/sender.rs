@@ -421,6 +421,10 @@ impl<S: Scheduler> Sender<S> {
         usable
     }
 
+    fn sets_looks(&self) -> u64 {
+        self.subflows.iter().map(|subflow| subflow.arrived.looks()).sum()
+    }
+
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(Subflow::next_timer).chain(self.core.next_timer()).min()
