@@ -89,12 +89,12 @@ fn torture() {
             max_shrink_iters: 2_000,
             ..Config::default()
         };
-        let mut done = 0;
+        let done = std::cell::Cell::new(0);
         let result = TestRunner::new(config).run(&strategy::scenario(network).prop_map(text), |text| {
             prop_assume!(words.iter().all(|word| text.contains(word)));
-            done += 1;
-            if done % (cases / 10).max(1) == 0 {
-                println!("seed {seed}, kind {kind}: {done} scenarios");
+            done.set(done.get() + 1);
+            if done.get() % (cases / 10).max(1) == 0 {
+                println!("seed {seed}, kind {kind}: {} scenarios", done.get());
             }
             check(&text)
         });

@@ -235,6 +235,15 @@ impl<S: Scheduler> Sender<S> {
         if path.flight.segments() == 0 {
             return;
         }
+        if self.core.only_superseded(index) {
+            // Everything has arrived by other paths: nobody waits for an answer. But none came, so it begins anew slowly.
+            let path = &mut self.core.paths[index];
+            path.control.on_timeout(now, path.flight.bytes());
+            path.recovery_end = path.flight.next();
+            self.core.lose_all(index, ANY_PATH);
+            return;
+        }
+        let path = &mut self.core.paths[index];
         self.core.counters.timeouts += 1;
         path.control.on_timeout(now, path.flight.bytes());
         path.rtt.back_off();
@@ -244,10 +253,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.refresh(index);
         let origin = PathId(index as u8);
         let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
-        let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
-        self.core.lose(index, first..next, target.or(ANY_PATH));
-        self.core.paths[index].superseded.clear();
-        self.core.refresh(index);
+        self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
     }

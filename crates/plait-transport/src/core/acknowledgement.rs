@@ -36,6 +36,7 @@ impl<S: Scheduler> Core<S> {
         }
         entry.state = SegmentState::Acknowledged;
         if state != SegmentState::InFlight {
+            self.waits_no_more(segment);
             return true;
         }
         let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);

@@ -10,12 +10,52 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn lose(&mut self, index: usize, numbers: impl Iterator<Item = u64>, target: Option<PathId>) {
         let mut segments = core::mem::take(&mut self.lost);
         segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
-        let queue = match target {
-            Some(path) => &mut self.paths[path.index()].retransmissions,
-            None => &mut self.shared_retransmissions,
-        };
-        merge_ascending(queue, segments.drain(..));
+        for &segment in &segments {
+            if let Some(entry) = self.stream.get_mut(segment) {
+                entry.waits_on = target;
+            }
+        }
+        match target {
+            Some(target) => {
+                let path = &mut self.paths[target.index()];
+                path.waiting += merge_ascending(&mut path.retransmissions, segments.drain(..)) as u32;
+                path.refresh_amounts(&mut self.facts[target.index()]);
+            }
+            None => {
+                merge_ascending(&mut self.shared_retransmissions, segments.drain(..));
+            }
+        }
         self.lost = segments;
+    }
+
+    /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
+    pub(crate) fn waits_no_more(&mut self, segment: u64) {
+        let Some(entry) = self.stream.get_mut(segment) else { return };
+        if let Some(path) = entry.waits_on.take() {
+            self.paths[path.index()].waiting -= 1;
+            self.paths[path.index()].refresh_amounts(&mut self.facts[path.index()]);
+        }
+    }
+
+    /// Everything in flight on the path is considered lost.
+    pub(crate) fn lose_all(&mut self, index: usize, target: Option<PathId>) {
+        let (first, next) = (self.paths[index].flight.first(), self.paths[index].flight.next());
+        self.lose(index, first..next, target);
+        self.paths[index].superseded.clear();
+        self.refresh(index);
+    }
+
+    /// True if all that is in flight on the path are copies of segments that have arrived.
+    pub(crate) fn only_superseded(&self, index: usize) -> bool {
+        let flight = &self.paths[index].flight;
+        !self.paths[index].superseded.is_empty()
+            && (flight.first()..flight.next())
+                .filter_map(|number| flight.get(number))
+                .filter(|sent| sent.is_in_flight())
+                .all(|sent| {
+                    let entry = self.stream.get(sent.segment);
+                    entry.is_none_or(|entry| entry.state == SegmentState::Acknowledged)
+                })
     }
 
     /// A transmission is considered lost. Returns its segment, if that is to be sent again.

@@ -250,6 +250,12 @@ impl<S: Scheduler> Core<S> {
         observer.path_state(now, path, state);
         if was_usable && !self.facts[index].is_usable() {
             self.recall(index);
+            for &segment in &self.paths[index].retransmissions {
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.waits_on = None;
+                }
+            }
+            self.paths[index].waiting = 0;
             merge_ascending(&mut self.shared_retransmissions, self.paths[index].retransmissions.drain(..));
             for segment in self.paths[index].reinjections.drain(..) {
                 if let Some(entry) = self.stream.get_mut(segment) {

@@ -43,6 +43,8 @@ pub(crate) struct PathSender {
     pub(crate) queue: VecDeque<u64>,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(crate) retransmissions: VecDeque<u64>,
+    /// How many of them were not acknowledged meanwhile.
+    pub(crate) waiting: u32,
     /// Copies to be sent on this path.
     pub(crate) reinjections: VecDeque<u64>,
     /// Copies in flight of segments that arrived by others: segment and transmission, ascending by segment.
@@ -114,6 +116,7 @@ impl PathSender {
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
             retransmissions: VecDeque::with_capacity(64),
+            waiting: 0,
             reinjections: VecDeque::new(),
             superseded: VecDeque::new(),
             retransmission_timer: None,
@@ -216,11 +219,11 @@ impl PathSender {
     pub(crate) fn refresh_amounts(&self, facts: &mut Path) {
         // The window is the sum of this and of what may leave still, so that its rounding is the same whatever is in flight.
         let shown = match self.open_segments() {
-            0 => u32::try_from(self.used().div_ceil(self.segment)).unwrap_or(u32::MAX).max(facts.cwnd),
+            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(facts.cwnd),
             open => facts.cwnd.saturating_sub(open),
         };
         facts.in_flight = if self.flight.segments() == 0 { 0 } else { shown.max(1) };
-        facts.lost = self.flight.lost() + self.retransmissions.len() as u32;
+        facts.lost = self.flight.lost() + self.waiting;
         facts.queued = (self.queue.len() + self.reinjections.len()) as u32;
     }
 }

@@ -1,7 +1,7 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
 use crate::effort::Effort;
-use plait_sched::PathSet;
+use plait_sched::{PathId, PathSet};
 use std::collections::VecDeque;
 
 /// Where a segment is.
@@ -33,6 +33,8 @@ pub(crate) struct Segment {
     pub(crate) path: u8,
     /// The paths on which it is in flight.
     pub(crate) carried: PathSet,
+    /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.
+    pub(crate) waits_on: Option<PathId>,
     /// The paths on which it was ever sent.
     pub(crate) tried: PathSet,
     /// The paths in whose queue a copy of it waits.
@@ -205,6 +207,7 @@ impl Stream {
             state: SegmentState::Queued,
             path,
             carried: PathSet::EMPTY,
+            waits_on: None,
             tried: PathSet::EMPTY,
             copies: PathSet::EMPTY,
             ever_sent: false,

@@ -60,6 +60,7 @@ impl<S: Scheduler> Core<S> {
             let path = &mut self.paths[index];
             path.retransmissions.pop_front();
             path.exempt_retransmissions = path.exempt_retransmissions.saturating_sub(1);
+            self.waits_no_more(segment);
             return Some((index, segment));
         }
         skip_settled(&mut self.shared_retransmissions, &self.stream);

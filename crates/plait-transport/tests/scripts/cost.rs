@@ -25,7 +25,7 @@ fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
         _ => Fate::Pass,
     });
     pair.send_file(20 * window * PAYLOAD);
-    pair.run_until(pair.now + ms(600_000));
+    pair.run_until(pair.now + ms(6_000_000));
     assert!(pair.sender.is_drained(), "{window}: {:?}", pair.error());
     let packets = pair.log.sent.len() as u64;
     (pair.sender.looks() as f64 / packets as f64, packets)
