@@ -182,7 +182,7 @@ fn recovers(scenario: &Scenario) -> bool {
 
 /// The longest round trip of a full packet on an idle path. A sender whose longest timeout is shorter only ever floods the
 /// path with copies.
-fn round_trip(scenario: &Scenario, path: usize) -> Duration {
+pub(crate) fn round_trip(scenario: &Scenario, path: usize) -> Duration {
     let one_way = |link: &LinkConfig| {
         let slowest = match &link.capacity {
             Capacity::Steps(steps) => steps.slowest(),

@@ -28,6 +28,8 @@ pub struct Sender<S> {
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
     pub(super) heartbeats: VecDeque<Transmit>,
+    /// Timeouts in a row on all paths together.
+    association_errors: u32,
     /// Retransmissions that the receiver reported as duplicates.
     spurious_retransmissions: u64,
 }
@@ -46,6 +48,7 @@ impl<S: Scheduler> Sender<S> {
             holes: vec![Holes::default(); paths.len()],
             lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
+            association_errors: 0,
             spurious_retransmissions: 0,
         })
     }
@@ -72,6 +75,7 @@ impl<S: Scheduler> Sender<S> {
         // (RFC 9260 §6.2.1 i), but in memory its blocks may be those that the newer one had no room for.
         let overtaken = sack.cumulative < self.core.stream.first();
         let advanced = sack.cumulative > self.core.stream.first();
+        self.hear(path.index());
         self.spurious_retransmissions += sack.duplicates().len() as u64;
         self.core.begin_acknowledgement();
         let via = Via { path: path.index(), alone: sack.packets <= 1 };
@@ -221,11 +225,18 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
+    /// A packet came back on the path: the peer is there, whatever it says. It need not acknowledge anything new: what arrived a
+    /// second time was answered too.
+    pub(super) fn hear(&mut self, index: usize) {
+        self.association_errors = 0;
+        self.core.paths[index].silence = 0;
+    }
+
     /// RFC 9260 §8.1, with the errors in a row on all paths together. A path that answers what it is asked, or is asked nothing,
     /// speaks for the peer though: it takes every path's silence.
     fn is_peer_silent(&self) -> bool {
-        self.core.association_errors > self.config.connection.association_max_retransmissions
-            && self.core.paths.iter().all(|path| path.errors > 0)
+        self.association_errors > self.config.connection.association_max_retransmissions
+            && self.core.paths.iter().all(|path| path.silence > 0)
     }
 
     /// T3 ran out (RFC 9260 §6.3.3): everything in flight on the path is sent again.
@@ -262,7 +273,8 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_error(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
         path.errors += 1;
-        self.core.association_errors += 1;
+        path.silence += 1;
+        self.association_errors += 1;
         let state = if path.errors > self.config.connection.path_max_retransmissions {
             PathState::Failed
         } else if self.config.connection.potentially_failed && self.core.facts[index].is_usable() {

@@ -35,6 +35,8 @@ impl<S: Scheduler> Core<S> {
             return entry.ever_sent;
         }
         entry.state = SegmentState::Acknowledged;
+        // RFC 9260 §8.2: whichever sending of it this answers.
+        self.paths[usize::from(newest.path)].errors = 0;
         if state != SegmentState::InFlight {
             self.waits_no_more(segment);
             return true;
@@ -166,7 +168,6 @@ impl<S: Scheduler> Core<S> {
             if news.segments == 0 {
                 continue;
             }
-            self.association_errors = 0;
             let rto = self.paths[index].rtt.rto();
             let path = &mut self.paths[index];
             path.errors = 0;

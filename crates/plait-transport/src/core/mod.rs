@@ -164,8 +164,6 @@ pub(crate) struct Core<S> {
     lost: Vec<u64>,
     /// Lost segments that any path may send again, ascending.
     pub(crate) shared_retransmissions: VecDeque<u64>,
-    /// Timeouts in a row on all paths together.
-    pub(crate) association_errors: u32,
     next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
@@ -203,7 +201,6 @@ impl<S: Scheduler> Core<S> {
             queued_segments: 0,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
-            association_errors: 0,
             next_transmission: 0,
             counters: Counters::default(),
             news: vec![PathNews::default(); paths.len()],

@@ -53,8 +53,10 @@ pub(crate) struct PathSender {
     /// One-way delays as the transport's timestamps tell them.
     pub(crate) delays: Option<OneWayDelays>,
     pub(crate) heartbeat: Heartbeat,
-    /// Timeouts in a row.
+    /// Timeouts in a row, without anything newly acknowledged.
     pub(crate) errors: u32,
+    /// Timeouts in a row, without any packet that came back on the path, whatever it said.
+    pub(crate) silence: u32,
     /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1 C4).
     pub(crate) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
@@ -127,6 +129,7 @@ impl PathSender {
             },
             rtt,
             errors: 0,
+            silence: 0,
             timed: None,
             recovery_end: 0,
             exempt_retransmissions: 0,

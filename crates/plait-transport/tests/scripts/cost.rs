@@ -80,7 +80,7 @@ fn with_a_retransmission_that_is_lost() {
 /// A burst, and some of it again: many holes at once.
 #[test]
 fn with_bursts_of_losses() {
-    let lose = |segment| match segment % 400 {
+    let lose = |segment| match segment % 2_000 {
         100..=140 if segment % 3 == 0 => 2,
         100..=140 => 1,
         _ => 0,
