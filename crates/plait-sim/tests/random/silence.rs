@@ -5,10 +5,10 @@ use plait_sched::{Duration, Time};
 use plait_sim::scenario::{Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 
-/// What happened since the sender heard of the peer for the last time.
+/// What happened on each path since the sender heard of the peer there for the last time.
 pub(crate) struct Silence {
     heard: Time,
-    /// Packets sent since then, per path.
+    /// Packets sent on each path since something came back on it.
     unanswered: Vec<u64>,
     /// Paths on which anything was ever sent.
     begun: Vec<bool>,
@@ -40,7 +40,7 @@ impl Silence {
         let enough = unanswered.iter().sum::<u64>() > *most || paths().any(hasty);
         if !silent || !enough {
             return Err(format!(
-                "the peer was given up at {at}, heard of at {heard}, {unanswered:?} packets unanswered since"
+                "the peer was given up at {at}, heard of at {heard}, {unanswered:?} packets unanswered"
             ));
         }
         let patience = scenario.transport.ack_delay + Duration::from_millis(1);
@@ -71,7 +71,7 @@ impl Tap for Silence {
             }
             Way::Backward => {
                 self.heard = seen.time;
-                self.unanswered.fill(0);
+                self.unanswered[seen.id.path.index()] = 0;
             }
         }
     }
