@@ -8,6 +8,7 @@ mod capacity;
 mod delay;
 mod fairness;
 mod one_way;
+mod redundant;
 mod response;
 mod slow_start;
 mod tcp;

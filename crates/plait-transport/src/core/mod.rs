@@ -4,17 +4,20 @@
 //! What differs between protocols stays outside: how an acknowledgement is read and what it says about losses, where a
 //! lost segment is sent again, what heartbeats look like (see [`crate::cmt_sctp`]).
 
+mod acknowledgement;
 mod common;
 mod flight;
+mod loss;
 mod path;
 mod schedule;
 mod stream;
 mod transmit;
 mod window;
 
+pub(crate) use acknowledgement::Via;
 pub(crate) use common::common_to_senders;
-use flight::Copy;
 pub(crate) use flight::{Flight, Transmission, TransmissionState};
+pub(crate) use loss::{insert_ascending, merge_ascending};
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use stream::SegmentState;
@@ -23,7 +26,7 @@ pub use transmit::Transmit;
 pub(crate) use window::SendWindow;
 pub use window::WindowRule;
 
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share};
+use crate::congestion::{CongestionConfig, Share};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
@@ -155,8 +158,8 @@ pub(crate) struct Core<S> {
     needs: Capabilities,
     /// Ask the scheduler before the next transmission.
     opportunity: bool,
-    /// Something was sent, of which the scheduler may want copies.
-    copies_possible: bool,
+    /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
+    ask_again: bool,
     wake: Option<Time>,
     /// What the receiver admits.
     pub(crate) window: SendWindow,
@@ -165,10 +168,10 @@ pub(crate) struct Core<S> {
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
     queued_segments: u64,
+    /// Segments found lost at this moment, on their way to a queue.
+    lost: Vec<u64>,
     /// Lost segments that any path may send again, ascending.
     pub(crate) shared_retransmissions: VecDeque<u64>,
-    /// Timeouts in a row on all paths together.
-    pub(crate) association_errors: u32,
     next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
@@ -191,21 +194,21 @@ impl<S: Scheduler> Core<S> {
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes, config.joined_writes),
-            paths: paths.iter().map(|path| PathSender::new(&config, path, !needs.assign_ahead)).collect(),
+            paths: paths.iter().map(|path| PathSender::new(&config, path)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
                 .collect(),
             scheduler,
             needs,
             opportunity: true,
-            copies_possible: false,
+            ask_again: false,
             wake: None,
             window: SendWindow::new(config.window_rule, config.receive_window),
             sent_end: 0,
             held: 0,
             queued_segments: 0,
+            lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
-            association_errors: 0,
             next_transmission: 0,
             counters: Counters::default(),
             news: vec![PathNews::default(); paths.len()],
@@ -221,7 +224,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     pub(crate) fn refresh(&mut self, index: usize) {
-        self.paths[index].refresh(&mut self.facts[index], self.config.counted_segment());
+        self.paths[index].refresh(&mut self.facts[index]);
     }
 
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
@@ -232,202 +235,6 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn notify(&mut self, event: &Event) {
         let connection = self.connection_facts();
         self.scheduler.on_event(event, &connection, &self.facts);
-    }
-
-    /// Starts reading an acknowledgement.
-    pub(crate) fn begin_acknowledgement(&mut self) {
-        for (news, path) in self.news.iter_mut().zip(&self.paths) {
-            *news = PathNews { lowest: u64::MAX, ..PathNews::before(path) };
-        }
-    }
-
-    /// The receiver has `segment`: it leaves the flight of its path, and its round trip may be a sample. False if it was
-    /// never sent, so that the receiver cannot have it.
-    pub(crate) fn acknowledge(&mut self, now: Time, segment: u64) -> bool {
-        let Some(entry) = self.stream.get_mut(segment) else { return false };
-        let (state, path, transmission, bytes) = (entry.state, entry.path, entry.transmission, entry.bytes);
-        if !entry.ever_sent || state == SegmentState::Acknowledged {
-            return entry.ever_sent;
-        }
-        entry.state = SegmentState::Acknowledged;
-        let carried = entry.carried;
-        let counted = self.counted(bytes);
-        self.window.acknowledged(counted);
-        let newest = (usize::from(path), transmission);
-        // Of copies on several paths nobody knows which one arrived: none overtook anything for sure.
-        let certain = carried.0.count_ones() <= 1;
-        let mut at = Some(newest);
-        while let Some((index, number)) = at.take() {
-            let sender = &mut self.paths[index];
-            let Some((sent, was_oldest)) = sender.flight.leave(number, TransmissionState::Acknowledged)
-            else {
-                continue;
-            };
-            let news = &mut self.news[index];
-            news.bytes += u64::from(sent.bytes);
-            news.segments += 1;
-            if certain {
-                news.newest_end = news.newest_end.max(number + 1);
-                news.highest_end = news.highest_end.max(segment + 1);
-                news.lowest = news.lowest.min(segment);
-            }
-            news.oldest_acknowledged |= was_oldest;
-            if sender.timed == Some(number) {
-                sender.timed = None;
-                // Karn: only a segment that was never sent again tells a round trip.
-                if sent.first_time && (index, number) == newest {
-                    let rtt = now.since(sent.sent_at);
-                    sender.rtt.sample(rtt);
-                    news.rtt = Some(rtt);
-                }
-            }
-            at = sent.earlier.map(|copy| (usize::from(copy.path), copy.transmission));
-        }
-        true
-    }
-
-    /// Forgets what lies below the cumulative acknowledgement, acknowledging what had not been before. Returns how far
-    /// that is: an acknowledgement of what was never sent is nonsense from the peer and cut to what was.
-    pub(crate) fn advance(&mut self, now: Time, cumulative: u64) -> u64 {
-        let first = self.stream.first();
-        let cumulative =
-            (first..cumulative).find(|&segment| !self.acknowledge(now, segment)).unwrap_or(cumulative);
-        while let Some(segment) = self.stream.pop_below(cumulative) {
-            self.held -= u64::from(segment.bytes);
-        }
-        cumulative
-    }
-
-    /// As [`Core::advance`], where acknowledgements of a path's own numbers say what left its flight.
-    pub(crate) fn release(&mut self, cumulative: u64) {
-        while let Some(segment) = self.stream.pop_below(cumulative.min(self.sent_end)) {
-            self.held -= u64::from(segment.bytes);
-            self.window.acknowledged(self.counted(segment.bytes));
-        }
-    }
-
-    /// Lets the window of a path grow for what was acknowledged on it.
-    pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
-        self.update_shares();
-        let acknowledged = self.acknowledged(now, index, news);
-        self.paths[index].control.on_acknowledged(&acknowledged, &self.shares);
-    }
-
-    /// What an acknowledgement brought, as controllers see it.
-    pub(crate) fn acknowledged(&self, now: Time, index: usize, news: &PathNews) -> Acknowledged {
-        let writer_blocked = self.stream.is_endless() || self.held >= self.config.send_buffer;
-        let path = &self.paths[index];
-        Acknowledged {
-            now,
-            bytes: news.bytes,
-            in_flight_before: news.in_flight_before,
-            used_before: news.used_before,
-            srtt: path.rtt.smoothed(),
-            rtt: news.rtt,
-            path: index,
-            segments: news.segments,
-            newest_rtt: news.newest_rtt,
-            rto: path.rtt.rto(),
-            cumulative: path.flight.first(),
-            next: path.flight.next(),
-            writer_blocked,
-        }
-    }
-
-    /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its
-    /// window may grow.
-    pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
-        for index in 0..self.paths.len() {
-            let news = self.news[index];
-            if news.segments == 0 {
-                continue;
-            }
-            self.association_errors = 0;
-            let rto = self.paths[index].rtt.rto();
-            let path = &mut self.paths[index];
-            path.errors = 0;
-            path.note_delivery(now, news.bytes);
-            let recovering = path.flight.first() < path.recovery_end;
-            if grow(&news) && (!recovering || self.config.grow_in_recovery) {
-                self.grow_window(now, index, &news);
-            }
-            let path = &mut self.paths[index];
-            if path.flight.segments() == 0 {
-                path.control.on_drained();
-                path.retransmission_timer = None;
-            } else if news.oldest_acknowledged {
-                path.retransmission_timer = Some(now.saturating_add(rto));
-            }
-            self.refresh(index);
-        }
-        for index in 0..self.paths.len() {
-            let news = self.news[index];
-            if news.segments > 0 {
-                let path = PathId(index as u8);
-                self.notify(&Event::Acked { path, segments: news.segments, rtt: news.rtt });
-            }
-        }
-        self.note_opportunity();
-    }
-
-    fn update_shares(&mut self) {
-        if !self.config.congestion.algorithm.is_coupled() {
-            return;
-        }
-        self.shares.clear();
-        self.shares.extend(self.paths.iter().zip(&self.facts).map(|(path, facts)| Share {
-            window: path.control.window(),
-            srtt: path.rtt.smoothed(),
-            loss_interval: path.control.loss_interval(),
-            usable: facts.is_usable(),
-        }));
-    }
-
-    /// A transmission is considered lost: its segment waits to be sent again on `target`.
-    pub(crate) fn lose(&mut self, index: usize, number: u64, target: Option<PathId>) {
-        let Some((sent, _)) = self.paths[index].flight.leave(number, TransmissionState::Lost) else { return };
-        self.paths[index].lost += 1;
-        if self.paths[index].timed == Some(number) {
-            self.paths[index].timed = None;
-        }
-        let Some(entry) = self.stream.get_mut(sent.segment) else { return };
-        entry.carried.remove(PathId(index as u8));
-        if entry.state != SegmentState::InFlight {
-            return;
-        }
-        let newest = Copy { path: entry.path, transmission: entry.transmission };
-        let this = Copy { path: index as u8, transmission: number };
-        if newest != this {
-            self.unlink_copy(newest, this, sent.earlier);
-            return;
-        }
-        // A copy that is still in flight elsewhere takes over.
-        if let Some(copy) = sent.earlier {
-            entry.path = copy.path;
-            entry.transmission = copy.transmission;
-            return;
-        }
-        entry.state = SegmentState::Lost;
-        let queue = match target {
-            Some(path) => &mut self.paths[path.index()].retransmissions,
-            None => &mut self.shared_retransmissions,
-        };
-        insert_ascending(queue, sent.segment);
-    }
-
-    /// Takes `lost` out of the chain of copies in flight that begins with `newest`.
-    fn unlink_copy(&mut self, newest: Copy, lost: Copy, earlier: Option<Copy>) {
-        let mut at = Some(newest);
-        while let Some(copy) = at {
-            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else {
-                return;
-            };
-            if sent.earlier == Some(lost) {
-                sent.earlier = earlier;
-                return;
-            }
-            at = sent.earlier;
-        }
     }
 
     /// Sets a path's state. A path that stops being usable gives everything it has not sent back.
@@ -448,10 +255,18 @@ impl<S: Scheduler> Core<S> {
         observer.path_state(now, path, state);
         if was_usable && !self.facts[index].is_usable() {
             self.recall(index);
-            while let Some(segment) = self.paths[index].retransmissions.pop_front() {
-                insert_ascending(&mut self.shared_retransmissions, segment);
+            for &segment in &self.paths[index].retransmissions {
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.waits_on = None;
+                }
             }
-            self.paths[index].reinjections.clear();
+            self.paths[index].waiting = 0;
+            merge_ascending(&mut self.shared_retransmissions, self.paths[index].retransmissions.drain(..));
+            for segment in self.paths[index].reinjections.drain(..) {
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.copies.remove(path);
+                }
+            }
             self.refresh(index);
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {
@@ -480,16 +295,5 @@ impl<S: Scheduler> Core<S> {
             self.wake = None;
             self.note_opportunity();
         }
-    }
-}
-
-/// Puts `segment` where it belongs in an ascending queue; usually at its end.
-pub(crate) fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
-    if queue.back().is_none_or(|&last| last < segment) {
-        queue.push_back(segment);
-        return;
-    }
-    if let Err(place) = queue.binary_search(&segment) {
-        queue.insert(place, segment);
     }
 }

@@ -42,10 +42,7 @@ impl<S: Scheduler> Sender<S> {
         if retry <= now {
             self.core.counters.timeouts += 1;
             self.core.paths[index].rtt.back_off();
-            // Only the first subflow's silence is the peer's: a join that nobody answers leaves the others alone.
-            if index == self.config.initial_path.index() {
-                self.core.association_errors += 1;
-            }
+            self.core.paths[index].silence += 1;
             self.open(now, index, false, confirming);
         }
     }
@@ -72,7 +69,6 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         path.idle_from = now;
-        self.core.association_errors = 0;
         let state = path.working_state();
         self.core.refresh(index);
         self.core.set_state(now, index, state, observer);

@@ -5,7 +5,7 @@ use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent};
 use crate::congestion::CongestionControl;
-use crate::core::{TransmissionState, insert_ascending};
+use crate::core::{TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
 
@@ -225,6 +225,7 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.losses == Losses::ByTime {
             self.time_out_as_linux(now, index);
             self.core.paths[index].errors += 1;
+            self.core.paths[index].silence += 1;
             self.tell_timeout(now, index, observer);
             return;
         }
@@ -244,6 +245,7 @@ impl<S: Scheduler> Sender<S> {
         path.rtt.back_off();
         path.recovery_end = path.flight.next();
         path.errors += 1;
+        path.silence += 1;
         let subflow = &mut self.subflows[index];
         subflow.repair = Repair::Timeout;
         (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
@@ -251,12 +253,9 @@ impl<S: Scheduler> Sender<S> {
         subflow.withheld = 0;
         subflow.resent.clear();
         let flight = &mut path.flight;
-        for number in flight.first()..flight.next() {
-            if flight.leave(number, TransmissionState::Lost).is_some() {
-                path.lost += 1;
-                insert_ascending(&mut subflow.lost, number);
-            }
-        }
+        let lost = (flight.first()..flight.next())
+            .filter(|&number| flight.leave(number, TransmissionState::Lost).is_some());
+        path.lost += merge_ascending(&mut subflow.lost, lost);
         subflow.judged = flight.next();
         subflow.exempt = 1;
         path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
@@ -266,7 +265,6 @@ impl<S: Scheduler> Sender<S> {
 
     /// A subflow's timer ran out: who else is to know.
     fn tell_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        self.core.association_errors += 1;
         self.note_silence(now, index, observer);
         self.core.refresh(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
@@ -294,12 +292,10 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let flight = &self.core.paths[index].flight;
-        for number in flight.first()..flight.next() {
-            let Some(sent) = flight.get(number) else { continue };
-            if sent.state == TransmissionState::Lost {
-                insert_ascending(&mut self.reinjections, sent.segment);
-            }
-        }
+        let lost = (flight.first()..flight.next())
+            .filter_map(|number| flight.get(number))
+            .filter(|sent| sent.state == TransmissionState::Lost);
+        merge_ascending(&mut self.reinjections, lost.map(|sent| sent.segment));
     }
 }
 

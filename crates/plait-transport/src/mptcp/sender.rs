@@ -8,12 +8,12 @@ use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
-    Transmit, common_to_senders,
+    Transmit, common_to_senders, merge_ascending,
 };
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::{Ack, Data, Packet, Segment};
-use plait_sched::{Event, Path, PathId, PathState, Scheduler, Time};
+use plait_sched::{Event, Path, PathId, PathSet, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
 /// When the segments were sent that an acknowledgement settles and that tell a round trip.
@@ -45,6 +45,9 @@ pub struct Sender<S> {
     pub(super) repeats: Reinjections,
     /// What came back on each subflow last.
     pub(super) seen: Vec<Seen>,
+    /// Those of them that no usable subflow may carry, and the subflows that were usable then.
+    parked: VecDeque<u64>,
+    parked_without: PathSet,
     /// Packets of handshakes.
     pub(super) control: VecDeque<Transmit>,
     spurious_retransmissions: u64,
@@ -69,6 +72,8 @@ impl<S: Scheduler> Sender<S> {
             reinjections: VecDeque::new(),
             repeats: Reinjections::new(paths.len()),
             seen: vec![Seen::default(); paths.len()],
+            parked: VecDeque::new(),
+            parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
             spurious_retransmissions: 0,
             started: !config.handshake,
@@ -86,6 +91,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
+            self.core.paths[path.index()].silence = 0;
+        }
         match packet {
             Packet::Ack(ack) => self.handle_ack(now, path.index(), ack, observer),
             Packet::SynAck { timestamp, echo, window } => {
@@ -243,7 +251,6 @@ impl<S: Scheduler> Sender<S> {
         news: &PathNews,
         observer: &mut impl Observer,
     ) {
-        self.core.association_errors = 0;
         let path = &mut self.core.paths[index];
         path.errors = 0;
         path.note_delivery(now, news.bytes);
@@ -305,10 +312,20 @@ impl<S: Scheduler> Sender<S> {
         }
         self.handle_connection_timer(now, observer);
         self.core.wake_scheduler(now);
-        if self.core.association_errors > self.config.connection.association_max_retransmissions {
+        if self.is_peer_silent() {
             return Err(Error::PeerUnreachable { at: now });
         }
         Ok(())
+    }
+
+    /// True once every subflow that was begun has been silent too often: one that answers what it is asked, or is asked
+    /// nothing, speaks for the peer, however long another one has been dead. (Linux likewise: each subflow gives up by itself,
+    /// and the connection ends with the last one.)
+    fn is_peer_silent(&self) -> bool {
+        let most = self.config.connection.association_max_retransmissions;
+        let begun = (self.subflows.iter().zip(&self.core.paths))
+            .filter(|(subflow, _)| subflow.phase != Phase::Closed);
+        self.started && begun.map(|(_, path)| path.silence).min().is_some_and(|fewest| fewest > most)
     }
 
     /// The next packet to send now, if any.
@@ -480,6 +497,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
     fn next_copy(&mut self) -> Option<(usize, u64)> {
+        self.unpark();
         if let Some(repeat) = self.next_repeat() {
             return Some(repeat);
         }
@@ -491,9 +509,13 @@ impl<S: Scheduler> Sender<S> {
             };
             let carried = entry.carried;
             let fresh = |path: &&Path| !carried.contains(path.id);
-            // Those that carry it deliver it themselves, unless they are silent as well; then nobody is left to ask.
-            if !self.core.facts.iter().any(|path| path.is_usable() && fresh(&path)) {
+            // Nobody takes it now. Unless all carry it already and deliver it themselves, it waits for one that does.
+            if !plait_sched::usable(&self.core.facts).any(|path| fresh(&path)) {
                 self.reinjections.pop_front();
+                if self.core.facts.iter().any(|path| fresh(&path)) {
+                    self.parked.push_back(segment);
+                    self.parked_without = self.usable();
+                }
                 continue;
             }
             let open = plait_sched::usable(&self.core.facts).filter(fresh).filter(|path| {
@@ -506,6 +528,23 @@ impl<S: Scheduler> Sender<S> {
             return Some((index, segment));
         }
         if self.core.wants_copies() { self.core.next_reinjection() } else { None }
+    }
+
+    /// What found no subflow looks for one again as soon as others are usable than were then.
+    fn unpark(&mut self) {
+        if !self.parked.is_empty() && self.parked_without != self.usable() {
+            merge_ascending(&mut self.reinjections, self.parked.drain(..));
+        }
+    }
+
+    fn usable(&self) -> PathSet {
+        let mut usable = PathSet::EMPTY;
+        plait_sched::usable(&self.core.facts).for_each(|path| usable.insert(path.id));
+        usable
+    }
+
+    fn sets_looks(&self) -> u64 {
+        self.subflows.iter().map(|subflow| subflow.arrived.looks()).sum()
     }
 
     /// When [`Sender::handle_timeout`] must be called next.

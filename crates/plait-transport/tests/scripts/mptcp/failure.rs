@@ -1,6 +1,6 @@
 //! Subflows that fall silent: reinjection, failure, return, backup.
 
-use crate::common::{By, Pair, at, by_key, in_turns, mptcp_config};
+use crate::common::{By, Fate, Pair, at, by_key, in_turns, mptcp_config, ms};
 use plait_sched::{Connection, Decision, Path, PathState};
 use plait_transport::PathConfig;
 
@@ -116,4 +116,59 @@ fn a_scheduler_that_queues_everything_on_a_silent_subflow_gets_it_back() {
     pair.send_file(100 * PAYLOAD);
     pair.run_until(at(30_000));
     assert_eq!(pair.log.delivered.len(), 100);
+}
+
+/// A path that is cut for ever while the other one works, and an application that says nothing for long: the dead subflow
+/// counts timeouts without end, and no data brings an acknowledgement in between.
+#[test]
+fn a_dead_subflow_does_not_end_a_connection_that_the_other_one_carries() {
+    let mut pair = Pair::new(mptcp_config(), &[20, 40], in_turns());
+    pair.cut(1, at(10_000), at(100_000_000));
+    for second in 1..=20 {
+        pair.sender.write(2 * PAYLOAD);
+        pair.run_until(at(1_000 * second));
+    }
+    pair.run_until(at(3_600_000));
+    assert!(pair.error().is_none(), "{:?}", pair.error());
+    pair.send_file(10 * PAYLOAD);
+    pair.run_until(at(3_700_000));
+    assert_eq!((pair.log.delivered.len(), pair.error()), (50, None));
+}
+
+#[test]
+fn a_peer_that_no_subflow_reaches_is_given_up() {
+    for handshake in [false, true] {
+        let mut config = mptcp_config();
+        config.connection.association_max_retransmissions = 4;
+        config.handshake = handshake;
+        let mut pair = Pair::new(config, &[20, 40], in_turns());
+        pair.script(|judged| if judged.now >= at(1_000) { Fate::Drop } else { Fate::Pass });
+        pair.sender.write_endlessly();
+        pair.run_until(at(100_000));
+        let unreachable = matches!(pair.error(), Some(plait_transport::Error::PeerUnreachable { .. }));
+        assert!(unreachable, "{handshake}: {:?}", pair.error());
+    }
+}
+
+/// The second subflow is down when the first one falls silent for good. When it is back it takes over at once, and not when
+/// the first one's timer runs out once more.
+#[test]
+fn what_no_subflow_could_take_over_is_taken_over_by_the_first_that_returns() {
+    let mut config = mptcp_config();
+    config.connection.path_max_retransmissions = 1;
+    let mut pair = Pair::new(config, &[20, 40], in_turns());
+    pair.script(|judged| match (judged.path, judged.now) {
+        (0, now) if now >= at(12_040) => Fate::Drop,
+        (1, now) if now >= at(50) && now < at(14_000) => Fate::Drop,
+        _ => Fate::Pass,
+    });
+    pair.sender.write(100 * PAYLOAD);
+    pair.run_until(at(12_045));
+    assert_eq!((pair.path(1).state, pair.log.delivered.len()), (PathState::Failed, 100));
+    pair.send_file(10 * PAYLOAD);
+    pair.run_until(at(200_000));
+    assert_eq!(pair.log.delivered.len(), 110);
+    let back = pair.log.states.iter().rfind(|(_, path, state)| path.0 == 1 && *state == PathState::Active);
+    let (back, last) = (back.unwrap().0, pair.log.delivered.last().unwrap().0);
+    assert!(last > back && last.since(back) < ms(500), "back at {back}, delivered at {last}");
 }

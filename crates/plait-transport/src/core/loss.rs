@@ -1,0 +1,153 @@
+//! What is lost, and where it waits to be sent again.
+
+use super::flight::Copy;
+use super::{Core, SegmentState, TransmissionState};
+use plait_sched::{PathId, Scheduler};
+use std::collections::VecDeque;
+
+impl<S: Scheduler> Core<S> {
+    /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`.
+    pub(crate) fn lose(&mut self, index: usize, numbers: impl Iterator<Item = u64>, target: Option<PathId>) {
+        let mut segments = core::mem::take(&mut self.lost);
+        segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
+        for &segment in &segments {
+            if let Some(entry) = self.stream.get_mut(segment) {
+                entry.waits_on = target;
+            }
+        }
+        match target {
+            Some(target) => {
+                let path = &mut self.paths[target.index()];
+                path.waiting += merge_ascending(&mut path.retransmissions, segments.drain(..)) as u32;
+                path.refresh_amounts(&mut self.facts[target.index()]);
+            }
+            None => {
+                merge_ascending(&mut self.shared_retransmissions, segments.drain(..));
+            }
+        }
+        self.lost = segments;
+    }
+
+    /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
+    pub(crate) fn waits_no_more(&mut self, segment: u64) {
+        let Some(entry) = self.stream.get_mut(segment) else { return };
+        if let Some(path) = entry.waits_on.take() {
+            self.paths[path.index()].waiting -= 1;
+            self.paths[path.index()].refresh_amounts(&mut self.facts[path.index()]);
+        }
+    }
+
+    /// Everything in flight on the path is considered lost.
+    pub(crate) fn lose_all(&mut self, index: usize, target: Option<PathId>) {
+        let (first, next) = (self.paths[index].flight.first(), self.paths[index].flight.next());
+        self.lose(index, first..next, target);
+        self.paths[index].superseded.clear();
+        self.refresh(index);
+    }
+
+    /// True if all that is in flight on the path are copies of segments that have arrived.
+    pub(crate) fn only_superseded(&self, index: usize) -> bool {
+        let flight = &self.paths[index].flight;
+        !self.paths[index].superseded.is_empty()
+            && (flight.first()..flight.next())
+                .filter_map(|number| flight.get(number))
+                .filter(|sent| sent.is_in_flight())
+                .all(|sent| {
+                    let entry = self.stream.get(sent.segment);
+                    entry.is_none_or(|entry| entry.state == SegmentState::Acknowledged)
+                })
+    }
+
+    /// A transmission is considered lost. Returns its segment, if that is to be sent again.
+    fn lose_one(&mut self, index: usize, number: u64) -> Option<u64> {
+        let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
+        self.paths[index].lost += 1;
+        if self.paths[index].timed == Some(number) {
+            self.paths[index].timed = None;
+        }
+        let entry = self.stream.get_mut(sent.segment)?;
+        entry.carried.remove(PathId(index as u8));
+        if entry.state != SegmentState::InFlight {
+            return None;
+        }
+        let newest = Copy { path: entry.path, transmission: entry.transmission };
+        let this = Copy { path: index as u8, transmission: number };
+        if newest != this {
+            self.unlink_copy(newest, this, sent.earlier);
+            return None;
+        }
+        // A copy that is still in flight elsewhere takes over.
+        if let Some(copy) = sent.earlier {
+            entry.path = copy.path;
+            entry.transmission = copy.transmission;
+            return None;
+        }
+        entry.state = SegmentState::Lost;
+        // RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window meanwhile.
+        self.window.acknowledged(u64::from(sent.bytes));
+        Some(sent.segment)
+    }
+
+    /// Takes `lost` out of the chain of copies in flight that begins with `newest`.
+    fn unlink_copy(&mut self, newest: Copy, lost: Copy, earlier: Option<Copy>) {
+        let mut at = Some(newest);
+        while let Some(copy) = at {
+            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else {
+                return;
+            };
+            if sent.earlier == Some(lost) {
+                sent.earlier = earlier;
+                return;
+            }
+            at = sent.earlier;
+        }
+    }
+}
+
+/// Puts `segment` where it belongs in an ascending queue; usually at its end.
+pub(crate) fn insert_ascending(queue: &mut VecDeque<u64>, segment: u64) {
+    if queue.back().is_none_or(|&last| last < segment) {
+        queue.push_back(segment);
+        return;
+    }
+    if let Err(place) = queue.binary_search(&segment) {
+        queue.insert(place, segment);
+    }
+}
+
+/// Puts all of `more` where they belong in an ascending queue, at a cost in proportion to both, however they mix. Returns how
+/// many there were.
+pub(crate) fn merge_ascending(queue: &mut VecDeque<u64>, more: impl Iterator<Item = u64>) -> u64 {
+    let (before, last) = (queue.len(), queue.back().copied());
+    queue.extend(more);
+    let added = queue.len() - before;
+    let in_order = |numbers: &VecDeque<u64>| numbers.range(before..).is_sorted_by(|a, b| a < b);
+    if last.is_some_and(|last| queue.get(before).is_some_and(|&first| first <= last)) || !in_order(queue) {
+        // Sorting finds the runs that are ascending already, and merges them.
+        queue.make_contiguous().sort();
+        let mut previous = None;
+        queue.retain(|&segment| previous.replace(segment) != Some(segment));
+    }
+    added as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_order_and_takes_no_number_twice() {
+        let merge = |queue: &[u64], more: &[u64]| {
+            let mut queue: VecDeque<u64> = queue.iter().copied().collect();
+            let added = merge_ascending(&mut queue, more.iter().copied());
+            assert_eq!(added, more.len() as u64);
+            Vec::from(queue)
+        };
+        assert_eq!(merge(&[], &[]), []);
+        assert_eq!(merge(&[], &[3, 4, 9]), [3, 4, 9]);
+        assert_eq!(merge(&[1, 2], &[3, 7]), [1, 2, 3, 7]);
+        assert_eq!(merge(&[1, 4, 6], &[2, 4, 5, 9]), [1, 2, 4, 5, 6, 9]);
+        assert_eq!(merge(&[5], &[5]), [5]);
+        assert_eq!(merge(&[9], &[4, 2]), [2, 4, 9]);
+    }
+}
