@@ -16,8 +16,12 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn remember_window(&mut self, index: usize) {
         let path = &self.core.paths[index];
         let prior = Some((path.control.window(), path.control.slow_start_threshold()));
-        let board = &mut self.subflows[index].linux;
-        board.memory = Memory { marker: Some(path.flight.first()), prior, ..Memory::default() };
+        let subflow = &mut self.subflows[index];
+        // Of earlier retransmissions that may be in flight, acknowledgements tell as well.
+        let pending = subflow.resent.len() as u32;
+        let stamp = subflow.linux.memory.stamp.filter(|_| pending > 0);
+        let unreported = Some(pending).filter(|&pending| pending > 0);
+        subflow.linux.memory = Memory { marker: Some(path.flight.first()), unreported, stamp, prior };
     }
 
     /// What is lost was sent again.
@@ -67,7 +71,7 @@ impl<S: Scheduler> Sender<S> {
         if let Some((window, threshold)) = subflow.linux.memory.prior {
             path.control.on_undone(window, threshold);
         }
-        subflow.linux.memory = Memory::default();
+        (subflow.linux.memory.marker, subflow.linux.memory.prior) = (None, None);
         path.recovery_end = 0;
         self.core.facts[index].in_recovery = false;
         self.core.counters.undone_reductions += 1;

@@ -101,8 +101,9 @@ impl Receiver {
     fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
         let index = path.index();
         // A number absurdly far ahead can only come from a broken peer; it must not make the set huge.
+        let beyond = |number: u64, next: u64| number > next.saturating_add(4 * crate::MAX_QUEUED as u64);
         let next = self.subflows[index].next();
-        if segment.subflow > next.saturating_add(4 * crate::MAX_QUEUED as u64) {
+        if beyond(segment.subflow, next) || beyond(segment.data.segment, self.reassembly.next_expected()) {
             observer.refused(now, path, segment.data.segment);
             return;
         }

@@ -1,6 +1,5 @@
 //! Finding what was lost on a subflow, and its timers: RFC 6675, 6298, 8985; see the module's documentation.
 
-use super::linux::Memory;
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent};
@@ -232,7 +231,7 @@ impl<S: Scheduler> Sender<S> {
         match repair {
             Repair::None => self.remember_window(index),
             // F-RTO is for a timeout that no other repair precedes (RFC 5682 §2.1, step 1).
-            Repair::Fast => self.subflows[index].linux.memory = Memory::default(),
+            Repair::Fast => self.subflows[index].linux.memory.marker = None,
             Repair::Timeout => {}
         }
         let path = &mut self.core.paths[index];

@@ -28,6 +28,7 @@ fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
     pair.run_until(pair.now + ms(6_000_000));
     assert!(pair.sender.is_drained(), "{window}: {:?}", pair.error());
     let packets = pair.log.sent.len() as u64;
+    assert_eq!(pair.sender.counters().undone_reductions, 0, "losses are losses");
     (pair.sender.looks() as f64 / packets as f64, packets)
 }
 

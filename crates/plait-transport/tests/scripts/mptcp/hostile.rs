@@ -76,7 +76,7 @@ fn a_data_acknowledgement_of_what_only_waits_in_a_queue_frees_what_was_sent_befo
     pair.send_file(25 * 1452);
     pair.run_until(at(5));
     assert_eq!((pair.path(0).in_flight, pair.path(0).queued, pair.path(1).in_flight), (10, 10, 5));
-    let ack = Ack::new(0, 25, 100 * 1452, 0, 0);
+    let ack = Ack::new(0, 25, 0, 0).with_window(25 * 1452, 75 * 1452);
     pair.sender.handle_packet(at(5), PathId(0), &Packet::Ack(ack), &mut pair.log);
     assert_eq!(pair.sender.offset(9), None);
     assert_eq!(pair.sender.offset(10), Some(14_520), "it was never sent, so nobody can have it");
@@ -91,24 +91,30 @@ fn any_packet() -> impl Strategy<Value = Packet> {
     let window = prop_oneof![0_u64..200_000, any::<u64>(), Just(u64::MAX)];
     let clocks = (any::<u32>(), any::<u32>());
     prop_oneof![
-        (number.clone(), number.clone(), window, clocks, any::<bool>(), blocks).prop_map(
-            |(subflow, data, window, (timestamp, echo), duplicate, blocks)| {
-                let mut ack = Ack::new(subflow, data, window, timestamp, echo);
+        (number.clone(), number.clone(), window.clone(), clocks, prop::option::of(number.clone()), blocks)
+            .prop_map(|(subflow, data, window, (timestamp, echo), duplicate, blocks)| {
+                let mut ack = Ack::new(subflow, data, timestamp, echo).with_window(window, window / 3);
                 ack.duplicate = duplicate;
                 for (first, length) in blocks {
                     let first = subflow.saturating_add(first);
                     ack.push_block(first, first.saturating_add(length));
                 }
                 Packet::Ack(ack)
-            }
-        ),
-        (number.clone(), number.clone(), prop_oneof![Just(1452_u32), any::<u32>()], any::<u32>()).prop_map(
-            |(segment, subflow, bytes, timestamp)| {
-                Packet::Segment(Segment { data: Data { segment, bytes }, subflow, timestamp })
-            }
-        ),
+            }),
+        (
+            (number.clone(), number.clone(), number.clone()),
+            prop_oneof![Just(1452_u32), any::<u32>()],
+            (any::<u32>(), any::<u32>())
+        )
+            .prop_map(|((segment, subflow, offset), bytes, (timestamp, echo))| {
+                Packet::Segment(Segment { data: Data { segment, bytes }, subflow, offset, timestamp, echo })
+            }),
         any::<u32>().prop_map(|timestamp| Packet::Syn { timestamp }),
-        (any::<u32>(), any::<u32>()).prop_map(|(timestamp, echo)| Packet::SynAck { timestamp, echo }),
+        (any::<u32>(), any::<u32>(), window).prop_map(|(timestamp, echo, window)| Packet::SynAck {
+            timestamp,
+            echo,
+            window
+        }),
         number.prop_map(|nanos| Packet::Heartbeat { sent_at: plait_sched::Time::from_nanos(nanos) }),
     ]
 }
