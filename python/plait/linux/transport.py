@@ -21,7 +21,7 @@ LARGE_BUFFER = 16 << 20
 """Bytes of a send buffer that never holds the scheduler back."""
 LARGEST_BUFFER = 64 << 20
 PAGES_FOR_TCP = "1000000 1000000 1000000"
-PACKET_MEMORY = 840
+PACKET_MEMORY = 832
 """Bytes that a packet takes in the receive buffer beside its payload, as the kernel reckons it."""
 
 

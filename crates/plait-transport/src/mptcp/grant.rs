@@ -15,7 +15,7 @@ use plait_sched::{Duration, Time};
 
 /// What a packet takes in the receive buffer beside its payload, in bytes: of one that was sent on the same machine. On real
 /// cards packets arrive merged, and windows are larger for the same buffer.
-pub(super) const PACKET_MEMORY: u64 = 840;
+pub(super) const PACKET_MEMORY: u64 = 832;
 
 /// Ratios are in parts of 256 (`TCP_RMEM_TO_WIN_SCALE`).
 const RATIO_BITS: u32 = 8;
@@ -30,6 +30,8 @@ const SCALED_MEMORY: u64 = 212_992;
 /// Headers of IP and TCP without options, and the timestamps' option.
 const PLAIN_HEADERS: u64 = 40;
 const TIMESTAMPS: u64 = 12;
+/// How finely timestamps tell a round trip.
+const TICK: Duration = Duration::from_millis(1);
 /// The largest window that a SYN's answer tells, which is not scaled.
 const UNSCALED: u64 = 65_535;
 
@@ -279,7 +281,12 @@ impl Grants {
     /// The application has read. The subflow with the least favourable packets decides how much memory a window takes;
     /// one that has had none yet counts as at the start. That is looked at once in a round trip.
     pub(super) fn note_read(&mut self, now: Time) {
-        let passed = self.measured.map_or(u64::MAX, |measured| now.since(measured).as_nanos() / 1_000);
+        // The first measurement begins with the packet that ends the handshake, which is not simulated: it comes shortly
+        // before the first data, so that this round trip is over when the data of the next one begins to come.
+        let measured = *self
+            .measured
+            .get_or_insert(Time::ZERO + (now.since(Time::ZERO) - TICK.min(now.since(Time::ZERO))));
+        let passed = now.since(measured).as_nanos() / 1_000;
         if self.round_trip > 0 && passed < self.round_trip >> 3 {
             return;
         }

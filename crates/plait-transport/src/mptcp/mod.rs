@@ -21,7 +21,8 @@
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
 //! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO). Of Linux also not: bundled selective
-//! acknowledgements, a reordering degree that grows, reinjection by a timer of the connection.
+//! acknowledgements, a reordering degree that grows, acknowledgements that a PSH flag hastens, the packet that ends the first
+//! subflow's handshake (so nothing falls back to TCP), a subflow's own limit of what others granted (`tcp_wnd_end`).
 
 mod clock;
 mod grant;
