@@ -1,5 +1,6 @@
 """The lab around the kernel, with a script in the kernel's place, and with the kernel itself where it is built."""
 
+import itertools
 import json
 import os
 import signal
@@ -14,9 +15,11 @@ from conftest import Command
 
 import plait
 from plait import _core
+from plait.cli.output import print_tables
 from plait.linux import boot, build, engine, kernel, machine, tools
 from plait.linux.archive import VERSION
-from plait.linux.guest.content import Content
+from plait.linux.guest import mib
+from plait.linux.guest.content import CHUNK, Content
 from plait.linux.plan import make_plan
 
 KERNEL = """
@@ -148,6 +151,37 @@ def test_a_damaged_stream_fails_the_run(folder: Path) -> None:
     left(100_000, 99_999, good)
     with pytest.raises(_core.RunError, match="only 99999 written"):
         engine.check_integrity(plan, folder)
+
+
+def test_chunks_made_in_place_are_the_stream() -> None:
+    content = Content(3)
+    stream = b"".join(bytes(chunk) for chunk in itertools.islice(content.chunks(), 3))
+    assert stream == content.part(0, 3 * CHUNK)
+    assert len({stream[place : place + CHUNK] for place in range(0, 3 * CHUNK, CHUNK)}) == 3
+
+
+def test_why_a_connection_fell_back_is_said_with_the_side_that_found_out() -> None:
+    sender, receiver = {"MPTcpExt": {"DssFallback": 1}}, {"MPTcpExt": {"MPCapableFallbackACK": 2}, "Tcp": {}}
+    assert mib.why_fallen_back(sender, receiver) == (
+        "receiver: the packet that ended the handshake came without MP_CAPABLE (MPCapableFallbackACK); "
+        "sender: data came without a mapping that holds for it (DssFallback)"
+    )
+    assert mib.why_fallen_back({}, {"MPTcpExt": {"MPJoinSynRx": 1}}) == "the kernel does not say why"
+
+
+def test_a_table_says_that_a_connection_fell_back(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "k.toml"
+    file.write_text(KERNEL.replace('"5s"', '"2s"'))
+    result = plait.run(file)
+    print_tables([[result]])
+    assert "gave up MPTCP" not in capsys.readouterr().out
+    result.data["fallback"] = "receiver: some reason"
+    print_tables([[result]])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (
+        "round-robin: the kernel gave up MPTCP and went on with TCP, on one path alone; receiver: some reason"
+        in shown
+    )
 
 
 def test_without_a_kernel_it_says_how_to_get_one(

@@ -66,7 +66,7 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
         decisions=decisions,
         namespaces=built.namespaces,
         settings=settings,
-        ip=[*built.batches, *_endpoints(scenario, links)],
+        ip=_joined([*built.batches, *_endpoints(scenario, links)]),
         tc=tc,
         changes=changes,
         connection=Connection(
@@ -177,6 +177,14 @@ def _numbered(tables: Sequence[Table]) -> list[tuple[int, Table]]:
 def _counter(place: tuple[str, str]) -> Counter:
     namespace, device = place
     return Counter(namespace=namespace, device=device)
+
+
+def _joined(batches: Sequence[Batch]) -> list[Batch]:
+    """One batch per namespace, in the order of the first ones: to start a program takes longer than what it does."""
+    lines: dict[str, list[str]] = {}
+    for batch in batches:
+        lines.setdefault(batch.namespace, []).extend(batch.lines)
+    return [Batch(namespace=name, lines=some) for name, some in lines.items()]
 
 
 def _endpoints(scenario: Table, links: _Links) -> list[Batch]:

@@ -41,13 +41,18 @@ class Seat:
 
     def look(self) -> None:
         """Moves the machine if it waited for its processor longer than it ran since the last time."""
-        try:
-            ran, waited, _ = map(int, Path(f"/proc/{self._process}/schedstat").read_text("ascii").split())
-        except (OSError, ValueError):
-            return
+        ran, waited = self._times()
         if waited - self._waited > ran - self._ran:
             self.move()
         self._ran, self._waited = ran, waited
+
+    def _times(self) -> tuple[int, int]:
+        """Nanoseconds that the kernel ran and waited for a processor so far."""
+        try:
+            ran, waited, _ = Path(f"/proc/{self._process}/schedstat").read_text("ascii").split()
+        except (OSError, ValueError):
+            return self._ran, self._waited
+        return int(ran), int(waited)
 
     def leave(self) -> None:
         """The machine is gone."""
