@@ -36,7 +36,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Something that engines do to the traffic, as each counts it by itself over a whole run.
+    """Something that engines do to the traffic, as each counts it by itself: the kernel from the start of a run.
 
     kernel: its counters, whose sum it is. simulator: the metrics that count the same, the first that a run has.
     """
@@ -50,18 +50,18 @@ MECHANISMS = (
     Mechanism("timeouts", ("sender.TcpExt.TCPTimeouts",), ("timeouts",)),
     Mechanism("spurious timeouts", ("sender.TcpExt.TCPSpuriousRTOs",), ("spurious_timeouts",)),
     Mechanism("tail probes", ("sender.TcpExt.TCPLossProbes",), ("tail_probes",)),
-    Mechanism("fast retransmissions", ("sender.TcpExt.TCPFastRetrans",), ("fast_retransmissions",)),
+    Mechanism("fast retransmissions", ("sender.TcpExt.TCPFastRetrans",)),
     Mechanism("slow-start retransmissions", ("sender.TcpExt.TCPSlowStartRetrans",)),
     Mechanism(
         "undone recoveries",
         tuple(f"sender.TcpExt.TCP{kind}Undo" for kind in ("Full", "Partial", "DSACK", "Loss")),
-        ("undos",),
+        ("undone_reductions",),
     ),
-    Mechanism("duplicate SACKs received", ("sender.TcpExt.TCPDSACKRecv",), ("dsacks", "duplicate_sacks")),
+    Mechanism("duplicate SACKs received", ("sender.TcpExt.TCPDSACKRecv",), ("duplicate_reports",)),
     Mechanism(
         "reordering seen",
         ("sender.TcpExt.TCPSACKReorder", "sender.TcpExt.TCPTSReorder"),
-        ("reordering_seen", "reorderings"),
+        ("reorderings",),
     ),
     Mechanism(
         "slow start left by HyStart",
@@ -70,8 +70,12 @@ MECHANISMS = (
     Mechanism("out of order at a subflow", ("receiver.TcpExt.TCPOFOQueue",)),
     Mechanism("out of order at the connection", ("receiver.MPTcpExt.OFOQueue",)),
     Mechanism(
-        "duplicate data at the connection",
-        ("receiver.MPTcpExt.DuplicateData",),
+        "duplicate data",
+        (
+            "receiver.TcpExt.TCPDSACKOldSent",
+            "receiver.TcpExt.TCPDSACKOfoSent",
+            "receiver.MPTcpExt.DuplicateData",
+        ),
         ("spurious_retransmissions",),
     ),
     Mechanism("sent again by MPTCP", ("sender.MPTcpExt.MPTCPRetrans",)),
