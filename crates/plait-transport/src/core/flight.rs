@@ -164,6 +164,7 @@ impl Flight {
         let bytes = u64::from(entry.bytes);
         self.segments += 1;
         self.bytes += bytes;
+        self.lost = self.lost.saturating_sub(1);
     }
 
     /// A transmission in flight is sent once more, and in flight once.

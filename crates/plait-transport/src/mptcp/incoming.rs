@@ -130,7 +130,8 @@ impl Incoming {
         match place {
             Place::Known => {
                 self.report_again(segment.subflow, quick);
-                if segment.subflow < self.next() && !is_older(segment.timestamp, self.echo, 0) {
+                // What is older lies before the window, and is dropped before its timestamp is looked at.
+                if segment.subflow + 1 == self.next() && !is_older(segment.timestamp, self.echo, 0) {
                     self.echo = segment.timestamp;
                 }
             }
