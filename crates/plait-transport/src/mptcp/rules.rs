@@ -12,8 +12,8 @@ pub struct Rules {
     /// Sending the oldest segment again restarts the retransmission timer (tcp_xmit_retransmit_queue in
     /// net/ipv4/tcp_output.c), so that a repair has a whole timeout's time.
     pub timer_restarts: bool,
-    /// So many acknowledgements are not delayed at the start of a subflow, after a long pause and after a duplicate; 0 for
-    /// none.
+    /// So many acknowledgements are not delayed at the start of a subflow, after a long pause and after a
+    /// duplicate; 0 for none.
     pub quick_acks: u8,
     /// Acknowledgements wait longer where packets come further apart, up to this.
     pub longest_ack_delay: Option<Duration>,
@@ -33,22 +33,22 @@ pub enum Reduction {
     /// At once, so that nothing leaves until enough has arrived (RFC 6675).
     #[default]
     AtOnce,
-    /// In proportion to what arrives, so that packets keep leaving (RFC 6937, with Linux' bound for the part below the
-    /// threshold: tcp_cwnd_reduction in net/ipv4/tcp_input.c).
+    /// In proportion to what arrives, so that packets keep leaving (RFC 6937, with Linux' bound for the part
+    /// below the threshold: tcp_cwnd_reduction in net/ipv4/tcp_input.c).
     Proportional,
 }
 
 /// What counts as lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Losses {
-    /// What three transmissions that were sent later have overtaken, or one and time (see the documentation of
-    /// [`mptcp`](super)).
+    /// What three transmissions that were sent later have overtaken, or one and time (see the documentation
+    /// of [`mptcp`](super)).
     #[default]
     ByOrder,
-    /// RACK (RFC 8985, net/ipv4/tcp_recovery.c): what one that was sent later has overtaken; at once if three segments
-    /// arrived beyond a gap or losses are being repaired, else after a quarter of the shortest round trip. The tail is
-    /// probed only while nothing is missing, and of a lone segment as much later as the timeout is at least
-    /// (tcp_schedule_loss_probe in net/ipv4/tcp_output.c).
+    /// RACK (RFC 8985, net/ipv4/tcp_recovery.c): what one that was sent later has overtaken; at once if three
+    /// segments arrived beyond a gap or losses are being repaired, else after a quarter of the shortest round
+    /// trip. The tail is probed only while nothing is missing, and of a lone segment as much later as the
+    /// timeout is at least (tcp_schedule_loss_probe in net/ipv4/tcp_output.c).
     ByTime,
 }
 
@@ -58,21 +58,23 @@ pub enum Joins {
     /// When the first one is open, and they carry data as soon as they are answered.
     #[default]
     AtOnce,
-    /// When data was acknowledged on the first one, which proves that the peer speaks MPTCP; and they carry data once the
-    /// packet that authenticates them was answered (RFC 8684 §3.1 and §3.2), which is one round trip later.
+    /// When data was acknowledged on the first one, which proves that the peer speaks MPTCP; and they carry
+    /// data once the packet that authenticates them was answered (RFC 8684 §3.1 and §3.2), which is one round
+    /// trip later.
     Confirmed,
 }
 
 /// What the receiver's window is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Grant {
-    /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that was granted for it.
+    /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that
+    /// was granted for it.
     #[default]
     Buffer,
-    /// What the buffer has free, as Linux reckons it: see `grant.rs`. Data that waits behind a gap takes room twice: where it
-    /// is, and where what follows it might be. Segments go from their subflow to the connection in the subflow's order, and
-    /// what lies beyond the granted edge is dropped then. A sender takes the size of a window, not its end, from each
-    /// acknowledgement.
+    /// What the buffer has free, as Linux reckons it: see `grant.rs`. Data that waits behind a gap takes room
+    /// twice: where it is, and where what follows it might be. Segments go from their subflow to the
+    /// connection in the subflow's order, and what lies beyond the granted edge is dropped then. A sender
+    /// takes the size of a window, not its end, from each acknowledgement.
     Free,
 }
 
@@ -82,7 +84,8 @@ pub enum Reinjection {
     /// After a retransmission timeout of the subflow, on those that have not carried it.
     #[default]
     AfterTimeout,
-    /// When no data acknowledgement came for as long as the connection's own timer takes: see `reinjection.rs`.
+    /// When no data acknowledgement came for as long as the connection's own timer takes: see
+    /// `reinjection.rs`.
     ByConnection,
 }
 
