@@ -1,20 +1,23 @@
-//! The receiver's window as Linux 6.12 reckons it: in memory, by each subflow for itself, with one edge for all of them.
+//! The receiver's window as Linux 6.12 reckons it: in memory, by each subflow for itself, with one edge for
+//! all of them.
 //!
-//! What a window may be depends on how much memory packets take beside their payload, which Linux learns from those that
-//! arrive (the *scaling ratio*); on what waits; and on how far the subflow has opened (`rcv_ssthresh`). With MPTCP what
-//! waits is what the *connection* holds, out of order or unread: a subflow's own gaps hold nothing back. Subflows may
-//! take back what they granted ("mptcp: allow subflow rcv wnd to shrink", 6.12.94); only the edge, which is the furthest
-//! that any acknowledgement granted, never moves back. Sources: `__tcp_select_window` and `tcp_select_window` in
-//! net/ipv4/tcp_output.c, `tcp_measure_rcv_mss` and `tcp_grow_window` in net/ipv4/tcp_input.c, `tcp_cleanup_rbuf` in
-//! net/ipv4/tcp.c, `mptcp_established_options_dss` and `mptcp_set_rwin` in net/mptcp/options.c, `mptcp_cleanup_rbuf` and
+//! What a window may be depends on how much memory packets take beside their payload, which Linux learns from
+//! those that arrive (the *scaling ratio*); on what waits; and on how far the subflow has opened
+//! (`rcv_ssthresh`). With MPTCP what waits is what the *connection* holds, out of order or unread: a
+//! subflow's own gaps hold nothing back. Subflows may take back what they granted ("mptcp: allow subflow rcv
+//! wnd to shrink", 6.12.94); only the edge, which is the furthest that any acknowledgement granted, never
+//! moves back. Sources: `__tcp_select_window` and `tcp_select_window` in net/ipv4/tcp_output.c,
+//! `tcp_measure_rcv_mss` and `tcp_grow_window` in net/ipv4/tcp_input.c, `tcp_cleanup_rbuf` in net/ipv4/tcp.c,
+//! `mptcp_established_options_dss` and `mptcp_set_rwin` in net/mptcp/options.c, `mptcp_cleanup_rbuf` and
 //! `mptcp_rcv_space_adjust` in net/mptcp/protocol.c.
 //!
-//! Not modelled: the buffer does not grow by itself (`tcp_moderate_rcvbuf` is off in the lab), and memory is never short.
+//! Not modelled: the buffer does not grow by itself (`tcp_moderate_rcvbuf` is off in the lab), and memory is
+//! never short.
 
 use plait_sched::{Duration, Time};
 
-/// What a packet takes in the receive buffer beside its payload, in bytes: of one that was sent on the same machine. On real
-/// cards packets arrive merged, and windows are larger for the same buffer.
+/// What a packet takes in the receive buffer beside its payload, in bytes: of one that was sent on the same
+/// machine. On real cards packets arrive merged, and windows are larger for the same buffer.
 pub(super) const PACKET_MEMORY: u64 = 832;
 
 /// Ratios are in parts of 256 (`TCP_RMEM_TO_WIN_SCALE`).
@@ -40,7 +43,8 @@ const fn granted(memory: i64, ratio: u64) -> i64 {
     (memory * ratio as i64) >> RATIO_BITS
 }
 
-/// The buffer in memory whose window, full packets of `payload` bytes assumed, is `window` bytes when it is empty.
+/// The buffer in memory whose window, full packets of `payload` bytes assumed, is `window` bytes when it is
+/// empty.
 pub(super) fn receive_memory(window: u64, payload: u64) -> u64 {
     let ratio = ((payload << RATIO_BITS) / (payload + PACKET_MEMORY)).max(1);
     (u128::from(window) << RATIO_BITS).div_ceil(u128::from(ratio)).clamp(4096, (1 << 30) - 1) as u64
@@ -65,7 +69,8 @@ struct Subflow {
     acknowledged: u64,
     /// The edge that it knew then (`rcv_wnd_sent`).
     edge: u64,
-    /// The round trip as the receiver sees it, in eighths of microseconds; 0 if it has seen none (`rcv_rtt_est`).
+    /// The round trip as the receiver sees it, in eighths of microseconds; 0 if it has seen none
+    /// (`rcv_rtt_est`).
     round_trip: u64,
     /// The last timestamp that told one.
     echo: Option<u32>,
@@ -179,8 +184,8 @@ impl Grants {
         ahead < subflow.left(next)
     }
 
-    /// A segment was queued on its subflow, which now holds `held` bytes of memory. True if its window opened: the next
-    /// acknowledgement is not delayed.
+    /// A segment was queued on its subflow, which now holds `held` bytes of memory. True if its window
+    /// opened: the next acknowledgement is not delayed.
     pub(super) fn note_segment(&mut self, index: usize, bytes: u64, held: u64, in_order: bool) -> bool {
         let (memory, advertised) = (self.memory, self.segment);
         let subflow = &mut self.subflows[index];
@@ -217,7 +222,8 @@ impl Grants {
         Granted { window: window.next_multiple_of(self.unit), scarce }
     }
 
-    /// An acknowledgement leaves on a subflow whose first missing byte is `next`; that of the stream is `data`.
+    /// An acknowledgement leaves on a subflow whose first missing byte is `next`; that of the stream is
+    /// `data`.
     pub(super) fn advertise(&mut self, index: usize, next: u64, data: u64, used: u64) -> Granted {
         let mut granted = self.select(index, used);
         let (unit, edge) = (self.unit, self.edge);
@@ -237,8 +243,8 @@ impl Grants {
         Granted { window: granted.window / unit * unit, ..granted }
     }
 
-    /// True if a subflow's window would be at least as large as what it granted last: then two segments are acknowledged
-    /// even before the application has read them (`__tcp_ack_snd_check`).
+    /// True if a subflow's window would be at least as large as what it granted last: then two segments are
+    /// acknowledged even before the application has read them (`__tcp_ack_snd_check`).
     pub(super) fn keeps_up(&self, index: usize, used: u64) -> bool {
         self.multipath || self.select(index, used).window >= self.subflows[index].window
     }
@@ -266,7 +272,8 @@ impl Grants {
         next - self.subflows[index].acknowledged > self.subflows[index].typical
     }
 
-    /// A segment of `bytes` echoes the timestamp `echo`, `age` ago (`tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`).
+    /// A segment of `bytes` echoes the timestamp `echo`, `age` ago (`tcp_rcv_rtt_measure_ts`,
+    /// `tcp_rcv_rtt_update`).
     pub(super) fn note_echo(&mut self, index: usize, bytes: u64, echo: u32, age: Duration) {
         let subflow = &mut self.subflows[index];
         let sample = age.as_nanos() / 1_000;
@@ -278,11 +285,13 @@ impl Grants {
             if *known == 0 || sample << 3 < *known { sample << 3 } else { *known - (*known >> 3) + sample };
     }
 
-    /// The application has read. The subflow with the least favourable packets decides how much memory a window takes;
-    /// one that has had none yet counts as at the start. That is looked at once in a round trip.
+    /// The application has read. The subflow with the least favourable packets decides how much memory a
+    /// window takes; one that has had none yet counts as at the start. That is looked at once in a round
+    /// trip.
     pub(super) fn note_read(&mut self, now: Time) {
-        // The first measurement begins with the packet that ends the handshake, which is not simulated: it comes shortly
-        // before the first data, so that this round trip is over when the data of the next one begins to come.
+        // The first measurement begins with the packet that ends the handshake, which is not simulated: it
+        // comes shortly before the first data, so that this round trip is over when the data of the next one
+        // begins to come.
         let measured = *self
             .measured
             .get_or_insert(Time::ZERO + (now.since(Time::ZERO) - TICK.min(now.since(Time::ZERO))));
@@ -339,8 +348,8 @@ impl Subflow {
     }
 }
 
-/// What a passive socket is ready for before it has seen a packet (`tcp_select_initial_window`): half of its memory, in
-/// whole segments.
+/// What a passive socket is ready for before it has seen a packet (`tcp_select_initial_window`): half of its
+/// memory, in whole segments.
 fn initial_window(memory: u64, segment: u64) -> u64 {
     let space = granted(memory as i64, DEFAULT_RATIO) as u64;
     if space > segment { space / segment * segment } else { space }

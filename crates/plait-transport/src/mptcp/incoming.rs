@@ -7,8 +7,8 @@ use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
 
-/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its retransmission timeout, which
-/// the receiver of a stream knows from the handshake only.
+/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its
+/// retransmission timeout, which the receiver of a stream knows from the handshake only.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 
 /// What decides how long acknowledgements wait, see [`Rules`].
@@ -23,8 +23,8 @@ pub(super) struct AckDelay {
 }
 
 impl Rules {
-    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come closer together
-    /// than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
+    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come
+    /// closer together than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
     pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
         let gap = delay.last.map(|last| now.since(last));
         delay.last = Some(now);
@@ -185,7 +185,8 @@ impl Incoming {
         segment
     }
 
-    /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are forgotten.
+    /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are
+    /// forgotten.
     fn note_run(&mut self, first: u64, last: u64) {
         let mut kept = [None; MAX_ACK_BLOCKS];
         kept[0] = Some((first, last));

@@ -1,9 +1,9 @@
 //! Memory of what waits out of order, in a receive buffer that merges packets with the one before.
 //!
-//! A packet that follows directly what waits already gives its pages to it, and its own description goes; a description holds
-//! 17 pages at most (`skb_try_coalesce` in net/core/skbuff.c, `mptcp_try_coalesce` in net/mptcp/protocol.c). What arrives
-//! before its predecessor is not merged any more. That needs packets that the sender does not hold any more; those that a
-//! router has forwarded are copies.
+//! A packet that follows directly what waits already gives its pages to it, and its own description goes; a
+//! description holds 17 pages at most (`skb_try_coalesce` in net/core/skbuff.c, `mptcp_try_coalesce` in
+//! net/mptcp/protocol.c). What arrives before its predecessor is not merged any more. That needs packets that
+//! the sender does not hold any more; those that a router has forwarded are copies.
 
 use super::grant::PACKET_MEMORY;
 use std::collections::VecDeque;

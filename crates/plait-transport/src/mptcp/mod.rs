@@ -1,13 +1,16 @@
 //! MPTCP (RFC 8684), and TCP as MPTCP over one path without its options.
 //!
 //! What is particular to it, and so lives here and not in the connection core:
-//! - every subflow has its own sequence space and is reliable by itself: what is lost on a subflow is sent again on it,
+//! - every subflow has its own sequence space and is reliable by itself: what is lost on a subflow is sent
+//!   again on it,
 //!   under the same number, whatever other subflows carry ([`subflow`](self), `recovery.rs`);
-//! - segments of the stream are mapped onto subflows; the *data acknowledgement* says what arrived of the stream, and the
+//! - segments of the stream are mapped onto subflows; the *data acknowledgement* says what arrived of the
+//!   stream, and the
 //!   one receive window that all subflows share ends relative to it;
 //! - after a retransmission timeout, the other subflows carry what the silent one has not delivered as well
 //!   (*reinjection*, never on a subflow that carried it already);
-//! - subflows are opened by handshakes, the first one first (`handshake.rs`), and tell one-way delays by timestamps
+//! - subflows are opened by handshakes, the first one first (`handshake.rs`), and tell one-way delays by
+//!   timestamps
 //!   (`clock.rs`).
 //!
 //! # Loss detection
@@ -52,8 +55,8 @@ use plait_sched::{Capabilities, Duration, PathId};
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
 
 impl Config {
-    /// Selective blocks that an acknowledgement has room for: of TCP's 40 bytes of options, timestamps take 12 and a data
-    /// ACK 8, or 12 with numbers of 64 bits; a block takes 8.
+    /// Selective blocks that an acknowledgement has room for: of TCP's 40 bytes of options, timestamps take
+    /// 12 and a data ACK 8, or 12 with numbers of 64 bits; a block takes 8.
     pub(crate) const fn ack_blocks(&self) -> usize {
         match (self.multipath, self.rules.long_numbers) {
             (true, true) => 1,

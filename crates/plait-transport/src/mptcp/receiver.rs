@@ -77,7 +77,8 @@ impl Receiver {
     fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
         let subflow = &mut self.subflows[path.index()];
         subflow.openings = subflow.openings.saturating_add(1);
-        // A join's second SYN stands for the packet that authenticates it: until then the connection does not know it.
+        // A join's second SYN stands for the packet that authenticates it: until then the connection does not
+        // know it.
         let needed = 1 + u8::from(path != self.config.initial_path);
         let (confirms, bytes) = (subflow.openings > 1, subflow.bytes);
         let window = match &mut self.grants {
@@ -149,8 +150,9 @@ impl Receiver {
         }
     }
 
-    /// What arrives goes to the connection in the order of its subflow, and is acknowledged before the application has read
-    /// it (tcp_data_queue in net/ipv4/tcp_input.c, __mptcp_move_skbs_from_subflow in net/mptcp/protocol.c).
+    /// What arrives goes to the connection in the order of its subflow, and is acknowledged before the
+    /// application has read it (tcp_data_queue in net/ipv4/tcp_input.c, __mptcp_move_skbs_from_subflow in
+    /// net/mptcp/protocol.c).
     fn take_in_order(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
         let Some(grants) = &mut self.grants else { return };
         let index = path.index();
@@ -195,8 +197,8 @@ impl Receiver {
         }
     }
 
-    /// A segment is the next one of its subflow: it and what waited for it go to the connection. Returns the memory that
-    /// is taken by what the application can read now.
+    /// A segment is the next one of its subflow: it and what waited for it go to the connection. Returns the
+    /// memory that is taken by what the application can read now.
     fn hand_up_all(
         &mut self,
         now: Time,
@@ -216,8 +218,8 @@ impl Receiver {
         own + self.waiting.advance(next)
     }
 
-    /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo in
-    /// net/mptcp/protocol.c).
+    /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo
+    /// in net/mptcp/protocol.c).
     fn hand_up(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
         let edge = self.grants.as_ref().map_or(0, Grants::edge);
         let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
@@ -265,8 +267,8 @@ impl Receiver {
         self.waiting.memory()
     }
 
-    /// The application reads all there is, and who can grant much more than before says so (mptcp_cleanup_rbuf,
-    /// tcp_cleanup_rbuf).
+    /// The application reads all there is, and who can grant much more than before says so
+    /// (mptcp_cleanup_rbuf, tcp_cleanup_rbuf).
     fn read(&mut self, now: Time) {
         let used = self.used();
         let Some(grants) = &mut self.grants else { return };

@@ -1,13 +1,14 @@
-//! What the connection sends again by itself, whatever its subflows do: Linux' timer, and subflows that are silent for long.
+//! What the connection sends again by itself, whatever its subflows do: Linux' timer, and subflows that are
+//! silent for long.
 //!
-//! Sources: `__mptcp_retrans`, `mptcp_set_timeout`, `mptcp_subflow_get_retrans` and `__mptcp_retransmit_pending_data` in
-//! net/mptcp/protocol.c, `mptcp_pm_subflow_chk_stale` in net/mptcp/pm.c, `mptcp_pm_nl_subflow_chk_stale` in
-//! net/mptcp/pm_kernel.c.
+//! Sources: `__mptcp_retrans`, `mptcp_set_timeout`, `mptcp_subflow_get_retrans` and
+//! `__mptcp_retransmit_pending_data` in net/mptcp/protocol.c, `mptcp_pm_subflow_chk_stale` in net/mptcp/pm.c,
+//! `mptcp_pm_nl_subflow_chk_stale` in net/mptcp/pm_kernel.c.
 //!
-//! While data acknowledgements advance, the timer is set anew. When it runs out, a subflow that has nothing under way sends
-//! the first fragment that is not acknowledged once more; those that have are watched. One that has heard nothing for five
-//! such periods is *stale* if another is better off: it carries nothing until an acknowledgement comes, and all that the
-//! connection has sent without an acknowledgement is sent again.
+//! While data acknowledgements advance, the timer is set anew. When it runs out, a subflow that has nothing
+//! under way sends the first fragment that is not acknowledged once more; those that have are watched. One
+//! that has heard nothing for five such periods is *stale* if another is better off: it carries nothing until
+//! an acknowledgement comes, and all that the connection has sent without an acknowledgement is sent again.
 
 use super::rules::Reinjection;
 use super::sender::Sender;

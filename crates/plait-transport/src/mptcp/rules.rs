@@ -43,21 +43,23 @@ pub enum Joins {
     /// When the first one is open, and they carry data as soon as they are answered.
     #[default]
     AtOnce,
-    /// When data was acknowledged on the first one, which proves that the peer speaks MPTCP; and they carry data once the
-    /// packet that authenticates them was answered (RFC 8684 §3.1 and §3.2), which is one round trip later.
+    /// When data was acknowledged on the first one, which proves that the peer speaks MPTCP; and they carry
+    /// data once the packet that authenticates them was answered (RFC 8684 §3.1 and §3.2), which is one round
+    /// trip later.
     Confirmed,
 }
 
 /// What the receiver's window is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Grant {
-    /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that was granted for it.
+    /// The buffer, from the next byte that the stream lacks: what waits behind gaps lies in the window that
+    /// was granted for it.
     #[default]
     Buffer,
-    /// What the buffer has free, as Linux reckons it: see `grant.rs`. Data that waits behind a gap takes room twice: where it
-    /// is, and where what follows it might be. Segments go from their subflow to the connection in the subflow's order, and
-    /// what lies beyond the granted edge is dropped then. A sender takes the size of a window, not its end, from each
-    /// acknowledgement.
+    /// What the buffer has free, as Linux reckons it: see `grant.rs`. Data that waits behind a gap takes room
+    /// twice: where it is, and where what follows it might be. Segments go from their subflow to the
+    /// connection in the subflow's order, and what lies beyond the granted edge is dropped then. A sender
+    /// takes the size of a window, not its end, from each acknowledgement.
     Free,
 }
 
@@ -67,7 +69,8 @@ pub enum Reinjection {
     /// After a retransmission timeout of the subflow, on those that have not carried it.
     #[default]
     AfterTimeout,
-    /// When no data acknowledgement came for as long as the connection's own timer takes: see `reinjection.rs`.
+    /// When no data acknowledgement came for as long as the connection's own timer takes: see
+    /// `reinjection.rs`.
     ByConnection,
 }
 

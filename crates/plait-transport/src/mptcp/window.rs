@@ -35,9 +35,10 @@ impl<S: Scheduler> Sender<S> {
 
     /// An acknowledgement tells where the window ends.
     ///
-    /// By Linux' rules a subflow remembers the size of its window, `snd_wnd`, which only acknowledgements that advance on the
-    /// subflow make smaller (`tcp_may_update_window` in net/ipv4/tcp_input.c). The connection's ends at that size beyond the
-    /// data acknowledgement (`ack_update_msk` in net/mptcp/options.c), which may be further than the receiver granted.
+    /// By Linux' rules a subflow remembers the size of its window, `snd_wnd`, which only acknowledgements
+    /// that advance on the subflow make smaller (`tcp_may_update_window` in net/ipv4/tcp_input.c). The
+    /// connection's ends at that size beyond the data acknowledgement (`ack_update_msk` in
+    /// net/mptcp/options.c), which may be further than the receiver granted.
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
         let first = self.core.paths[index].flight.first();
         let Seen { window, echo } = &mut self.seen[index];

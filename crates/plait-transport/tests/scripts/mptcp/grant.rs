@@ -1,7 +1,9 @@
-//! The receiver's window by Linux' rules, against windows that were computed by hand from the kernel's formulas.
+//! The receiver's window by Linux' rules, against windows that were computed by hand from the kernel's
+//! formulas.
 //!
-//! Packets have 1,528 bytes and 1,452 of payload, and take 2,284 of memory: 162 parts of 256 are payload. A window of 200
-//! such segments, 290,400 bytes, is a buffer of 290,400 · 256 / 162 = 458,904 bytes of memory. Windows are multiples of 8.
+//! Packets have 1,528 bytes and 1,452 of payload, and take 2,284 of memory: 162 parts of 256 are payload. A
+//! window of 200 such segments, 290,400 bytes, is a buffer of 290,400 · 256 / 162 = 458,904 bytes of memory.
+//! Windows are multiples of 8.
 
 use super::linux::{PAYLOAD, linux};
 use crate::common::{Log, Pair, at, in_turns, ms};
@@ -30,7 +32,8 @@ impl Hand {
         Self { receiver: Receiver::new(&config, paths), now: Time::ZERO, log: Log::default() }
     }
 
-    /// Segment `segment` of the stream arrives as number `number` of a subflow; what is acknowledged, and where.
+    /// Segment `segment` of the stream arrives as number `number` of a subflow; what is acknowledged, and
+    /// where.
     fn take(&mut self, path: u8, number: u64, segment: u64) -> Vec<(u8, Ack)> {
         self.now += ms(1);
         let data = Data { segment, bytes: PAYLOAD as u32 };
@@ -131,7 +134,8 @@ fn what_waits_makes_windows_smaller_but_never_moves_the_edge_back() {
         assert_eq!(ack.data, first);
         assert_eq!(ack.window_end, before.window_end, "{waiting} wait");
     }
-    // The first one comes on the other subflow: all that waits is in order, and is acknowledged before it is read.
+    // The first one comes on the other subflow: all that waits is in order, and is acknowledged before it is
+    // read.
     let acks = hand.take(1, 1, first);
     let unread = 50 * TAKEN;
     assert_eq!(acks[0].1.data, first + 50);
@@ -149,8 +153,8 @@ fn fill(hand: &mut Hand, first: u64, count: u64) -> Ack {
 
 #[test]
 fn less_than_half_is_rounded_down_and_less_than_a_sixteenth_is_nothing() {
-    // A segment of another subflow moves the data acknowledgement on without anything being read but itself: its
-    // acknowledgement tells what is free.
+    // A segment of another subflow moves the data acknowledgement on without anything being read but itself:
+    // its acknowledgement tells what is free.
     for (waiting, expected) in [(120, (MEMORY - 122 * TAKEN) * 162 / 256 / 8 * 8), (190, 0)] {
         let mut hand = Hand::new(&linux(), 2);
         let first = open(&mut hand, true);
@@ -173,8 +177,8 @@ fn reading_reopens_the_window_of_subflows_that_know_only_a_small_one() {
     let first = open(&mut hand, true);
     fill(&mut hand, first, 195);
     let acks = hand.take(1, 1, first);
-    // Before all that is read, the edge is a few segments away; afterwards there is room for twice as much. Subflow 0 was
-    // granted the window that began below all that waited, and needs no word.
+    // Before all that is read, the edge is a few segments away; afterwards there is room for twice as much.
+    // Subflow 0 was granted the window that began below all that waited, and needs no word.
     let paths: Vec<u8> = acks.iter().map(|(path, _)| *path).collect();
     assert_eq!(paths, [1, 1], "{acks:?}");
     assert_eq!(acks[0].1.data, first + 196);
@@ -187,7 +191,8 @@ fn reading_reopens_the_window_of_subflows_that_know_only_a_small_one() {
 #[test]
 fn a_subflow_holds_back_what_follows_its_gap() {
     let mut hand = Hand::new(&linux(), 2);
-    // Segment 0 is lost on subflow 0, 1 waits there; subflow 1 brings 0 again: 1 is not delivered before its own gap closes.
+    // Segment 0 is lost on subflow 0, 1 waits there; subflow 1 brings 0 again: 1 is not delivered before its
+    // own gap closes.
     hand.take(0, 1, 1);
     hand.take(1, 0, 0);
     assert_eq!(hand.log.delivered.len(), 1);
@@ -215,8 +220,8 @@ fn what_lies_beyond_the_edge_is_acknowledged_on_its_subflow_and_dropped() {
 fn small_segments_leave_less_of_the_memory_to_payload() {
     let config = linux();
     let small = Config { connection: ConnectionConfig { segment_bytes: 300, ..config.connection }, ..config };
-    // 300 bytes are less than Linux takes segments for before it has seen one, so that half of the memory counts for ever:
-    // of a buffer for 300 of 1,132 bytes, that is 67 of 256.
+    // 300 bytes are less than Linux takes segments for before it has seen one, so that half of the memory
+    // counts for ever: of a buffer for 300 of 1,132 bytes, that is 67 of 256.
     let mut hand = Hand::new(&small, 1);
     let memory = (290_400u64 * 256).div_ceil(67);
     for number in 0..400 {

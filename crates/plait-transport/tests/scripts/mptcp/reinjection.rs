@@ -18,8 +18,8 @@ fn a_timeout_of_a_subflow_reinjects_nothing_by_itself() {
     let mut pair = Pair::new(linux(), &[20, 40], in_turns());
     pair.cut(1, at(100), at(60_000));
     pair.sender.write_endlessly();
-    // The first timeout of subflow 1 comes 200 ms and a round trip after the cut at the latest; subflow 0 is idle by then,
-    // its window being full, and the connection's timer has not run out.
+    // The first timeout of subflow 1 comes 200 ms and a round trip after the cut at the latest; subflow 0 is
+    // idle by then, its window being full, and the connection's timer has not run out.
     pair.run_until(at(60_000));
     assert!(pair.sender.counters().timeouts > 0 && pair.error().is_none(), "{:?}", pair.error());
     let copies = reinjected(&pair);
@@ -35,7 +35,8 @@ fn an_idle_subflow_repeats_the_first_fragment() {
     pair.run_until(at(60_000));
     assert_eq!(pair.log.delivered.len(), 40);
     let copies = reinjected(&pair);
-    // The fragment's 32,728 bytes end in segment 22; what it holds is repeated whether subflow 0 delivered it or not.
+    // The fragment's 32,728 bytes end in segment 22; what it holds is repeated whether subflow 0 delivered it
+    // or not.
     let first = copies[0];
     assert_eq!((first.1, first.2), (0, 1));
     let at_first: Vec<u64> = copies.iter().take_while(|copy| copy.0 == first.0).map(|copy| copy.2).collect();
