@@ -16,7 +16,7 @@ from plait.cli.errors import guarded
 from plait.files import OutputError, write_text
 from plait.pages import fill
 from plait.validate import Agreement, Measured, load_validation
-from plait.validate.report import figure
+from plait.validate.report import figure, region_figure
 from plait.validate.tables import tables, values
 
 HERE = Path(__file__).resolve().parent
@@ -38,6 +38,7 @@ def main(folder: Path) -> None:
         frames.append(pl.read_parquet(file))
     found = Agreement(load_validation(draw=DRAW), Measured.of(*frames))
     plots.save(figure(found), HERE / "images" / "validation.png")
+    plots.save(region_figure(found), HERE / "images" / "validation-regions.png")
     page = HERE / "validation.md"
     write_text(page, fill(page.read_text(encoding="utf-8"), tables(found), values(found)))
 
