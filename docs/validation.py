@@ -21,6 +21,7 @@ from plait.validate.tables import tables, values
 
 HERE = Path(__file__).resolve().parent
 DRAW = "reported"
+REGIONS = "![Percentiles of the differences, region by region](images/validation-regions.png)"
 
 
 def main(folder: Path) -> None:
@@ -40,7 +41,9 @@ def main(folder: Path) -> None:
     plots.save(figure(found), HERE / "images" / "validation.png")
     plots.save(region_figure(found), HERE / "images" / "validation-regions.png")
     page = HERE / "validation.md"
-    write_text(page, fill(page.read_text(encoding="utf-8"), tables(found), values(found)))
+    made = tables(found)
+    made["regions"] = f"{REGIONS}\n\n{made['regions']}"
+    write_text(page, fill(page.read_text(encoding="utf-8"), made, values(found)))
 
 
 if __name__ == "__main__":
