@@ -16,11 +16,12 @@ from plait.cli.errors import guarded
 from plait.files import OutputError, write_text
 from plait.pages import fill
 from plait.validate import Agreement, Measured, load_validation
-from plait.validate.report import figure
+from plait.validate.report import figure, region_figure
 from plait.validate.tables import tables, values
 
 HERE = Path(__file__).resolve().parent
 DRAW = "reported"
+REGIONS = "![Percentiles of the differences, region by region](images/validation-regions.png)"
 
 
 def main(folder: Path) -> None:
@@ -38,8 +39,11 @@ def main(folder: Path) -> None:
         frames.append(pl.read_parquet(file))
     found = Agreement(load_validation(draw=DRAW), Measured.of(*frames))
     plots.save(figure(found), HERE / "images" / "validation.png")
+    plots.save(region_figure(found), HERE / "images" / "validation-regions.png")
     page = HERE / "validation.md"
-    write_text(page, fill(page.read_text(encoding="utf-8"), tables(found), values(found)))
+    made = tables(found)
+    made["regions"] = f"{REGIONS}\n\n{made['regions']}"
+    write_text(page, fill(page.read_text(encoding="utf-8"), made, values(found)))
 
 
 if __name__ == "__main__":

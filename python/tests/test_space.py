@@ -16,7 +16,7 @@ from plait.scenario import from_table
 from plait.scenario_file import scenario_text
 from plait.units import duration_ns
 from plait.validate import space
-from plait.validate.regions import facets, has_chance
+from plait.validate.regions import facets, has_chance, order
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +169,15 @@ def test_facets_of_a_scenario() -> None:
         "congestion control": "newreno",
         "kinds of impairment": "3 or more",
     }
+
+
+def test_facets_are_sorted_by_what_they_mean() -> None:
+    shares = ["10 to 25 %", "more than 25 %", "none", "3 to 10 %", "up to 3 %"]
+    assert sorted(shares, key=order) == ["none", "up to 3 %", "3 to 10 %", "10 to 25 %", "more than 25 %"]
+    buffers = ["1 to 2 x", "more than 8 x", "0.5 to 1 x", "up to 0.5 x", "2 to 8 x"]
+    expected = ["up to 0.5 x", "0.5 to 1 x", "1 to 2 x", "2 to 8 x", "more than 8 x"]
+    assert sorted(buffers, key=order) == expected
+    assert sorted(["lossy", "free", "limited"], key=order) == ["free", "limited", "lossy"]
 
 
 def test_scenario_files_say_what_was_drawn(drawn: list[space.Drawn]) -> None:

@@ -20,6 +20,8 @@ ROOM = 1.25
 """By this factor a logarithmic axis exceeds its data."""
 FEW = 300
 """From lowest to highest value of a logarithmic axis: below this, tenfold steps are too few ticks."""
+LEAST = 0.01
+"""Percent: smaller differences are drawn as this."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,58 @@ def agreement(
         one.remove()
     legend(figure, axes[0], columns=5)
     return figure
+
+
+def regions(
+    groups: Mapping[str, Mapping[str, Sequence[float]]], goals: Sequence[tuple[float, float]]
+) -> Figure:
+    """Draw how large differences are by what scenarios have: percentiles, one line per region.
+
+    Args:
+        groups: percent, without sign, by kind of circumstance and by what there is of it.
+        goals: (share, percent) pairs: so many of the differences should be at most so large.
+    """
+    rows = [(kind, value, some) for kind, of in groups.items() for value, some in of.items() if len(some) > 0]
+    kinds = list(dict.fromkeys(kind for kind, _, _ in rows))
+    places = [index + 0.8 * kinds.index(kind) for index, (kind, _, _) in enumerate(rows)]
+    figure, (axes,) = new_figure(width=8.4, height=1.2 + 0.19 * (places[-1] if places else 0))
+    for index, (share, percent) in enumerate(goals):
+        sizes = [max(float(np.percentile(some, 100 * share)), LEAST) for _, _, some in rows]
+        name = "median" if share == 0.5 else f"{100 * share:.0f}th percentile"
+        axes.plot(
+            sizes,
+            places,
+            linestyle="none",
+            marker=MARKERS[index],
+            markersize=5,
+            color=colour(index),
+            label=name,
+        )
+        axes.axvline(percent, color=colour(index), linewidth=1.0, linestyle=line(1), zorder=1)
+    shares = [share for share, _ in goals]
+    for place, (_, _, some) in zip(places, rows, strict=True):
+        ends = np.maximum(np.percentile(some, [100 * min(shares), 100 * max(shares)]), LEAST)
+        axes.plot(ends, [place, place], color="#BBBBBB", linewidth=1.5, zorder=1)
+    named = [
+        f"{kind}: {value} ({len(some)})"
+        if index == 0 or rows[index - 1][0] != kind
+        else f"{value} ({len(some)})"
+        for index, (kind, value, some) in enumerate(rows)
+    ]
+    axes.set_yticks(places, named, fontsize=8)
+    axes.set_ylim((places[-1] if places else 0) + 1, -1)
+    axes.set_xscale("log")
+    axes.set_xlim(LEAST / ROOM, 1000)
+    axes.xaxis.set_major_formatter(_least_or_number())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=False, axis="y")
+    label(axes, x="difference of goodput, without sign (%); dashed: goals. In parentheses: rows")
+    legend(figure, axes)
+    return figure
+
+
+def _least_or_number() -> FuncFormatter:
+    return FuncFormatter(lambda value, _: f"≤{value:g}" if value <= LEAST else f"{value:g}")
 
 
 def _scatter(axes: Axes, panel: Panel, series: Sequence[str]) -> None:
@@ -122,7 +176,7 @@ def _distribution(
     for index, (name, some) in enumerate(differences.items()):
         if not some:
             continue
-        values = np.sort(np.maximum(some, 0.01))
+        values = np.sort(np.maximum(some, LEAST))
         shares = np.arange(1, len(values) + 1) / len(values)
         axes.step(
             values,
@@ -156,11 +210,9 @@ def _distribution(
             color=LOSS,
         )
     axes.set_xscale("log")
-    axes.set_xlim(0.01, 1000)
+    axes.set_xlim(LEAST, 1000)
     axes.set_ylim(0, 1.02)
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"≤{value:g}" if value <= 0.01 else f"{value:g}")
-    )
+    axes.xaxis.set_major_formatter(_least_or_number())
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_box_aspect(1)

@@ -15,6 +15,7 @@ from scipy import stats
 from plait.estimate import CONFIDENCE
 from plait.validate.cases import Case, Validation
 from plait.validate.metrics import METRICS, Scale
+from plait.validate.regions import order
 from plait.validate.runs import SHAKEN, Measured
 
 GOODPUT = "goodput_bps"
@@ -249,7 +250,7 @@ class Agreement:
             values: dict[str, list[Case]] = {}
             for case in self.validation.cases:
                 values.setdefault(case.facets[kind], []).append(case)
-            for value in sorted(values):
+            for value in sorted(values, key=order):
                 yield kind, value, values[value]
 
     def spread_ratio(self) -> float:

@@ -39,11 +39,13 @@ class Mechanism:
     """Something that engines do to the traffic, as each counts it by itself: the kernel from the start of a run.
 
     kernel: its counters, whose sum it is. simulator: the metrics that count the same, the first that a run has.
+    telling: whether the kernel's number says something where the simulator has none.
     """
 
     heading: str
     kernel: tuple[str, ...]
     simulator: tuple[str, ...] = ()
+    telling: bool = False
 
 
 MECHANISMS = (
@@ -78,17 +80,20 @@ MECHANISMS = (
         ),
         ("spurious_retransmissions",),
     ),
-    Mechanism("sent again by MPTCP", ("sender.MPTcpExt.MPTCPRetrans",)),
-    Mechanism("outside the window", ("receiver.MPTcpExt.NoDSSInWindow",)),
-    Mechanism("window shared", ("sender.MPTcpExt.SndWndShared",)),
+    Mechanism("sent again by MPTCP", ("sender.MPTcpExt.MPTCPRetrans",), telling=True),
+    Mechanism("outside the window", ("receiver.MPTcpExt.NoDSSInWindow",), telling=True),
+    Mechanism("window shared", ("sender.MPTcpExt.SndWndShared",), telling=True),
     Mechanism(
-        "window conflicts", ("receiver.MPTcpExt.RcvWndConflict", "receiver.MPTcpExt.RcvWndConflictUpdate")
+        "window conflicts",
+        ("receiver.MPTcpExt.RcvWndConflict", "receiver.MPTcpExt.RcvWndConflictUpdate"),
+        telling=True,
     ),
     Mechanism(
         "receive queue pruned",
         ("receiver.TcpExt.RcvPruned", "receiver.TcpExt.OfoPruned", "receiver.MPTcpExt.RcvPruned"),
+        telling=True,
     ),
-    Mechanism("stale subflows", ("sender.MPTcpExt.SubflowStale",)),
+    Mechanism("stale subflows", ("sender.MPTcpExt.SubflowStale",), telling=True),
 )
 """What differences are traced to."""
 

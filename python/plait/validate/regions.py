@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from plait.units import duration_ns
 Table = Mapping[str, Any]
 
 NONE = "none"
+FREE = "free"
+ONE_PATH = "one path"
 LIMITED = 10
 """A return path is limited if the forward path has at least so many times its rate."""
 
@@ -36,7 +39,7 @@ def facets(scenario: Table) -> dict[str, str]:
         "congestion control": scenario["transport"]["congestion_control"],
     }
     kinds = ("loss", "jitter", "outages", "competing TCP")
-    count = sum(found[kind] != NONE for kind in kinds) + (found["return path"] != "free")
+    count = sum(found[kind] != NONE for kind in kinds) + (found["return path"] != FREE)
     found["kinds of impairment"] = str(count) if count < 3 else "3 or more"
     return found
 
@@ -58,6 +61,17 @@ def _is_random(value: Any, key: str) -> bool:
     if isinstance(value, Mapping):
         return key == "loss" or duration_ns(value["amount"]) > 0
     return value != "0%" if key == "loss" else duration_ns(value) > 0
+
+
+def order(value: str) -> tuple[float, str]:
+    """What values of a facet are sorted by: nothing first, intervals by their ends, names by the alphabet."""
+    if value in (NONE, FREE, ONE_PATH):
+        return -1.0, value
+    number = re.search(r"\d[\d.]*", value)
+    if number is None:
+        return 0.0, value
+    begins = 0.0 if value.startswith("up to") else float(number[0])
+    return begins + (0.1 if value.startswith("more than") else 0.0), value
 
 
 def _named(some: Iterator[str] | Sequence[str]) -> str:
@@ -106,7 +120,7 @@ def _return(scenario: Table) -> str:
             forward, backward = (_core.parse_rate(path[way]["rate"]) for way in ("forward", "backward"))
             if forward >= LIMITED * backward:
                 found.append("limited")
-    return " and ".join(sorted(set(found))) or "free"
+    return " and ".join(sorted(set(found))) or FREE
 
 
 def _round_trip(path: Table) -> int:
@@ -127,7 +141,7 @@ def _buffer(scenario: Table) -> str:
 def _ratio(scenario: Table) -> str:
     trips = [_round_trip(path) for path in scenario["path"] if "forward" in path]
     if len(trips) < 2 or min(trips) == 0:
-        return "one path" if len(scenario["path"]) == 1 else "unknown"
+        return ONE_PATH if len(scenario["path"]) == 1 else "unknown"
     return _within(max(trips) / min(trips), (1, 2, 5, 15), "")
 
 

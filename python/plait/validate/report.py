@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from plait import plots
 from plait.files import make_folder, whole_file, write_text
-from plait.plots.agreement import Panel, agreement
+from plait.plots.agreement import Panel, agreement, regions
 from plait.validate.agreement import Agreement
 from plait.validate.metrics import METRICS
 from plait.validate.tables import case_table, tables
@@ -55,10 +55,14 @@ def write(found: Agreement, out: Path) -> list[Path]:
         OutputError: they cannot be written.
     """
     make_folder(out)
-    written = [out / "validation.md", out / "validation.json", out / "validation.png"]
+    written = [
+        out / name
+        for name in ("validation.md", "validation.json", "validation.png", "validation-regions.png")
+    ]
     write_text(written[0], page(found))
     write_text(written[1], json.dumps(document(found), indent=2, ensure_ascii=False) + "\n")
     plots.save(figure(found), written[2])
+    plots.save(region_figure(found), written[3])
     frames = {
         "runs": found.measured.runs,
         "outcomes": found.measured.outcome_table(),
@@ -88,7 +92,11 @@ HEADINGS = {
 
 def page(found: Agreement) -> str:
     """A page in Markdown with all tables and the figure."""
-    parts = ["# Simulator against Linux kernel", "![Simulator against kernel](validation.png)"]
+    parts = [
+        "# Simulator against Linux kernel",
+        "![Simulator against kernel](validation.png)",
+        "![Differences by region](validation-regions.png)",
+    ]
     every = {**tables(found), "cases": case_table(found, ())}
     for name, heading in HEADINGS.items():
         parts += [f"## {heading}", every[name]]
@@ -124,6 +132,22 @@ def figure(found: Agreement) -> Figure:
             groups["with chance" if one.case in random else "without chance"].append(abs(one.difference))
     goals = [(share / 100, bound) for share, bound in found.validation.goals.goodput.items()]
     return agreement(panels, series, groups, goals)
+
+
+def region_figure(found: Agreement) -> Figure:
+    """How far apart the engines' goodputs are, by what scenarios have."""
+    groups: dict[str, dict[str, list[float]]] = {}
+    for kind, value, cases in found.regions():
+        names = {case.id for case in cases}
+        rows = [one for one in found.goodput if one.case in names and one.difference is not None]
+        groups.setdefault(kind, {})[value] = [abs(one.difference or 0.0) for one in rows]
+    for one in sorted(found.goodput, key=lambda one: one.scheduler):
+        name, plus, option = one.scheduler.partition("+")
+        size = abs(one.difference or 0.0)
+        groups.setdefault("scheduler", {}).setdefault(name, []).append(size)
+        groups.setdefault("option", {}).setdefault(plus + option or "none", []).append(size)
+    goals = [(share / 100, bound) for share, bound in found.validation.goals.goodput.items()]
+    return regions(groups, goals)
 
 
 def _finite(number: float) -> float | None:

@@ -35,7 +35,7 @@ def stands_out(found: Agreement, case: str, scheduler: str) -> list[str]:
     for one in MECHANISMS:
         kernel, simulator = counts(found, case, scheduler, one)
         if simulator is None:
-            if kernel >= FEW:
+            if one.telling and kernel >= FEW:
                 told.append((0.0, f"{one.heading} {kernel:.0f} / –"))
         elif abs(kernel - simulator) >= max(FEW, APART * max(kernel, simulator)):
             told.append((abs(kernel - simulator), f"{one.heading} {kernel:.0f} / {simulator:.0f}"))
