@@ -37,7 +37,7 @@ static ALLOCATOR: Counting = Counting;
 
 fn run<S: Scheduler + 'static>(name: &str, make: impl Fn() -> S) -> Result<Report, Box<Failure>> {
     let count = || ALLOCATIONS.with(Cell::get);
-    let options = Options { allocations: Some(&count), cases: 400, seed: 1 };
+    let options = Options { allocations: Some(&count), cases: 400, ..Options::default() };
     check(name, &mut || Box::new(make()), options)
 }
 
@@ -157,7 +157,7 @@ where
     assert_eq!(failure.rule, rule, "{failure}");
     // The failure can be repeated from what it says.
     let count = || ALLOCATIONS.with(Cell::get);
-    let options = Options { allocations: Some(&count), cases: 1, seed: failure.seed };
+    let options = Options { allocations: Some(&count), cases: 1, seed: failure.seed, ..Options::default() };
     let again = check("broken", &mut || Box::new(With(needs, make())), options).expect_err("again");
     assert_eq!((again.rule, again.step, again.seed), (rule, failure.step, failure.seed));
 }
@@ -443,4 +443,27 @@ fn a_panic_is_caught_and_named() {
         }
     });
     let _ = std::panic::take_hook();
+}
+
+/// A hundred thousand segments and windows of thousands: what costs a decision per segment ends, in few enough decisions at one
+/// moment, and delivers all.
+fn check_many(name: &str) {
+    for seed in 1..=4 {
+        let mut make = || Box::new(Builtin::new(name, &[]).unwrap()) as Box<dyn Scheduler>;
+        let options = Options { cases: 1, seed, segments: 100_000, ..Options::default() };
+        let report = check(name, &mut make, options).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(report.segments >= 500, "{name}: {report:?}");
+    }
+}
+
+#[test]
+fn built_in_schedulers_keep_the_rules_in_large_windows() {
+    for info in SCHEDULERS.iter().filter(|info| info.name != "intelligent-delivery-delay") {
+        check_many(info.name);
+    }
+}
+
+#[test]
+fn intelligent_delivery_delay_keeps_the_rules_in_large_windows() {
+    check_many("intelligent-delivery-delay");
 }
