@@ -63,7 +63,7 @@ impl Model {
     /// With at most so many segments. More than [`FEW`] come with windows to match.
     pub(super) fn new(seed: u64, most: u64) -> Self {
         let mut random = Random::new(seed);
-        let total = random.between(most / FEW, most).max(1);
+        let total = random.between(if most > FEW { most / 2 } else { 1 }, most);
         let count = random.between(1, 8) as usize;
         let mut paths = Vec::new();
         let mut lanes = Vec::new();
@@ -354,6 +354,12 @@ impl Model {
     fn send(&mut self, i: usize, segment: u64) {
         let lost = !self.calm && self.random.one_in(10);
         let news = self.now + self.lanes[i].rtt + Duration::from_micros(self.random.between(0, 2_000));
+        // With many under way, news come together: each moment costs a look at all.
+        let news = if self.largest > 64 {
+            Time::ZERO + Duration::from_millis(news.as_nanos() / 1_000_000 + 1)
+        } else {
+            news
+        };
         self.lanes[i].flight.push(Packet { segment, sent: self.now, news, lost });
         let retransmission = core::mem::replace(&mut self.sent[segment as usize], true);
         self.ever_sent += u64::from(!retransmission);
