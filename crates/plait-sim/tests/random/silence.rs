@@ -30,11 +30,16 @@ impl Silence {
     }
 
     /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
-    /// must have answered all that it got, so that it was the network that kept the answers back. Of a path whose longest timeout is
-    /// shorter than three round trips nothing is asked: its timer may run out on anything.
+    /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
+    /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
+    /// acknowledgements and jitter included: its timer may run out on anything.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, unanswered, begun, owed, most } = self;
-        let hasty = |path: usize| scenario.transport.rto_max <= round_trip(scenario, path) * 3;
+        let transport = &scenario.transport;
+        let hasty = |path: usize| {
+            let round_trip = round_trip(scenario, path);
+            transport.rto_max <= round_trip * 3 || transport.rto_min <= round_trip
+        };
         let paths = || (0..unanswered.len()).filter(|&path| begun[path]);
         let silent = paths().all(|path| unanswered[path] > 0 || hasty(path));
         let enough = unanswered.iter().sum::<u64>() > *most || paths().any(hasty);
