@@ -115,6 +115,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         rttvar: span(48),
         latest_rtt: span(56),
         min_rtt: span(64),
+        own_rtt: span(40),
         forward_delay: (forward_delay != i64::MIN).then_some(forward_delay),
         rto: span(80),
         delivery_rate: fields.u64(88),

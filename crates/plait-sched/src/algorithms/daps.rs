@@ -55,6 +55,28 @@ pub enum FastLimit {
     Reserved,
 }
 
+/// XXX
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ratio {
+    /// XXX
+    Smoothed,
+    /// XXX
+    Own,
+    /// XXX
+    Shortest,
+}
+
+impl Ratio {
+    fn of(self, path: &Path) -> u64 {
+        let own = match self {
+            Self::Smoothed => path.srtt,
+            Self::Own => path.own_rtt,
+            Self::Shortest => path.min_rtt,
+        };
+        if own.is_zero() { path.srtt.as_nanos() } else { own.as_nanos() }
+    }
+}
+
 /// How long a schedule lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lifetime {
@@ -69,6 +91,8 @@ pub enum Lifetime {
 pub struct Daps {
     fast_limit: FastLimit,
     lifetime: Lifetime,
+    ratio: Ratio,
+    forced: u64,
     guard: Option<Guard>,
     rotation: RoundRobin,
     opportunity: Opportunity,
@@ -102,6 +126,18 @@ impl Daps {
                 default: Value::Text("anew"),
                 domain: Domain::Choice(&["anew", "to-end"]),
             },
+            ParameterInfo {
+                name: "ratio",
+                doc: "XXX",
+                default: Value::Text("smoothed"),
+                domain: Domain::Choice(&["smoothed", "own", "shortest"]),
+            },
+            ParameterInfo {
+                name: "eta",
+                doc: "XXX",
+                default: Value::Integer(0),
+                domain: Domain::Integer { min: 0, max: 100000 },
+            },
             ENABLED,
             ASYMMETRY,
         ],
@@ -112,6 +148,8 @@ impl Daps {
         Self {
             fast_limit,
             lifetime,
+            ratio: Ratio::Smoothed,
+            forced: 0,
             guard,
             rotation: RoundRobin::new(None),
             opportunity: Opportunity::NEW,
@@ -132,7 +170,16 @@ impl Daps {
             "to-end" => Lifetime::ToEnd,
             _ => Lifetime::Anew,
         };
-        Self::new(fast_limit, lifetime, Guard::from_parameters(parameters))
+        let ratio = match parameters.text("ratio") {
+            "own" => Ratio::Own,
+            "shortest" => Ratio::Shortest,
+            _ => Ratio::Smoothed,
+        };
+        Self {
+            ratio,
+            forced: parameters.integer("eta") as u64,
+            ..Self::new(fast_limit, lifetime, Guard::from_parameters(parameters))
+        }
     }
 
     /// For [`FastLimit::Reserved`]: the limit that is not yet what η says, if any.
@@ -142,9 +189,13 @@ impl Daps {
         }
         let (mut fast, mut eta) = (None, u64::MAX);
         if !self.blind && usable(paths).nth(1).is_some() {
-            fast = usable(paths).min_by_key(|path| path.srtt).map(|path| (path.id, path.srtt.as_nanos()));
-            let slowest = usable(paths).map(|path| path.srtt.as_nanos()).max();
+            let of = |path: &Path| self.ratio.of(path);
+            fast = usable(paths).min_by_key(|path| of(path)).map(|path| (path.id, of(path)));
+            let slowest = usable(paths).map(of).max();
             eta = fast.zip(slowest).and_then(|((_, r_f), r_s)| r_s.checked_div(r_f)).unwrap_or(1);
+            if self.forced > 0 {
+                eta = self.forced;
+            }
         }
         paths.iter().find_map(|path| {
             let is_fast = fast.is_some_and(|(id, _)| id == path.id);
@@ -193,7 +244,7 @@ impl Scheduler for Daps {
             if !self.may_plan {
                 return self.opportunity.end();
             }
-            self.schedule.make(self.fast_limit, connection.unassigned, paths);
+            self.schedule.make(self.fast_limit, self.ratio, self.forced, connection.unassigned, paths);
             // A new schedule consists of room that is there now, so it has a next element unless it is empty.
             self.may_plan = self.lifetime == Lifetime::ToEnd && self.schedule.len > 0;
         }
@@ -263,13 +314,13 @@ impl Schedule {
     }
 
     /// Algorithm 3, for one or more measured paths.
-    fn make(&mut self, limit: FastLimit, unassigned: u64, paths: &[Path]) {
+    fn make(&mut self, limit: FastLimit, ratio: Ratio, forced: u64, unassigned: u64, paths: &[Path]) {
         self.clear();
         let mut order = [0_u8; MAX_PATHS];
         let mut count = 0;
         for path in usable(paths).take(MAX_PATHS) {
             // Insertion keeps equal times in the order of their numbers.
-            let slower = |&i: &u8| paths[usize::from(i)].srtt > path.srtt;
+            let slower = |&i: &u8| ratio.of(&paths[usize::from(i)]) > ratio.of(path);
             let place = order[..count].iter().position(slower).unwrap_or(count);
             order.copy_within(place..count, place + 1);
             order[place] = path.id.0;
@@ -286,7 +337,7 @@ impl Schedule {
         let mut on_fast = 0;
         for &slow in slow {
             let slow = &paths[usize::from(slow)];
-            let eta = slow.srtt.as_nanos().checked_div(fast.srtt.as_nanos()).unwrap_or(1);
+            let eta = if forced > 0 { forced } else { ratio.of(slow).checked_div(ratio.of(fast)).unwrap_or(1) };
             let most = match limit {
                 FastLimit::Literal | FastLimit::Reserved => clip(room_f, eta),
                 FastLimit::Outstanding => clip(fast.cwnd, eta)

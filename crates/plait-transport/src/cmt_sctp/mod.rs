@@ -14,6 +14,7 @@ mod heartbeat;
 mod receiver;
 mod reports;
 mod retransmission;
+mod round_trip;
 mod sender;
 
 pub use receiver::Receiver;

@@ -1,6 +1,7 @@
 //! The sender: reading SACKs, finding losses, timers.
 
 use super::reports::Reports;
+use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, TransmissionState, Transmit, common_to_senders};
@@ -22,6 +23,7 @@ pub struct Sender<S> {
     /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
     acknowledged: RunSet,
     reports: Reports,
+    round_trips: RoundTrips,
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
     pub(super) heartbeats: VecDeque<Transmit>,
@@ -40,6 +42,7 @@ impl<S: Scheduler> Sender<S> {
             config,
             acknowledged: RunSet::new(),
             reports: Reports::default(),
+            round_trips: RoundTrips::new(paths.len(), config.connection.rto.max),
             lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
             spurious_retransmissions: 0,
@@ -51,7 +54,7 @@ impl<S: Scheduler> Sender<S> {
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
-            Packet::Sack(sack) => self.handle_sack(now, sack),
+            Packet::Sack(sack) => self.handle_sack(now, path, sack),
             Packet::HeartbeatAck { sent_at } => {
                 self.handle_heartbeat_ack(now, path.index(), *sent_at, observer);
             }
@@ -59,7 +62,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    fn handle_sack(&mut self, now: Time, sack: &Sack) {
+    fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
         // What acknowledges the unsent is not believed in anything.
         if sack.cumulative > self.core.sent_end {
             return;
@@ -69,6 +72,10 @@ impl<S: Scheduler> Sender<S> {
         let overtaken = sack.cumulative < self.core.stream.first();
         let advanced = sack.cumulative > self.core.stream.first();
         self.spurious_retransmissions += sack.duplicates().len() as u64;
+        if let Some(rtt) = self.round_trips.came_back(now, path, sack) {
+            self.core.paths[path.index()].rtt.sample_own(rtt);
+            self.core.refresh(path.index());
+        }
         self.core.begin_acknowledgement();
         let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()));
         self.acknowledged.advance(cumulative);
@@ -162,6 +169,7 @@ impl<S: Scheduler> Sender<S> {
                 let (path, number) = self.lost[at];
                 if path == index {
                     self.mark_fast_retransmitted(index, number);
+                    self.round_trips.sent_again(origin, number);
                     self.core.lose(index, number, target);
                     segments += 1;
                 }
@@ -220,6 +228,7 @@ impl<S: Scheduler> Sender<S> {
         let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
         let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
         for number in first..next {
+            self.round_trips.sent_again(origin, number);
             self.core.lose(index, number, target.or(ANY_PATH));
         }
         self.core.refresh(index);
@@ -276,6 +285,14 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.run_scheduler(now, observer)?;
         let outgoing = self.core.next_data(now, observer);
+        if let Some(out) = &outgoing {
+            let sent = self.core.paths[out.path.index()].flight.get(out.number);
+            let certain = sent.is_some_and(|sent| sent.first_time);
+            self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
+            if let Some(earlier) = sent.and_then(|sent| sent.earlier) {
+                self.round_trips.sent_again(PathId(earlier.path), earlier.transmission);
+            }
+        }
         Ok(outgoing.map(|out| Transmit {
             path: out.path,
             packet: Packet::Data(out.data),

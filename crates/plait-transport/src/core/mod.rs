@@ -269,7 +269,7 @@ impl<S: Scheduler> Core<S> {
                 // Karn: only a segment that was never sent again tells a round trip.
                 if sent.first_time && (index, number) == newest {
                     let rtt = now.since(sent.sent_at);
-                    sender.rtt.sample(rtt);
+                    sender.rtt.sample_there(rtt);
                     news.rtt = Some(rtt);
                 }
             }
