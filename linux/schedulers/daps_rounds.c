@@ -27,9 +27,6 @@ PLAIT_CHOICE(daps_rounds_replan,
 PLAIT_CHOICE(daps_rounds_spacing,
 	     "a window of segments per forward delay (one-way), as printed, or per round trip",
 	     "round-trip", "one-way");
-PLAIT_CHOICE(daps_rounds_round_trip,
-	     "which round-trip times count: of packets acknowledged on their own path (own, in Linux the smoothed one), the smallest of these (shortest), or the smoothed one",
-	     ROUND_TRIPS);
 PLAIT_INTEGER(daps_rounds_max_period, 64, 1, 65536,
 	      "the longest period, and the largest ratio of delays told apart, in smallest forward delays");
 PLAIT_BOOLEAN(daps_rounds_guard, 0,
@@ -43,7 +40,6 @@ enum { ROUND_TRIP, ONE_WAY };
 
 static struct plait_parameter *const parameters[] = {
 	&daps_rounds_replan, &daps_rounds_spacing, &daps_rounds_max_period,
-	&daps_rounds_round_trip,
 	&daps_rounds_guard, &daps_rounds_guard_asymmetry_milli, NULL
 };
 
@@ -66,7 +62,6 @@ struct walk {
 struct daps_rounds {
 	u8 replan;
 	u8 spacing;
-	u8 round_trip;			/* enum round_trips */
 	bool blind;		/* round-robin for the rest of this opportunity */
 	bool overtaken;		/* a path timed out, failed or came back since the plan was made */
 	u32 max_period;
@@ -92,11 +87,10 @@ static void init(void *state)
 
 	daps->replan = plait_value(&daps_rounds_replan);
 	daps->spacing = plait_value(&daps_rounds_spacing);
-	daps->round_trip = plait_value(&daps_rounds_round_trip);
 	daps->max_period = plait_value(&daps_rounds_max_period);
 	daps->rotation.per_turn = U32_MAX;
 	daps->guard.enabled = plait_value(&daps_rounds_guard);
-	daps->guard.round_trip = daps->round_trip;
+	daps->guard.round_trip = SMOOTHED;
 	daps->guard.asymmetry_milli = plait_value(&daps_rounds_guard_asymmetry_milli);
 }
 
@@ -123,8 +117,7 @@ static u32 capped_lcm(u32 a, u32 b, u32 most)
 static void start_walk(struct daps_rounds *daps, const struct plait_path *paths, unsigned int count)
 {
 	u32 candidates = usable(paths, count);
-	u8 which = daps->round_trip;
-	const struct plait_path *fast = fastest_by(which, candidates, paths, count), *path;
+	const struct plait_path *fast = fastest(candidates, paths, count), *path;
 	struct walk *walk = &daps->walk;
 	struct round *round;
 
@@ -135,8 +128,7 @@ static void start_walk(struct daps_rounds *daps, const struct plait_path *paths,
 			continue;
 		round = &walk->rounds[walk->length++];
 		round->path = path->id;
-		round->every = quantize(round_trip(which, path), round_trip(which, fast),
-					daps->max_period);
+		round->every = quantize(path->srtt, fast->srtt, daps->max_period);
 		round->due = round->every;
 		if (daps->spacing == ONE_WAY) {
 			round->step = round->every;

@@ -143,7 +143,7 @@ impl Daps {
             _ => Lifetime::Anew,
         };
         let round_trip = RoundTrip::from_parameters(parameters);
-        Self::new(fast_limit, lifetime, round_trip, Guard::from_parameters(parameters))
+        Self::new(fast_limit, lifetime, round_trip, Guard::from_parameters(parameters, round_trip))
     }
 
     /// For [`FastLimit::Reserved`]: the limit that is not yet what η says, if any.

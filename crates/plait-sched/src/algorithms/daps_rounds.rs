@@ -38,7 +38,7 @@
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
-use super::round_trip::{ROUND_TRIP, RoundTrip};
+use super::round_trip::RoundTrip;
 use super::suspects::Suspects;
 use super::{clip, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
@@ -69,7 +69,6 @@ pub enum Spacing {
 pub struct DapsRounds {
     replan: Replan,
     spacing: Spacing,
-    round_trip: RoundTrip,
     max_period: u32,
     guard: Option<Guard>,
     rotation: RoundRobin,
@@ -112,24 +111,16 @@ impl DapsRounds {
                 default: Value::Integer(64),
                 domain: Domain::Integer { min: 1, max: 65_536 },
             },
-            ROUND_TRIP,
             ENABLED,
             ASYMMETRY,
         ],
     };
 
     /// With the given limit of a period (0 counts as 1), with or without the guard of DAPS.
-    pub const fn new(
-        replan: Replan,
-        spacing: Spacing,
-        round_trip: RoundTrip,
-        max_period: u32,
-        guard: Option<Guard>,
-    ) -> Self {
+    pub const fn new(replan: Replan, spacing: Spacing, max_period: u32, guard: Option<Guard>) -> Self {
         Self {
             replan,
             spacing,
-            round_trip,
             max_period: if max_period == 0 { 1 } else { max_period },
             guard,
             rotation: RoundRobin::new(None),
@@ -155,9 +146,8 @@ impl DapsRounds {
         Self::new(
             replan,
             spacing,
-            RoundTrip::from_parameters(parameters),
             parameters.integer("max_period") as u32,
-            Guard::from_parameters(parameters),
+            Guard::from_parameters(parameters, RoundTrip::Smoothed),
         )
     }
 
@@ -210,7 +200,7 @@ impl Scheduler for DapsRounds {
             }
             // Once a period is under way, what it assigned stays, however many periods this opportunity takes.
             self.recalls = 0;
-            self.walk.start(self.spacing, self.round_trip, self.max_period, self.suspects, paths);
+            self.walk.start(self.spacing, self.max_period, self.suspects, paths);
         }
         loop {
             if let Some((path, segments)) = self.walk.next(paths) {
@@ -222,7 +212,7 @@ impl Scheduler for DapsRounds {
             }
             self.recalls = 0;
             // Some path is open, so it takes part and has a first round: the walk has a next step.
-            self.walk.start(self.spacing, self.round_trip, self.max_period, self.suspects, paths);
+            self.walk.start(self.spacing, self.max_period, self.suspects, paths);
         }
     }
 
@@ -284,12 +274,12 @@ impl Walk {
     }
 
     /// Begins a period with the delays and windows of this moment; all usable paths are measured.
-    fn start(&mut self, spacing: Spacing, round_trip: RoundTrip, max_period: u32, suspects: Suspects, paths: &[Path]) {
+    fn start(&mut self, spacing: Spacing, max_period: u32, suspects: Suspects, paths: &[Path]) {
         self.stop();
         self.end = 1;
-        let Some(fastest) = usable(paths).map(|path| round_trip.of(path)).min() else { return };
+        let Some(fastest) = usable(paths).map(|path| path.srtt.as_nanos()).min() else { return };
         for path in usable(paths).take(MAX_PATHS).filter(|path| path.cwnd > 0 && !path.in_recovery) {
-            let every = quantize(round_trip.of(path), fastest, max_period);
+            let every = quantize(path.srtt.as_nanos(), fastest, max_period);
             self.end = capped_lcm(self.end, every, max_period);
             let (step, first) = match spacing {
                 Spacing::OneWay => (every, path.cwnd),

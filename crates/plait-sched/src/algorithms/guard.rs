@@ -60,10 +60,8 @@ impl Guard {
     }
 
     /// From checked parameters; none unless the user asked for it.
-    pub(crate) fn from_parameters(parameters: &Parameters<'_>) -> Option<Self> {
-        parameters.boolean(ENABLED.name).then(|| {
-            Self::new(parameters.number(ASYMMETRY.name), RoundTrip::from_parameters(parameters))
-        })
+    pub(crate) fn from_parameters(parameters: &Parameters<'_>, round_trip: RoundTrip) -> Option<Self> {
+        parameters.boolean(ENABLED.name).then(|| Self::new(parameters.number(ASYMMETRY.name), round_trip))
     }
 
     /// Takes note of round-trip samples.

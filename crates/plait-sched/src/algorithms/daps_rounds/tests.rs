@@ -5,7 +5,7 @@ use super::Replan::{Always, Exhausted};
 use super::*;
 
 fn script(replan: Replan, paths: &[(u64, u32)]) -> Script<DapsRounds> {
-    Script::new(DapsRounds::new(replan, Spacing::OneWay, RoundTrip::Own, 64, None), paths)
+    Script::new(DapsRounds::new(replan, Spacing::OneWay, 64, None), paths)
 }
 
 /// D = 1 and 3, cwnd = 2 and 1: t = 1, 2, 3 belong to the fast path, t = 3 after it to the slow one.
@@ -96,7 +96,7 @@ fn unmeasured_paths_take_turns() {
 
 #[test]
 fn a_period_is_capped() {
-    let mut script = Script::new(DapsRounds::new(Always, Spacing::OneWay, RoundTrip::Own, 2, None), &[(10, 1), (90, 1)]);
+    let mut script = Script::new(DapsRounds::new(Always, Spacing::OneWay, 2, None), &[(10, 1), (90, 1)]);
     assert_eq!(script.opportunity(), [(0, 1), (0, 1), (1, 1)], "a ratio of 9 counts as 2");
 }
 
@@ -146,7 +146,7 @@ proptest! {
 /// at 10, 30 and 50 ms.
 #[test]
 fn in_round_trips_the_fast_path_gets_what_arrives_before_the_slow_one() {
-    let scheduler = DapsRounds::new(Exhausted, Spacing::RoundTrip, RoundTrip::Own, 64, None);
+    let scheduler = DapsRounds::new(Exhausted, Spacing::RoundTrip, 64, None);
     let mut script = Script::new(scheduler, &[(20, 4), (100, 3)]).in_flight(0, 1);
     assert_eq!(script.opportunity(), [(0, 3), (0, 4), (0, 4), (1, 3)]);
 }
