@@ -102,8 +102,14 @@ mod tests {
 
     fn path(id: u8, millis: u64) -> Path {
         let rtt = Duration::from_millis(millis);
-        let facts =
-            Path { srtt: rtt, latest_rtt: rtt, own_rtt: rtt, min_rtt: rtt, rttvar: rtt, ..Path::new(PathId(id), 1000) };
+        let facts = Path {
+            srtt: rtt,
+            latest_rtt: rtt,
+            own_rtt: rtt,
+            min_rtt: rtt,
+            rttvar: rtt,
+            ..Path::new(PathId(id), 1000)
+        };
         Path { forward_delay: Some(-5_000_000), cwnd: 10, ..facts }
     }
 

@@ -5,8 +5,8 @@ use std::vec::Vec;
 
 use super::*;
 use crate::algorithms::daps::{Daps, FastLimit, Lifetime};
-use crate::algorithms::round_trip::RoundTrip;
 use crate::algorithms::lowest_rtt::LowestRtt;
+use crate::algorithms::round_trip::RoundTrip;
 use crate::time::Duration;
 use crate::view::{Outstanding, PathSet, PathState};
 

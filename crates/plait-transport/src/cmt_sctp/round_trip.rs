@@ -127,12 +127,19 @@ mod tests {
     fn what_was_sent_again_tells_nothing_and_holds_up_nothing() {
         let mut round_trips = round_trips(&[(0, 7), (1, 8), (2, 9)]);
         round_trips.sent_again(SLOW, 1);
-        assert_eq!(round_trips.came_back(at(100), SLOW, &sack(9, &[])), None, "a copy may have been there before");
+        assert_eq!(
+            round_trips.came_back(at(100), SLOW, &sack(9, &[])),
+            None,
+            "a copy may have been there before"
+        );
         assert_eq!(round_trips.came_back(at(102), SLOW, &sack(10, &[])), Some(Duration::from_millis(100)));
         round_trips.sent(at(200), SLOW, 3, 8, false);
         round_trips.sent(at(201), SLOW, 4, 20, true);
         round_trips.sent_again(SLOW, 3);
-        assert_eq!(round_trips.came_back(at(301), SLOW, &sack(3, &[(20, 20)])), Some(Duration::from_millis(100)));
+        assert_eq!(
+            round_trips.came_back(at(301), SLOW, &sack(3, &[(20, 20)])),
+            Some(Duration::from_millis(100))
+        );
     }
 
     #[test]
@@ -142,7 +149,10 @@ mod tests {
             round_trips.sent(at(number), SLOW, number, number, true);
         }
         assert_eq!(round_trips.paths[1].ring.len(), 101);
-        assert_eq!(round_trips.came_back(at(10_000), SLOW, &sack(9_990, &[])), Some(Duration::from_millis(11)));
+        assert_eq!(
+            round_trips.came_back(at(10_000), SLOW, &sack(9_990, &[])),
+            Some(Duration::from_millis(11))
+        );
         round_trips.sent_again(SLOW, 9_000);
     }
 }

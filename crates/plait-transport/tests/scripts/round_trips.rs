@@ -26,7 +26,8 @@ fn an_own_round_trip_goes_both_ways_over_the_path() {
     let (short, long) = (pair.path(0), pair.path(1));
     assert!(long.srtt < ms(80), "there by the long path, back by the short one: {}", long.srtt);
     assert!((ms(100)..ms(110)).contains(&long.own_rtt), "{}", long.own_rtt);
-    assert_eq!((short.min_rtt, long.min_rtt), (ms(20), ms(100)));
+    assert!((ms(20)..ms(24)).contains(&short.min_rtt), "{}", short.min_rtt);
+    assert!((ms(100)..ms(104)).contains(&long.min_rtt), "{}", long.min_rtt);
 }
 
 /// Half of the acknowledgements of what the long path carries go back over the other one, as it is that path's packet which
@@ -62,7 +63,12 @@ fn what_was_sent_again_never_shortens_it() {
         pair.sender.write_endlessly();
         pair.run_until(at(20_000));
         let (short, long) = (pair.path(0), pair.path(1));
-        assert!(short.min_rtt >= ms(20) && long.min_rtt >= ms(100), "{every}: {}, {}", short.min_rtt, long.min_rtt);
+        assert!(
+            short.min_rtt >= ms(20) && long.min_rtt >= ms(100),
+            "{every}: {}, {}",
+            short.min_rtt,
+            long.min_rtt
+        );
         assert!(!long.min_rtt.is_zero(), "{every}");
     }
 }

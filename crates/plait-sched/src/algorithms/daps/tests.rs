@@ -163,7 +163,10 @@ fn unmeasured_paths_take_turns() {
 
 #[test]
 fn the_guard_turns_daps_on_when_the_paths_are_steady() {
-    let mut script = Script::new(Daps::new(Outstanding, Anew, RoundTrip::Own, Some(Guard::new(2.0, RoundTrip::Own))), &[(20, 7), (40, 2)]);
+    let mut script = Script::new(
+        Daps::new(Outstanding, Anew, RoundTrip::Own, Some(Guard::new(2.0, RoundTrip::Own))),
+        &[(20, 7), (40, 2)],
+    );
     assert_eq!(script.opportunity(), [(0, 7), (1, 2)], "round-robin");
     for (path, millis) in [(0, 20), (0, 20), (1, 40), (1, 40)] {
         let rtt = Some(Duration::from_millis(millis));
