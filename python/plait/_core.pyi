@@ -144,8 +144,8 @@ class Path:
     rttvar: float | None
     latest_rtt: float | None
     own_rtt: float | None
-    """Smoothed, of packets whose acknowledgement came back on this path, too. Over MPTCP that is `srtt`; over CMT-SCTP a
-    packet of a long path is acknowledged over a short one first, and `srtt` is shorter."""
+    """Smoothed, of packets whose acknowledgement came back on this path, too. Over MPTCP that is `srtt`; over CMT-SCTP
+    a packet of a long path is acknowledged over a short one first, and its `srtt` is smaller."""
     min_rtt: float | None
     """The smallest sample of `own_rtt`."""
     rto: float
