@@ -14,6 +14,7 @@
  * others keep their numbers and wait.
  * daps_schedule: "anew" makes one schedule per opportunity; "to-end" keeps it until the
  * receiver's window admits it.
+ * daps_round_trip: how r_s and r_f are measured (helpers.h).
  *
  * The inner `while` of Algorithm 2 is read as `if`: for want of a congestion window an element is
  * passed over. More than two paths: the slow ones by ascending RTT, each after the share of f
@@ -27,6 +28,9 @@ PLAIT_CHOICE(daps_fast_limit,
 PLAIT_CHOICE(daps_schedule,
 	     "a new schedule at each opportunity to send, or only when the last one has been sent",
 	     "anew", "to-end");
+PLAIT_CHOICE(daps_round_trip,
+	     "which round-trip times count: of packets acknowledged on their own path (own, in Linux the smoothed one), the smallest of these (shortest), or the smoothed one",
+	     ROUND_TRIPS);
 PLAIT_BOOLEAN(daps_guard, 0,
 	      "on: only while the paths are unequal and steady, else round-robin; off: always");
 PLAIT_INTEGER(daps_guard_asymmetry_milli, 2000, 1000, 1000000000,
@@ -37,7 +41,8 @@ enum { RESERVED, OUTSTANDING, LITERAL };
 enum { ANEW, TO_END };
 
 static struct plait_parameter *const parameters[] = {
-	&daps_fast_limit, &daps_schedule, &daps_guard, &daps_guard_asymmetry_milli, NULL
+	&daps_fast_limit, &daps_schedule, &daps_round_trip, &daps_guard,
+	&daps_guard_asymmetry_milli, NULL
 };
 
 /* S of the paper, as runs of elements that go on the same path. It names no segment numbers, as
@@ -55,6 +60,7 @@ struct schedule {
 struct daps {
 	u8 fast_limit;
 	u8 lifetime;
+	u8 round_trip;			/* enum round_trips */
 	bool blind;			/* round-robin for the rest of this opportunity */
 	bool may_plan;			/* a schedule may still be made in this opportunity */
 	struct rotation rotation;
@@ -74,8 +80,10 @@ static void init(void *state)
 
 	daps->fast_limit = plait_value(&daps_fast_limit);
 	daps->lifetime = plait_value(&daps_schedule);
+	daps->round_trip = plait_value(&daps_round_trip);
 	daps->rotation.per_turn = U32_MAX;
 	daps->guard.enabled = plait_value(&daps_guard);
+	daps->guard.round_trip = daps->round_trip;
 	daps->guard.asymmetry_milli = plait_value(&daps_guard_asymmetry_milli);
 }
 
@@ -105,7 +113,8 @@ static void make_schedule(struct daps *daps, u64 unassigned, const struct plait_
 {
 	struct schedule *schedule = &daps->schedule;
 	u32 slow_paths = usable(paths, count);
-	const struct plait_path *fast = fastest(slow_paths, paths, count), *slow;
+	u8 which = daps->round_trip;
+	const struct plait_path *fast = fastest_by(which, slow_paths, paths, count), *slow;
 	u32 most, on_fast = 0;
 	u64 left = unassigned;
 
@@ -119,9 +128,10 @@ static void make_schedule(struct daps *daps, u64 unassigned, const struct plait_
 		return;
 	}
 	while (slow_paths) {
-		slow = fastest(slow_paths, paths, count);
+		slow = fastest_by(which, slow_paths, paths, count);
 		slow_paths &= ~BIT(slow->id);
-		most = most_on_fast(daps->fast_limit, fast, ratio(slow->srtt, fast->srtt));
+		most = most_on_fast(daps->fast_limit, fast,
+				    ratio(round_trip(which, slow), round_trip(which, fast)));
 		append(schedule, fast->id, most - on_fast, &left);
 		on_fast = most;
 		append(schedule, slow->id, room(slow), &left);
@@ -164,11 +174,13 @@ static bool hold_back(const struct daps *daps, const struct plait_path *paths, u
 	if (daps->fast_limit != RESERVED)
 		return false;
 	if (!daps->blind && (candidates & (candidates - 1)))	/* two at least */
-		fast = fastest(candidates, paths, count);
+		fast = fastest_by(daps->round_trip, candidates, paths, count);
 	for_each_path_of(path, candidates, paths, count)
-		longest = max(longest, path->srtt);
+		longest = max(longest, round_trip(daps->round_trip, path));
 	for_each_path(path, paths, count) {
-		limit = path == fast ? clip(U32_MAX, ratio(longest, fast->srtt)) : PLAIT_NONE;
+		limit = PLAIT_NONE;
+		if (path == fast)
+			limit = clip(U32_MAX, ratio(longest, round_trip(daps->round_trip, fast)));
 		if (path->limit != limit) {
 			*decision = plait_limit(path->id, limit);
 			return true;

@@ -90,6 +90,7 @@ static void init(void *state)
 	daps->max_period = plait_value(&daps_rounds_max_period);
 	daps->rotation.per_turn = U32_MAX;
 	daps->guard.enabled = plait_value(&daps_rounds_guard);
+	daps->guard.round_trip = SMOOTHED;
 	daps->guard.asymmetry_milli = plait_value(&daps_rounds_guard_asymmetry_milli);
 }
 

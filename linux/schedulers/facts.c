@@ -160,6 +160,7 @@ static void path_facts(struct plait_socket *plait, struct plait_path *path,
 	path->srtt = microseconds(tp->srtt_us >> 3);
 	path->rttvar = microseconds(tp->rttvar_us >> 2);
 	path->latest_rtt = microseconds(tp->rack.rtt_us);
+	path->own_rtt = path->srtt;	/* a subflow acknowledges for itself */
 	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
 	path->forward_delay = forward_delay(plait, ssk);
 	path->rto = microseconds(jiffies_to_usecs(icsk->icsk_rto));

@@ -65,16 +65,39 @@ static inline u32 open_paths(const struct plait_path *paths, unsigned int count)
 	return open;
 }
 
-/* The path with the smallest smoothed round-trip time, the first of equals; unmeasured is 0. */
-static inline const struct plait_path *fastest(u32 set, const struct plait_path *paths,
-					       unsigned int count)
+/* Which round-trip times count, in the order of the words of the parameter: of packets
+ * acknowledged on their own path, the smallest of these, or the transport's estimate. They may
+ * differ where acknowledgments tell of all paths (CMT-SCTP); in Linux the first is the last.
+ */
+enum round_trips { OWN, SHORTEST, SMOOTHED };
+
+#define ROUND_TRIPS "own", "shortest", "smoothed"
+
+/* 0 while there is none. What is not measured yet is the transport's estimate. */
+static inline u64 round_trip(u8 which, const struct plait_path *path)
+{
+	u64 own = which == OWN ? path->own_rtt : which == SHORTEST ? path->min_rtt : 0;
+
+	return own ?: path->srtt;
+}
+
+/* The path with the smallest round-trip time, the first of equals; unmeasured is 0. */
+static inline const struct plait_path *fastest_by(u8 which, u32 set,
+						  const struct plait_path *paths,
+						  unsigned int count)
 {
 	const struct plait_path *path, *best = NULL;
 
 	for_each_path_of(path, set, paths, count)
-		if (!best || path->srtt < best->srtt)
+		if (!best || round_trip(which, path) < round_trip(which, best))
 			best = path;
 	return best;
+}
+
+static inline const struct plait_path *fastest(u32 set, const struct plait_path *paths,
+					       unsigned int count)
+{
+	return fastest_by(SMOOTHED, set, paths, count);
 }
 
 static inline bool all_measured(u32 set, const struct plait_path *paths, unsigned int count)
@@ -256,6 +279,7 @@ static inline bool suspects_exclude(u32 suspects, u8 path, u32 candidates)
  */
 struct guard {
 	bool enabled;
+	u8 round_trip;			/* enum round_trips */
 	u32 asymmetry_milli;
 	u32 steady;			/* the paths whose newest sample is close to the last */
 	u64 rtt[PLAIT_PATHS_MAX];	/* newest sample, 0 before the first */
@@ -289,8 +313,8 @@ static inline bool guard_admits(struct guard *guard, const struct plait_path *pa
 	if (!guard->enabled)
 		return true;
 	for_each_path_of(path, candidates, paths, count) {
-		shortest = min(shortest, path->srtt);
-		longest = max(longest, path->srtt);
+		shortest = min(shortest, round_trip(guard->round_trip, path));
+		longest = max(longest, round_trip(guard->round_trip, path));
 		steady &= (guard->steady & BIT(path->id)) &&
 			  path->cwnd >= guard->cwnd[path->id] && path->cwnd >= path->ssthresh;
 		guard->cwnd[path->id] = path->cwnd;

@@ -82,12 +82,12 @@ static void occupy(struct intelligent *intelligent, u64 now, const struct plait_
 	*free = later(max(now, *free), mul_capped(spacing(path), segments));
 }
 
-/* When a segment assigned to the path now would leave. */
+/* When a segment assigned to the path now, behind some others, would leave. */
 static s64 departure(const struct intelligent *intelligent, u64 now,
-		     const struct plait_path *path)
+		     const struct plait_path *path, u32 before)
 {
 	u32 window = max(path->cwnd, 1U);
-	u64 place = (u64)path->in_flight + path->queued;
+	u64 place = (u64)path->in_flight + path->queued + before;
 	u64 rounds = 0, free = intelligent->free[path->id];
 	s64 departs;
 
@@ -102,14 +102,54 @@ static s64 departure(const struct intelligent *intelligent, u64 now,
 	return max_t(s64, later(departs, mul_capped(path->srtt, rounds)), now);
 }
 
+/* The segments that one decision assigns at most: each takes a prediction. */
+#define RUN	256U
+
+struct prediction {
+	s64 arrival;
+	s64 delay;			/* of the path: it decides ties */
+};
+
+/* When a segment assigned to the path now, behind some others, is predicted to arrive; false if
+ * the path takes no such segment.
+ */
+static bool predict(const struct intelligent *intelligent, u64 now, const struct plait_path *path,
+		    u32 before, u32 candidates, bool timestamps, struct prediction *prediction)
+{
+	bool has_room = room(path) > before;
+	s64 arrival, delay;
+
+	if (path->in_recovery ||
+	    (!has_room && suspects_exclude(intelligent->suspects, path->id, candidates)))
+		return false;
+	delay = delivery_delay(path, timestamps);
+	if (delay != PLAIT_UNKNOWN && path->srtt) {
+		arrival = departure(intelligent, now, path, before);
+		arrival = delay < 0 ? arrival + delay : later(arrival, delay);
+		*prediction = (struct prediction){ arrival, delay };
+		return true;
+	}
+	/* It is to be measured, before all others. */
+	*prediction = (struct prediction){ S64_MIN, S64_MIN };
+	return has_room;
+}
+
+static bool sooner(const struct prediction *a, const struct prediction *b)
+{
+	return a->arrival < b->arrival || (a->arrival == b->arrival && a->delay < b->delay);
+}
+
 static struct plait_decision decide(void *state, u64 now, const struct plait_connection *connection,
 				    const struct plait_path *paths, unsigned int count)
 {
 	struct intelligent *intelligent = state;
 	bool timestamps = any_forward_delay(paths, count);
-	s64 arrival, delay, best_arrival = 0, best_delay = 0;
-	const struct plait_path *path, *best = NULL;
+	const struct plait_path *path, *best = NULL, *rival = NULL;
+	struct prediction soonest = {}, second = {}, next;
 	u32 candidates = usable(paths, count);
+	u32 open = open_paths(paths, count);
+	u32 segments, most;
+	u64 ahead;
 
 	if (!intelligent->current) {
 		for_each_path(path, paths, count) {
@@ -127,37 +167,43 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	/* What is assigned from here on stays, until something happens again. */
 	intelligent->recalls = 0;
 
-	if (!sendable(connection) || !open_paths(paths, count))
+	if (!sendable(connection) || !open)
 		return plait_wait();
 	for_each_path_of(path, candidates, paths, count) {
-		if (path->in_recovery)
+		if (!predict(intelligent, now, path, 0, candidates, timestamps, &next))
 			continue;
-		if (!room(path) && suspects_exclude(intelligent->suspects, path->id, candidates))
-			continue;
-		delay = delivery_delay(path, timestamps);
-		if (delay != PLAIT_UNKNOWN && path->srtt) {
-			arrival = departure(intelligent, now, path);
-			arrival = delay < 0 ? arrival + delay : later(arrival, delay);
-		} else if (room(path)) {
-			/* It is to be measured, before all others. */
-			arrival = S64_MIN;
-			delay = S64_MIN;
-		} else {
-			continue;
-		}
-		if (!best || arrival < best_arrival ||
-		    (arrival == best_arrival && delay < best_delay)) {
+		if (!best || sooner(&next, &soonest)) {
+			rival = best;
+			second = soonest;
 			best = path;
-			best_arrival = arrival;
-			best_delay = delay;
+			soonest = next;
+		} else if (!rival || sooner(&next, &second)) {
+			rival = path;
+			second = next;
 		}
 	}
 	/* If that is far enough ahead on the best path, a worse one is not used while the best
 	 * one works.
 	 */
-	if (!best || best->queued >= (u64)max(best->cwnd, 1U) * intelligent->ahead)
+	if (!best)
 		return plait_wait();
-	return plait_assign(best->id, 1);
+	ahead = min_t(u64, mul_capped(max(best->cwnd, 1U), intelligent->ahead), U32_MAX);
+	if (best->queued >= ahead)
+		return plait_wait();
+	/* The facts of the others do not change while the best path takes one segment after the
+	 * other: as long as the next one arrives first there, too, one decision stands for all.
+	 */
+	most = min(clip(ahead - best->queued, sendable(connection)), RUN);
+	for (segments = 1; segments < most; segments++) {
+		if (!(open & ~BIT(best->id)) && room(best) <= segments)
+			break;
+		if (!predict(intelligent, now, best, segments, candidates, timestamps, &next))
+			break;
+		if (rival && !sooner(&next, &second) &&
+		    (sooner(&second, &next) || rival->id < best->id))
+			break;
+	}
+	return plait_assign(best->id, segments);
 }
 
 static void on_event(void *state, const struct plait_event *event,

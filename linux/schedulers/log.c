@@ -117,7 +117,7 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 int plait_log_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct record_head) != 80);
-	BUILD_BUG_ON(sizeof(struct plait_path) != 96);
+	BUILD_BUG_ON(sizeof(struct plait_path) != 104);
 	log_buffer = kvmalloc(LOG_BYTES, GFP_KERNEL);
 	if (!log_buffer)
 		return -ENOMEM;

@@ -61,6 +61,7 @@ struct plait_path {
 	s64	forward_delay;		/* plus an offset common to all paths; or PLAIT_UNKNOWN */
 	u64	rto;
 	u64	delivery_rate;		/* bit/s of payload; 0 until measured */
+	u64	own_rtt;		/* smoothed, of what came back on the path itself */
 };
 
 struct plait_connection {

@@ -68,6 +68,7 @@ static const struct replay_fact replay_path_facts[] = {
 	REPLAY_FACT(plait_path, srtt),
 	REPLAY_FACT(plait_path, rttvar),
 	REPLAY_FACT(plait_path, latest_rtt),
+	REPLAY_FACT(plait_path, own_rtt),
 	REPLAY_FACT(plait_path, min_rtt),
 	REPLAY_FACT(plait_path, delivery_rate),
 	REPLAY_FACT(plait_path, forward_delay),

@@ -143,7 +143,11 @@ class Path:
     srtt: float | None
     rttvar: float | None
     latest_rtt: float | None
+    own_rtt: float | None
+    """Smoothed, of packets whose acknowledgement came back on this path, too. Over MPTCP that is `srtt`; over CMT-SCTP
+    a packet of a long path is acknowledged over a short one first, and its `srtt` is smaller."""
     min_rtt: float | None
+    """The smallest sample of `own_rtt`."""
     rto: float
     mss: int
     cwnd: int

@@ -329,7 +329,8 @@ class Result:
         decision: the row's number in `decisions`. path: an index into `path_names`.
         verdict: why it was chosen or not; `plait.verdicts` tells the names.
         state: active, backup, potentially-failed or failed; like all facts as it was before the decision.
-        srtt_ns, rttvar_ns, min_rtt_ns, latest_rtt_ns: round-trip times in nanoseconds; null before the first sample.
+        srtt_ns, rttvar_ns, latest_rtt_ns: round-trip times in nanoseconds; null before the first sample.
+        own_rtt_ns, min_rtt_ns: smoothed and smallest, of what came back on the path itself; likewise.
         forward_delay_ns: one-way delay towards the receiver, with a clock offset common to all paths; null if unknown.
         rto_ns: retransmission timeout in nanoseconds, back-off included.
         cwnd, ssthresh, in_flight, queued, limit: in segments; ssthresh and limit are null while there is none.

@@ -11,7 +11,7 @@ use plait_sched::{
 const HEADER: usize = 80;
 
 /// `struct plait_path`
-const PATH: usize = 96;
+const PATH: usize = 104;
 
 /// A decision, and the facts that it was made from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,6 +116,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         srtt: span(40),
         rttvar: span(48),
         latest_rtt: span(56),
+        own_rtt: span(96),
         min_rtt: span(64),
         forward_delay: (forward_delay != i64::MIN).then_some(forward_delay),
         rto: span(80),

@@ -38,6 +38,7 @@ pub(crate) struct Path {
     srtt: Option<f64>,
     rttvar: Option<f64>,
     latest_rtt: Option<f64>,
+    own_rtt: Option<f64>,
     min_rtt: Option<f64>,
     rto: f64,
     mss: u32,
@@ -60,7 +61,7 @@ impl Path {
     /// and the receiver's window hold: in Python, `open` and `room` speak of what would leave at once.
     pub(crate) fn new(path: &sched::Path, name: &str, usable: bool, sendable: u64) -> Self {
         let open = usable && path.is_open() && sendable > 0;
-        let measured = |span: sched::Duration| path.has_rtt().then(|| span.as_secs_f64());
+        let measured = |span: sched::Duration| (!span.is_zero()).then(|| span.as_secs_f64());
         Self {
             index: path.id.0,
             name: name.to_owned(),
@@ -71,6 +72,7 @@ impl Path {
             srtt: measured(path.srtt),
             rttvar: measured(path.rttvar),
             latest_rtt: measured(path.latest_rtt),
+            own_rtt: measured(path.own_rtt),
             min_rtt: measured(path.min_rtt),
             rto: path.rto.as_secs_f64(),
             mss: path.mss,

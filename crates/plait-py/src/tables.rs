@@ -141,6 +141,7 @@ pub(crate) fn decision_paths(frame: DecisionPaths) -> PyResult<ArrowTable> {
         ("state", Arc::new(StringArray::from_iter_values(states))),
         ("srtt_ns", moments(frame.srtt)),
         ("rttvar_ns", moments(frame.rttvar)),
+        ("own_rtt_ns", moments(frame.own_rtt)),
         ("min_rtt_ns", moments(frame.min_rtt)),
         ("latest_rtt_ns", moments(frame.latest_rtt)),
         ("forward_delay_ns", Arc::new(Int64Array::from(frame.forward_delay))),

@@ -74,7 +74,11 @@ pub struct Path {
     pub rttvar: Duration,
     /// The newest round-trip sample; zero until there is one.
     pub latest_rtt: Duration,
-    /// The smallest round-trip sample; zero until there is one.
+    /// Smoothed round-trip time of packets whose acknowledgement came back on this path, too; zero until the first one. It
+    /// differs from `srtt` where acknowledgements tell of all paths (CMT-SCTP): what went over a long path is acknowledged
+    /// over a short one first.
+    pub own_rtt: Duration,
+    /// The smallest of these samples; zero until there is one.
     pub min_rtt: Duration,
     /// Estimated one-way delay towards the receiver in nanoseconds, if the transport measures it. It may contain one
     /// clock offset common to all paths (and so be negative): only order and differences mean something.
@@ -117,6 +121,7 @@ impl Path {
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,
             latest_rtt: Duration::ZERO,
+            own_rtt: Duration::ZERO,
             min_rtt: Duration::ZERO,
             forward_delay: None,
             rto: Duration::from_secs(1),

@@ -182,6 +182,12 @@ impl Sack {
         &self.blocks[..usize::from(self.block_count)]
     }
 
+    /// True if `segment` is reported as arrived, by the cumulative number or by a block in memory.
+    pub fn covers(&self, segment: u64) -> bool {
+        let Some(offset) = segment.checked_sub(self.cumulative) else { return true };
+        self.blocks().iter().any(|block| u64::from(block.first) <= offset && offset <= u64::from(block.last))
+    }
+
     /// Segments that arrived again since the last acknowledgement.
     pub fn duplicates(&self) -> &[u64] {
         &self.duplicates[..usize::from(self.duplicate_count)]

@@ -46,6 +46,7 @@ pub struct RttEstimator {
     variation: Duration,
     latest: Duration,
     min: Duration,
+    own: Duration,
     rto: Duration,
     spread: Spread,
 }
@@ -70,25 +71,30 @@ impl RttEstimator {
             variation: Duration::ZERO,
             latest: Duration::ZERO,
             min: Duration::ZERO,
+            own: Duration::ZERO,
             rto: config.initial,
             spread: Spread::default(),
         }
     }
 
-    /// Takes a sample: α = 1/8, β = 1/4. Ends the back-off.
+    /// Takes a sample whose packet and answer both took this path.
     pub fn sample(&mut self, rtt: Duration) {
+        self.sample_there(rtt);
+        self.sample_own(rtt);
+    }
+
+    /// Takes a sample whose answer may have taken another path back: α = 1/8, β = 1/4. Ends the back-off.
+    pub fn sample_there(&mut self, rtt: Duration) {
         // A sample of zero would read as "not measured yet".
         let rtt = rtt.max(Duration::from_nanos(1));
         self.spread_by(rtt);
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variation = rtt / 2;
-            self.min = rtt;
         } else {
             let error = self.smoothed.abs_diff(rtt);
             self.variation = Duration::from_nanos((3 * self.variation.as_nanos() + error.as_nanos()) / 4);
-            self.smoothed = Duration::from_nanos((7 * self.smoothed.as_nanos() + rtt.as_nanos()) / 8);
-            self.min = self.min.min(rtt);
+            self.smoothed = smoothed(self.smoothed, rtt);
         }
         self.latest = rtt;
         self.rto = match self.config.rule {
@@ -97,6 +103,23 @@ impl RttEstimator {
                 (self.smoothed + Duration::from_nanos(self.spread.variation)).min(self.config.max)
             }
         };
+    }
+
+    /// Takes the round trip of a packet and an answer that both took this path, where the packet had been acknowledged over
+    /// another one before, so that the timeout does not follow from it.
+    pub fn sample_own(&mut self, rtt: Duration) {
+        let rtt = rtt.max(Duration::from_nanos(1));
+        if self.own.is_zero() {
+            (self.own, self.min) = (rtt, rtt);
+        } else {
+            self.own = smoothed(self.own, rtt);
+            self.min = self.min.min(rtt);
+        }
+    }
+
+    /// Smoothed round-trip time of the samples whose both ways were this path; zero before the first.
+    pub fn own(&self) -> Duration {
+        self.own
     }
 
     /// The deviation after a sample, before the average takes it.
@@ -155,7 +178,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// The smallest sample.
+    /// The smallest sample whose both ways were this path; zero before the first.
     pub fn min(&self) -> Duration {
         self.min
     }
@@ -164,6 +187,11 @@ impl RttEstimator {
     pub fn rto(&self) -> Duration {
         self.rto
     }
+}
+
+/// An average with the weight α = 1/8 for the newest sample (RFC 6298).
+fn smoothed(average: Duration, sample: Duration) -> Duration {
+    Duration::from_nanos((7 * average.as_nanos() + sample.as_nanos()) / 8)
 }
 
 #[cfg(test)]

@@ -33,9 +33,12 @@ pub(crate) const SETTINGS: &[(&str, &[Given])] = &[
             &[("fast_limit", Text("outstanding")), ("schedule", Text("to-end"))],
             &[("fast_limit", Text("literal"))],
             &[("fast_limit", Text("literal")), ("schedule", Text("to-end"))],
+            &[("round_trip", Text("smoothed"))],
+            &[("round_trip", Text("shortest")), ("schedule", Text("to-end"))],
             &[("guard", Boolean(true))],
             &[("guard", Boolean(true)), ("guard_asymmetry", Number(1.0)), ("schedule", Text("to-end"))],
             &[("guard", Boolean(true)), ("guard_asymmetry", Number(1_000_000.0))],
+            &[("guard", Boolean(true)), ("round_trip", Text("shortest"))],
         ],
     ),
     (

@@ -221,6 +221,7 @@ fn path_facts(path: &Path) -> Vec<Fact> {
         ("srtt", path.srtt.as_nanos().into()),
         ("rttvar", path.rttvar.as_nanos().into()),
         ("latest_rtt", path.latest_rtt.as_nanos().into()),
+        ("own_rtt", path.own_rtt.as_nanos().into()),
         ("min_rtt", path.min_rtt.as_nanos().into()),
         ("forward_delay", path.forward_delay.map_or(NONE, i128::from)),
         ("rto", path.rto.as_nanos().into()),

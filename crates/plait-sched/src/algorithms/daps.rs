@@ -13,7 +13,7 @@
 //! Which data is a retransmission, and where it goes, is the engine's business.
 //!
 //! # Readings
-//! The paper leaves two questions open; the answers are all here.
+//! The paper leaves three questions open; the answers are all here.
 //! * `fast_limit`: "literal" is the formula as printed, which limits what *one schedule* puts on f; made anew at every
 //!   acknowledgement it fills cwnd_f all the same, and a queue grows on f. "outstanding" is
 //!   max_f = min(η, cwnd_f) − unack_f: η limits what is *in flight* on f, the number of segments that "path p_f
@@ -23,6 +23,7 @@
 //! * `schedule`: "anew" makes one schedule per opportunity (the decisions at one moment, until the answer is to
 //!   wait) and drops what the window did not admit. "to-end" keeps that until the window admits it, and then makes
 //!   the next schedule at once.
+//! * `round_trip`: how r_s and r_f are measured, see [`super::round_trip`].
 //!
 //! # Departures
 //! * The inner `while` of Algorithm 2 would send one element until the window is full; it is read as `if`. So an
@@ -38,6 +39,7 @@
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
+use super::round_trip::{ROUND_TRIP, RoundTrip};
 use super::{clip, room, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
@@ -69,6 +71,7 @@ pub enum Lifetime {
 pub struct Daps {
     fast_limit: FastLimit,
     lifetime: Lifetime,
+    round_trip: RoundTrip,
     guard: Option<Guard>,
     rotation: RoundRobin,
     opportunity: Opportunity,
@@ -102,16 +105,23 @@ impl Daps {
                 default: Value::Text("anew"),
                 domain: Domain::Choice(&["anew", "to-end"]),
             },
+            ROUND_TRIP,
             ENABLED,
             ASYMMETRY,
         ],
     };
 
     /// One of the readings, with or without the guard of §III.C.
-    pub const fn new(fast_limit: FastLimit, lifetime: Lifetime, guard: Option<Guard>) -> Self {
+    pub const fn new(
+        fast_limit: FastLimit,
+        lifetime: Lifetime,
+        round_trip: RoundTrip,
+        guard: Option<Guard>,
+    ) -> Self {
         Self {
             fast_limit,
             lifetime,
+            round_trip,
             guard,
             rotation: RoundRobin::new(None),
             opportunity: Opportunity::NEW,
@@ -132,7 +142,8 @@ impl Daps {
             "to-end" => Lifetime::ToEnd,
             _ => Lifetime::Anew,
         };
-        Self::new(fast_limit, lifetime, Guard::from_parameters(parameters))
+        let round_trip = RoundTrip::from_parameters(parameters);
+        Self::new(fast_limit, lifetime, round_trip, Guard::from_parameters(parameters, round_trip))
     }
 
     /// For [`FastLimit::Reserved`]: the limit that is not yet what η says, if any.
@@ -142,8 +153,9 @@ impl Daps {
         }
         let (mut fast, mut eta) = (None, u64::MAX);
         if !self.blind && usable(paths).nth(1).is_some() {
-            fast = usable(paths).min_by_key(|path| path.srtt).map(|path| (path.id, path.srtt.as_nanos()));
-            let slowest = usable(paths).map(|path| path.srtt.as_nanos()).max();
+            let round_trip = |path: &Path| self.round_trip.of(path);
+            fast = usable(paths).min_by_key(|path| round_trip(path)).map(|path| (path.id, round_trip(path)));
+            let slowest = usable(paths).map(round_trip).max();
             eta = fast.zip(slowest).and_then(|((_, r_f), r_s)| r_s.checked_div(r_f)).unwrap_or(1);
         }
         paths.iter().find_map(|path| {
@@ -193,7 +205,7 @@ impl Scheduler for Daps {
             if !self.may_plan {
                 return self.opportunity.end();
             }
-            self.schedule.make(self.fast_limit, connection.unassigned, paths);
+            self.schedule.make(self.fast_limit, self.round_trip, connection.unassigned, paths);
             // A new schedule consists of room that is there now, so it has a next element unless it is empty.
             self.may_plan = self.lifetime == Lifetime::ToEnd && self.schedule.len > 0;
         }
@@ -263,13 +275,13 @@ impl Schedule {
     }
 
     /// Algorithm 3, for one or more measured paths.
-    fn make(&mut self, limit: FastLimit, unassigned: u64, paths: &[Path]) {
+    fn make(&mut self, limit: FastLimit, round_trip: RoundTrip, unassigned: u64, paths: &[Path]) {
         self.clear();
         let mut order = [0_u8; MAX_PATHS];
         let mut count = 0;
         for path in usable(paths).take(MAX_PATHS) {
             // Insertion keeps equal times in the order of their numbers.
-            let slower = |&i: &u8| paths[usize::from(i)].srtt > path.srtt;
+            let slower = |&i: &u8| round_trip.of(&paths[usize::from(i)]) > round_trip.of(path);
             let place = order[..count].iter().position(slower).unwrap_or(count);
             order.copy_within(place..count, place + 1);
             order[place] = path.id.0;
@@ -286,7 +298,7 @@ impl Schedule {
         let mut on_fast = 0;
         for &slow in slow {
             let slow = &paths[usize::from(slow)];
-            let eta = slow.srtt.as_nanos().checked_div(fast.srtt.as_nanos()).unwrap_or(1);
+            let eta = round_trip.of(slow).checked_div(round_trip.of(fast)).unwrap_or(1);
             let most = match limit {
                 FastLimit::Literal | FastLimit::Reserved => clip(room_f, eta),
                 FastLimit::Outstanding => clip(fast.cwnd, eta)

@@ -38,6 +38,7 @@
 use super::guard::{ASYMMETRY, ENABLED, Guard};
 use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
+use super::round_trip::RoundTrip;
 use super::suspects::Suspects;
 use super::{clip, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
@@ -146,7 +147,7 @@ impl DapsRounds {
             replan,
             spacing,
             parameters.integer("max_period") as u32,
-            Guard::from_parameters(parameters),
+            Guard::from_parameters(parameters, RoundTrip::Smoothed),
         )
     }
 

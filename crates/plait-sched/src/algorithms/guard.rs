@@ -14,6 +14,7 @@
 //! the default, the smallest η that puts two segments on the fast path for one on the slow. "The slow path" of more
 //! than two is the slowest.
 
+use super::round_trip::RoundTrip;
 use crate::decision::Event;
 use crate::params::{Domain, ParameterInfo, Parameters, Value};
 use crate::view::{MAX_PATHS, Path, usable};
@@ -42,6 +43,7 @@ const UNIT: f64 = 1_000_000.0;
 pub struct Guard {
     /// The ratio asked for, in millionths.
     asymmetry: u64,
+    round_trip: RoundTrip,
     /// The newest sample, in nanoseconds; 0 before the first.
     rtt: [u64; MAX_PATHS],
     /// The window at the last look.
@@ -52,14 +54,14 @@ pub struct Guard {
 
 impl Guard {
     /// A guard that asks for the given ratio of round-trip times.
-    pub const fn new(asymmetry: f64) -> Self {
+    pub const fn new(asymmetry: f64, round_trip: RoundTrip) -> Self {
         let asymmetry = (asymmetry * UNIT + 0.5) as u64;
-        Self { asymmetry, rtt: [0; MAX_PATHS], cwnd: [0; MAX_PATHS], steady: 0 }
+        Self { asymmetry, round_trip, rtt: [0; MAX_PATHS], cwnd: [0; MAX_PATHS], steady: 0 }
     }
 
     /// From checked parameters; none unless the user asked for it.
-    pub(crate) fn from_parameters(parameters: &Parameters<'_>) -> Option<Self> {
-        parameters.boolean(ENABLED.name).then(|| Self::new(parameters.number(ASYMMETRY.name)))
+    pub(crate) fn from_parameters(parameters: &Parameters<'_>, round_trip: RoundTrip) -> Option<Self> {
+        parameters.boolean(ENABLED.name).then(|| Self::new(parameters.number(ASYMMETRY.name), round_trip))
     }
 
     /// Takes note of round-trip samples.
@@ -81,9 +83,9 @@ impl Guard {
         let (mut fastest, mut slowest) = (u64::MAX, 0);
         let mut steady = true;
         for path in usable(paths).take(MAX_PATHS) {
-            let srtt = path.srtt.as_nanos();
-            fastest = fastest.min(srtt);
-            slowest = slowest.max(srtt);
+            let round_trip = self.round_trip.of(path);
+            fastest = fastest.min(round_trip);
+            slowest = slowest.max(round_trip);
             let last = core::mem::replace(&mut self.cwnd[path.id.index()], path.cwnd);
             let calm = self.steady >> path.id.0 & 1 == 1;
             steady &= calm && path.cwnd >= last && !path.in_slow_start();
@@ -110,7 +112,7 @@ mod tests {
     }
 
     fn settled() -> (Guard, [Path; 2]) {
-        let mut guard = Guard::new(2.0);
+        let mut guard = Guard::new(2.0, RoundTrip::Own);
         for (id, micros) in [(0, 20_000), (0, 20_000), (1, 40_000), (1, 40_000)] {
             sample(&mut guard, id, micros);
         }
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn nothing_is_admitted_before_two_samples_of_every_path() {
-        let mut guard = Guard::new(1.0);
+        let mut guard = Guard::new(1.0, RoundTrip::Own);
         let paths = [path(0, 20), path(1, 40)];
         sample(&mut guard, 0, 20_000);
         sample(&mut guard, 0, 20_000);

@@ -33,7 +33,7 @@
 
 use super::delivery_delay::delays;
 use super::suspects::Suspects;
-use super::{room, room_now};
+use super::{clip, room, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
@@ -94,10 +94,10 @@ impl IntelligentDeliveryDelay {
         *free = now.as_nanos().max(*free).saturating_add(time);
     }
 
-    /// When a segment assigned to the path now would leave; not before `now`.
-    fn departure(&self, now: Time, path: &Path) -> i64 {
+    /// When a segment assigned to the path now, behind `before` others, would leave; not before `now`.
+    fn departure(&self, now: Time, path: &Path, before: u32) -> i64 {
         let in_flight = u64::from(path.in_flight);
-        let place = in_flight + u64::from(path.queued);
+        let place = in_flight + u64::from(path.queued) + u64::from(before);
         let window = u64::from(path.cwnd.max(1));
         let spacing = spacing(path);
         // So many windows before it is a segment that is in flight, or for which there is room.
@@ -113,7 +113,38 @@ impl IntelligentDeliveryDelay {
         let round = path.srtt.as_nanos();
         first.saturating_add(signed(round.saturating_mul(rounds))).max(now)
     }
+
+    /// When a segment assigned to the path now, behind `before` others, is predicted to arrive, and the path's delay, which
+    /// decides ties. None if the path takes no such segment.
+    fn arrival(&self, now: Time, path: &Path, paths: &[Path], before: u32) -> Option<Key> {
+        let has_room = room(path) > before;
+        if path.in_recovery || (!has_room && self.suspects.excludes(path, paths)) {
+            return None;
+        }
+        match delays(paths)(path).filter(|_| path.has_rtt()) {
+            Some(delay) => Some((self.departure(now, path, before).saturating_add(delay), delay)),
+            None => has_room.then_some((i64::MIN, i64::MIN)),
+        }
+    }
+
+    /// How many of the next segments, `most` at most, arrive first over `best`: the facts of the others do not change while
+    /// it takes them, so one decision stands for as many.
+    fn run(&self, now: Time, best: &Path, rival: Option<(Key, &Path)>, paths: &[Path], most: u32) -> u32 {
+        let other_open = paths.iter().any(|path| path.id != best.id && room_now(path, paths) > 0);
+        let wins = |before: &u32| {
+            let open = other_open || room_now(best, paths) > *before;
+            let key = self.arrival(now, best, paths, *before).filter(|_| open);
+            key.is_some_and(|key| rival.is_none_or(|(other, path)| (key, best.id) < (other, path.id)))
+        };
+        1 + (1..most.min(RUN)).take_while(wins).count() as u32
+    }
 }
+
+/// The segments that one decision assigns at most: each takes a prediction.
+const RUN: u32 = 256;
+
+/// When a segment arrives, and the delay of its path, in nanoseconds.
+type Key = (i64, i64);
 
 impl Scheduler for IntelligentDeliveryDelay {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
@@ -135,26 +166,23 @@ impl Scheduler for IntelligentDeliveryDelay {
         if connection.sendable() == 0 || !paths.iter().any(|path| room_now(path, paths) > 0) {
             return Decision::WAIT;
         }
-        let delay = delays(paths);
-        let mut best = None;
-        for path in usable(paths).take(MAX_PATHS).filter(|path| !path.in_recovery) {
-            if room(path) == 0 && self.suspects.excludes(path, paths) {
-                continue;
-            }
-            let key = match delay(path).filter(|_| path.has_rtt()) {
-                Some(delay) => (self.departure(now, path).saturating_add(delay), delay),
-                None if room(path) > 0 => (i64::MIN, i64::MIN),
-                None => continue,
-            };
+        let mut best: Option<(Key, &Path)> = None;
+        let mut rival = None;
+        for path in usable(paths).take(MAX_PATHS) {
+            let Some(key) = self.arrival(now, path, paths, 0) else { continue };
             if best.is_none_or(|(best, _)| key < best) {
-                best = Some((key, path));
+                rival = best.replace((key, path));
+            } else if rival.is_none_or(|(rival, _)| key < rival) {
+                rival = Some((key, path));
             }
         }
-        match best {
-            Some((_, path)) if path.queued < path.cwnd.max(1).saturating_mul(self.ahead) => {
-                Decision::Assign { path: path.id, segments: 1 }
+        let Some((_, path)) = best else { return Decision::WAIT };
+        match path.cwnd.max(1).saturating_mul(self.ahead).saturating_sub(path.queued) {
+            0 => Decision::WAIT,
+            left => {
+                let most = clip(left, connection.sendable());
+                Decision::Assign { path: path.id, segments: self.run(now, path, rival, paths, most) }
             }
-            _ => Decision::WAIT,
         }
     }
 

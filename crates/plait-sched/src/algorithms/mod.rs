@@ -10,6 +10,7 @@ pub mod lowest_rtt;
 mod opportunity;
 pub mod redundant;
 pub mod round_robin;
+pub mod round_trip;
 #[cfg(test)]
 mod script;
 mod suspects;

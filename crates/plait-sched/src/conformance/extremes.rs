@@ -142,6 +142,7 @@ impl Extremes {
             path.rttvar = path.srtt / 4;
             path.latest_rtt = self.time();
             path.min_rtt = self.time();
+            path.own_rtt = if self.random.one_in(3) { path.srtt } else { self.time() };
         }
         if self.random.one_in(4) {
             path.rto = self.time();

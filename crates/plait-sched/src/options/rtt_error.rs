@@ -52,6 +52,7 @@ impl RttError {
             srtt: scaled(path.srtt),
             rttvar: scaled(path.rttvar),
             latest_rtt: scaled(path.latest_rtt),
+            own_rtt: scaled(path.own_rtt),
             min_rtt: scaled(path.min_rtt),
             forward_delay: path.forward_delay.map(|delay| delay.saturating_add(shift)),
             ..path.clone()
@@ -101,8 +102,14 @@ mod tests {
 
     fn path(id: u8, millis: u64) -> Path {
         let rtt = Duration::from_millis(millis);
-        let facts =
-            Path { srtt: rtt, latest_rtt: rtt, min_rtt: rtt, rttvar: rtt, ..Path::new(PathId(id), 1000) };
+        let facts = Path {
+            srtt: rtt,
+            latest_rtt: rtt,
+            own_rtt: rtt,
+            min_rtt: rtt,
+            rttvar: rtt,
+            ..Path::new(PathId(id), 1000)
+        };
         Path { forward_delay: Some(-5_000_000), cwnd: 10, ..facts }
     }
 
@@ -111,7 +118,7 @@ mod tests {
         let error = RttError::new(0.2);
         let shown = |id| {
             let path = error.shown(&path(id, 100));
-            assert_eq!([path.latest_rtt, path.min_rtt, path.rttvar], [path.srtt; 3]);
+            assert_eq!([path.latest_rtt, path.own_rtt, path.min_rtt, path.rttvar], [path.srtt; 4]);
             (path.srtt.as_nanos() / 1_000_000, path.forward_delay.map(|delay| delay / 1_000_000))
         };
         assert_eq!([0, 1, 2].map(shown), [(120, Some(5)), (80, Some(-15)), (120, Some(5))]);

@@ -6,6 +6,7 @@ use std::vec::Vec;
 use super::*;
 use crate::algorithms::daps::{Daps, FastLimit, Lifetime};
 use crate::algorithms::lowest_rtt::LowestRtt;
+use crate::algorithms::round_trip::RoundTrip;
 use crate::time::Duration;
 use crate::view::{Outstanding, PathSet, PathState};
 
@@ -183,7 +184,7 @@ fn lambda_is_exact() {
 /// DAPS limits the fast path to r_s / r_f itself: 5, then 2.
 #[test]
 fn the_smaller_of_the_two_limits_holds() {
-    let daps = Daps::new(FastLimit::Reserved, Lifetime::Anew, None);
+    let daps = Daps::new(FastLimit::Reserved, Lifetime::Anew, RoundTrip::Own, None);
     let mut scheduler = WithOptions::new(daps, with(false, Some(1.0)));
     let mut connection = Connection { unassigned: 100, ..Connection::default() };
     let mut paths = vec![path(0, 20, 10, 0), path(1, 100, 10, 10)];

@@ -170,7 +170,9 @@ pub struct DecisionPaths {
     pub srtt: Vec<i64>,
     /// Variation of the round-trip time in nanoseconds; [`NEVER`] before the first sample.
     pub rttvar: Vec<i64>,
-    /// Smallest round-trip sample in nanoseconds; [`NEVER`] before the first.
+    /// Smoothed round-trip time of what came back on the path itself, in nanoseconds; [`NEVER`] before the first sample.
+    pub own_rtt: Vec<i64>,
+    /// The smallest of these samples in nanoseconds; [`NEVER`] before the first.
     pub min_rtt: Vec<i64>,
     /// Newest round-trip sample in nanoseconds; [`NEVER`] before the first.
     pub latest_rtt: Vec<i64>,
@@ -199,13 +201,15 @@ pub struct DecisionPaths {
 impl DecisionPaths {
     pub(super) fn push(&mut self, decision: usize, path: &Path, verdict: Verdict) {
         let measured = |rtt: Duration| if path.has_rtt() { span_nanos(rtt) } else { NEVER };
+        let own = |rtt: Duration| if rtt.is_zero() { NEVER } else { span_nanos(rtt) };
         self.decision.push(decision as u64);
         self.path.push(path.id.0);
         self.verdict.push(verdict);
         self.state.push(path.state);
         self.srtt.push(measured(path.srtt));
         self.rttvar.push(measured(path.rttvar));
-        self.min_rtt.push(measured(path.min_rtt));
+        self.own_rtt.push(own(path.own_rtt));
+        self.min_rtt.push(own(path.min_rtt));
         self.latest_rtt.push(measured(path.latest_rtt));
         self.forward_delay.push(path.forward_delay);
         self.rto.push(span_nanos(path.rto));

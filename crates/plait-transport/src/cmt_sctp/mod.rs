@@ -15,6 +15,7 @@ mod holes;
 mod receiver;
 mod reports;
 mod retransmission;
+mod round_trip;
 mod sender;
 
 pub use receiver::Receiver;

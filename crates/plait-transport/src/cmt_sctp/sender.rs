@@ -2,6 +2,7 @@
 
 use super::holes::Holes;
 use super::reports::Reports;
+use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Transmit, Via, common_to_senders};
@@ -25,6 +26,7 @@ pub struct Sender<S> {
     reports: Reports,
     /// Per path, what was overtaken and may be lost.
     holes: Vec<Holes>,
+    round_trips: RoundTrips,
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
     pub(super) heartbeats: VecDeque<Transmit>,
@@ -46,6 +48,7 @@ impl<S: Scheduler> Sender<S> {
             acknowledged: RunSet::new(),
             reports: Reports::default(),
             holes: vec![Holes::default(); paths.len()],
+            round_trips: RoundTrips::new(paths.len(), config.connection.rto.max),
             lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
             association_errors: 0,
@@ -77,6 +80,10 @@ impl<S: Scheduler> Sender<S> {
         let advanced = sack.cumulative > self.core.stream.first();
         self.hear(path.index());
         self.spurious_retransmissions += sack.duplicates().len() as u64;
+        if let Some(rtt) = self.round_trips.came_back(now, path, sack) {
+            self.core.paths[path.index()].rtt.sample_own(rtt);
+            self.core.refresh(path.index());
+        }
         self.core.begin_acknowledgement();
         let via = Via { path: path.index(), alone: sack.packets <= 1 };
         let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()), via);
@@ -180,6 +187,7 @@ impl<S: Scheduler> Sender<S> {
             let mut segments = 0;
             for &(_, number) in lost.iter().filter(|(path, _)| *path == index) {
                 self.mark_fast_retransmitted(index, number);
+                self.round_trips.sent_again(origin, number);
                 segments += 1;
             }
             self.core.lose(
@@ -264,6 +272,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.refresh(index);
         let origin = PathId(index as u8);
         let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
+        let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
+        (first..next).for_each(|number| self.round_trips.sent_again(origin, number));
         self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
@@ -315,7 +325,16 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) -> Result<Option<Transmit>, Error> {
         self.core.run_scheduler(now, observer)?;
-        let data = self.core.next_data(now, observer).map(|out| Transmit {
+        let outgoing = self.core.next_data(now, observer);
+        if let Some(out) = &outgoing {
+            let sent = self.core.paths[out.path.index()].flight.get(out.number);
+            let certain = sent.is_some_and(|sent| sent.first_time);
+            self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
+            if let Some(earlier) = sent.and_then(|sent| sent.earlier) {
+                self.round_trips.sent_again(PathId(earlier.path), earlier.transmission);
+            }
+        }
+        let data = outgoing.map(|out| Transmit {
             path: out.path,
             packet: Packet::Data(out.data),
             transmission: out.transmission,

@@ -101,7 +101,7 @@ impl<S: Scheduler> Core<S> {
             sender.timed = None;
             if certain && sent.first_time {
                 let rtt = now.since(sent.sent_at);
-                sender.rtt.sample(rtt);
+                sender.rtt.sample_there(rtt);
                 news.rtt = Some(rtt);
             }
         }

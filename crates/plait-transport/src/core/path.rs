@@ -203,6 +203,7 @@ impl PathSender {
         facts.rttvar = self.rtt.variation();
         facts.latest_rtt = self.rtt.latest();
         facts.min_rtt = self.rtt.min();
+        facts.own_rtt = self.rtt.own();
         facts.rto = self.rtt.rto();
         facts.forward_delay = self.delays.map(|delays| delays.forward);
         facts.delivery_rate = self.delivery.bits_per_second;

@@ -18,6 +18,7 @@ mod path_failure;
 mod policies;
 mod recall;
 mod reinjection;
+mod round_trips;
 mod scheduler_faults;
 mod stream;
 mod timeouts;

@@ -20,7 +20,7 @@ const READINGS: [(FastLimit, Lifetime); 6] = [
 ];
 
 fn script(limit: FastLimit, lifetime: Lifetime, paths: &[(u64, u32)]) -> Script<Daps> {
-    Script::new(Daps::new(limit, lifetime, None), paths)
+    Script::new(Daps::new(limit, lifetime, RoundTrip::Own, None), paths)
 }
 
 /// Figure 2 of the paper: η = 10, cwnd_f ≥ 10, cwnd_s = 1. "The first min(10, ≥ 10) = 10 packets (TSN 1–10) should be
@@ -163,7 +163,10 @@ fn unmeasured_paths_take_turns() {
 
 #[test]
 fn the_guard_turns_daps_on_when_the_paths_are_steady() {
-    let mut script = Script::new(Daps::new(Outstanding, Anew, Some(Guard::new(2.0))), &[(20, 7), (40, 2)]);
+    let mut script = Script::new(
+        Daps::new(Outstanding, Anew, RoundTrip::Own, Some(Guard::new(2.0, RoundTrip::Own))),
+        &[(20, 7), (40, 2)],
+    );
     assert_eq!(script.opportunity(), [(0, 7), (1, 2)], "round-robin");
     for (path, millis) in [(0, 20), (0, 20), (1, 40), (1, 40)] {
         let rtt = Some(Duration::from_millis(millis));

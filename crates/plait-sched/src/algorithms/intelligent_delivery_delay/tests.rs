@@ -158,10 +158,29 @@ fn script(ahead: u32, paths: &[(u64, u32)]) -> Script<IntelligentDeliveryDelay> 
     Script::new(IntelligentDeliveryDelay::new(ahead), paths)
 }
 
-/// The paths of the steps, one segment each.
+/// The paths of the segments.
 fn order(steps: &[(u8, u32)]) -> Vec<u8> {
-    assert!(steps.iter().all(|&(_, segments)| segments == 1));
-    steps.iter().map(|&(path, _)| path).collect()
+    steps.iter().flat_map(|&(path, segments)| vec![path; segments as usize]).collect()
+}
+
+/// 1 Gbit/s and 20 ms beside 10 Mbit/s and 1.9 s: what the fast path delivers before the slow one's first segment arrives is
+/// one decision, and a segment of the slow path costs two.
+#[test]
+fn consecutive_segments_of_a_path_are_one_decision() {
+    let mut script = script(65_536, &[(20, 1_700), (1_900, 1_600)]);
+    script.paths[0].delivery_rate = 1_000_000_000;
+    script.paths[1].delivery_rate = 10_000_000;
+    script.connection.unassigned = 345_000;
+    script.connection.window_left = 345_000;
+    let steps = script.opportunity();
+    let assigned: u64 = steps.iter().map(|&(_, segments)| u64::from(segments)).sum();
+    let slow: u64 = steps.iter().filter(|step| step.0 == 1).map(|&(_, segments)| u64::from(segments)).sum();
+    assert!(assigned > 65_536 && slow > 1_000, "{assigned}, {slow}");
+    assert!(
+        steps.len() as u64 <= 2 * slow + assigned / 256 + 2,
+        "{} decisions for {assigned} segments",
+        steps.len()
+    );
 }
 
 /// Delays 10 and 30 ms, round trips 20 and 60 ms, no rate known: the fast path's segments arrive at 10 and 30, 30 ms
@@ -220,7 +239,7 @@ fn what_is_in_flight_ages() {
         scheduler.on_event(&sent, &connection, &paths);
     }
     let departs = |scheduler: &IntelligentDeliveryDelay, millis, paths: &[Path]| {
-        scheduler.departure(at(millis), &paths[0]) / MILLI as i64
+        scheduler.departure(at(millis), &paths[0], 0) / MILLI as i64
     };
     assert_eq!(departs(&scheduler, 0, &paths), 100, "when the first, sent at 0, is acknowledged");
     assert_eq!(departs(&scheduler, 95, &paths), 100);
