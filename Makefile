@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate random-torture bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate random-torture bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests
 	$(call say,kernel)
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and not full'
+
+kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (half an hour)
+	$(BIN)/plait linux build --debug
+	$(BIN)/python -m pytest -m 'kernel' python/tests/test_kernel_debug.py
 
 kernel-torture: setup ## 500 boots of the kernel under all schedulers (ten minutes)
 	$(BIN)/plait linux build

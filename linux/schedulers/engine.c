@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The engine: Linux' MPTCP asks for a subflow, schedulers decide, and this carries it out.
  *
- * MPTCP asks whenever something waits to be sent: in sendmsg(), and for each acknowledgment.
+ * MPTCP asks whenever something waits to be sent: in sendmsg(), and for each acknowledgment; the
+ * msk socket lock is held, in either case.
  *
  * assign	Moves data from the data queue to a path queue (queues.h). As soon as the subflow's
- *		congestion window and the receiver's window admit it, msk->snd_seq and snd_burst
- *		tell MPTCP to give it to the subflow.
+ *		congestion window and the receiver's window admit it, the subflow is given a range,
+ *		which it takes when MPTCP has its lock.
  * recall	Moves it back.
  * limit	Data of the path queue leaves while less is in flight than this.
- * penalize	Halves snd_cwnd, and ssthresh if the window is beyond it.
- * reinject	When MPTCP asks for a retransmission, which it also does when the window is full.
+ * penalize	Halves snd_cwnd, and ssthresh if the window is beyond it, when the subflow's next
+ *		acknowledgment comes: its lock is held then.
+ * reinject	Gives a subflow a range that another one carries.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -29,8 +31,9 @@ struct plait_socket *plait_of(const struct mptcp_sock *msk)
 	return msk->sched_data;
 }
 
-static struct plait_decision decide(struct plait_socket *plait, const struct plait_facts *facts)
+static struct plait_decision decide(struct plait_socket *plait)
 {
+	const struct plait_facts *facts = &plait->facts;
 	struct plait_decision decision;
 
 	decision = plait_decide(plait->algorithm, plait->state, plait->now,
@@ -39,27 +42,54 @@ static struct plait_decision decide(struct plait_socket *plait, const struct pla
 	return decision;
 }
 
-static void penalize(struct tcp_sock *tp)
+/* Gives the subflow of a path a range of the stream to take. */
+static void give(struct plait_socket *plait, u8 path, u64 start, u64 end, bool again)
 {
-	u32 cwnd = tcp_snd_cwnd(tp);
+	struct sock *ssk = plait->facts.ssks[path];
+	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
+	struct plait_subflow *slot = &plait->subflows[path];
 
-	if (cwnd >= tp->snd_ssthresh)
-		tp->snd_ssthresh = max(tp->snd_ssthresh >> 1, 2U);
-	tcp_snd_cwnd_set(tp, max(cwnd >> 1, 1U));
+	end = min(end, start + U32_MAX);
+	slot->given = start;
+	slot->given_end = end;
+	slot->again = again;
+	subflow->range_seq = plait->first_dsn + start;
+	subflow->range_len = end - start;
+	subflow->range_again = again;
+	mptcp_subflow_set_scheduled(subflow, true);
 }
 
-/* Changes the facts that the next decision sees. */
-static void carry_out(struct mptcp_sock *msk, struct plait_facts *facts,
-		      const struct plait_decision *decision)
+static int assign(struct plait_socket *plait, u8 path, u64 amount)
 {
-	struct plait_path *path = &facts->paths[decision->path];
-	struct tcp_sock *tp = tcp_sk(facts->ssks[decision->path]);
+	const struct plait_facts *facts = &plait->facts;
+	u32 mss = facts->paths[path].mss;
+	int error;
+
+	error = plait_enqueue(&plait->queues, path, amount * mss, facts->written);
+	plait_segments_number(&plait->segments, plait->queues.next, mss);
+	return error;
+}
+
+/* What is recalled from a path, and its limit, need no subflow: schedulers tidy up after one that
+ * has gone.
+ */
+static bool possible(const struct plait_facts *facts, const struct plait_decision *decision)
+{
+	if (decision->kind == PLAIT_RECALL || decision->kind == PLAIT_LIMIT)
+		return decision->path < PLAIT_PATHS_MAX;
+	return decision->path < facts->count && facts->ssks[decision->path];
+}
+
+/* Changes the facts that the next decision sees. 0, or an error if nothing comes of it. */
+static int carry_out(struct mptcp_sock *msk, const struct plait_decision *decision)
+{
 	struct plait_socket *plait = plait_of(msk);
+	struct plait_path *path = &plait->facts.paths[decision->path];
+	int error = 0;
 
 	switch (decision->kind) {
 	case PLAIT_ASSIGN:
-		plait_enqueue(&plait->queues, path->id, decision->amount * facts->mss,
-			      facts->written);
+		error = assign(plait, path->id, decision->amount);
 		break;
 	case PLAIT_RECALL:
 		plait_requeue(&plait->queues, path->id);
@@ -69,18 +99,12 @@ static void carry_out(struct mptcp_sock *msk, struct plait_facts *facts,
 		plait->subflows[path->id].limit = path->limit;
 		break;
 	case PLAIT_PENALIZE:
-		penalize(tp);
-		path->cwnd = tcp_snd_cwnd(tp);
+		plait_penalize(plait, plait->facts.ssks[path->id]);
+		path->cwnd = max(path->cwnd >> 1, 1U);
 		break;
 	}
-	plait_look_at_queues(msk, facts);
-}
-
-static void take(struct mptcp_sock *msk, struct sock *ssk, u64 dsn, u64 bytes)
-{
-	msk->snd_seq = dsn;
-	msk->snd_burst = min_t(u64, bytes, INT_MAX);
-	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(ssk), true);
+	plait_look_at_queues(msk);
+	return error;
 }
 
 /* How much of the first range of a path queue may leave now. */
@@ -88,24 +112,30 @@ static u64 sendable(const struct plait_facts *facts, const struct plait_path *pa
 		    u64 end)
 {
 	const struct tcp_sock *tp = tcp_sk(facts->ssks[path->id]);
+	u64 room, bytes = min_t(u64, end - start, path->mss);
 	u32 window = min(path->cwnd, path->limit);
-	u64 room, bytes = min_t(u64, end - start, facts->mss);
+	u32 rest;
 
 	if (path->in_recovery || window <= path->in_flight)
 		return 0;
 	if (start >= facts->window || facts->window - start < bytes)
 		return 0;
-	room = (u64)(window - path->in_flight) * facts->mss;
-	room -= min_t(u64, room, tp->write_seq - tp->snd_nxt);
+	room = (u64)(window - path->in_flight) * path->mss;
+	room -= min_t(u64, room, READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt));
 	if (room < bytes)
 		return 0;
-	return min3(end - start, room, facts->window - start);
+	bytes = min3(end - start, room, facts->window - start);
+	if (bytes == end - start)
+		return bytes;
+	/* Full segments only, as long as there is more. */
+	div_u64_rem(bytes, path->mss, &rest);
+	return bytes - rest;
 }
 
 /* Lets a subflow take what its path queue may send; false if none may. */
-static bool send_queued(struct mptcp_sock *msk, const struct plait_facts *facts)
+static bool send_queued(struct plait_socket *plait)
 {
-	struct plait_socket *plait = plait_of(msk);
+	const struct plait_facts *facts = &plait->facts;
 	unsigned int i;
 
 	for (i = 0; i < facts->count; i++) {
@@ -116,17 +146,32 @@ static bool send_queued(struct mptcp_sock *msk, const struct plait_facts *facts)
 		bytes = sendable(facts, &facts->paths[i], start, end);
 		if (!bytes)
 			continue;
-		plait->sending = i;
-		take(msk, facts->ssks[i], plait->first_dsn + start, bytes);
+		give(plait, i, start, start + bytes, false);
 		return true;
 	}
 	return false;
 }
 
-/* With a closed window and nothing in flight nobody would tell that it opens: a byte probes it. */
-static int probe_window(struct mptcp_sock *msk, const struct plait_facts *facts)
+/* Lets a subflow take a segment that another one carries; false if that is of no use any more. */
+static bool send_copy(struct plait_socket *plait, const struct plait_decision *decision)
 {
-	struct plait_socket *plait = plait_of(msk);
+	const struct plait_facts *facts = &plait->facts;
+	u64 start, end;
+
+	if (!plait_segment_bytes(&plait->segments, decision->amount, &start, &end))
+		return false;
+	start = max(start, facts->acked);
+	end = min(end, facts->sent);
+	if (start >= end || plait_carries(&plait->queues, decision->path, start))
+		return false;
+	give(plait, decision->path, start, end, true);
+	return true;
+}
+
+/* With a closed window and nothing in flight nobody would tell that it opens: a byte probes it. */
+static int probe_window(struct plait_socket *plait)
+{
+	const struct plait_facts *facts = &plait->facts;
 	unsigned int i;
 	u64 start, end;
 
@@ -135,12 +180,11 @@ static int probe_window(struct mptcp_sock *msk, const struct plait_facts *facts)
 
 		if (!facts->ssks[i] || (state != PLAIT_ACTIVE && state != PLAIT_BACKUP))
 			continue;
-		if (!plait->queues.paths[i].bytes)
-			plait_enqueue(&plait->queues, i, facts->mss, facts->written);
+		if (!plait->queues.paths[i].bytes && assign(plait, i, 1))
+			continue;
 		if (!plait_first_range(&plait->queues, i, &start, &end))
 			continue;
-		plait->sending = i;
-		take(msk, facts->ssks[i], plait->first_dsn + start, end - start);
+		give(plait, i, start, end, false);
 		return 0;
 	}
 	return -EAGAIN;
@@ -148,71 +192,42 @@ static int probe_window(struct mptcp_sock *msk, const struct plait_facts *facts)
 
 static int get_send(struct mptcp_sock *msk)
 {
-	struct plait_facts facts;
+	struct plait_socket *plait = plait_of(msk);
+	const struct plait_facts *facts = &plait->facts;
 	int i;
 
-	if (!plait_of(msk))
-		return -ENOMEM;
-	plait_look(msk, &facts);
+	plait_look(msk);
 	for (i = 0; i < DECISIONS_MAX; i++) {
 		struct plait_decision decision;
 
-		if (send_queued(msk, &facts))
+		if (send_queued(plait))
 			return 0;
-		decision = decide(plait_of(msk), &facts);
-		if (decision.kind == PLAIT_WAIT || decision.kind == PLAIT_REINJECT)
+		decision = decide(plait);
+		if (decision.kind == PLAIT_WAIT)
 			break;
-		if (decision.path >= facts.count || !facts.ssks[decision.path])
-			break;
-		carry_out(msk, &facts, &decision);
-	}
-	if (!facts.connection.window_left && msk->snd_una == msk->snd_nxt)
-		return probe_window(msk, &facts);
-	return -EAGAIN;
-}
-
-/* The window is full: options may want to send a copy, and to penalize who caused it. */
-static int get_copy(struct mptcp_sock *msk, struct plait_facts *facts)
-{
-	int i;
-
-	plait_look_for_oldest(msk, facts);
-	for (i = 0; i < DECISIONS_MAX; i++) {
-		struct plait_decision decision = decide(plait_of(msk), facts);
-
-		if (decision.kind == PLAIT_WAIT || decision.kind == PLAIT_ASSIGN)
-			break;
-		if (decision.path >= facts->count || !facts->ssks[decision.path])
+		if (!possible(facts, &decision))
 			break;
 		if (decision.kind == PLAIT_REINJECT) {
-			take(msk, facts->ssks[decision.path], msk->snd_una, facts->mss);
-			return 0;
+			if (send_copy(plait, &decision))
+				return 0;
+			continue;
 		}
-		carry_out(msk, facts, &decision);
+		if (carry_out(msk, &decision))
+			break;
 	}
+	if (!facts->connection.window_left && msk->snd_una == msk->snd_nxt)
+		return probe_window(plait);
 	return -EAGAIN;
 }
 
-/* Asked by the timer, or because the window is full. */
+/* When the timer has run out, what the core does for any scheduler. */
 static int get_retrans(struct mptcp_sock *msk)
 {
-	struct plait_socket *plait = plait_of(msk);
-	struct plait_facts facts;
-	struct sock *ssk;
+	struct sock *ssk = mptcp_subflow_get_retrans(msk);
 
-	if (!plait)
-		return -ENOMEM;
-	plait_look(msk, &facts);
-	if ((plait->needs & PLAIT_NEEDS_REINJECT) && !facts.connection.window_left &&
-	    mptcp_send_pending((struct sock *)msk) && !get_copy(msk, &facts))
-		return 0;
-	/* When the timer has run out, what the core does for any scheduler. */
-	if (!test_and_clear_bit(MPTCP_RTX_TIMEOUT, &msk->flags))
-		return -EAGAIN;
-	ssk = mptcp_subflow_get_retrans(msk);
 	if (!ssk)
 		return -EINVAL;
-	take(msk, ssk, msk->snd_una, INT_MAX);
+	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(ssk), true);
 	return 0;
 }
 
@@ -228,7 +243,7 @@ static void acked(struct mptcp_sock *msk, struct sock *ssk)
 	struct plait_socket *plait = READ_ONCE(msk->sched_data);
 
 	if (plait)
-		plait_sample_delay(plait, ssk);
+		plait_acked(plait, ssk);
 }
 
 struct plait_scheduler {
@@ -237,31 +252,41 @@ struct plait_scheduler {
 };
 
 /* Accepted connections are made while a lock is held. */
-static void init_connection(struct mptcp_sock *msk)
+static int init_connection(struct mptcp_sock *msk)
 {
-	struct plait_socket *plait = kzalloc(sizeof(*plait), GFP_ATOMIC);
+	const struct plait_algorithm *algorithm;
+	struct plait_socket *plait;
+	unsigned int i;
 
-	msk->sched_data = plait;
+	algorithm = container_of(msk->sched, struct plait_scheduler, ops)->algorithm;
+	plait = kzalloc(struct_size(plait, state, plait_state_size(algorithm)), GFP_ATOMIC);
 	if (!plait)
-		return;
-	plait->sending = -1;
-	spin_lock_init(&plait->delays_lock);
+		return -ENOMEM;
+	spin_lock_init(&plait->mailboxes_lock);
 	plait_queues_init(&plait->queues, 0);
-	plait->algorithm = container_of(msk->sched, struct plait_scheduler, ops)->algorithm;
-	plait->needs = plait_needs(plait->algorithm);
-	plait_init(plait->algorithm, plait->state);
+	plait_segments_init(&plait->segments, 0);
+	plait->algorithm = algorithm;
+	plait->needs = plait_needs(algorithm);
+	plait->repeats = algorithm->needs() & PLAIT_NEEDS_REINJECT;
+	plait_init(algorithm, plait->state);
+	for (i = 0; i < PLAIT_PATHS_MAX; i++)
+		plait->subflows[i].limit = PLAIT_NONE;
+	WRITE_ONCE(msk->sched_data, plait);
+	return 0;
 }
 
 static void release_connection(struct mptcp_sock *msk)
 {
 	struct plait_socket *plait = plait_of(msk);
 
+	WRITE_ONCE(msk->sched_backlog, false);
+	WRITE_ONCE(msk->sched_copies, false);
 	WRITE_ONCE(msk->sched_data, NULL);
-	if (plait) {
-		plait_queues_free(&plait->queues);
-		kfree_rcu(plait, rcu);
-	}
-	msk->sched_backlog = false;
+	if (!plait)
+		return;
+	plait_queues_free(&plait->queues);
+	plait_segments_free(&plait->segments);
+	kfree_rcu(plait, rcu);
 }
 
 static struct plait_scheduler schedulers[16];
@@ -279,7 +304,6 @@ static int register_scheduler(struct plait_scheduler *scheduler,
 #endif
 		.owner = THIS_MODULE,
 		.ranges = true,
-		.early_retrans = true,
 		.acked = acked,
 		.init = init_connection,
 		.release = release_connection,

@@ -8,8 +8,10 @@
 
 #include "plait.h"
 #include "queues.h"
+#include "segments.h"
 
 struct mptcp_sock;
+struct mptcp_subflow_context;
 struct sock;
 
 /* What was seen of a subflow when the scheduler was asked last: what differs now has happened
@@ -20,33 +22,23 @@ struct plait_subflow {
 	u32	subflow_id;		/* tells a subflow from a later one at the same address */
 	bool	up;
 	bool	is_new;			/* since this look: several subflows may appear at once */
+	bool	again;			/* what it was given is a copy */
 	u32	delivered;
 	u32	lost;
-	u32	sent;			/* data segments, retransmissions included */
 	u32	retransmitted;
 	u32	timeouts;
 	u32	limit;
+	u64	given;			/* the range that it was told to take, none if empty */
+	u64	given_end;
+	u64	sent;			/* what it took of that, to be told to the scheduler */
+	u64	sent_end;
 };
 
-/* The delay of a subflow towards the receiver, as acknowledgments tell it. */
-struct plait_delay {
+/* What acknowledgments and decisions tell each other: they hold different locks. */
+struct plait_mailbox {
 	struct sock	*ssk;		/* to be compared */
-	s64	forward;		/* PLAIT_UNKNOWN before the first one */
-};
-
-struct plait_socket {
-	const struct plait_algorithm *algorithm;
-	u32	needs;
-	u64	now;			/* the moment that the decisions of an opportunity share */
-	u64	first_dsn;		/* the queues, and segments, are counted from here */
-	u64	recovered;		/* msk->recovery_snd_nxt of the last failure of a subflow */
-	struct plait_subflow subflows[PLAIT_PATHS_MAX];
-	spinlock_t delays_lock;		/* acknowledgments arrive while the socket is owned */
-	struct plait_delay delays[PLAIT_PATHS_MAX];	/* in no order */
-	struct plait_queues queues;
-	struct rcu_head rcu;
-	s8	sending;		/* path whose first range is being sent; or negative */
-	u8	state[PLAIT_STATE_SIZE] __aligned(8);
+	s64	forward;		/* delay towards the receiver; or PLAIT_UNKNOWN */
+	bool	penalty;		/* halve its window as soon as its lock is held */
 };
 
 /* The facts at one moment. */
@@ -55,21 +47,50 @@ struct plait_facts {
 	struct plait_path paths[PLAIT_PATHS_MAX];
 	struct sock *ssks[PLAIT_PATHS_MAX];	/* NULL: no such path */
 	unsigned int count;
-	u32	mss;
+	u32	mss;			/* the largest segment of a path that is up */
 	u64	window;			/* end of the receiver's window, as the queues count */
 	u64	written;		/* end of what the application has written */
+	u64	acked;			/* end of what the receiver has in order */
+	u64	sent;			/* end of what was ever sent */
+};
+
+/* Protected by the msk socket lock, if nothing else is said. */
+struct plait_socket {
+	const struct plait_algorithm *algorithm;
+	u32	needs;
+	bool	begun;
+	bool	repeats;		/* the algorithm itself wants to send copies */
+	u64	now;			/* the moment that the decisions of an opportunity share */
+	u64	first_dsn;		/* the queues are counted from here */
+	u32	recoveries;		/* of msk->recoveries, those that are known */
+	struct plait_facts facts;	/* of the last look; too large for a stack */
+	struct plait_subflow subflows[PLAIT_PATHS_MAX];
+	spinlock_t mailboxes_lock;	/* acknowledgments arrive while the socket is owned */
+	struct plait_mailbox mailboxes[PLAIT_PATHS_MAX];	/* in no order */
+	struct plait_queues queues;
+	struct plait_segments segments;
+	struct rcu_head rcu;
+	u8	state[] __aligned(8);
 };
 
 struct plait_socket *plait_of(const struct mptcp_sock *msk);
 
-/* facts.c: an acknowledgment came on a subflow; the msk spinlock is held. */
-void plait_sample_delay(struct plait_socket *plait, struct sock *ssk);
-/* The msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
-void plait_look(struct mptcp_sock *msk, struct plait_facts *facts);
+/* subflow.c. An acknowledgment came; the locks of the subflow and of the msk data are held. */
+void plait_acked(struct plait_socket *plait, struct sock *ssk);
+/* Halves the window when the subflow's next acknowledgment comes. */
+void plait_penalize(struct plait_socket *plait, struct sock *ssk);
+/* Subflows that are gone leave their mailboxes. */
+void plait_forget_mail(struct plait_socket *plait, const struct plait_facts *facts);
+/* The place of a subflow among the paths; NULL if there is none left. */
+struct plait_subflow *plait_slot(struct mptcp_sock *msk,
+				 const struct mptcp_subflow_context *subflow);
+void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
+		      const struct plait_subflow *slot, struct mptcp_subflow_context *subflow);
+
+/* facts.c. The msk socket lock is held. Takes the facts, and tells the scheduler what happened. */
+void plait_look(struct mptcp_sock *msk);
 /* What the queues hold, after a decision that moved something. */
-void plait_look_at_queues(struct mptcp_sock *msk, struct plait_facts *facts);
-/* Adds the oldest unacknowledged segment; no subflow's lock is held. */
-void plait_look_for_oldest(struct mptcp_sock *msk, struct plait_facts *facts);
+void plait_look_at_queues(struct mptcp_sock *msk);
 
 /* log.c: decisions for whoever reads debugfs' plait/decisions, counters in plait/counters. */
 void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts);

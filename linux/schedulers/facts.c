@@ -10,161 +10,14 @@
 /* Decisions that are no further apart belong to one moment: carrying them out takes time. */
 #define MOMENT_NS	(50 * NSEC_PER_USEC)
 
-/* Paths are numbered by the MPTCP endpoints that their subflows leave from, which `ip mptcp
- * endpoint` numbers from 1, so that they mean the same in every run; others take the first number
- * that is free.
- */
-static struct plait_subflow *slot_of(struct mptcp_sock *msk,
-				     const struct mptcp_subflow_context *subflow)
-{
-	int endpoint = subflow->local_id > 0 ? subflow->local_id : msk->mpc_endpoint_id;
-	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
-	struct plait_socket *plait = plait_of(msk);
-	struct plait_subflow *slot;
-	unsigned int i;
-
-	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
-		slot = &plait->subflows[i];
-		if (slot->ssk == ssk && slot->subflow_id == subflow->subflow_id)
-			return slot;
-	}
-	slot = NULL;
-	if (endpoint > 0 && endpoint <= PLAIT_PATHS_MAX)
-		slot = &plait->subflows[endpoint - 1];
-	/* A subflow that is down leaves its place to the next one of its address. */
-	for (i = 0; (!slot || slot->up || slot->is_new) && i < PLAIT_PATHS_MAX; i++)
-		slot = &plait->subflows[i];
-	if (slot->up || slot->is_new)
-		return NULL;
-	*slot = (struct plait_subflow) {
-		.ssk = ssk,
-		.is_new = true,
-		.subflow_id = subflow->subflow_id,
-		.limit = PLAIT_NONE,
-	};
-	return slot;
-}
-
 static u32 segments(u64 bytes, u32 mss)
 {
 	return min_t(u64, div_u64(bytes + mss - 1, mss), U32_MAX - 1);
 }
 
-static u8 path_state(struct mptcp_subflow_context *subflow)
+static bool is_up(const struct plait_path *path)
 {
-	if (!mptcp_subflow_active(subflow))
-		return subflow->stale ? PLAIT_POTENTIALLY_FAILED : PLAIT_FAILED;
-	return subflow->backup || subflow->request_bkup ? PLAIT_BACKUP : PLAIT_ACTIVE;
-}
-
-static u64 delivery_rate(const struct tcp_sock *tp)
-{
-	u64 bits = (u64)tp->rate_delivered * tp->mss_cache * BITS_PER_BYTE;
-
-	return tp->rate_interval_us ? div_u64(bits * USEC_PER_SEC, tp->rate_interval_us) : 0;
-}
-
-static u32 loss_ppm(const struct tcp_sock *tp)
-{
-	return tp->data_segs_out ? div_u64((u64)tp->lost * 1000000, tp->data_segs_out) : 0;
-}
-
-static struct plait_delay *delay_of(struct plait_socket *plait, const struct sock *ssk)
-{
-	unsigned int i;
-
-	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
-		if (plait->delays[i].ssk == ssk)
-			return &plait->delays[i];
-	}
-	return NULL;
-}
-
-/* The smoothed TSval - TSecr of the acknowledgments. Both clocks must run without an offset of
- * their own for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
- */
-void plait_sample_delay(struct plait_socket *plait, struct sock *ssk)
-{
-	const struct tcp_options_received *options = &tcp_sk(ssk)->rx_opt;
-	s64 sample = (s64)(s32)(options->rcv_tsval - options->rcv_tsecr) * NSEC_PER_MSEC;
-	struct plait_delay *delay;
-
-	if (!options->saw_tstamp || !options->rcv_tsecr)
-		return;
-	spin_lock_bh(&plait->delays_lock);
-	delay = delay_of(plait, ssk);
-	if (!delay) {
-		delay = delay_of(plait, NULL);
-		if (delay)
-			*delay = (struct plait_delay) { .ssk = ssk, .forward = sample };
-	} else {
-		delay->forward = (7 * delay->forward + sample) >> 3;
-	}
-	spin_unlock_bh(&plait->delays_lock);
-}
-
-static s64 forward_delay(struct plait_socket *plait, const struct sock *ssk)
-{
-	const struct plait_delay *delay;
-	s64 forward;
-
-	spin_lock_bh(&plait->delays_lock);
-	delay = delay_of(plait, ssk);
-	forward = delay ? delay->forward : PLAIT_UNKNOWN;
-	spin_unlock_bh(&plait->delays_lock);
-	return forward;
-}
-
-/* Subflows that are gone leave their places. */
-static void forget_delays(struct plait_socket *plait, const struct plait_facts *facts)
-{
-	unsigned int i, j;
-
-	spin_lock_bh(&plait->delays_lock);
-	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
-		for (j = 0; j < facts->count; j++) {
-			if (facts->ssks[j] && plait->delays[i].ssk == facts->ssks[j])
-				break;
-		}
-		if (j == facts->count)
-			plait->delays[i].ssk = NULL;
-	}
-	spin_unlock_bh(&plait->delays_lock);
-}
-
-static u64 microseconds(u32 us)
-{
-	return (u64)us * NSEC_PER_USEC;
-}
-
-static void path_facts(struct plait_socket *plait, struct plait_path *path,
-		       const struct plait_subflow *slot,
-		       struct mptcp_subflow_context *subflow)
-{
-	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
-	const struct inet_connection_sock *icsk = inet_csk(ssk);
-	const struct tcp_sock *tp = tcp_sk(ssk);
-	u32 min_rtt = tcp_min_rtt(tp);
-
-	path->state = path_state(subflow);
-	/* A full send buffer is like a loss that is being repaired: nothing goes in. */
-	path->in_recovery = icsk->icsk_ca_state == TCP_CA_Loss || !sk_stream_memory_free(ssk);
-	path->repairing = icsk->icsk_ca_state >= TCP_CA_CWR;
-	path->mss = tcp_current_mss(ssk);
-	path->cwnd = tcp_snd_cwnd(tp);
-	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH)
-		path->ssthresh = tp->snd_ssthresh;
-	path->in_flight = tcp_packets_in_flight(tp);
-	path->limit = slot->limit;
-	path->loss_ppm = loss_ppm(tp);
-	path->srtt = microseconds(tp->srtt_us >> 3);
-	path->rttvar = microseconds(tp->rttvar_us >> 2);
-	path->latest_rtt = microseconds(tp->rack.rtt_us);
-	path->own_rtt = path->srtt;	/* a subflow acknowledges for itself */
-	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
-	path->forward_delay = forward_delay(plait, ssk);
-	path->rto = microseconds(jiffies_to_usecs(icsk->icsk_rto));
-	path->delivery_rate = delivery_rate(tp);
+	return path->state == PLAIT_ACTIVE || path->state == PLAIT_BACKUP;
 }
 
 /* Paths that have no subflow count as failed. */
@@ -181,29 +34,47 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 			.mss = TCP_MSS_DEFAULT,
 			.cwnd = 1,
 			.ssthresh = PLAIT_NONE,
-			.limit = PLAIT_NONE,
+			.limit = plait_of(msk)->subflows[i].limit,
 			.forward_delay = PLAIT_UNKNOWN,
 		};
 	}
 	facts->count = 0;
-	facts->mss = TCP_MSS_DEFAULT;
+	facts->mss = 0;
 	mptcp_for_each_subflow(msk, subflow) {
-		struct plait_subflow *slot = slot_of(msk, subflow);
+		struct plait_subflow *slot = plait_slot(msk, subflow);
 
 		if (!slot)
 			continue;
 		i = slot - plait_of(msk)->subflows;
-		path_facts(plait_of(msk), &facts->paths[i], slot, subflow);
+		plait_path_facts(msk, &facts->paths[i], slot, subflow);
 		facts->ssks[i] = mptcp_subflow_tcp_sock(subflow);
 		facts->count = max(facts->count, i + 1);
-		facts->mss = max(facts->mss, facts->paths[i].mss);
+		if (is_up(&facts->paths[i]))
+			facts->mss = max(facts->mss, facts->paths[i].mss);
 	}
-	forget_delays(plait_of(msk), facts);
+	if (!facts->mss)
+		facts->mss = TCP_MSS_DEFAULT;
+	plait_forget_mail(plait_of(msk), facts);
 }
 
-static bool is_up(const struct plait_path *path)
+/* What the subflow took of what it was given. */
+static void take_stock(struct plait_socket *plait, struct plait_subflow *slot, struct sock *ssk)
 {
-	return path->state == PLAIT_ACTIVE || path->state == PLAIT_BACKUP;
+	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
+	u64 end = subflow->range_seq - plait->first_dsn;
+	unsigned int path = slot - plait->subflows;
+
+	/* A subflow that was reset knows nothing of it. */
+	if (end < slot->given || end > slot->given_end)
+		end = slot->given;
+
+	subflow->range_len = 0;
+	slot->sent = slot->given;
+	slot->sent_end = end;
+	if (!slot->again)
+		plait_dequeue(&plait->queues, path, end);
+	if (end > slot->sent && (plait->needs & PLAIT_NEEDS_REINJECT))
+		plait_carry(&plait->queues, path, slot->sent, end);
 }
 
 /* What was sent, acknowledged, or is stranded on a path that is down leaves the path queues. */
@@ -213,29 +84,56 @@ static void settle(struct mptcp_sock *msk, const struct plait_facts *facts)
 	struct plait_queues *queues = &plait->queues;
 	unsigned int i;
 
-	if (!plait->first_dsn) {
+	if (!plait->begun) {
+		plait->begun = true;
+		plait->recoveries = msk->recoveries;
 		plait->first_dsn = msk->snd_una;
 		plait_queues_init(queues, msk->snd_nxt - plait->first_dsn);
+		plait_segments_init(&plait->segments, queues->next);
 	}
-	if (plait->sending >= 0)
-		plait_dequeue(queues, plait->sending, msk->snd_seq - plait->first_dsn);
-	plait->sending = -1;
-	plait_acknowledged(queues, msk->snd_una - plait->first_dsn);
 	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		struct plait_subflow *slot = &plait->subflows[i];
+
+		slot->sent_end = slot->sent;
+		if (slot->given < slot->given_end && facts->ssks[i])
+			take_stock(plait, slot, facts->ssks[i]);
+		slot->given_end = slot->given;
 		if (!is_up(&facts->paths[i]))
 			plait_requeue(queues, i);
+		if (!facts->ssks[i])
+			plait_put_down(queues, i);
 	}
+	plait_acknowledged(queues, msk->snd_una - plait->first_dsn);
+	plait_segments_forget(&plait->segments, msk->snd_una - plait->first_dsn);
 	/* A subflow was closed: as ever, all that is not acknowledged is sent again. */
-	if (msk->recovery && plait->recovered != msk->recovery_snd_nxt) {
-		plait->recovered = msk->recovery_snd_nxt;
+	if (plait->recoveries != msk->recoveries) {
+		plait->recoveries = msk->recoveries;
 		plait_requeue_all(queues, msk->snd_una - plait->first_dsn);
 	}
 }
 
-void plait_look_at_queues(struct mptcp_sock *msk, struct plait_facts *facts)
+/* Tells the core when to ask: for data that it does not know of, and for copies. */
+static void ask_again(struct mptcp_sock *msk, const struct plait_facts *facts, bool backlog)
 {
-	struct plait_connection *connection = &facts->connection;
+	bool outstanding = facts->acked < min(facts->sent, facts->written);
 	struct plait_socket *plait = plait_of(msk);
+	bool copies = false;
+
+	/* The options want to send copies while the window is full, algorithms at any time. */
+	if (outstanding && plait->repeats)
+		copies = true;
+	else if (outstanding && (plait->needs & PLAIT_NEEDS_REINJECT))
+		copies = !facts->connection.window_left &&
+			 (backlog || facts->connection.unassigned);
+	WRITE_ONCE(msk->sched_backlog, backlog);
+	WRITE_ONCE(msk->sched_copies, copies);
+}
+
+void plait_look_at_queues(struct mptcp_sock *msk)
+{
+	struct plait_socket *plait = plait_of(msk);
+	struct plait_facts *facts = &plait->facts;
+	struct plait_connection *connection = &facts->connection;
 	struct plait_queues *queues = &plait->queues;
 	u64 unassigned = plait_unassigned(queues, facts->written);
 	/* The window that what waits for paths leaves to what does not. */
@@ -243,24 +141,41 @@ void plait_look_at_queues(struct mptcp_sock *msk, struct plait_facts *facts)
 	unsigned int i;
 
 	connection->unassigned = segments(unassigned, facts->mss);
-	connection->next_segment = div_u64(plait_next(queues), facts->mss);
+	connection->next_segment = plait_segment_at(&plait->segments, plait_next(queues));
 	/* The last segment may be short; any other has to fit whole, as TCP sends no silly ones. */
 	if (window >= (s64)unassigned)
 		connection->window_left = connection->unassigned;
 	else
 		connection->window_left = window > 0 ? div_u64(window, facts->mss) : 0;
 
-	msk->sched_backlog = queues->recalled.bytes > 0;
 	for (i = 0; i < facts->count; i++) {
 		u64 waiting = queues->paths[i].bytes;
 
-		msk->sched_backlog |= waiting > 0;
 		if (facts->ssks[i]) {
 			const struct tcp_sock *tp = tcp_sk(facts->ssks[i]);
 
-			waiting += tp->write_seq - tp->snd_nxt;
+			waiting += READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
 		}
-		facts->paths[i].queued = segments(waiting, facts->mss);
+		facts->paths[i].queued = segments(waiting, facts->paths[i].mss);
+	}
+	ask_again(msk, facts, queues->recalled.bytes > 0 || plait_backlog(queues) > 0);
+}
+
+/* The oldest segment that is in flight, if it is. */
+static void oldest_facts(struct plait_socket *plait, struct plait_facts *facts)
+{
+	struct plait_connection *connection = &facts->connection;
+	unsigned int i;
+
+	if (!(plait->needs & PLAIT_NEEDS_REINJECT) || facts->acked >= facts->sent)
+		return;
+	connection->oldest_unacked = plait_segment_at(&plait->segments, facts->acked);
+	for (i = 0; i < facts->count; i++) {
+		if (!plait_carries(&plait->queues, i, facts->acked))
+			continue;
+		connection->has_oldest = true;
+		connection->oldest_path = i;
+		connection->oldest_carried |= BIT(i);
 	}
 }
 
@@ -272,66 +187,80 @@ static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 	facts->window = READ_ONCE(msk->wnd_end) - first;
 	/* DATA_FIN has a number of its own. */
 	facts->written = msk->write_seq - msk->snd_data_fin_enable - first;
+	facts->acked = msk->snd_una - first;
+	facts->sent = min(msk->snd_nxt - first, facts->written);
 	facts->connection = (struct plait_connection) {
 		.send_buffer_left = max(space, 0) / facts->mss,
 		.finished = msk->snd_data_fin_enable,
 	};
+	oldest_facts(plait_of(msk), facts);
 }
 
-static void tell(struct plait_socket *plait, const struct plait_facts *facts,
-		 struct plait_event event)
+static void tell(struct plait_socket *plait, struct plait_event event)
 {
+	const struct plait_facts *facts = &plait->facts;
+
 	plait_on_event(plait->algorithm, plait->state, &event, &facts->connection,
 		       facts->paths, facts->count);
 }
 
-/* Which segments were sent is not known any more; no scheduler here wants to know. */
-static void tell_sent(struct plait_socket *plait, const struct plait_facts *facts, u8 path,
-		      u32 segments, bool retransmission)
+/* What was handed to the subflow, by segments, and what it sent again by itself. */
+static void tell_sent(struct plait_socket *plait, u8 path, u32 retransmitted)
 {
-	while (segments--)
-		tell(plait, facts, (struct plait_event) {
-			.kind = PLAIT_SENT, .path = path, .retransmission = retransmission,
-			.amount = facts->connection.next_segment,
+	const struct plait_subflow *slot = &plait->subflows[path];
+	u64 segment, last;
+
+	if (slot->sent < slot->sent_end) {
+		last = plait_segment_at(&plait->segments, slot->sent_end - 1);
+		for (segment = plait_segment_at(&plait->segments, slot->sent); segment <= last;
+		     segment++)
+			tell(plait, (struct plait_event) {
+				.kind = PLAIT_SENT, .path = path, .amount = segment,
+				.retransmission = slot->again,
+			});
+	}
+	while (retransmitted--)
+		tell(plait, (struct plait_event) {
+			.kind = PLAIT_SENT, .path = path, .amount = U64_MAX,
+			.retransmission = true,
 		});
 }
 
 /* Events of one subflow since the last look; true if there was one that is no transmission. */
-static bool tell_subflow(struct plait_socket *plait, const struct plait_facts *facts, u8 path)
+static bool tell_subflow(struct plait_socket *plait, u8 path)
 {
-	const struct tcp_sock *tp = tcp_sk(facts->ssks[path]);
+	const struct tcp_sock *tp = tcp_sk(plait->facts.ssks[path]);
 	struct plait_subflow *slot = &plait->subflows[path];
-	u32 retransmitted = tp->total_retrans - slot->retransmitted;
-	u32 sent = tp->data_segs_out - slot->sent;
-	u32 delivered = tp->delivered - slot->delivered;
-	u32 lost = tp->lost - slot->lost;
-	bool timeout = tp->total_rto != slot->timeouts;
+	u32 retransmitted = READ_ONCE(tp->total_retrans);
+	u32 delivered = READ_ONCE(tp->delivered);
+	u32 timeouts = READ_ONCE(tp->total_rto);
+	u32 lost = READ_ONCE(tp->lost);
+	struct plait_subflow was = *slot;
 
-	slot->retransmitted = tp->total_retrans;
-	slot->sent = tp->data_segs_out;
-	slot->delivered = tp->delivered;
-	slot->lost = tp->lost;
-	slot->timeouts = tp->total_rto;
+	slot->retransmitted = retransmitted;
+	slot->delivered = delivered;
+	slot->timeouts = timeouts;
+	slot->lost = lost;
 
-	tell_sent(plait, facts, path, sent - min(sent, retransmitted), false);
-	tell_sent(plait, facts, path, retransmitted, true);
-	if (timeout)
-		tell(plait, facts, (struct plait_event) { .kind = PLAIT_TIMEOUT, .path = path });
-	if (lost)
-		tell(plait, facts, (struct plait_event) {
-			.kind = PLAIT_LOST, .path = path, .amount = lost,
+	tell_sent(plait, path, retransmitted - was.retransmitted);
+	if (timeouts != was.timeouts)
+		tell(plait, (struct plait_event) { .kind = PLAIT_TIMEOUT, .path = path });
+	if (lost != was.lost)
+		tell(plait, (struct plait_event) {
+			.kind = PLAIT_LOST, .path = path, .amount = lost - was.lost,
 		});
-	if (delivered)
-		tell(plait, facts, (struct plait_event) {
-			.kind = PLAIT_ACKED, .path = path, .amount = delivered,
-			.rtt = facts->paths[path].latest_rtt,
+	if (delivered != was.delivered)
+		tell(plait, (struct plait_event) {
+			.kind = PLAIT_ACKED, .path = path, .amount = delivered - was.delivered,
+			.rtt = plait->facts.paths[path].latest_rtt,
 		});
-	return timeout || lost || delivered;
+	return timeouts != was.timeouts || lost != was.lost || delivered != was.delivered;
 }
 
 /* MPTCP tells schedulers of no event: what differs from the last look has happened. */
-static bool tell_what_happened(struct plait_socket *plait, const struct plait_facts *facts)
+static bool tell_what_happened(struct plait_socket *plait)
 {
+	const struct plait_facts *facts = &plait->facts;
 	bool happened = false;
 	u8 i;
 
@@ -343,62 +272,26 @@ static bool tell_what_happened(struct plait_socket *plait, const struct plait_fa
 		if (up != slot->up) {
 			slot->up = up;
 			happened = true;
-			tell(plait, facts, (struct plait_event) {
+			tell(plait, (struct plait_event) {
 				.kind = up ? PLAIT_PATH_UP : PLAIT_PATH_DOWN, .path = i,
 			});
 		}
 		if (facts->ssks[i])
-			happened |= tell_subflow(plait, facts, i);
+			happened |= tell_subflow(plait, i);
 	}
 	return happened;
 }
 
-void plait_look(struct mptcp_sock *msk, struct plait_facts *facts)
+void plait_look(struct mptcp_sock *msk)
 {
 	struct plait_socket *plait = plait_of(msk);
+	struct plait_facts *facts = &plait->facts;
 	u64 now = ktime_get_ns();
 
 	paths_facts(msk, facts);
 	settle(msk, facts);
 	connection_facts(msk, facts);
-	plait_look_at_queues(msk, facts);
-	if (tell_what_happened(plait, facts) || now - plait->now > MOMENT_NS)
+	plait_look_at_queues(msk);
+	if (tell_what_happened(plait) || now - plait->now > MOMENT_NS)
 		plait->now = now;
-}
-
-/* True if the subflow has a segment in flight that contains the data at dsn. */
-static bool carries(struct sock *ssk, u64 dsn)
-{
-	struct sk_buff *skb;
-
-	skb_rbtree_walk(skb, &ssk->tcp_rtx_queue) {
-		const struct mptcp_ext *map = mptcp_get_ext(skb);
-
-		if (map && !before64(dsn, map->data_seq) &&
-		    before64(dsn, map->data_seq + map->data_len))
-			return true;
-	}
-	return false;
-}
-
-void plait_look_for_oldest(struct mptcp_sock *msk, struct plait_facts *facts)
-{
-	struct plait_connection *connection = &facts->connection;
-	u64 first = msk->snd_una;
-	unsigned int i;
-
-	connection->oldest_unacked = div_u64(first - plait_of(msk)->first_dsn, facts->mss);
-	for (i = 0; i < facts->count; i++) {
-		struct sock *ssk = facts->ssks[i];
-
-		if (!ssk)
-			continue;
-		lock_sock(ssk);
-		if (carries(ssk, first)) {
-			connection->has_oldest = true;
-			connection->oldest_path = i;
-			connection->oldest_carried |= BIT(i);
-		}
-		release_sock(ssk);
-	}
 }

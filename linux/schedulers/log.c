@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The decision log: what each decision saw and answered, as fixed records in debugfs.
  *
- * plait/decisions is a queue: reading takes records out. It is off until the module parameter
- * log_decisions is set; decisions that find it full are counted in plait/counters.
+ * plait/decisions is a queue: reading takes records out. It is off, and takes no memory and no
+ * lock, until the module parameter log_decisions is set; decisions that find it full are counted
+ * in plait/counters.
  */
 #include <linux/debugfs.h>
 #include <linux/kfifo.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
@@ -28,14 +30,12 @@ struct record_head {
 };
 
 static bool log_decisions;
-module_param(log_decisions, bool, 0644);
-MODULE_PARM_DESC(log_decisions, "Record every decision for debugfs' plait/decisions");
 
 static DEFINE_SPINLOCK(log_lock);
-static struct kfifo log_fifo;
-static void *log_buffer;
+static struct kfifo log_fifo;		/* its buffer is NULL until it is needed */
+static u64 dropped;
 static struct dentry *log_dir;
-static u64 dropped, counts[PLAIT_PENALIZE + 1];
+static DEFINE_PER_CPU(u64 [PLAIT_PENALIZE + 1], counts);
 
 static const char * const kind_names[] = {
 	[PLAIT_WAIT] = "wait",
@@ -59,22 +59,60 @@ static void record(u64 now, const struct plait_decision *decision,
 
 	if (decision->kind == PLAIT_WAIT && decision->amount)
 		head.decision.amount = ktime_mono_to_real(decision->amount);
+	spin_lock_bh(&log_lock);
 	if (kfifo_avail(&log_fifo) < sizeof(head) + paths_bytes) {
 		dropped++;
-		return;
+	} else {
+		kfifo_in(&log_fifo, &head, sizeof(head));
+		kfifo_in(&log_fifo, facts->paths, paths_bytes);
 	}
-	kfifo_in(&log_fifo, &head, sizeof(head));
-	kfifo_in(&log_fifo, facts->paths, paths_bytes);
+	spin_unlock_bh(&log_lock);
 }
 
 void plait_log(u64 now, const struct plait_decision *decision, const struct plait_facts *facts)
 {
-	spin_lock_bh(&log_lock);
-	counts[decision->kind]++;
-	if (log_decisions)
+	this_cpu_inc(counts[decision->kind]);
+	/* Pairs with log_begin(): who sees it set sees the buffer. */
+	if (smp_load_acquire(&log_decisions))
 		record(now, decision, facts);
-	spin_unlock_bh(&log_lock);
 }
+
+/* The buffer stays, once it is there, so that what was recorded can still be read. */
+static int log_begin(void)
+{
+	void *buffer;
+
+	if (kfifo_initialized(&log_fifo))
+		return 0;
+	buffer = kvmalloc(LOG_BYTES, GFP_KERNEL);
+	if (!buffer)
+		return -ENOMEM;
+	return kfifo_init(&log_fifo, buffer, LOG_BYTES);
+}
+
+/* Parameters are set one at a time. On the command line of a kernel that has this built in it is
+ * too early for memory: plait_log_init() sees to it.
+ */
+static int set_log_decisions(const char *text, const struct kernel_param *kp)
+{
+	bool on;
+	int error = kstrtobool(text, &on);
+
+	if (!error && on && log_dir)
+		error = log_begin();
+	if (error)
+		return error;
+	/* The buffer is seen before this is. */
+	smp_store_release(&log_decisions, on);
+	return 0;
+}
+
+static const struct kernel_param_ops log_decisions_ops = {
+	.set = set_log_decisions,
+	.get = param_get_bool,
+};
+module_param_cb(log_decisions, &log_decisions_ops, &log_decisions, 0644);
+MODULE_PARM_DESC(log_decisions, "Record every decision for debugfs' plait/decisions");
 
 static ssize_t decisions_read(struct file *file, char __user *to, size_t length, loff_t *position)
 {
@@ -84,6 +122,8 @@ static ssize_t decisions_read(struct file *file, char __user *to, size_t length,
 	while (done < length) {
 		unsigned int got;
 
+		if (!kfifo_initialized(&log_fifo))
+			break;
 		spin_lock_bh(&log_lock);
 		got = kfifo_out(&log_fifo, chunk, min(sizeof(chunk), length - done));
 		spin_unlock_bh(&log_lock);
@@ -106,10 +146,16 @@ static const struct file_operations decisions_fops = {
 static int counters_show(struct seq_file *file, void *unused)
 {
 	unsigned int kind;
+	int cpu;
 
-	for (kind = 0; kind < ARRAY_SIZE(counts); kind++)
-		seq_printf(file, "%s %llu\n", kind_names[kind], counts[kind]);
-	seq_printf(file, "dropped %llu\n", dropped);
+	for (kind = 0; kind < ARRAY_SIZE(kind_names); kind++) {
+		u64 count = 0;
+
+		for_each_possible_cpu(cpu)
+			count += per_cpu(counts, cpu)[kind];
+		seq_printf(file, "%s %llu\n", kind_names[kind], count);
+	}
+	seq_printf(file, "dropped %llu\n", READ_ONCE(dropped));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(counters);
@@ -118,10 +164,8 @@ int plait_log_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct record_head) != 80);
 	BUILD_BUG_ON(sizeof(struct plait_path) != 104);
-	log_buffer = kvmalloc(LOG_BYTES, GFP_KERNEL);
-	if (!log_buffer)
+	if (log_decisions && log_begin())
 		return -ENOMEM;
-	kfifo_init(&log_fifo, log_buffer, LOG_BYTES);
 	log_dir = debugfs_create_dir("plait", NULL);
 	debugfs_create_file("decisions", 0400, log_dir, NULL, &decisions_fops);
 	debugfs_create_file("counters", 0444, log_dir, NULL, &counters_fops);
@@ -131,6 +175,6 @@ int plait_log_init(void)
 void plait_log_exit(void)
 {
 	debugfs_remove(log_dir);
-	kvfree(log_buffer);
-	log_buffer = NULL;
+	kvfree(log_fifo.kfifo.data);
+	memset(&log_fifo, 0, sizeof(log_fifo));
 }

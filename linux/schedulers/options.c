@@ -57,6 +57,7 @@ struct mitigation {
 	u32 lambda_milli;
 	u64 smallest[PLAIT_PATHS_MAX];		/* U64_MAX before the first */
 	u32 limits[PLAIT_PATHS_MAX];		/* what the scheduler itself limits each path to */
+	struct plait_path shown[PLAIT_PATHS_MAX];	/* what it sees; too large for a stack */
 };
 
 struct optioned {
@@ -88,7 +89,7 @@ void plait_init(const struct plait_algorithm *algorithm, void *state)
 	struct mitigation *mitigation = &optioned->mitigation;
 	int i;
 
-	memset(state, 0, PLAIT_STATE_SIZE);
+	memset(state, 0, plait_state_size(algorithm));
 	penalization->enabled = plait_value(&retransmission_penalization);
 	penalization->interval = plait_value(&penalization_interval);
 	mitigation->enabled = plait_value(&bufferbloat_mitigation);
@@ -236,7 +237,7 @@ static struct plait_decision decide_capped(const struct plait_algorithm *algorit
 					   const struct plait_path *paths, unsigned int count)
 {
 	struct mitigation *mitigation = &optioned->mitigation;
-	struct plait_path shown[PLAIT_PATHS_MAX];
+	struct plait_path *shown = mitigation->shown;
 	const struct plait_path *path;
 	struct plait_decision decision;
 	int tries;

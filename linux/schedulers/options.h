@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A scheduler with its options, as the engine uses it: the options act around any algorithm,
- * which knows nothing of them. The state has PLAIT_STATE_SIZE bytes, aligned for u64.
+ * which knows nothing of them. The state has plait_state_size() bytes, aligned for u64.
  */
 #ifndef PLAIT_OPTIONS_H
 #define PLAIT_OPTIONS_H
 
 #include "plait.h"
 
-/* How many bytes of the state are used. */
+/* How many bytes of state a connection needs. */
 size_t plait_state_size(const struct plait_algorithm *algorithm);
 
 /* With the parameters as they are now. */

@@ -26,8 +26,8 @@
 
 /* As many subflows as an MPTCP connection of Linux has at most (MPTCP_SUBFLOWS_MAX). */
 #define PLAIT_PATHS_MAX		8
-/* Enough state for any scheduler with its options. */
-#define PLAIT_STATE_SIZE	1024
+/* Enough state for any scheduler with its options: for tests, as connections take what they need. */
+#define PLAIT_STATE_SIZE	2048
 /* Of cwnd limits, thresholds and other amounts: there is none. */
 #define PLAIT_NONE		U32_MAX
 /* Of forward delays: not known. */
@@ -92,7 +92,7 @@ struct plait_decision {
 };
 
 enum plait_event_kind {
-	PLAIT_SENT,			/* amount: number of the segment */
+	PLAIT_SENT,			/* amount: number of the segment; U64_MAX if not known */
 	PLAIT_ACKED,			/* amount: segments; rtt: sample, 0 if none */
 	PLAIT_LOST,			/* amount: segments */
 	PLAIT_TIMEOUT,
@@ -140,6 +140,7 @@ extern const struct plait_algorithm plait_intelligent_delivery_delay;
 extern const struct plait_algorithm plait_daps;
 extern const struct plait_algorithm plait_daps_rounds;
 extern const struct plait_algorithm plait_dqs;
+extern const struct plait_algorithm plait_redundant;
 
 /* All of them, ended by NULL (registry.c). */
 extern const struct plait_algorithm *const plait_algorithms[];

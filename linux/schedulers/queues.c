@@ -1,75 +1,187 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The data queue and the path queues, as ascending lists of ranges. */
+/* The data queue, the path queues and what paths carry, as ascending lists of ranges. */
 #include <linux/minmax.h>
 #include <linux/slab.h>
 
 #include "queues.h"
 
-struct range {
-	struct list_head node;
-	u64	start;
-	u64	end;
-};
+/* Tests count the steps of searches. */
+#ifndef PLAIT_STEP
+#define PLAIT_STEP()	do { } while (0)
+#endif
 
 static void queue_init(struct plait_queue *queue)
 {
 	INIT_LIST_HEAD(&queue->ranges);
+	queue->place = NULL;
 	queue->bytes = 0;
 }
 
-static struct range *first_range(struct plait_queue *queue)
+static bool is_reserve(const struct plait_queues *queues, const struct plait_range *range)
 {
-	return list_first_entry_or_null(&queue->ranges, struct range, node);
+	return range >= queues->reserve && range < queues->reserve + ARRAY_SIZE(queues->reserve);
 }
 
-static void drop(struct plait_queue *queue, struct range *range)
+static struct plait_range *from_reserve(struct plait_queues *queues)
 {
+	struct plait_range *range;
+
+	range = list_first_entry_or_null(&queues->spare, struct plait_range, node);
+	if (range)
+		list_del(&range->node);
+	return range;
+}
+
+static void give_back(struct plait_queues *queues, struct plait_range *range)
+{
+	if (is_reserve(queues, range))
+		list_add(&range->node, &queues->spare);
+	else
+		kfree(range);
+}
+
+static struct plait_range *first_range(const struct plait_queue *queue)
+{
+	if (list_empty(&queue->ranges))
+		return NULL;
+	return list_first_entry(&queue->ranges, struct plait_range, node);
+}
+
+/* The one after it, or the first one after NULL. */
+static struct plait_range *following(const struct plait_queue *queue, struct plait_range *range)
+{
+	if (!range)
+		return first_range(queue);
+	return list_is_last(&range->node, &queue->ranges) ? NULL : list_next_entry(range, node);
+}
+
+static struct plait_range *preceding(const struct plait_queue *queue, struct plait_range *range)
+{
+	return list_is_first(&range->node, &queue->ranges) ? NULL : list_prev_entry(range, node);
+}
+
+/* The last range that begins at the byte or before it; NULL if there is none. Bytes come in
+ * ascending order for the most part, so that it is near the place that was found last.
+ */
+static struct plait_range *at_or_before(struct plait_queue *queue, u64 byte)
+{
+	struct plait_range *range = queue->place, *next;
+
+	if (!range && !list_empty(&queue->ranges))
+		range = list_last_entry(&queue->ranges, struct plait_range, node);
+	while (range && range->start > byte) {
+		PLAIT_STEP();
+		range = preceding(queue, range);
+	}
+	while ((next = following(queue, range)) && next->start <= byte) {
+		PLAIT_STEP();
+		range = next;
+	}
+	queue->place = range ? range : first_range(queue);
+	return range;
+}
+
+static void take_out(struct plait_queue *queue, struct plait_range *range)
+{
+	if (queue->place == range)
+		queue->place = preceding(queue, range);
 	queue->bytes -= range->end - range->start;
 	list_del(&range->node);
-	kfree(range);
 }
 
-static void cut_below(struct plait_queue *queue, u64 first)
+static void drop(struct plait_queues *queues, struct plait_queue *queue,
+		 struct plait_range *range)
 {
-	struct range *range, *next;
+	take_out(queue, range);
+	give_back(queues, range);
+}
 
-	list_for_each_entry_safe(range, next, &queue->ranges, node) {
-		if (range->start >= first)
-			return;
-		if (range->end > first) {
-			queue->bytes -= first - range->start;
-			range->start = first;
-			return;
-		}
-		drop(queue, range);
+static void empty(struct plait_queues *queues, struct plait_queue *queue)
+{
+	struct plait_range *range;
+
+	while ((range = first_range(queue)))
+		drop(queues, queue, range);
+}
+
+static void cut_below(struct plait_queues *queues, struct plait_queue *queue, u64 first)
+{
+	struct plait_range *range;
+
+	while ((range = first_range(queue)) && range->end <= first)
+		drop(queues, queue, range);
+	if (range && range->start < first) {
+		queue->bytes -= first - range->start;
+		range->start = first;
 	}
 }
 
-/* Puts a range into its place, and together with those that it touches. */
-static int insert(struct plait_queue *queue, u64 start, u64 end)
+/* A range of the queue reaches up to end now, and takes in those that it touches. */
+static void grow(struct plait_queues *queues, struct plait_queue *queue,
+		 struct plait_range *range, u64 end)
 {
-	struct list_head *before = &queue->ranges;
-	struct range *range, *next;
+	struct plait_range *next;
 
-	list_for_each_entry_safe_reverse(range, next, &queue->ranges, node) {
-		if (range->end < start) {
-			before = &range->node;
-			break;
-		}
-		if (range->start > end)
-			continue;
-		start = min(start, range->start);
-		end = max(end, range->end);
-		drop(queue, range);
+	while ((next = following(queue, range)) && next->start <= end) {
+		end = max(end, next->end);
+		drop(queues, queue, next);
 	}
-	range = kmalloc(sizeof(*range), GFP_ATOMIC);
+	if (end > range->end) {
+		queue->bytes += end - range->end;
+		range->end = end;
+	}
+	queue->place = range;
+}
+
+/* Puts a range that is in no queue into its place, together with those that it touches. */
+static void adopt(struct plait_queues *queues, struct plait_queue *queue,
+		  struct plait_range *range)
+{
+	struct plait_range *before = at_or_before(queue, range->start);
+	u64 end = range->end;
+
+	if (before && before->end >= range->start) {
+		give_back(queues, range);
+		range = before;
+	} else {
+		list_add(&range->node, before ? &before->node : &queue->ranges);
+		queue->bytes += range->end - range->start;
+	}
+	grow(queues, queue, range, end);
+}
+
+/* Puts bytes into their place, if a range that is there can take them. */
+static bool extend(struct plait_queues *queues, struct plait_queue *queue, u64 start, u64 end)
+{
+	struct plait_range *range = at_or_before(queue, start);
+
+	if (!range || range->end < start) {
+		range = following(queue, range);
+		if (!range || range->start > end)
+			return false;
+		queue->bytes += range->start - start;
+		range->start = start;
+	}
+	grow(queues, queue, range, end);
+	return true;
+}
+
+static bool insert(struct plait_queues *queues, struct plait_queue *queue, u64 start, u64 end,
+		   bool important)
+{
+	struct plait_range *range;
+
+	if (extend(queues, queue, start, end))
+		return true;
+	range = kmalloc(sizeof(*range), GFP_ATOMIC | __GFP_NOWARN);
+	if (!range && important)
+		range = from_reserve(queues);
 	if (!range)
-		return -ENOMEM;
+		return false;
 	range->start = start;
 	range->end = end;
-	list_add(&range->node, before);
-	queue->bytes += end - start;
-	return 0;
+	adopt(queues, queue, range);
+	return true;
 }
 
 void plait_queues_init(struct plait_queues *queues, u64 next)
@@ -78,13 +190,24 @@ void plait_queues_init(struct plait_queues *queues, u64 next)
 
 	queues->next = next;
 	queue_init(&queues->recalled);
-	for (i = 0; i < PLAIT_PATHS_MAX; i++)
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
 		queue_init(&queues->paths[i]);
+		queue_init(&queues->carried[i]);
+	}
+	INIT_LIST_HEAD(&queues->spare);
+	for (i = 0; i < ARRAY_SIZE(queues->reserve); i++)
+		list_add(&queues->reserve[i].node, &queues->spare);
 }
 
 void plait_queues_free(struct plait_queues *queues)
 {
-	plait_acknowledged(queues, U64_MAX);
+	unsigned int i;
+
+	empty(queues, &queues->recalled);
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		empty(queues, &queues->paths[i]);
+		empty(queues, &queues->carried[i]);
+	}
 }
 
 u64 plait_unassigned(const struct plait_queues *queues, u64 end)
@@ -92,9 +215,9 @@ u64 plait_unassigned(const struct plait_queues *queues, u64 end)
 	return queues->recalled.bytes + (end - queues->next);
 }
 
-u64 plait_next(struct plait_queues *queues)
+u64 plait_next(const struct plait_queues *queues)
 {
-	struct range *range = first_range(&queues->recalled);
+	const struct plait_range *range = first_range(&queues->recalled);
 
 	return range ? range->start : queues->next;
 }
@@ -102,20 +225,25 @@ u64 plait_next(struct plait_queues *queues)
 int plait_enqueue(struct plait_queues *queues, unsigned int path, u64 bytes, u64 end)
 {
 	struct plait_queue *queue = &queues->paths[path];
-	struct range *range;
+	struct plait_range *range;
 	u64 part;
 
 	while (bytes && (range = first_range(&queues->recalled))) {
 		part = min(bytes, range->end - range->start);
-		if (insert(queue, range->start, range->start + part))
-			return -ENOMEM;
+		if (part < range->end - range->start &&
+		    insert(queues, queue, range->start, range->start + part, true)) {
+			cut_below(queues, &queues->recalled, range->start + part);
+			return 0;
+		}
+		/* All of it, as asked for, or because it cannot be parted. */
+		take_out(&queues->recalled, range);
+		adopt(queues, queue, range);
 		bytes -= part;
-		cut_below(&queues->recalled, range->start + part);
 	}
 	part = min(bytes, end - queues->next);
 	if (!part)
 		return 0;
-	if (insert(queue, queues->next, queues->next + part))
+	if (!insert(queues, queue, queues->next, queues->next + part, true))
 		return -ENOMEM;
 	queues->next += part;
 	return 0;
@@ -123,13 +251,14 @@ int plait_enqueue(struct plait_queues *queues, unsigned int path, u64 bytes, u64
 
 void plait_requeue(struct plait_queues *queues, unsigned int path)
 {
-	struct range *range;
+	struct plait_queue *queue = &queues->paths[path];
+	struct plait_range *range;
 
-	while ((range = first_range(&queues->paths[path]))) {
-		/* Without memory it stays where it is. */
-		if (insert(&queues->recalled, range->start, range->end))
-			return;
-		drop(&queues->paths[path], range);
+	/* One pass over both queues: each range goes behind the one before. */
+	queues->recalled.place = first_range(&queues->recalled);
+	while ((range = first_range(queue))) {
+		take_out(queue, range);
+		adopt(queues, &queues->recalled, range);
 	}
 }
 
@@ -138,15 +267,15 @@ void plait_requeue_all(struct plait_queues *queues, u64 first)
 	unsigned int i;
 
 	for (i = 0; i < PLAIT_PATHS_MAX; i++)
-		cut_below(&queues->paths[i], U64_MAX);
-	cut_below(&queues->recalled, U64_MAX);
-	if (first < queues->next && insert(&queues->recalled, first, queues->next))
-		queues->next = first;
+		empty(queues, &queues->paths[i]);
+	empty(queues, &queues->recalled);
+	queues->next = min(queues->next, first);
 }
 
-bool plait_first_range(struct plait_queues *queues, unsigned int path, u64 *start, u64 *end)
+bool plait_first_range(const struct plait_queues *queues, unsigned int path, u64 *start,
+		       u64 *end)
 {
-	struct range *range = first_range(&queues->paths[path]);
+	const struct plait_range *range = first_range(&queues->paths[path]);
 
 	if (!range)
 		return false;
@@ -157,16 +286,20 @@ bool plait_first_range(struct plait_queues *queues, unsigned int path, u64 *star
 
 void plait_dequeue(struct plait_queues *queues, unsigned int path, u64 first)
 {
-	cut_below(&queues->paths[path], first);
+	cut_below(queues, &queues->paths[path], first);
 }
 
 void plait_acknowledged(struct plait_queues *queues, u64 first)
 {
 	unsigned int i;
 
-	cut_below(&queues->recalled, first);
-	for (i = 0; i < PLAIT_PATHS_MAX; i++)
-		cut_below(&queues->paths[i], first);
+	cut_below(queues, &queues->recalled, first);
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		cut_below(queues, &queues->paths[i], first);
+		cut_below(queues, &queues->carried[i], first);
+	}
+	/* What was to be sent all over again may have arrived meanwhile. */
+	queues->next = max(queues->next, first);
 }
 
 u64 plait_backlog(const struct plait_queues *queues)
@@ -177,4 +310,21 @@ u64 plait_backlog(const struct plait_queues *queues)
 	for (i = 0; i < PLAIT_PATHS_MAX; i++)
 		bytes += queues->paths[i].bytes;
 	return bytes;
+}
+
+void plait_carry(struct plait_queues *queues, unsigned int path, u64 start, u64 end)
+{
+	insert(queues, &queues->carried[path], start, end, false);
+}
+
+bool plait_carries(struct plait_queues *queues, unsigned int path, u64 byte)
+{
+	const struct plait_range *range = at_or_before(&queues->carried[path], byte);
+
+	return range && byte < range->end;
+}
+
+void plait_put_down(struct plait_queues *queues, unsigned int path)
+{
+	empty(queues, &queues->carried[path]);
 }

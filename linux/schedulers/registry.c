@@ -10,5 +10,6 @@ const struct plait_algorithm *const plait_algorithms[] = {
 	&plait_delivery_delay,
 	&plait_intelligent_delivery_delay,
 	&plait_dqs,
+	&plait_redundant,
 	NULL
 };

@@ -124,7 +124,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "handshake": ({"transport": {"handshake": False}}, "transport.handshake = false"),
     "granularity": ({"transport": {"timestamp_granularity": "1us"}}, "transport.timestamp_granularity"),
     "offset": ({"transport": {"clock_offset": "-20ms"}}, "transport.clock_offset"),
-    "redundant": ({"scheduler": "redundant"}, 'scheduler = "redundant"'),
     "rtt-error": ({"scheduler": {"name": "daps", "rtt_error": 0.1}}, "scheduler.rtt_error = 0.1"),
     "cost": (with_path(cost=2), "path[1].cost = 2"),
     "backup": ({**with_path(backup=True), "transport": {"initial_path": "slow"}}, "path[1].backup = true"),

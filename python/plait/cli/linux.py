@@ -32,14 +32,19 @@ def linux() -> None:
     help=f"A tree or tarball of Linux {archive.VERSION}; default: Debian's package, fetched.",
 )
 @click.option("--force", is_flag=True, help="Build anew even if it is there.")
-def build_kernel(source: Path | None, force: bool) -> None:
+@click.option(
+    "--debug",
+    is_flag=True,
+    help=f"One that watches itself: KASAN, lockdep, kmemleak; to be named in {kernel.OVERRIDE}.",
+)
+def build_kernel(source: Path | None, force: bool, debug: bool) -> None:
     """Build the kernel, unless it is there."""
     begin = time.monotonic()
 
     def tell(step: str) -> None:
         say(f"[{time.monotonic() - begin:4.0f} s] {step}")
 
-    say(f"built: {build(source=source, force=force, say=tell)}")
+    say(f"built: {build(source=source, force=force, debug=debug, say=tell)}")
 
 
 @linux.command("status")

@@ -27,18 +27,19 @@ NEEDED_BYTES = 4 << 30
 Say = Callable[[str], None]
 
 
-def build(*, source: Path | None = None, force: bool = False, say: Say) -> Path:
+def build(*, source: Path | None = None, force: bool = False, debug: bool = False, say: Say) -> Path:
     """Build the kernel, unless it is there, and return it.
 
     Args:
         source: a tree or a tarball of this version of Linux; otherwise Debian's package is fetched.
         force: build even if it is there.
+        debug: one that watches itself (`debug.config`); several times slower to build and to run.
         say: told each step.
 
     Raises:
         RunError: the machine or what is installed will not do, or a step failed; with the last lines of what it said.
     """
-    target = folder()
+    target = folder(debug=debug)
     if not force and Build.read(target) is not None and (target / "linux").is_file():
         return target / "linux"
     machine.require()
@@ -58,7 +59,7 @@ def build(*, source: Path | None = None, force: bool = False, say: Say) -> Path:
         say(f"patching Linux {version}")
         prepare(tree)
         say("configuring")
-        output = configure(tree, work)
+        output = configure(tree, work, debug=debug)
         say(f"compiling on {_jobs()} cores: some minutes")
         _make(tree, output, work, f"-j{_jobs()}", "linux")
         target.mkdir(parents=True, exist_ok=True)
@@ -132,14 +133,16 @@ def prepare(tree: Path) -> None:
     shutil.copytree(SOURCE / "schedulers", tree / "net/mptcp/plait", dirs_exist_ok=True)
 
 
-def configure(tree: Path, work: Path) -> Path:
+def configure(tree: Path, work: Path, *, debug: bool = False) -> Path:
     """The folder of the build, configured.
 
     Raises:
-        RunError: an option of `lab.config` did not take.
+        RunError: an option of `lab.config`, or of `debug.config`, did not take.
     """
-    output, wanted = work / "output", (SOURCE / "lab.config").resolve()
+    output, wanted = work / "output", work / "wanted.config"
     output.mkdir()
+    fragments = ("lab.config", "debug.config") if debug else ("lab.config",)
+    wanted.write_text("".join((SOURCE / name).read_text("utf-8") for name in fragments), "utf-8")
     _make(tree, output, work, "allnoconfig", more={"KCONFIG_ALLCONFIG": str(wanted)})
     refused = options(wanted.read_text("utf-8")) - options((output / ".config").read_text("utf-8"))
     if refused:

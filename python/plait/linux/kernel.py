@@ -72,9 +72,12 @@ def content_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def folder() -> Path:
-    """Where the kernel of these ingredients belongs."""
-    return cache() / content_hash()
+def folder(*, debug: bool = False) -> Path:
+    """Where the kernel of these ingredients belongs, or the one that watches itself."""
+    if not debug:
+        return cache() / content_hash()
+    extra = hashlib.sha256((SOURCE / "debug.config").read_bytes()).hexdigest()[:8]
+    return cache() / f"{content_hash()}-debug-{extra}"
 
 
 def built() -> Path | None:

@@ -26,6 +26,7 @@ KERNEL_NAMES = {
     "daps": "daps",
     "daps-rounds": "daps-rounds",
     "dqs": "dqs",
+    "redundant": "redundant",
 }
 """Our names of schedulers and the kernel's, which have 15 characters at most."""
 

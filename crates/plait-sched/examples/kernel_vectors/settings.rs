@@ -56,6 +56,7 @@ pub(crate) const SETTINGS: &[(&str, &[Given])] = &[
         ],
     ),
     ("dqs", &[&[], &[("window", Text("whole"))]]),
+    ("redundant", &[&[]]),
 ];
 
 /// The options around each of them.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import mib, observation, sockets
+from . import leaks, mib, observation, sockets
 from .capture import Captures
 from .counters import Counters
 from .flows import Flow, make_flow
@@ -39,6 +39,7 @@ def main() -> None:
         order = json.loads((FOLDER / "order.json").read_text(encoding="utf-8"))
         plan = Plan.from_json(json.dumps(order["plan"]))
         Run(plan, order["tools"], order["build"]).carry_out()
+        leaks.look()
     except BaseException:
         text = traceback.format_exc()
         print(text, flush=True)  # noqa: T201 - the console

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A subflow as the schedulers see it: its place among the paths, its facts, and what is told when
+ * its lock is held, which is at its acknowledgments.
+ *
+ * Decisions read sockets without their locks: what they read may be of different moments, by the
+ * packet that is just being handled elsewhere. They write nothing there.
+ */
+#include <net/tcp.h>
+#include <net/mptcp.h>
+
+#include "protocol.h"
+#include "engine.h"
+
+/* Paths are numbered by the MPTCP endpoints that their subflows leave from, which `ip mptcp
+ * endpoint` numbers from 1, so that they mean the same in every run; others take the first number
+ * that is free.
+ */
+struct plait_subflow *plait_slot(struct mptcp_sock *msk,
+				 const struct mptcp_subflow_context *subflow)
+{
+	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+	struct plait_socket *plait = plait_of(msk);
+	int endpoint = READ_ONCE(subflow->local_id);
+	struct plait_subflow *slot;
+	unsigned int i;
+
+	if (endpoint <= 0)
+		endpoint = msk->mpc_endpoint_id;
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		slot = &plait->subflows[i];
+		if (slot->ssk == ssk && slot->subflow_id == subflow->subflow_id)
+			return slot;
+	}
+	slot = NULL;
+	if (endpoint > 0 && endpoint <= PLAIT_PATHS_MAX)
+		slot = &plait->subflows[endpoint - 1];
+	/* A subflow that is down leaves its place to the next one of its address. */
+	for (i = 0; (!slot || slot->up || slot->is_new) && i < PLAIT_PATHS_MAX; i++)
+		slot = &plait->subflows[i];
+	if (slot->up || slot->is_new)
+		return NULL;
+	plait_put_down(&plait->queues, slot - plait->subflows);
+	*slot = (struct plait_subflow) {
+		.ssk = ssk,
+		.is_new = true,
+		.subflow_id = subflow->subflow_id,
+		.limit = PLAIT_NONE,
+	};
+	return slot;
+}
+
+static u8 path_state(struct mptcp_subflow_context *subflow)
+{
+	if (!mptcp_subflow_active(subflow))
+		return subflow->stale ? PLAIT_POTENTIALLY_FAILED : PLAIT_FAILED;
+	return subflow->backup || subflow->request_bkup ? PLAIT_BACKUP : PLAIT_ACTIVE;
+}
+
+static u64 delivery_rate(const struct tcp_sock *tp)
+{
+	u64 bits = (u64)READ_ONCE(tp->rate_delivered) * READ_ONCE(tp->mss_cache) * BITS_PER_BYTE;
+	u32 interval = READ_ONCE(tp->rate_interval_us);
+
+	return interval ? div_u64(bits * USEC_PER_SEC, interval) : 0;
+}
+
+static u32 loss_ppm(const struct tcp_sock *tp)
+{
+	u32 sent = READ_ONCE(tp->data_segs_out);
+
+	return sent ? div_u64((u64)READ_ONCE(tp->lost) * 1000000, sent) : 0;
+}
+
+/* What a full segment holds: mss_cache less the option that maps it into the stream, as
+ * mptcp_established_options_dss() makes it. tcp_current_mss() knows it, too, but for whoever holds
+ * the subflow's lock: it follows the route, and spends signals that wait for a packet.
+ */
+static u32 segment_size(const struct mptcp_sock *msk, const struct tcp_sock *tp)
+{
+	u32 option = TCPOLEN_MPTCP_DSS_BASE + TCPOLEN_MPTCP_DSS_MAP64;
+	u32 mss = READ_ONCE(tp->mss_cache);
+
+	if (READ_ONCE(msk->can_ack))
+		option += READ_ONCE(msk->use_64bit_ack) ? TCPOLEN_MPTCP_DSS_ACK64 :
+							  TCPOLEN_MPTCP_DSS_ACK32;
+	option = ALIGN(option, 4);
+	return mss > option ? mss - option : 1;
+}
+
+static u64 microseconds(u32 us)
+{
+	return (u64)us * NSEC_PER_USEC;
+}
+
+static struct plait_mailbox *mailbox_of(struct plait_socket *plait, const struct sock *ssk)
+{
+	unsigned int i;
+
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		if (plait->mailboxes[i].ssk == ssk)
+			return &plait->mailboxes[i];
+	}
+	return NULL;
+}
+
+static struct plait_mailbox *mailbox_for(struct plait_socket *plait, struct sock *ssk)
+{
+	struct plait_mailbox *mailbox = mailbox_of(plait, ssk);
+
+	if (mailbox)
+		return mailbox;
+	mailbox = mailbox_of(plait, NULL);
+	if (mailbox)
+		*mailbox = (struct plait_mailbox) { .ssk = ssk, .forward = PLAIT_UNKNOWN };
+	return mailbox;
+}
+
+static s64 forward_delay(struct plait_socket *plait, const struct sock *ssk)
+{
+	const struct plait_mailbox *mailbox;
+	s64 forward;
+
+	spin_lock_bh(&plait->mailboxes_lock);
+	mailbox = mailbox_of(plait, ssk);
+	forward = mailbox ? mailbox->forward : PLAIT_UNKNOWN;
+	spin_unlock_bh(&plait->mailboxes_lock);
+	return forward;
+}
+
+void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
+		      const struct plait_subflow *slot, struct mptcp_subflow_context *subflow)
+{
+	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+	const struct inet_connection_sock *icsk = inet_csk(ssk);
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 ssthresh = READ_ONCE(tp->snd_ssthresh);
+	u8 ca_state = icsk->icsk_ca_state;
+	u32 min_rtt = tcp_min_rtt(tp);
+
+	path->state = path_state(subflow);
+	/* A full send buffer is like a loss that is being repaired: nothing goes in. */
+	path->in_recovery = ca_state == TCP_CA_Loss || !sk_stream_memory_free(ssk);
+	path->repairing = ca_state >= TCP_CA_CWR;
+	path->mss = segment_size(msk, tp);
+	path->cwnd = READ_ONCE(tp->snd_cwnd);
+	if (ssthresh < TCP_INFINITE_SSTHRESH)
+		path->ssthresh = ssthresh;
+	path->in_flight = tcp_packets_in_flight(tp);
+	path->limit = slot->limit;
+	path->loss_ppm = loss_ppm(tp);
+	path->srtt = microseconds(READ_ONCE(tp->srtt_us) >> 3);
+	path->rttvar = microseconds(READ_ONCE(tp->rttvar_us) >> 2);
+	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us));
+	path->own_rtt = path->srtt;	/* a subflow acknowledges for itself */
+	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
+	path->forward_delay = forward_delay(plait_of(msk), ssk);
+	path->rto = microseconds(jiffies_to_usecs(READ_ONCE(icsk->icsk_rto)));
+	path->delivery_rate = delivery_rate(tp);
+}
+
+void plait_penalize(struct plait_socket *plait, struct sock *ssk)
+{
+	struct plait_mailbox *mailbox;
+
+	spin_lock_bh(&plait->mailboxes_lock);
+	mailbox = mailbox_for(plait, ssk);
+	if (mailbox)
+		mailbox->penalty = true;
+	spin_unlock_bh(&plait->mailboxes_lock);
+}
+
+void plait_forget_mail(struct plait_socket *plait, const struct plait_facts *facts)
+{
+	unsigned int i, j;
+
+	spin_lock_bh(&plait->mailboxes_lock);
+	for (i = 0; i < PLAIT_PATHS_MAX; i++) {
+		for (j = 0; j < facts->count; j++) {
+			if (facts->ssks[j] && plait->mailboxes[i].ssk == facts->ssks[j])
+				break;
+		}
+		if (j == facts->count)
+			plait->mailboxes[i].ssk = NULL;
+	}
+	spin_unlock_bh(&plait->mailboxes_lock);
+}
+
+/* Unless a loss has done it meanwhile. */
+static void halve(struct sock *ssk)
+{
+	struct tcp_sock *tp = tcp_sk(ssk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	if (inet_csk(ssk)->icsk_ca_state >= TCP_CA_CWR)
+		return;
+	if (cwnd >= tp->snd_ssthresh)
+		tp->snd_ssthresh = max(tp->snd_ssthresh >> 1, 2U);
+	tcp_snd_cwnd_set(tp, max(cwnd >> 1, 1U));
+}
+
+/* The smoothed TSval - TSecr of the acknowledgments. Both clocks must run without an offset of
+ * their own for each connection: net.ipv4.tcp_timestamps = 2 at both ends.
+ */
+static void sample_delay(struct plait_mailbox *mailbox, const struct tcp_options_received *options)
+{
+	s64 sample = (s64)(s32)(options->rcv_tsval - options->rcv_tsecr) * NSEC_PER_MSEC;
+
+	if (!options->saw_tstamp || !options->rcv_tsecr)
+		return;
+	if (mailbox->forward == PLAIT_UNKNOWN)
+		mailbox->forward = sample;
+	else
+		mailbox->forward = (7 * mailbox->forward + sample) >> 3;
+}
+
+void plait_acked(struct plait_socket *plait, struct sock *ssk)
+{
+	struct plait_mailbox *mailbox;
+
+	spin_lock_bh(&plait->mailboxes_lock);
+	mailbox = mailbox_for(plait, ssk);
+	if (mailbox) {
+		sample_delay(mailbox, &tcp_sk(ssk)->rx_opt);
+		if (mailbox->penalty)
+			halve(ssk);
+		mailbox->penalty = false;
+	}
+	spin_unlock_bh(&plait->mailboxes_lock);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The engine in a model of MPTCP's core: random traffic over subflows that come, stall and go,
+ * with memory that fails at every so manyth place. Every byte must reach the receiver, and what is
+ * handed to a subflow is checked byte by byte.
+ */
+#include "model.h"
+#include "../schedulers/options.h"
+#include "../schedulers/parameters.h"
+
+static const struct plait_algorithm *algorithm_of(const struct mptcp_sched_ops *ops)
+{
+	for (unsigned int i = 0; plait_algorithms[i]; i++)
+		if (!strcmp(plait_algorithms[i]->kernel_name, ops->name))
+			return plait_algorithms[i];
+	return NULL;
+}
+
+static void set_options(unsigned int options)
+{
+	static const char *const names[] = { "retransmission_penalization", "bufferbloat_mitigation" };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
+		for (unsigned int j = 0; plait_option_parameters[j]; j++)
+			if (!strcmp(plait_option_parameters[j]->name, names[i]))
+				plait_parameter_set(plait_option_parameters[j],
+						    options >> i & 1 ? "Y" : "N");
+}
+
+/* What may happen to a connection at any time. */
+static void something_happens(struct model *model, bool faults)
+{
+	struct model_subflow *subflow = &model->subflows[random_below(MODEL_SUBFLOWS)];
+
+	test_now += random_below(3000000);
+	switch (random_below(faults ? 30 : 18)) {
+	case 0 ... 4:
+		model_write(model, random_below(3000));
+		break;
+	case 5 ... 14:
+		model_acknowledge(model, subflow);
+		break;
+	case 15:
+		subflow->tp.snd_cwnd = 1 + random_below(20);
+		break;
+	case 16:
+		subflow->tp.srtt_us = random_below(2) ? 8 * random_below(100000) : 0;
+		break;
+	case 17:
+		model_push(model);
+		break;
+	case 18:
+		model_close_subflow(model, subflow);
+		break;
+	case 19:
+		model_open_subflow(model, subflow);
+		break;
+	case 20:
+		subflow->ctx.stale = random_below(2);
+		break;
+	case 21:
+		subflow->ctx.backup = random_below(2);
+		break;
+	case 22:
+		subflow->tp.inet_conn.icsk_ca_state = random_below(TCP_CA_Loss + 1);
+		break;
+	case 23:
+		subflow->tp.inet_conn.sk.wspace = random_below(2);
+		break;
+	case 24:
+		subflow->tp.total_rto++;
+		break;
+	case 25:
+		subflow->tp.lost++;
+		subflow->tp.total_retrans++;
+		break;
+	case 26:
+		model->push_fails = random_below(10);
+		break;
+	case 27:
+		model_retransmission_timer(model);
+		break;
+	case 28:
+		model->receive_window = random_below(4000);
+		break;
+	case 29:
+		subflow->tp.mss_cache = 100 + random_below(100);
+		break;
+	}
+}
+
+/* The network is well again, the application has written its last byte. */
+static void come_to_an_end(struct model *model)
+{
+	unsigned int idle = 0;
+
+	model->push_fails = 0;
+	model->receive_window = 4000;
+	for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++) {
+		struct model_subflow *subflow = &model->subflows[i];
+
+		model_open_subflow(model, subflow);
+		subflow->ctx.stale = false;
+		subflow->ctx.backup = false;
+		subflow->tp.inet_conn.icsk_ca_state = TCP_CA_Open;
+		subflow->tp.inet_conn.sk.wspace = 1;
+		subflow->tp.snd_cwnd = 5;
+		subflow->tp.srtt_us = 8 * 20000;
+	}
+	model_finish(model);
+	while (!model->fin_sent || model->msk.snd_una + 1 != model->msk.write_seq) {
+		bool acknowledged = false;
+
+		test_now += 1000000;
+		for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++)
+			acknowledged |= model_acknowledge(model, &model->subflows[i]);
+		model_window_opens(model);
+		/* With nothing in flight the engine has to send what there is when it is asked. */
+		idle = acknowledged ? 0 : idle + 1;
+		check(idle < 3);
+	}
+	check(!model->msk.sched_backlog && !model->msk.sched_copies);
+}
+
+static void check_doubles(const struct model *model, bool copies)
+{
+	for (u64 byte = 0; byte < model->written; byte++) {
+		check(model->received[byte]);
+		for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++)
+			check(model->taken[i][byte] <= 1);
+		check(copies || model->sent[byte] == 1);
+	}
+}
+
+static void one_connection(struct model *model, unsigned int options, u64 seed, bool faults,
+			   unsigned int fail_each)
+{
+	const struct plait_algorithm *algorithm = algorithm_of(model->msk.sched);
+	u32 needs;
+
+	snprintf(test_case, sizeof(test_case), "%s, options %u, seed %llu, faults %d, memory fails at every %uth",
+		 algorithm->name, options, (unsigned long long)seed, faults, fail_each);
+	random_state = seed;
+	needs = plait_needs(algorithm);
+	memory_failed = 0;
+	memory_fail_each = fail_each;
+	model_begin(model);
+	for (int i = 0; i < 600; i++)
+		something_happens(model, faults);
+	come_to_an_end(model);
+	if (!faults && !memory_failed)
+		check_doubles(model, needs & PLAIT_NEEDS_REINJECT);
+	memory_fail_each = 0;
+}
+
+static void connections(struct mptcp_sched_ops *ops, unsigned int options)
+{
+	static const unsigned int fail_each[] = { 0, 1, 2, 3, 7 };
+	static struct model model;
+
+	set_options(options);
+	for (u64 seed = 0; seed < 25; seed++) {
+		unsigned int fails = fail_each[seed % ARRAY_SIZE(fail_each)];
+
+		model_init(&model, ops);
+		one_connection(&model, options, seed, seed & 1, fails);
+		/* mptcp_disconnect(), and another one. */
+		model_restart(&model);
+		one_connection(&model, options, seed + 1000, !(seed & 1), fails);
+		model_release(&model);
+		check(!memory_live);
+	}
+	set_options(0);
+}
+
+/* Without memory for its state a connection is told so, and nothing of it is left. */
+static void no_memory_at_first(struct mptcp_sched_ops *ops)
+{
+	static struct model model;
+
+	memory_fail_each = 1;
+	memset(&model, 0, sizeof(model));
+	model.msk.sched = ops;
+	check(ops->init(&model.msk) == -ENOMEM);
+	check(!model.msk.sched_data && !memory_live);
+	memory_fail_each = 0;
+}
+
+/* Subflows with segments of different size get full ones of their own, all but the last. */
+static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
+{
+	static struct model model;
+
+	snprintf(test_case, sizeof(test_case), "%s over unequal segments", ops->name);
+	random_state = 1;
+	model_init(&model, ops);
+	model_begin(&model);
+	for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++) {
+		model.subflows[i].tp.mss_cache = 128 + 31 * i;
+		model.subflows[i].tp.snd_cwnd = 3 + i;
+	}
+	model.receive_window = 1 << 20;
+	model_window_opens(&model);
+	model.full_segments = true;
+	model_write(&model, 15001);
+	come_to_an_end(&model);
+	model_release(&model);
+}
+
+/* A penalty waits for the lock of its subflow: tcp_snd_cwnd_set() in sockets.h checks that. */
+static void penalties(struct mptcp_sched_ops *ops)
+{
+	static struct model model;
+	u32 before;
+
+	snprintf(test_case, sizeof(test_case), "%s with penalties", ops->name);
+	random_state = 1;
+	set_options(1);
+	model_init(&model, ops);
+	model_begin(&model);
+	for (unsigned int i = 2; i < MODEL_SUBFLOWS; i++)
+		model_close_subflow(&model, &model.subflows[i]);
+	model.subflows[0].tp.srtt_us = 8 * 200000;
+	model.subflows[1].tp.srtt_us = 8 * 10000;
+	model.subflows[0].tp.snd_cwnd = 8;
+	model.subflows[1].tp.snd_cwnd = 30;
+	model.receive_window = 2000;
+	model_window_opens(&model);
+	test_now += 1000000000;
+	model_write(&model, 15000);
+	/* The slow path carries the oldest segment, the window is full: the fast one has room. */
+	model.receive_window = 0;
+	before = model.subflows[0].tp.snd_cwnd;
+	while (model_acknowledge(&model, &model.subflows[1]))
+		test_now += 10000000;
+	check(model.subflows[0].tp.snd_cwnd == before);
+	check(model.copies > 0 || model.subflows[0].packets);
+	model_acknowledge(&model, &model.subflows[0]);
+	check(model.subflows[0].tp.snd_cwnd < before);
+	come_to_an_end(&model);
+	model_release(&model);
+	set_options(0);
+}
+
+int test_engine(void)
+{
+	unsigned int schedulers = 0, copies = 0;
+
+	check(!model_load());
+	for (; model_ops(schedulers); schedulers++) {
+		struct mptcp_sched_ops *ops = model_ops(schedulers);
+
+		no_memory_at_first(ops);
+		for (unsigned int options = 0; options < 4; options++)
+			connections(ops, options);
+		if (!strcmp(ops->name, "lowest-rtt") || !strcmp(ops->name, "round-robin"))
+			segments_of_unequal_paths(ops);
+		if (!strcmp(ops->name, "round-robin"))
+			penalties(ops);
+		copies += !strcmp(ops->name, "redundant");
+	}
+	check(copies == 1);
+	model_unload();
+	check(!memory_live);
+	printf("engine: %u schedulers, %u connections each: every byte arrived\n", schedulers, 4 * 50);
+	return 0;
+}

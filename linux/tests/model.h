@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A model of MPTCP's core as the patches leave it (net/mptcp/protocol.c): who is asked when, and
+ * what is done with the ranges that subflows are given.
+ */
+#ifndef PLAIT_TEST_MODEL_H
+#define PLAIT_TEST_MODEL_H
+
+#include "sockets.h"
+#include "random.h"
+#include "../schedulers/plait.h"
+
+enum {
+	MODEL_SUBFLOWS = 4,
+	MODEL_BYTES = 1 << 19,
+	MODEL_PACKETS = 4096,
+	MODEL_FRAGMENT = 1000,		/* bytes of a fragment */
+};
+
+struct model_packet {
+	u64 start, end;
+};
+
+struct model_subflow {
+	struct tcp_sock tp;
+	struct mptcp_subflow_context ctx;
+	bool open;
+	bool delegated;			/* a push waits for this subflow's turn */
+	unsigned int packets;
+	struct model_packet in_flight[MODEL_PACKETS];
+};
+
+struct model {
+	struct mptcp_sock msk;
+	struct model_subflow subflows[MODEL_SUBFLOWS];
+	u64 first;			/* number of the stream's first byte */
+	u64 written;			/* bytes of the stream */
+	u64 receive_window;
+	u32 next_subflow_id;
+	u32 push_fails;			/* pushes that find no memory, one in so many; 0: none */
+	unsigned long copies;
+	bool fin_sent;
+	bool full_segments;		/* check that there are no others */
+	u16 already_sent[MODEL_BYTES / MODEL_FRAGMENT + 1];
+	u64 first_pending;		/* fragment */
+	bool received[MODEL_BYTES];
+	u8 sent[MODEL_BYTES];
+	u8 taken[MODEL_SUBFLOWS][MODEL_BYTES];
+};
+
+int model_load(void);
+void model_unload(void);
+/* The schedulers that were registered, NULL after the last one. */
+struct mptcp_sched_ops *model_ops(unsigned int index);
+
+void model_init(struct model *model, struct mptcp_sched_ops *ops);
+/* Another connection of the socket. */
+void model_restart(struct model *model);
+void model_release(struct model *model);
+/* A handshake: subflows are open, the stream begins somewhere. */
+void model_begin(struct model *model);
+void model_write(struct model *model, u64 bytes);
+void model_finish(struct model *model);
+void model_push(struct model *model);
+/* An acknowledgment of the oldest packet; false if there is none in flight. */
+bool model_acknowledge(struct model *model, struct model_subflow *subflow);
+void model_window_opens(struct model *model);
+void model_retransmission_timer(struct model *model);
+void model_open_subflow(struct model *model, struct model_subflow *subflow);
+void model_close_subflow(struct model *model, struct model_subflow *subflow);
+
+#endif
