@@ -272,6 +272,11 @@ impl Grants {
         next - self.subflows[index].acknowledged > self.subflows[index].typical
     }
 
+    /// The round trip as the receiver sees it; zero if it has seen none.
+    pub(super) fn round_trip(&self, index: usize) -> Duration {
+        Duration::from_nanos(self.subflows[index].round_trip * 1_000 / 8)
+    }
+
     /// A segment of `bytes` echoes the timestamp `echo`, `age` ago (`tcp_rcv_rtt_measure_ts`,
     /// `tcp_rcv_rtt_update`).
     pub(super) fn note_echo(&mut self, index: usize, bytes: u64, echo: u32, age: Duration) {

@@ -74,11 +74,43 @@ pub(super) struct Incoming {
     pub(super) deadline: Option<Time>,
     /// A segment that arrived again.
     pub(super) duplicate: Option<u64>,
+    /// Acknowledgements of what arrived beyond a gap.
+    pub(super) beyond_gap: BeyondGap,
     /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
     pub(super) echo: u32,
     pub(super) delay: AckDelay,
     /// SYNs that have come.
     pub(super) openings: u8,
+}
+
+/// How acknowledgements of what arrives beyond a gap are put together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BeyondGap {
+    /// The first segment that was missing when the last of them was counted.
+    next: u64,
+    /// So many left at once since that one is missing.
+    at_once: u8,
+    /// Segments that wait for the next one.
+    waiting: u8,
+}
+
+impl BeyondGap {
+    /// Another segment arrived while `next` is missing. True if it is acknowledged at once (TCP_FASTRETRANS_THRESH,
+    /// tcp_comp_sack_nr).
+    pub(super) fn leaves_at_once(&mut self, next: u64) -> bool {
+        if self.waiting >= 44 {
+            return true;
+        }
+        if self.next != next {
+            (self.next, self.at_once) = (next, 0);
+        }
+        if self.at_once < 3 {
+            self.at_once += 1;
+            return true;
+        }
+        self.waiting += 1;
+        false
+    }
 }
 
 /// True if `timestamp` is more than `tolerance` ticks older than `other`; timestamps wrap.
@@ -97,6 +129,7 @@ impl Incoming {
             unacknowledged: 0,
             deadline: None,
             duplicate: None,
+            beyond_gap: BeyondGap::default(),
             echo: 0,
             delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
             openings: 0,
@@ -206,6 +239,7 @@ impl Incoming {
     pub(super) fn note_acknowledgement(&mut self) {
         self.deadline = None;
         self.unacknowledged = 0;
+        self.beyond_gap.waiting = 0;
         self.delay.quick = self.delay.quick.saturating_sub(1);
     }
 }

@@ -189,6 +189,8 @@ impl Receiver {
         let due = self.is_due(index, place);
         if due && (self.is_hasty(index, place) || self.keeps_up(index, unread)) {
             self.acknowledge(now, index, unread);
+        } else if !due && self.compresses(now, index) {
+            self.acknowledge(now, index, unread);
         } else if !due {
             self.delay_acknowledgement(now, index);
         }
@@ -246,9 +248,33 @@ impl Receiver {
 
     /// True if it is, whatever the window would be. RFC 5681 §4.2: that is what fills a gap, too.
     fn is_hasty(&self, index: usize, place: Place) -> bool {
-        place != Place::Next { fills_gap: false }
-            || self.subflows[index].delay.quick > 0
-            || self.config.ack_every == 1
+        let subflow = &self.subflows[index];
+        let by_place = match place {
+            Place::Known => true,
+            Place::Next { fills_gap } => fills_gap && (!self.may_compress() || subflow.arrived.is_empty()),
+            Place::Ahead => !self.may_compress(),
+        };
+        by_place || subflow.delay.quick > 0 || self.config.ack_every == 1
+    }
+
+    fn may_compress(&self) -> bool {
+        self.grants.is_some() && self.config.rules.longest_compression.is_some()
+    }
+
+    /// What arrived while something is missing is acknowledged at once, or soon, together with others. True in the first
+    /// case; in the second the moment is set.
+    fn compresses(&mut self, now: Time, index: usize) -> bool {
+        let subflow = &mut self.subflows[index];
+        let (Some(longest), Some(grants)) = (self.config.rules.longest_compression, &self.grants) else {
+            return false;
+        };
+        let next = subflow.next();
+        if subflow.arrived.is_empty() || subflow.beyond_gap.leaves_at_once(next) {
+            return !subflow.arrived.is_empty();
+        }
+        let soon = now.saturating_add((grants.round_trip(index) / 20).min(longest));
+        subflow.deadline = Some(subflow.deadline.map_or(soon, |deadline| deadline.min(soon)));
+        false
     }
 
     fn keeps_up(&self, index: usize, unread: u64) -> bool {

@@ -10,6 +10,10 @@ pub struct Rules {
     /// So many acknowledgements are not delayed at the start of a subflow, after a long pause and after a duplicate; 0 for
     /// none.
     pub quick_acks: u8,
+    /// What arrives beyond a gap is acknowledged at once three times; after that acknowledgements of several such
+    /// segments are put into one for a twentieth of the round trip, and up to this (SACK compression,
+    /// __tcp_ack_snd_check in net/ipv4/tcp_input.c).
+    pub longest_compression: Option<Duration>,
     /// Acknowledgements wait longer where packets come further apart, up to this.
     pub longest_ack_delay: Option<Duration>,
     /// When the other subflows are opened.
@@ -79,6 +83,7 @@ impl Rules {
     pub const STANDARD: Self = Self {
         losses: Losses::ByOrder,
         quick_acks: 0,
+        longest_compression: None,
         longest_ack_delay: None,
         joins: Joins::AtOnce,
         grant: Grant::Buffer,
@@ -91,6 +96,7 @@ impl Rules {
     pub const LINUX: Self = Self {
         losses: Losses::ByTime,
         quick_acks: 16,
+        longest_compression: Some(Duration::from_millis(1)),
         longest_ack_delay: Some(Duration::from_millis(200)),
         joins: Joins::Confirmed,
         grant: Grant::Free,
