@@ -181,8 +181,10 @@ fn subflows_behind_a_translator_are_found_by_key_and_token() {
         hosts.mapped((11, Some(22)), 1, (0, 1_000), 1_000);
         hosts.observe().unwrap()
     };
-    let result = send(Hosts::translated());
-    assert_eq!(result, send(Hosts::new()));
+    let (result, mut plain) = (send(Hosts::translated()), send(Hosts::new()));
+    // The first SYN of all, as it arrives, has neither key nor token.
+    plain.metrics.events -= 1;
+    assert_eq!(result, plain);
     assert_eq!(result.packets.unwrap().arrived, [20 * MILLI, 22 * MILLI]);
 }
 
