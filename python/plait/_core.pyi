@@ -149,6 +149,8 @@ class Path:
     cwnd: int
     ssthresh: int | None
     in_flight: int
+    lost: int
+    """Segments considered lost that wait to be sent again on this path: they leave before anything new."""
     queued: int
     limit: int | None
     forward_delay: float | None

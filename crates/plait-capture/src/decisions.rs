@@ -107,6 +107,8 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         cwnd: fields.u32(8),
         ssthresh: fields.u32(12),
         in_flight: fields.u32(16),
+        // The kernel sends what is lost before anything that is assigned, and does not tell how much that is.
+        lost: 0,
         queued: fields.u32(20),
         limit: fields.u32(24),
         loss_ppm: fields.u32(28),

@@ -105,34 +105,34 @@ impl Duration {
 impl Add<Duration> for Time {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
-        Self(self.0 + span.0)
+        self.saturating_add(span)
     }
 }
 
 impl AddAssign<Duration> for Time {
     fn add_assign(&mut self, span: Duration) {
-        self.0 += span.0;
+        *self = self.saturating_add(span);
     }
 }
 
 impl Add for Duration {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl Sub for Duration {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0)
+        Self(self.0.saturating_sub(other.0))
     }
 }
 
 impl Mul<u64> for Duration {
     type Output = Self;
     fn mul(self, factor: u64) -> Self {
-        Self(self.0 * factor)
+        self.saturating_mul(factor)
     }
 }
 
@@ -188,5 +188,15 @@ mod tests {
     #[test]
     fn since_an_later_moment_is_zero() {
         assert_eq!(Time::ZERO.since(Time::from_nanos(5)), Duration::ZERO);
+    }
+
+    #[test]
+    fn sums_end_at_the_last_moment_and_differences_at_zero() {
+        let (second, all) = (Duration::from_secs(1), Duration::from_nanos(u64::MAX));
+        assert_eq!(Time::MAX + second, Time::MAX);
+        let mut time = Time::from_nanos(u64::MAX - 5);
+        time += second;
+        assert_eq!(time, Time::MAX);
+        assert_eq!((all + second, all * 3, second - all), (all, all, Duration::ZERO));
     }
 }

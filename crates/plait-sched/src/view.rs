@@ -88,8 +88,11 @@ pub struct Path {
     pub cwnd: u32,
     /// Slow-start threshold, in segments; `u32::MAX` while unset.
     pub ssthresh: u32,
-    /// Segments sent and neither acknowledged nor considered lost.
+    /// Segments sent and neither acknowledged nor considered lost; where windows count bytes, so many full ones as take what
+    /// is taken of the window.
     pub in_flight: u32,
+    /// Segments considered lost that wait to be sent again on this path: they leave before anything new.
+    pub lost: u32,
     /// Segments assigned to this path and not sent yet, and copies that wait to be sent on it.
     pub queued: u32,
     /// New data leaves only while fewer segments than this are in flight, as a scheduler decided
@@ -121,6 +124,7 @@ impl Path {
             cwnd: 1,
             ssthresh: u32::MAX,
             in_flight: 0,
+            lost: 0,
             queued: 0,
             limit: u32::MAX,
             loss_ppm: 0,
@@ -134,9 +138,9 @@ impl Path {
         matches!(self.state, PathState::Active | PathState::Backup)
     }
 
-    /// Segments that could be sent at once: the window less what is in flight and what already waits.
+    /// Segments that could be sent at once: the window less what is in flight and what already waits, lost or new.
     pub const fn room(&self) -> u32 {
-        self.cwnd.saturating_sub(self.in_flight).saturating_sub(self.queued)
+        self.cwnd.saturating_sub(self.in_flight).saturating_sub(self.lost).saturating_sub(self.queued)
     }
 
     /// True if the path is usable, not held back by loss recovery, and has congestion-window room.

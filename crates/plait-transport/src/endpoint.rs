@@ -120,6 +120,11 @@ impl<S: Scheduler> Sender<S> {
         sender!(self, sender => sender.counters())
     }
 
+    /// How often entries of its books were looked at; counted in builds with debug assertions only, for tests.
+    pub fn looks(&self) -> u64 {
+        sender!(self, sender => sender.looks())
+    }
+
     /// Segments that arrived again after a retransmission or reinjection, as the receiver reported.
     pub fn spurious_retransmissions(&self) -> u64 {
         sender!(self, sender => sender.spurious_retransmissions())

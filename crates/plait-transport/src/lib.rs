@@ -15,6 +15,7 @@
 pub mod cmt_sctp;
 pub mod congestion;
 mod core;
+mod effort;
 pub mod endpoint;
 pub mod error;
 pub mod mptcp;

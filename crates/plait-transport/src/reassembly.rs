@@ -62,6 +62,11 @@ impl Reassembly {
         &self.waiting
     }
 
+    /// As [`Reassembly::waiting`], for looking where looking is remembered.
+    pub(crate) fn waiting_mut(&mut self) -> &mut RunSet {
+        &mut self.waiting
+    }
+
     /// The first segment beyond everything that has arrived.
     pub fn end(&self) -> u64 {
         self.waiting.base() + self.bytes.len() as u64

@@ -1,28 +1,39 @@
 //! A set of numbers above a moving base, kept as maximal runs: what arrived out of order, what is acknowledged.
 
+use crate::effort::Effort;
+
 /// Marks an empty slot.
 const ABSENT: u64 = u64::MAX;
 
 /// Numbers `>= base` that are present, in a ring of slots.
 ///
-/// A slot at the end of a run holds the other end, so that inserting, merging and finding a run's extent take
-/// constant time however long the runs are: nothing here slows down as windows grow.
+/// A slot at the end of a run holds the other end, so that inserting, merging and finding a run's extent from its end take
+/// constant time however long the runs are. From inside a run its end is found by leaps that are remembered (path compression,
+/// as in a union-find structure): over many searches, a few looks each. Nothing here slows down as windows grow.
 #[derive(Clone, Debug)]
 pub struct RunSet {
     base: u64,
     /// `other_end[n & mask]`: for the first number of a run its last, for the last its first; for numbers in between
-    /// an end that the run had earlier, which is why [`RunSet::first_absent`] may still jump along it.
+    /// an end that the run had earlier or some later number of it, along which [`RunSet::first_absent`] leaps.
     other_end: Vec<u64>,
     mask: u64,
     runs: usize,
     present: u64,
+    effort: Effort,
 }
 
 impl RunSet {
     /// An empty set with base 0.
     pub fn new() -> Self {
         let capacity = 64;
-        Self { base: 0, other_end: vec![ABSENT; capacity], mask: capacity as u64 - 1, runs: 0, present: 0 }
+        Self {
+            base: 0,
+            other_end: vec![ABSENT; capacity],
+            mask: capacity as u64 - 1,
+            runs: 0,
+            present: 0,
+            effort: Effort::default(),
+        }
     }
 
     /// The lowest number that can be in the set.
@@ -49,8 +60,14 @@ impl RunSet {
         (number & self.mask) as usize
     }
 
+    /// How often a number was looked at; counted in builds with debug assertions only, for tests.
+    pub fn looks(&self) -> u64 {
+        self.effort.looks()
+    }
+
     /// True if `number` is in the set.
     pub fn contains(&self, number: u64) -> bool {
+        self.effort.look();
         number >= self.base && number - self.base <= self.mask && self.other_end[self.slot(number)] != ABSENT
     }
 
@@ -84,12 +101,39 @@ impl RunSet {
     }
 
     /// The lowest number `>= from` that is absent. `from` must not be below the base.
-    pub fn first_absent(&self, from: u64) -> u64 {
-        let mut number = from;
-        while self.contains(number) {
-            number = self.other_end[self.slot(number)].max(number) + 1;
+    pub fn first_absent(&mut self, from: u64) -> u64 {
+        if !self.contains(from) {
+            return from;
         }
-        number
+        let mut last = from;
+        while let Some(further) = self.leap(last) {
+            last = further;
+        }
+        // Whoever comes by here again leaps at once.
+        let mut number = from;
+        while let Some(further) = self.leap(number).filter(|_| number < last) {
+            let slot = self.slot(number);
+            self.other_end[slot] = last;
+            number = further;
+        }
+        last + 1
+    }
+
+    /// A later number of the run of `number`; `None` if that is its last.
+    fn leap(&self, number: u64) -> Option<u64> {
+        self.effort.look();
+        let end = self.other_end[self.slot(number)];
+        if end > number {
+            return Some(end);
+        }
+        // It names the first number that the run had, which knows an end of it; unless the base has passed that one.
+        if end >= self.base {
+            let last = self.other_end[self.slot(end)];
+            if last > number {
+                return Some(last);
+            }
+        }
+        self.contains(number + 1).then_some(number + 1)
     }
 
     /// The runs as `(first, last)`, ascending. It looks at every number up to the last one that is present.
@@ -99,9 +143,9 @@ impl RunSet {
             while !self.contains(number) {
                 number += 1;
             }
-            let first = number;
-            number = self.first_absent(first);
-            (first, number - 1)
+            let (first, last) = (number, self.other_end[self.slot(number)]);
+            number = last + 1;
+            (first, last)
         })
     }
 
@@ -174,6 +218,41 @@ mod tests {
         assert_eq!(set.insert(6), Some((5, 7)));
         assert_eq!(set.insert(6), None);
         assert_eq!((set.runs(), set.len()), (1, 3));
+    }
+
+    /// Looks per search from everywhere in one long run, which came together in this order.
+    fn looks_per_search(order: impl Iterator<Item = u64>, searched: impl Iterator<Item = u64>) -> u64 {
+        let mut set = RunSet::new();
+        order.for_each(|number| {
+            set.insert(number);
+        });
+        let (before, end, mut searches) = (set.looks(), set.len(), 0);
+        assert_eq!(set.runs(), 1);
+        for from in searched {
+            assert_eq!(set.first_absent(from), end);
+            searches += 1;
+        }
+        (set.looks() - before) / searches
+    }
+
+    #[test]
+    fn the_end_of_a_long_run_is_found_from_inside_in_a_few_looks() {
+        const COUNT: u64 = 100_000;
+        let orders: [Vec<u64>; 4] = [
+            (0..COUNT).collect(),
+            (0..COUNT).rev().collect(),
+            (0..COUNT).step_by(2).chain((1..COUNT).step_by(2)).collect(),
+            (0..COUNT).map(|number| number * 7_919 % COUNT).collect(),
+        ];
+        for order in orders {
+            let looks =
+                |searched: &mut dyn Iterator<Item = u64>| looks_per_search(order.iter().copied(), searched);
+            assert!(looks(&mut (1..COUNT)) <= 12);
+            assert!(looks(&mut (1..COUNT).rev()) <= 12);
+            // The first search may be long, the next ones are not.
+            assert!(looks(&mut std::iter::repeat_n(1, 100_000)) <= 12);
+            assert!(looks(&mut (0..COUNT).map(|number| 1 + number * 31_337 % (COUNT - 1))) <= 12);
+        }
     }
 
     proptest! {

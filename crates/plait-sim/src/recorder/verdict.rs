@@ -164,7 +164,7 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
         return Verdict::Recovery;
     }
     // Of window and limit, the tighter one is what holds the path back.
-    let held = path.in_flight.saturating_add(path.queued);
+    let held = path.in_flight.saturating_add(path.lost).saturating_add(path.queued);
     if copied.is_none() && path.limit < path.cwnd && held >= path.limit {
         return Verdict::Limit;
     }

@@ -65,13 +65,13 @@ impl<S: Scheduler> Sender<S> {
         sent_at: Time,
         observer: &mut impl Observer,
     ) {
+        self.hear(index);
         let interval = self.config.connection.heartbeat_interval;
         let path = &mut self.core.paths[index];
         path.rtt.sample(now.since(sent_at));
         path.errors = 0;
         path.heartbeat.deadline = None;
         path.heartbeat.due = now.saturating_add(path.rtt.rto()).saturating_add(interval);
-        self.core.association_errors = 0;
         let state = path.working_state();
         self.core.refresh(index);
         self.core.set_state(now, index, state, observer);

@@ -11,6 +11,7 @@
 //! - heartbeats, path failure and return.
 
 mod heartbeat;
+mod holes;
 mod receiver;
 mod reports;
 mod retransmission;

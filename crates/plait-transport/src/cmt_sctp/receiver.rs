@@ -180,7 +180,7 @@ impl Receiver {
 
     /// Repeats one older run per acknowledgement, in turn, so that even a long loss of acknowledgements is made good.
     fn push_older_run(&mut self, sack: &mut Sack) {
-        let waiting = self.reassembly.waiting();
+        let waiting = self.reassembly.waiting_mut();
         let mut from = self.repeat_from.max(sack.cumulative + 1);
         for _ in 0..REPEAT_SEARCH {
             if waiting.contains(from) {

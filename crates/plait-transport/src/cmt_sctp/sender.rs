@@ -1,9 +1,10 @@
 //! The sender: reading SACKs, finding losses, timers.
 
+use super::holes::Holes;
 use super::reports::Reports;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
-use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, TransmissionState, Transmit, common_to_senders};
+use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Transmit, Via, common_to_senders};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, Sack};
@@ -22,9 +23,13 @@ pub struct Sender<S> {
     /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
     acknowledged: RunSet,
     reports: Reports,
+    /// Per path, what was overtaken and may be lost.
+    holes: Vec<Holes>,
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
     pub(super) heartbeats: VecDeque<Transmit>,
+    /// Timeouts in a row on all paths together.
+    association_errors: u32,
     /// Retransmissions that the receiver reported as duplicates.
     spurious_retransmissions: u64,
 }
@@ -40,8 +45,10 @@ impl<S: Scheduler> Sender<S> {
             config,
             acknowledged: RunSet::new(),
             reports: Reports::default(),
+            holes: vec![Holes::default(); paths.len()],
             lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
+            association_errors: 0,
             spurious_retransmissions: 0,
         })
     }
@@ -51,7 +58,7 @@ impl<S: Scheduler> Sender<S> {
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
-            Packet::Sack(sack) => self.handle_sack(now, sack),
+            Packet::Sack(sack) => self.handle_sack(now, path, sack),
             Packet::HeartbeatAck { sent_at } => {
                 self.handle_heartbeat_ack(now, path.index(), *sent_at, observer);
             }
@@ -59,7 +66,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    fn handle_sack(&mut self, now: Time, sack: &Sack) {
+    fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
         // What acknowledges the unsent is not believed in anything.
         if sack.cumulative > self.core.sent_end {
             return;
@@ -68,11 +75,16 @@ impl<S: Scheduler> Sender<S> {
         // (RFC 9260 §6.2.1 i), but in memory its blocks may be those that the newer one had no room for.
         let overtaken = sack.cumulative < self.core.stream.first();
         let advanced = sack.cumulative > self.core.stream.first();
+        self.hear(path.index());
         self.spurious_retransmissions += sack.duplicates().len() as u64;
         self.core.begin_acknowledgement();
-        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()));
+        let via = Via { path: path.index(), alone: sack.packets <= 1 };
+        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()), via);
         self.acknowledged.advance(cumulative);
-        self.read_gap_blocks(now, sack);
+        self.read_gap_blocks(now, sack, via);
+        for &segment in sack.duplicates() {
+            self.core.copy_arrived(now, via.path, segment);
+        }
         self.reports.take(sack, cumulative, self.core.sent_end);
         self.find_missing(sack);
         if !overtaken {
@@ -91,14 +103,14 @@ impl<S: Scheduler> Sender<S> {
         *window = if gap_remains { sack.window.min(*window) } else { sack.window };
     }
 
-    fn read_gap_blocks(&mut self, now: Time, sack: &Sack) {
+    fn read_gap_blocks(&mut self, now: Time, sack: &Sack, via: Via) {
         let end = self.core.sent_end;
         for block in sack.blocks() {
             let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
             let first = (sack.cumulative + u64::from(block.first)).max(self.acknowledged.base());
             let mut segment = self.acknowledged.first_absent(first);
             while segment <= last {
-                if self.core.acknowledge(now, segment) {
+                if self.core.acknowledge(now, segment, via) {
                     self.acknowledged.insert(segment);
                 }
                 segment = self.acknowledged.first_absent(segment + 1);
@@ -117,21 +129,28 @@ impl<S: Scheduler> Sender<S> {
         for index in 0..self.core.paths.len() {
             let news = self.core.news[index];
             let flight = &mut self.core.paths[index].flight;
-            for number in flight.first()..news.newest_end.saturating_sub(1) {
-                let Some(sent) = flight.get_mut(number) else { continue };
-                if sent.state != TransmissionState::InFlight || sent.segment + 1 >= news.highest_end {
-                    continue;
+            let overtaken = news.newest_end.saturating_sub(1);
+            self.holes[index].extend(flight, overtaken);
+            self.holes[index].retain(flight, news.highest_end, |number, sent| {
+                if number >= overtaken || sent.segment + 1 >= news.highest_end {
+                    return true;
+                }
+                // Of a segment that arrived by another copy it does not matter how often it was sent.
+                if self.core.stream.get(sent.segment).is_some_and(|segment| {
+                    segment.fast_retransmitted && segment.state != SegmentState::Acknowledged
+                }) {
+                    return false;
                 }
                 let bracketed = paths_with_news > 1 || news.lowest < sent.segment;
                 let reports =
                     if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
                 sent.missing = sent.missing.saturating_add(reports);
-                let eligible =
-                    self.core.stream.get(sent.segment).is_some_and(|segment| !segment.fast_retransmitted);
-                if sent.missing >= self.config.fast_retransmit_threshold && eligible {
+                let missing = sent.missing >= self.config.fast_retransmit_threshold;
+                if missing {
                     self.lost.push((index, number));
                 }
-            }
+                !missing
+            });
         }
     }
 
@@ -157,15 +176,19 @@ impl<S: Scheduler> Sender<S> {
                 self.core.paths[index].exempt_retransmissions = 1;
             }
             let oldest = self.core.paths[index].flight.first();
+            let mut lost = core::mem::take(&mut self.lost);
             let mut segments = 0;
-            for at in 0..self.lost.len() {
-                let (path, number) = self.lost[at];
-                if path == index {
-                    self.mark_fast_retransmitted(index, number);
-                    self.core.lose(index, number, target);
-                    segments += 1;
-                }
+            for &(_, number) in lost.iter().filter(|(path, _)| *path == index) {
+                self.mark_fast_retransmitted(index, number);
+                segments += 1;
             }
+            self.core.lose(
+                index,
+                lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number),
+                target,
+            );
+            lost.retain(|(path, _)| *path != index);
+            self.lost = lost;
             // §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now.
             let path = &mut self.core.paths[index];
             if path.flight.first() != oldest {
@@ -196,10 +219,24 @@ impl<S: Scheduler> Sender<S> {
         }
         self.check_heartbeats(now, observer);
         self.core.wake_scheduler(now);
-        if self.core.association_errors > self.config.connection.association_max_retransmissions {
+        if self.is_peer_silent() {
             return Err(Error::PeerUnreachable { at: now });
         }
         Ok(())
+    }
+
+    /// A packet came back on the path: the peer is there, whatever it says. It need not acknowledge anything new: what arrived a
+    /// second time was answered too.
+    pub(super) fn hear(&mut self, index: usize) {
+        self.association_errors = 0;
+        self.core.paths[index].silence = 0;
+    }
+
+    /// RFC 9260 §8.1, with the errors in a row on all paths together. A path that answers what it is asked, or is asked nothing,
+    /// speaks for the peer though: it takes every path's silence.
+    fn is_peer_silent(&self) -> bool {
+        self.association_errors > self.config.connection.association_max_retransmissions
+            && self.core.paths.iter().all(|path| path.silence > 0)
     }
 
     /// T3 ran out (RFC 9260 §6.3.3): everything in flight on the path is sent again.
@@ -209,6 +246,15 @@ impl<S: Scheduler> Sender<S> {
         if path.flight.segments() == 0 {
             return;
         }
+        if self.core.only_superseded(index) {
+            // Everything has arrived by other paths: nobody waits for an answer. But none came, so it begins anew slowly.
+            let path = &mut self.core.paths[index];
+            path.control.on_timeout(now, path.flight.bytes());
+            path.recovery_end = path.flight.next();
+            self.core.lose_all(index, ANY_PATH);
+            return;
+        }
+        let path = &mut self.core.paths[index];
         self.core.counters.timeouts += 1;
         path.control.on_timeout(now, path.flight.bytes());
         path.rtt.back_off();
@@ -218,11 +264,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.refresh(index);
         let origin = PathId(index as u8);
         let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
-        let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
-        for number in first..next {
-            self.core.lose(index, number, target.or(ANY_PATH));
-        }
-        self.core.refresh(index);
+        self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
     }
@@ -231,7 +273,8 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_error(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = &mut self.core.paths[index];
         path.errors += 1;
-        self.core.association_errors += 1;
+        path.silence += 1;
+        self.association_errors += 1;
         let state = if path.errors > self.config.connection.path_max_retransmissions {
             PathState::Failed
         } else if self.config.connection.potentially_failed && self.core.facts[index].is_usable() {
@@ -271,21 +314,23 @@ impl<S: Scheduler> Sender<S> {
         now: Time,
         observer: &mut impl Observer,
     ) -> Result<Option<Transmit>, Error> {
-        if let Some(heartbeat) = self.heartbeats.pop_front() {
-            return Ok(Some(heartbeat));
-        }
         self.core.run_scheduler(now, observer)?;
-        let outgoing = self.core.next_data(now, observer);
-        Ok(outgoing.map(|out| Transmit {
+        let data = self.core.next_data(now, observer).map(|out| Transmit {
             path: out.path,
             packet: Packet::Data(out.data),
             transmission: out.transmission,
-        }))
+        });
+        // Data first: where paths share a queue with one place, the probe of one must not take it from the data of another.
+        Ok(data.or_else(|| self.heartbeats.pop_front()))
     }
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.core.next_timer().into_iter().chain(self.next_heartbeat()).min()
+    }
+
+    fn sets_looks(&self) -> u64 {
+        self.acknowledged.looks()
     }
 
     /// True if a segment is known to the sender as not acknowledged; for tests of its bookkeeping.

@@ -1,8 +1,18 @@
 //! Reading acknowledgements: what leaves the flights, what is forgotten, how windows grow.
 
+use super::flight::Copy;
 use super::{Core, PathNews, SegmentState, TransmissionState};
 use crate::congestion::{Acknowledged, CongestionControl, Share};
 use plait_sched::{Event, PathId, Scheduler, Time};
+
+/// How an acknowledgement came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Via {
+    /// On which path.
+    pub(crate) path: usize,
+    /// One packet alone caused it, so that one arrived on this path.
+    pub(crate) alone: bool,
+}
 
 impl<S: Scheduler> Core<S> {
     /// Starts reading an acknowledgement.
@@ -14,55 +24,102 @@ impl<S: Scheduler> Core<S> {
 
     /// The receiver has `segment`: it leaves the flight of its path, and its round trip may be a sample. False if it was
     /// never sent, so that the receiver cannot have it.
-    pub(crate) fn acknowledge(&mut self, now: Time, segment: u64) -> bool {
+    ///
+    /// Of several copies one has arrived, and the others are still on their way: to take them for arrived would let more and
+    /// more of them out on a path that delivers them late. They leave the flight when they are reported as duplicates
+    /// ([`Core::copy_arrived`]), or are lost as anything else is.
+    pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
         let Some(entry) = self.stream.get_mut(segment) else { return false };
-        let (state, path, transmission, bytes) = (entry.state, entry.path, entry.transmission, entry.bytes);
+        let (state, newest) = (entry.state, Copy { path: entry.path, transmission: entry.transmission });
         if !entry.ever_sent || state == SegmentState::Acknowledged {
             return entry.ever_sent;
         }
         entry.state = SegmentState::Acknowledged;
-        let carried = entry.carried;
-        let counted = self.counted(bytes);
+        // RFC 9260 §8.2: whichever sending of it this answers.
+        self.paths[usize::from(newest.path)].errors = 0;
+        if state != SegmentState::InFlight {
+            self.waits_no_more(segment);
+            return true;
+        }
+        let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
         self.window.acknowledged(counted);
-        let newest = (usize::from(path), transmission);
-        // Of copies on several paths nobody knows which one arrived: none overtook anything for sure.
-        let certain = carried.0.count_ones() <= 1;
+        let (arrived, certain) = self.arrived_copy(newest, via);
         let mut at = Some(newest);
-        while let Some((index, number)) = at.take() {
-            let sender = &mut self.paths[index];
-            let Some((sent, was_oldest)) = sender.flight.leave(number, TransmissionState::Acknowledged)
-            else {
-                continue;
-            };
-            let news = &mut self.news[index];
-            news.bytes += u64::from(sent.bytes);
-            news.segments += 1;
-            if certain {
-                news.newest_end = news.newest_end.max(number + 1);
-                news.highest_end = news.highest_end.max(segment + 1);
-                news.lowest = news.lowest.min(segment);
+        while let Some(copy) = at {
+            let path = usize::from(copy.path);
+            at = self.paths[path].flight.get(copy.transmission).and_then(|sent| sent.earlier);
+            if copy == arrived {
+                self.credit(now, copy, certain);
+            } else {
+                self.paths[path].supersede(segment, copy.transmission);
             }
-            news.oldest_acknowledged |= was_oldest;
-            if sender.timed == Some(number) {
-                sender.timed = None;
-                // Karn: only a segment that was never sent again tells a round trip.
-                if sent.first_time && (index, number) == newest {
-                    let rtt = now.since(sent.sent_at);
-                    sender.rtt.sample(rtt);
-                    news.rtt = Some(rtt);
-                }
-            }
-            at = sent.earlier.map(|copy| (usize::from(copy.path), copy.transmission));
         }
         true
     }
 
+    /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that
+    /// caused it, so it is the copy of that path; if there is none, the one that was due first.
+    fn arrived_copy(&self, newest: Copy, via: Via) -> (Copy, bool) {
+        let sent = |copy: Copy| self.paths[usize::from(copy.path)].flight.get(copy.transmission);
+        let due = |copy: Copy| {
+            let round_trip = self.paths[usize::from(copy.path)].rtt.smoothed();
+            sent(copy).map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
+        };
+        let (mut best, mut next) = (newest, sent(newest).and_then(|sent| sent.earlier));
+        if next.is_none() {
+            return (newest, true);
+        }
+        loop {
+            if usize::from(best.path) == via.path {
+                return (best, via.alone);
+            }
+            let Some(copy) = next else { return (best, false) };
+            next = sent(copy).and_then(|sent| sent.earlier);
+            if usize::from(copy.path) == via.path || due(copy) < due(best) {
+                best = copy;
+            }
+        }
+    }
+
+    /// A transmission has arrived. `certain`: it was this one, and no copy of it.
+    fn credit(&mut self, now: Time, Copy { path, transmission }: Copy, certain: bool) {
+        let sender = &mut self.paths[usize::from(path)];
+        let Some((sent, was_oldest)) = sender.flight.leave(transmission, TransmissionState::Acknowledged)
+        else {
+            return;
+        };
+        let news = &mut self.news[usize::from(path)];
+        news.bytes += u64::from(sent.bytes);
+        news.segments += 1;
+        news.oldest_acknowledged |= was_oldest;
+        if certain {
+            news.newest_end = news.newest_end.max(transmission + 1);
+            news.highest_end = news.highest_end.max(sent.segment + 1);
+            news.lowest = news.lowest.min(sent.segment);
+        }
+        if sender.timed == Some(transmission) {
+            sender.timed = None;
+            if certain && sent.first_time {
+                let rtt = now.since(sent.sent_at);
+                sender.rtt.sample(rtt);
+                news.rtt = Some(rtt);
+            }
+        }
+    }
+
+    /// The receiver got `segment` on this path although it had it: a copy that is still in flight there.
+    pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64) {
+        if let Some(transmission) = self.paths[index].take_superseded(segment) {
+            self.credit(now, Copy { path: index as u8, transmission }, true);
+        }
+    }
+
     /// Forgets what lies below the cumulative acknowledgement, acknowledging what had not been before. Returns how far
     /// that is: an acknowledgement of what was never sent is nonsense from the peer and cut to what was.
-    pub(crate) fn advance(&mut self, now: Time, cumulative: u64) -> u64 {
+    pub(crate) fn advance(&mut self, now: Time, cumulative: u64, via: Via) -> u64 {
         let first = self.stream.first();
         let cumulative =
-            (first..cumulative).find(|&segment| !self.acknowledge(now, segment)).unwrap_or(cumulative);
+            (first..cumulative).find(|&segment| !self.acknowledge(now, segment, via)).unwrap_or(cumulative);
         while let Some(segment) = self.stream.pop_below(cumulative) {
             self.held -= u64::from(segment.bytes);
         }
@@ -111,7 +168,6 @@ impl<S: Scheduler> Core<S> {
             if news.segments == 0 {
                 continue;
             }
-            self.association_errors = 0;
             let rto = self.paths[index].rtt.rto();
             let path = &mut self.paths[index];
             path.errors = 0;

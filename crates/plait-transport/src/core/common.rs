@@ -36,6 +36,13 @@ macro_rules! common_to_senders {
             self.core.counters
         }
 
+        /// How often entries of its books were looked at. It is counted in builds with debug assertions only, and there for
+        /// tests of what packets and acknowledgements cost.
+        pub fn looks(&self) -> u64 {
+            let paths = self.core.paths.iter().map(|path| path.flight.looks()).sum::<u64>();
+            self.core.stream.looks() + paths + self.sets_looks()
+        }
+
         /// Segments that arrived again although they had arrived, as the receiver reported.
         pub fn spurious_retransmissions(&self) -> u64 {
             self.spurious_retransmissions

@@ -1,5 +1,6 @@
 //! The transmissions of one path, in the order in which they were sent.
 
+use crate::effort::Effort;
 use plait_sched::Time;
 use std::collections::VecDeque;
 
@@ -29,9 +30,16 @@ pub(crate) struct Transmission {
     pub(crate) state: TransmissionState,
     /// How many acknowledgements reported it missing.
     pub(crate) missing: u8,
+    /// Nothing that was sent before can be taken for it: its acknowledgement tells a round trip (Karn).
     pub(crate) first_time: bool,
     /// The same segment, in flight elsewhere (only after a reinjection).
     pub(crate) earlier: Option<Copy>,
+}
+
+impl Transmission {
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.state == TransmissionState::InFlight
+    }
 }
 
 /// A path's transmissions from the oldest that is still in flight on; numbered per path from 0.
@@ -44,6 +52,9 @@ pub(crate) struct Flight {
     ring: VecDeque<Transmission>,
     segments: u32,
     bytes: u64,
+    /// Lost ones that are kept.
+    lost: u32,
+    effort: Effort,
     /// A lost transmission keeps its number until it is acknowledged: a subflow's sequence space has no holes.
     keeps_lost: bool,
 }
@@ -63,6 +74,16 @@ impl Flight {
         self.bytes
     }
 
+    /// Lost transmissions that keep their number and wait to be sent again.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// How often a transmission was looked at, see [`Effort`].
+    pub(crate) fn looks(&self) -> u64 {
+        self.effort.looks()
+    }
+
     /// The number that the next transmission will get.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.ring.len() as u64
@@ -74,10 +95,12 @@ impl Flight {
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<&Transmission> {
+        self.effort.look();
         self.ring.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Transmission> {
+        self.effort.look();
         self.ring.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
@@ -100,6 +123,7 @@ impl Flight {
         entry.state = state;
         self.segments -= 1;
         self.bytes -= u64::from(before.bytes);
+        self.lost += u32::from(self.keeps_lost && state == TransmissionState::Lost);
         Some((before, self.forget_settled(number)))
     }
 
@@ -108,6 +132,7 @@ impl Flight {
         let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost)?;
         let before = *entry;
         entry.state = TransmissionState::Acknowledged;
+        self.lost = self.lost.saturating_sub(1);
         self.forget_settled(number);
         Some(before)
     }
@@ -121,6 +146,7 @@ impl Flight {
         entry.first_time = false;
         let sent = *entry;
         self.segments += 1;
+        self.lost = self.lost.saturating_sub(1);
         self.bytes += u64::from(sent.bytes);
         Some(sent)
     }

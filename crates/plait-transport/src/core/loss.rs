@@ -6,36 +6,86 @@ use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
 
 impl<S: Scheduler> Core<S> {
-    /// A transmission is considered lost: its segment waits to be sent again on `target`.
-    pub(crate) fn lose(&mut self, index: usize, number: u64, target: Option<PathId>) {
-        let Some((sent, _)) = self.paths[index].flight.leave(number, TransmissionState::Lost) else { return };
+    /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`.
+    pub(crate) fn lose(&mut self, index: usize, numbers: impl Iterator<Item = u64>, target: Option<PathId>) {
+        let mut segments = core::mem::take(&mut self.lost);
+        segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
+        for &segment in &segments {
+            if let Some(entry) = self.stream.get_mut(segment) {
+                entry.waits_on = target;
+            }
+        }
+        match target {
+            Some(target) => {
+                let path = &mut self.paths[target.index()];
+                path.waiting += merge_ascending(&mut path.retransmissions, segments.drain(..)) as u32;
+                path.refresh_amounts(&mut self.facts[target.index()]);
+            }
+            None => {
+                merge_ascending(&mut self.shared_retransmissions, segments.drain(..));
+            }
+        }
+        self.lost = segments;
+    }
+
+    /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
+    pub(crate) fn waits_no_more(&mut self, segment: u64) {
+        let Some(entry) = self.stream.get_mut(segment) else { return };
+        if let Some(path) = entry.waits_on.take() {
+            self.paths[path.index()].waiting -= 1;
+            self.paths[path.index()].refresh_amounts(&mut self.facts[path.index()]);
+        }
+    }
+
+    /// Everything in flight on the path is considered lost.
+    pub(crate) fn lose_all(&mut self, index: usize, target: Option<PathId>) {
+        let (first, next) = (self.paths[index].flight.first(), self.paths[index].flight.next());
+        self.lose(index, first..next, target);
+        self.paths[index].superseded.clear();
+        self.refresh(index);
+    }
+
+    /// True if all that is in flight on the path are copies of segments that have arrived.
+    pub(crate) fn only_superseded(&self, index: usize) -> bool {
+        let flight = &self.paths[index].flight;
+        !self.paths[index].superseded.is_empty()
+            && (flight.first()..flight.next())
+                .filter_map(|number| flight.get(number))
+                .filter(|sent| sent.is_in_flight())
+                .all(|sent| {
+                    let entry = self.stream.get(sent.segment);
+                    entry.is_none_or(|entry| entry.state == SegmentState::Acknowledged)
+                })
+    }
+
+    /// A transmission is considered lost. Returns its segment, if that is to be sent again.
+    fn lose_one(&mut self, index: usize, number: u64) -> Option<u64> {
+        let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
         self.paths[index].lost += 1;
         if self.paths[index].timed == Some(number) {
             self.paths[index].timed = None;
         }
-        let Some(entry) = self.stream.get_mut(sent.segment) else { return };
+        let entry = self.stream.get_mut(sent.segment)?;
         entry.carried.remove(PathId(index as u8));
         if entry.state != SegmentState::InFlight {
-            return;
+            return None;
         }
         let newest = Copy { path: entry.path, transmission: entry.transmission };
         let this = Copy { path: index as u8, transmission: number };
         if newest != this {
             self.unlink_copy(newest, this, sent.earlier);
-            return;
+            return None;
         }
         // A copy that is still in flight elsewhere takes over.
         if let Some(copy) = sent.earlier {
             entry.path = copy.path;
             entry.transmission = copy.transmission;
-            return;
+            return None;
         }
         entry.state = SegmentState::Lost;
-        let queue = match target {
-            Some(path) => &mut self.paths[path.index()].retransmissions,
-            None => &mut self.shared_retransmissions,
-        };
-        insert_ascending(queue, sent.segment);
+        // RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window meanwhile.
+        self.window.acknowledged(u64::from(sent.bytes));
+        Some(sent.segment)
     }
 
     /// Takes `lost` out of the chain of copies in flight that begins with `newest`.

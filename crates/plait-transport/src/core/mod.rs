@@ -14,8 +14,9 @@ mod stream;
 mod transmit;
 mod window;
 
+pub(crate) use acknowledgement::Via;
 pub(crate) use common::common_to_senders;
-pub(crate) use flight::TransmissionState;
+pub(crate) use flight::{Flight, Transmission, TransmissionState};
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
@@ -149,8 +150,8 @@ pub(crate) struct Core<S> {
     needs: Capabilities,
     /// Ask the scheduler before the next transmission.
     opportunity: bool,
-    /// Something was sent, of which the scheduler may want copies.
-    copies_possible: bool,
+    /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
+    ask_again: bool,
     wake: Option<Time>,
     /// What the receiver admits.
     pub(crate) window: SendWindow,
@@ -159,10 +160,10 @@ pub(crate) struct Core<S> {
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
     queued_segments: u64,
+    /// Segments found lost at this moment, on their way to a queue.
+    lost: Vec<u64>,
     /// Lost segments that any path may send again, ascending.
     pub(crate) shared_retransmissions: VecDeque<u64>,
-    /// Timeouts in a row on all paths together.
-    pub(crate) association_errors: u32,
     next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
@@ -185,21 +186,21 @@ impl<S: Scheduler> Core<S> {
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes, config.joined_writes),
-            paths: paths.iter().map(|path| PathSender::new(&config, path, !needs.assign_ahead)).collect(),
+            paths: paths.iter().map(|path| PathSender::new(&config, path)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
                 .collect(),
             scheduler,
             needs,
             opportunity: true,
-            copies_possible: false,
+            ask_again: false,
             wake: None,
             window: SendWindow::new(config.window_rule, config.receive_window),
             sent_end: 0,
             held: 0,
             queued_segments: 0,
+            lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
-            association_errors: 0,
             next_transmission: 0,
             counters: Counters::default(),
             news: vec![PathNews::default(); paths.len()],
@@ -215,7 +216,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     pub(crate) fn refresh(&mut self, index: usize) {
-        self.paths[index].refresh(&mut self.facts[index], self.config.counted_segment());
+        self.paths[index].refresh(&mut self.facts[index]);
     }
 
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
@@ -246,10 +247,18 @@ impl<S: Scheduler> Core<S> {
         observer.path_state(now, path, state);
         if was_usable && !self.facts[index].is_usable() {
             self.recall(index);
-            while let Some(segment) = self.paths[index].retransmissions.pop_front() {
-                insert_ascending(&mut self.shared_retransmissions, segment);
+            for &segment in &self.paths[index].retransmissions {
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.waits_on = None;
+                }
             }
-            self.paths[index].reinjections.clear();
+            self.paths[index].waiting = 0;
+            merge_ascending(&mut self.shared_retransmissions, self.paths[index].retransmissions.drain(..));
+            for segment in self.paths[index].reinjections.drain(..) {
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.copies.remove(path);
+                }
+            }
             self.refresh(index);
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {

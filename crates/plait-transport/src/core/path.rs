@@ -1,6 +1,6 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
-use super::flight::Flight;
+use super::flight::{Flight, Transmission};
 use super::{ConnectionConfig, WindowRule};
 use crate::congestion::{CongestionControl, Controller};
 use crate::rtt::RttEstimator;
@@ -30,8 +30,8 @@ pub(crate) struct PathSender {
     pub(crate) control: Controller,
     /// Bytes that the window must have left for another packet to leave.
     headroom: u64,
-    /// What each segment in flight takes of the window at least, see [`PathSender::used`].
-    least: u64,
+    /// What a full segment counts.
+    segment: u64,
     in_packets: bool,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
     pub(crate) reduced_window: Option<u64>,
@@ -43,14 +43,20 @@ pub(crate) struct PathSender {
     pub(crate) queue: VecDeque<u64>,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(crate) retransmissions: VecDeque<u64>,
+    /// How many of them were not acknowledged meanwhile.
+    pub(crate) waiting: u32,
     /// Copies to be sent on this path.
     pub(crate) reinjections: VecDeque<u64>,
+    /// Copies in flight of segments that arrived by others: segment and transmission, ascending by segment.
+    pub(crate) superseded: VecDeque<(u64, u64)>,
     pub(crate) retransmission_timer: Option<Time>,
     /// One-way delays as the transport's timestamps tell them.
     pub(crate) delays: Option<OneWayDelays>,
     pub(crate) heartbeat: Heartbeat,
-    /// Timeouts in a row.
+    /// Timeouts in a row, without anything newly acknowledged.
     pub(crate) errors: u32,
+    /// Timeouts in a row, without any packet that came back on the path, whatever it said.
+    pub(crate) silence: u32,
     /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1 C4).
     pub(crate) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
@@ -100,20 +106,21 @@ pub struct OneWayDelays {
 }
 
 impl PathSender {
-    /// `in_segments`: the scheduler assigns no more than the window has room for, in full segments.
-    pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig, in_segments: bool) -> Self {
+    pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig) -> Self {
         let rtt = RttEstimator::new(config.rto);
         Self {
             control: Controller::new(&config.congestion),
             headroom: config.headroom(),
-            least: if in_segments || config.window_in_packets { config.counted_segment() } else { 0 },
+            segment: config.counted_segment(),
             in_packets: config.window_in_packets,
             reduced_window: None,
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
             retransmissions: VecDeque::with_capacity(64),
+            waiting: 0,
             reinjections: VecDeque::new(),
+            superseded: VecDeque::new(),
             retransmission_timer: None,
             delays: None,
             heartbeat: Heartbeat {
@@ -122,6 +129,7 @@ impl PathSender {
             },
             rtt,
             errors: 0,
+            silence: 0,
             timed: None,
             recovery_end: 0,
             exempt_retransmissions: 0,
@@ -136,20 +144,42 @@ impl PathSender {
 
     /// True if the congestion window lets another packet out.
     pub(crate) fn has_window(&self) -> bool {
-        let taken = if self.in_packets { self.used() } else { self.flight.bytes() };
-        taken + self.headroom <= self.window()
+        self.used() + self.headroom <= self.window()
     }
 
-    /// What is taken of the congestion window. A scheduler that stays within windows counts them in full segments, so small
-    /// ones use up a window that they do not fill; otherwise it would never be found used, and never grow. Where segments
-    /// are assigned ahead, they wait for the window's bytes, and fill them.
+    /// What is taken of the congestion window, whatever the scheduler: the bytes in flight (RFC 5681, RFC 9260), or where
+    /// windows count packets, as in Linux, a full segment for each.
     pub(crate) fn used(&self) -> u64 {
-        self.flight.bytes().max(u64::from(self.flight.segments()) * self.least)
+        if self.in_packets { u64::from(self.flight.segments()) * self.segment } else { self.flight.bytes() }
+    }
+
+    /// Full segments that may leave until the window is full.
+    fn open_segments(&self) -> u32 {
+        let left = (self.window() + self.segment).saturating_sub(self.used() + self.headroom);
+        u32::try_from(left / self.segment).unwrap_or(u32::MAX)
     }
 
     /// The congestion window, cut by the burst limit.
     fn window(&self) -> u64 {
         self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit)
+    }
+
+    /// A copy in flight whose segment arrived by another one.
+    pub(crate) fn supersede(&mut self, segment: u64, transmission: u64) {
+        let place = self.superseded.partition_point(|&(other, _)| other < segment);
+        self.superseded.insert(place, (segment, transmission));
+    }
+
+    /// Such a copy is reported: its transmission. Those before it that left the flight otherwise are forgotten.
+    pub(crate) fn take_superseded(&mut self, segment: u64) -> Option<u64> {
+        while let Some(&(front, transmission)) = self.superseded.front()
+            && front < segment
+            && !self.flight.get(transmission).is_some_and(Transmission::is_in_flight)
+        {
+            self.superseded.pop_front();
+        }
+        let place = self.superseded.binary_search_by_key(&segment, |&(other, _)| other).ok()?;
+        self.superseded.remove(place).map(|(_, transmission)| transmission)
     }
 
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {
@@ -163,7 +193,7 @@ impl PathSender {
     }
 
     /// Brings the scheduler's facts up to date; the state is kept by [`super::Core`].
-    pub(crate) fn refresh(&self, facts: &mut Path, counted_segment: u64) {
+    pub(crate) fn refresh(&self, facts: &mut Path) {
         facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
         facts.rttvar = self.rtt.variation();
@@ -174,23 +204,29 @@ impl PathSender {
         facts.delivery_rate = self.delivery.bits_per_second;
         facts.loss_ppm =
             if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
-        self.refresh_window(facts, counted_segment);
-        self.refresh_amounts(facts);
+        self.refresh_window(facts);
     }
 
-    /// As [`PathSender::refresh`], for the window alone.
-    pub(crate) fn refresh_window(&self, facts: &mut Path, counted_segment: u64) {
+    /// As [`PathSender::refresh`], for the window and what it holds.
+    pub(crate) fn refresh_window(&self, facts: &mut Path) {
         let segments = |bytes: u64| {
-            let rounded = bytes.saturating_add(counted_segment - self.headroom) / counted_segment;
+            let rounded = bytes.saturating_add(self.segment - self.headroom) / self.segment;
             u32::try_from(rounded).unwrap_or(u32::MAX)
         };
         facts.cwnd = segments(self.window());
         facts.ssthresh = segments(self.control.slow_start_threshold());
+        self.refresh_amounts(facts);
     }
 
     /// As [`PathSender::refresh`], for what is in flight and queued.
     pub(crate) fn refresh_amounts(&self, facts: &mut Path) {
-        facts.in_flight = self.flight.segments();
+        // The window is the sum of this and of what may leave still, so that its rounding is the same whatever is in flight.
+        let shown = match self.open_segments() {
+            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(facts.cwnd),
+            open => facts.cwnd.saturating_sub(open),
+        };
+        facts.in_flight = if self.flight.segments() == 0 { 0 } else { shown.max(1) };
+        facts.lost = self.flight.lost() + self.waiting;
         facts.queued = (self.queue.len() + self.reinjections.len()) as u32;
     }
 }

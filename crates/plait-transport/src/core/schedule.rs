@@ -44,7 +44,7 @@ impl<S: Scheduler> Core<S> {
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last.
     pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        if !self.opportunity && !self.copies_possible {
+        if !self.opportunity && !self.ask_again {
             return Ok(());
         }
         if self.opportunity {
@@ -52,7 +52,7 @@ impl<S: Scheduler> Core<S> {
             self.limit_bursts();
         }
         self.opportunity = false;
-        self.copies_possible = false;
+        self.ask_again = false;
         self.wake = None;
         for _ in 0..MAX_DECISIONS_PER_OPPORTUNITY {
             let connection = self.connection_facts();
@@ -165,12 +165,13 @@ impl<S: Scheduler> Core<S> {
         if segment < self.stream.first() {
             return Ok(());
         }
-        let entry = self.stream.get(segment).filter(|entry| entry.ever_sent);
+        let entry = self.stream.get_mut(segment).filter(|entry| entry.ever_sent);
         let entry = entry.ok_or(SchedulerFault::NeverSent(segment))?;
         // The same copy twice, or on a path that carries the segment already, would only waste the path.
         let useful = entry.state == SegmentState::InFlight && !entry.carried.contains(path);
-        let sender = &mut self.paths[path.index()];
-        if useful && !sender.reinjections.contains(&segment) {
+        if useful && !entry.copies.contains(path) {
+            entry.copies.insert(path);
+            let sender = &mut self.paths[path.index()];
             sender.reinjections.push_back(segment);
             sender.refresh_amounts(&mut self.facts[path.index()]);
         }
@@ -185,7 +186,7 @@ impl<S: Scheduler> Core<S> {
         let burst = u64::from(self.config.max_burst) * self.config.counted_segment();
         for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
             path.burst_limit = path.flight.bytes() + burst;
-            path.refresh_window(facts, self.config.counted_segment());
+            path.refresh_window(facts);
         }
     }
 

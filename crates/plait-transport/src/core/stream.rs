@@ -1,6 +1,7 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
-use plait_sched::PathSet;
+use crate::effort::Effort;
+use plait_sched::{PathId, PathSet};
 use std::collections::VecDeque;
 
 /// Where a segment is.
@@ -32,6 +33,12 @@ pub(crate) struct Segment {
     pub(crate) path: u8,
     /// The paths on which it is in flight.
     pub(crate) carried: PathSet,
+    /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.
+    pub(crate) waits_on: Option<PathId>,
+    /// The paths on which it was ever sent.
+    pub(crate) tried: PathSet,
+    /// The paths in whose queue a copy of it waits.
+    pub(crate) copies: PathSet,
     pub(crate) ever_sent: bool,
     /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4).
     pub(crate) fast_retransmitted: bool,
@@ -58,6 +65,7 @@ pub(crate) struct Stream {
     finished: bool,
     /// Payload bytes that were cut into segments.
     frontier_offset: u64,
+    effort: Effort,
 }
 
 impl Stream {
@@ -74,6 +82,7 @@ impl Stream {
             recalled: VecDeque::new(),
             finished: false,
             frontier_offset: 0,
+            effort: Effort::default(),
         }
     }
 
@@ -157,11 +166,18 @@ impl Stream {
     }
 
     pub(crate) fn get(&self, segment: u64) -> Option<&Segment> {
+        self.effort.look();
         self.segments.get(usize::try_from(segment.checked_sub(self.first)?).ok()?)
     }
 
     pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut Segment> {
+        self.effort.look();
         self.segments.get_mut(usize::try_from(segment.checked_sub(self.first)?).ok()?)
+    }
+
+    /// How often a segment was looked at, see [`Effort`].
+    pub(crate) fn looks(&self) -> u64 {
+        self.effort.looks()
     }
 
     /// Moves the head of the data queue to the queue of `path`; its number.
@@ -191,6 +207,9 @@ impl Stream {
             state: SegmentState::Queued,
             path,
             carried: PathSet::EMPTY,
+            waits_on: None,
+            tried: PathSet::EMPTY,
+            copies: PathSet::EMPTY,
             ever_sent: false,
             fast_retransmitted: false,
         });

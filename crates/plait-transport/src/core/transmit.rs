@@ -60,6 +60,7 @@ impl<S: Scheduler> Core<S> {
             let path = &mut self.paths[index];
             path.retransmissions.pop_front();
             path.exempt_retransmissions = path.exempt_retransmissions.saturating_sub(1);
+            self.waits_no_more(segment);
             return Some((index, segment));
         }
         skip_settled(&mut self.shared_retransmissions, &self.stream);
@@ -92,6 +93,9 @@ impl<S: Scheduler> Core<S> {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.copies.remove(PathId(index as u8));
+                }
                 self.paths[index].refresh_amounts(&mut self.facts[index]);
                 if in_flight {
                     return Some((index, segment));
@@ -132,10 +136,14 @@ impl<S: Scheduler> Core<S> {
         let path = PathId(index as u8);
         let number = self.paths[index].flight.next();
         let overhead = self.config.counted_overhead;
-        let (mut bytes, mut first_time, mut earlier) = (0, true, None);
+        let (mut bytes, mut first_time, mut clear, mut earlier, mut counts) = (0, true, true, None, true);
         if let Some(entry) = self.stream.get_mut(segment) {
             bytes = entry.bytes;
             first_time = !entry.ever_sent;
+            clear = reason != SendReason::Retransmission && !entry.tried.contains(path);
+            // What was lost does not take the receiver's window until it is sent again (RFC 9260 §6.2.1 C).
+            counts = first_time || entry.state == SegmentState::Lost;
+            entry.tried.insert(path);
             if entry.state == SegmentState::InFlight {
                 earlier = Some(Copy { path: entry.path, transmission: entry.transmission });
             }
@@ -146,8 +154,10 @@ impl<S: Scheduler> Core<S> {
             entry.carried.insert(path);
         }
         let counted = bytes + overhead;
-        if first_time {
+        if counts {
             self.window.sent(u64::from(counted));
+        }
+        if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
         let sender = &mut self.paths[index];
@@ -158,10 +168,10 @@ impl<S: Scheduler> Core<S> {
             bytes: counted,
             state: TransmissionState::InFlight,
             missing: 0,
-            first_time,
+            first_time: clear,
             earlier,
         });
-        if sender.timed.is_none() && first_time {
+        if sender.timed.is_none() && clear {
             sender.timed = Some(number);
         }
         let data = Data { segment, bytes };
@@ -193,7 +203,8 @@ impl<S: Scheduler> Core<S> {
             now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
         sender.refresh_amounts(&mut self.facts[path.index()]);
         match reason {
-            SendReason::New => self.copies_possible = self.needs.reinject,
+            // Windows count bytes, schedulers full segments: a small one leaves room that they did not see.
+            SendReason::New => self.ask_again = self.needs.reinject || data.bytes < self.config.segment_bytes,
             SendReason::Retransmission => self.counters.retransmissions += 1,
             SendReason::Reinjection => self.counters.reinjections += 1,
         }

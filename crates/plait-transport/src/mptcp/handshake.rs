@@ -42,7 +42,7 @@ impl<S: Scheduler> Sender<S> {
         if retry <= now {
             self.core.counters.timeouts += 1;
             self.core.paths[index].rtt.back_off();
-            self.core.paths[index].errors += 1;
+            self.core.paths[index].silence += 1;
             self.open(now, index, false, confirming);
         }
     }
@@ -69,7 +69,6 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         path.idle_from = now;
-        path.errors = 0;
         let state = path.working_state();
         self.core.refresh(index);
         self.core.set_state(now, index, state, observer);

@@ -291,6 +291,7 @@ impl<S: Scheduler> Sender<S> {
         path.rtt.back_off();
         path.recovery_end = path.flight.next();
         path.errors += 1;
+        path.silence += 1;
         let subflow = &mut self.subflows[index];
         subflow.repair = Repair::Timeout;
         subflow.reduction = None;

@@ -76,6 +76,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
+            self.core.paths[path.index()].silence = 0;
+        }
         match packet {
             Packet::Ack(ack) => self.handle_ack(now, path.index(), ack, observer),
             Packet::SynAck { timestamp, echo } => {
@@ -252,7 +255,7 @@ impl<S: Scheduler> Sender<S> {
         let most = self.config.connection.association_max_retransmissions;
         let begun = (self.subflows.iter().zip(&self.core.paths))
             .filter(|(subflow, _)| subflow.phase != Phase::Closed);
-        self.started && begun.map(|(_, path)| path.errors).min().is_some_and(|fewest| fewest > most)
+        self.started && begun.map(|(_, path)| path.silence).min().is_some_and(|fewest| fewest > most)
     }
 
     /// The next packet to send now, if any.
@@ -419,6 +422,10 @@ impl<S: Scheduler> Sender<S> {
         let mut usable = PathSet::EMPTY;
         plait_sched::usable(&self.core.facts).for_each(|path| usable.insert(path.id));
         usable
+    }
+
+    fn sets_looks(&self) -> u64 {
+        self.subflows.iter().map(|subflow| subflow.arrived.looks()).sum()
     }
 
     /// When [`Sender::handle_timeout`] must be called next.

@@ -3,7 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod accounting;
 mod acknowledgements;
+mod copies;
+mod cost;
 mod fast_retransmit;
 mod flow_control;
 mod growth;

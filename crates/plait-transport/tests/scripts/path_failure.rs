@@ -180,3 +180,23 @@ fn retransmissions_that_wait_for_a_path_leave_it_when_it_fails() {
     assert_eq!(pair.path(1).state, PathState::Failed);
     assert_eq!(pair.log.delivered.len(), 20);
 }
+
+/// The dead path is probed once per timeout, the idle one hardly ever, and no data brings an acknowledgement in between.
+#[test]
+fn a_dead_path_does_not_end_an_idle_association() {
+    let mut config = config();
+    config.connection.potentially_failed = true;
+    config.connection.path_max_retransmissions = 100;
+    config.connection.rto.max = config.connection.rto.min;
+    let mut pair = Pair::new(config, &[20, 40], in_turns());
+    pair.sender.write(20 * 1452);
+    pair.run_until(at(1_000));
+    pair.cut(1, at(1_000), at(100_000_000));
+    pair.sender.write(4 * 1452);
+    pair.run_until(at(28_000));
+    assert_eq!((pair.error(), pair.log.delivered.len()), (None, 24));
+    pair.run_until(at(600_000));
+    pair.send_file(10 * 1452);
+    pair.run_until(at(601_000));
+    assert_eq!((pair.error(), pair.log.delivered.len()), (None, 34));
+}

@@ -75,25 +75,40 @@ fn when_both_copies_are_lost_the_segment_is_sent_again() {
     assert!(pair.sender.is_drained());
 }
 
+/// The copy leaves 40 ms after the original over a path with a round trip of 20 ms.
+fn late_copy() -> impl plait_sched::Scheduler {
+    let mut copied = false;
+    By(move |now: Time, connection: &Connection, _: &[Path]| match connection.oldest_unacked {
+        None if connection.sendable() > 0 => Decision::Assign { path: PathId(0), segments: 1 },
+        Some(oldest) if !copied && now >= at(40) => {
+            copied = true;
+            Decision::Reinject { path: PathId(1), segment: oldest.segment }
+        }
+        _ => Decision::Wait { until: (now < at(40)).then(|| at(40)) },
+    })
+}
+
 #[test]
 fn an_answer_to_a_copy_is_no_round_trip_of_the_original() {
-    // The original is lost; its copy leaves 40 ms later over a path with a round trip of 20 ms.
-    let late_copy = {
-        let mut copied = false;
-        By(move |now: Time, connection: &Connection, _: &[Path]| match connection.oldest_unacked {
-            None if connection.sendable() > 0 => Decision::Assign { path: PathId(0), segments: 1 },
-            Some(oldest) if !copied && now >= at(40) => {
-                copied = true;
-                Decision::Reinject { path: PathId(1), segment: oldest.segment }
-            }
-            _ => Decision::Wait { until: (now < at(40)).then(|| at(40)) },
-        })
-    };
-    let mut pair = Pair::new(config(), &[500, 20], late_copy);
+    let mut pair = Pair::new(config(), &[500, 20], late_copy());
     pair.send_file(1452);
-    pair.run_until(at(2_000));
+    pair.script(|judged| if judged.path == 0 { Fate::Drop } else { Fate::Pass });
+    pair.run_until(at(10_000));
     assert!(pair.sender.is_drained());
-    assert!(!pair.path(0).has_rtt(), "Karn: which copy was answered? srtt {}", pair.path(0).srtt);
+    assert!(!pair.path(0).has_rtt(), "which copy was answered? srtt {}", pair.path(0).srtt);
+    assert_eq!((pair.path(1).srtt, pair.path(0).in_flight, pair.sender.counters().timeouts), (ms(20), 0, 0));
+}
+
+/// The original arrives after its copy. That it is a duplicate is told on its own path, which knows its round trip by that.
+#[test]
+fn an_original_that_a_copy_overtook_tells_its_round_trip() {
+    let mut pair = Pair::new(config(), &[500, 20], late_copy());
+    pair.send_file(1452);
+    pair.run_until(at(499));
+    assert!(pair.sender.is_drained());
+    assert_eq!((pair.path(0).in_flight, pair.path(0).has_rtt()), (1, false), "it is under way still");
+    pair.run_until(at(501));
+    assert_eq!((pair.path(0).in_flight, pair.path(0).srtt, pair.path(1).srtt), (0, ms(500), ms(20)));
 }
 
 #[test]

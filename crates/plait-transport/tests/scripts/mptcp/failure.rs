@@ -158,7 +158,7 @@ fn what_no_subflow_could_take_over_is_taken_over_by_the_first_that_returns() {
     config.connection.path_max_retransmissions = 1;
     let mut pair = Pair::new(config, &[20, 40], in_turns());
     pair.script(|judged| match (judged.path, judged.now) {
-        (0, now) if now >= at(12_050) => Fate::Drop,
+        (0, now) if now >= at(12_040) => Fate::Drop,
         (1, now) if now >= at(50) && now < at(14_000) => Fate::Drop,
         _ => Fate::Pass,
     });
@@ -170,5 +170,5 @@ fn what_no_subflow_could_take_over_is_taken_over_by_the_first_that_returns() {
     assert_eq!(pair.log.delivered.len(), 110);
     let back = pair.log.states.iter().rfind(|(_, path, state)| path.0 == 1 && *state == PathState::Active);
     let (back, last) = (back.unwrap().0, pair.log.delivered.last().unwrap().0);
-    assert!(last > back && last.since(back) < ms(100), "back at {back}, delivered at {last}");
+    assert!(last > back && last.since(back) < ms(500), "back at {back}, delivered at {last}");
 }

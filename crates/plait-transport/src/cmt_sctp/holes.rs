@@ -1,0 +1,54 @@
+//! What was overtaken on a path and may be lost.
+
+use crate::core::{Flight, Transmission};
+
+/// The transmissions of a path that are in flight though later ones have arrived.
+///
+/// Each transmission is looked at once when the newest arrival passes it, and from then on only while it is here: an
+/// acknowledgement costs what is new in it and what is missing, not what lies behind an old hole.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holes {
+    /// All transmissions below this number were passed.
+    passed: u64,
+    /// Ascending.
+    numbers: Vec<u64>,
+    /// The lowest segment among them, as of the last look.
+    lowest: u64,
+}
+
+impl Holes {
+    /// Everything before `newest` has been overtaken.
+    pub(super) fn extend(&mut self, flight: &Flight, newest: u64) {
+        for number in self.passed.max(flight.first())..newest {
+            if let Some(sent) = flight.get(number).filter(|sent| sent.is_in_flight()) {
+                self.lowest =
+                    if self.numbers.is_empty() { sent.segment } else { self.lowest.min(sent.segment) };
+                self.numbers.push(number);
+            }
+        }
+        self.passed = self.passed.max(newest);
+    }
+
+    /// Looks at all of them that are still in flight, if one has a segment below `highest_end` − 1; forgets those of which
+    /// `keep` says so.
+    pub(super) fn retain(
+        &mut self,
+        flight: &mut Flight,
+        highest_end: u64,
+        mut keep: impl FnMut(u64, &mut Transmission) -> bool,
+    ) {
+        if self.numbers.is_empty() || self.lowest + 1 >= highest_end {
+            return;
+        }
+        let mut lowest = u64::MAX;
+        self.numbers.retain(|&number| {
+            let Some(sent) = flight.get_mut(number).filter(|sent| sent.is_in_flight()) else { return false };
+            let kept = keep(number, sent);
+            if kept {
+                lowest = lowest.min(sent.segment);
+            }
+            kept
+        });
+        self.lowest = lowest;
+    }
+}

@@ -1,0 +1,63 @@
+//! Copies of segments on several paths of CMT-SCTP: which one arrived, and what becomes of the others.
+
+use crate::common::{Fate, Pair, at, config, ms, segments};
+use plait_sched::{Builtin, Duration};
+
+fn redundant() -> Builtin {
+    Builtin::new("redundant", &[]).expect("a built-in scheduler")
+}
+
+/// The fast path's acknowledgements come long before the slow path's copies arrive. They must not make room for more of them.
+#[test]
+fn copies_on_a_slow_path_stay_in_flight_until_they_arrive() {
+    let mut config = config();
+    config.connection.congestion.initial_threshold = segments(4);
+    let mut pair = Pair::new(config, &[20, 2_000], redundant()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    pair.run_until(at(990));
+    let on_slow = pair.log.sent_on(1, at(0));
+    assert!(pair.log.sent_on(0, at(0)) > 50);
+    assert!(on_slow <= 4, "{on_slow} packets left on a path that has not answered once");
+    assert_eq!(pair.path(1).in_flight as usize, on_slow);
+}
+
+/// A copy's own acknowledgement, which reports it as a duplicate on its own path, tells that path's round trip.
+#[test]
+fn a_reported_copy_tells_its_paths_round_trip() {
+    let mut config = config();
+    config.connection.receive_window = segments(100);
+    let mut pair = Pair::new(config, &[20, 300], redundant()).spaced(ms(1) / 2);
+    pair.sender.write_endlessly();
+    pair.run_until(at(5_000));
+    let [fast, slow] = [0, 1].map(|path| pair.path(path).srtt);
+    assert!(slow >= ms(300) && slow < ms(400), "{slow}");
+    assert!(fast < ms(100), "{fast}");
+    assert_eq!(pair.sender.counters().timeouts, 0);
+}
+
+/// Copies that are lost are no longer in flight, reduce that path's window, and are not sent again: their segments arrived.
+#[test]
+fn lost_copies_reduce_the_window_of_their_path() {
+    let mut config = config();
+    config.connection.congestion.initial_window = segments(20);
+    let mut pair = Pair::new(config, &[20, 200], redundant()).spaced(Duration::from_millis(2));
+    let mut on_second = 0;
+    pair.script(move |judged| {
+        on_second += u32::from(judged.path == 1 && judged.segment().is_some());
+        if judged.path == 1 && judged.segment().is_some() && on_second == 60 {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    });
+    pair.sender.write_endlessly();
+    let (mut most, mut least) = (0, u64::MAX);
+    for millis in 200..1_000 {
+        pair.run_until(at(millis));
+        most = most.max(pair.window(1));
+        least = if pair.window(1) < most { least.min(pair.window(1)) } else { least };
+    }
+    assert!(least <= most / 2 + 1, "{least} of {most}");
+    pair.run_until(at(10_000));
+    assert_eq!((pair.log.retransmitted(), pair.sender.counters().timeouts), (vec![], 0));
+}
