@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate random-torture bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,6 +137,10 @@ validate: setup ## the simulator against the real kernel: runs (about ten minute
 	$(BIN)/plait linux build
 	@status=0; $(BIN)/plait validate linux --resume --out results/validation || status=$$?; \
 		[ $$status -gt 1 ] || $(BIN)/python docs/validation.py results/validation; exit $$status
+
+SEED ?= $(shell date +%s)
+random-torture: ## 100,000 new random scenarios of both protocols: every byte once, or a failure that the network justifies (half an hour)
+	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test random -- --ignored --nocapture torture
 
 bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-sched --bench decision

@@ -1,6 +1,7 @@
 //! What must hold after any run.
 
 use crate::common::{PACKETS, scenario};
+use crate::silence::Silence;
 use plait_sched::{Duration, Time};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
@@ -26,12 +27,15 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         checks += 1;
         if checks * (1 << 14) > MOST_EVENTS { Control::Interrupt } else { Control::Continue }
     };
-    match simulation::run(&scenario, scenario.scheduler.build(), &PACKETS, &mut control) {
+    let mut silence = Silence::new(&scenario);
+    let run =
+        simulation::run_tapped(&scenario, scenario.scheduler.build(), &PACKETS, &mut silence, &mut control);
+    match run {
         Ok(result) => check_result(&scenario, &result),
-        Err(
-            RunError::Connection(Error::PeerUnreachable { at })
-            | RunError::Flow { error: Error::PeerUnreachable { at }, .. },
-        ) => check_given_up(&scenario, at),
+        Err(RunError::Connection(Error::PeerUnreachable { at })) => silence.check_given_up(&scenario, at),
+        Err(RunError::Flow { error: Error::PeerUnreachable { at }, .. }) => {
+            check_flow_given_up(&scenario, at)
+        }
         Err(RunError::Interrupted) => Err("it runs for ever".to_owned()),
         Err(error) => Err(error.to_string()),
     }
@@ -178,7 +182,7 @@ fn recovers(scenario: &Scenario) -> bool {
 
 /// The longest round trip of a full packet on an idle path. A sender whose longest timeout is shorter only ever floods the
 /// path with copies.
-fn round_trip(scenario: &Scenario, path: usize) -> Duration {
+pub(crate) fn round_trip(scenario: &Scenario, path: usize) -> Duration {
     let one_way = |link: &LinkConfig| {
         let slowest = match &link.capacity {
             Capacity::Steps(steps) => steps.slowest(),
@@ -192,8 +196,8 @@ fn round_trip(scenario: &Scenario, path: usize) -> Duration {
     links.map(one_way).fold(scenario.transport.ack_delay, |sum, one| sum + one)
 }
 
-/// The peer is given up only if something may keep it from answering, and early.
-fn check_given_up(scenario: &Scenario, at: Time) -> Result<(), String> {
+/// A competing flow is not seen on the wire: where every path works again, a patient one goes on.
+fn check_flow_given_up(scenario: &Scenario, at: Time) -> Result<(), String> {
     let patient = scenario.transport.association_max_retransmissions >= 100_000;
-    ensure(!(patient && recovers(scenario)), || format!("the peer was given up at {at}"))
+    ensure(!(patient && recovers(scenario)), || format!("a flow's peer was given up at {at}"))
 }

@@ -1,17 +1,19 @@
 //! Any valid scenario ends with all data delivered, with the peer given up for good reason, or at its end while data
 //! still flows: it never stalls, panics, runs for ever or delivers twice, and every packet and byte is accounted for.
 //!
-//! `PROPTEST_CASES=5000 cargo test --release -p plait-sim --test random` runs more cases than usual.
+//! `PROPTEST_CASES=5000 cargo test --release -p plait-sim --test random` runs more cases than usual, `make random-torture` 100,000
+//! new ones.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod account;
 mod regressions;
+mod silence;
 mod strategy;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 use strategy::Network;
 
 /// How many cases, always the same ones, unless the environment asks for more; those are new ones each time.
@@ -60,5 +62,44 @@ proptest! {
     #[test]
     fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
         check(&text)?;
+    }
+}
+
+/// What the environment asks for, or `otherwise`.
+fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+/// `PLAIT_CASES` scenarios (25,000) of each of the four kinds above, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
+/// `PLAIT_ONLY` keeps those whose text has all of these words, separated by commas. It says what it has done after each tenth.
+#[test]
+#[ignore = "100,000 runs: about half an hour on two cores; make random-torture"]
+fn torture() {
+    let (cases, seed) = (wanted("PLAIT_CASES", 25_000_u32), wanted("PLAIT_SEED", 1_u64));
+    let only: String = wanted("PLAIT_ONLY", String::new());
+    let words: Vec<&str> = only.split(',').filter(|word| !word.is_empty()).collect();
+    for kind in 0..4_u64 {
+        let network = if kind % 2 == 0 { Network::Any } else { Network::Orderly };
+        let text = move |text: String| if kind < 2 { text } else { linux(&text) };
+        let config = Config {
+            cases,
+            rng_seed: RngSeed::Fixed(seed * 4 + kind),
+            failure_persistence: None,
+            max_global_rejects: u32::MAX,
+            max_shrink_iters: 2_000,
+            ..Config::default()
+        };
+        let done = std::cell::Cell::new(0);
+        let result = TestRunner::new(config).run(&strategy::scenario(network).prop_map(text), |text| {
+            prop_assume!(words.iter().all(|word| text.contains(word)));
+            done.set(done.get() + 1);
+            if done.get() % (cases / 10).max(1) == 0 {
+                println!("seed {seed}, kind {kind}: {} scenarios", done.get());
+            }
+            check(&text)
+        });
+        if let Err(error) = result {
+            panic!("seed {seed}, kind {kind}: {error}");
+        }
     }
 }

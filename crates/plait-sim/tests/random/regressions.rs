@@ -119,3 +119,43 @@ fn a_copy_that_arrived_elsewhere_overtakes_nothing() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// Two paths through one link whose queue holds a probe or a segment: each time that the segment was sent again, the other path's
+/// heartbeat left at the same moment and before it.
+#[test]
+fn a_heartbeat_of_another_path_does_not_take_the_place_of_data_on_a_shared_link() {
+    for heartbeat in [100, 152, 1_000] {
+        for policy in ["same", "cwnd", "asap", "ssthresh", "loss-rate"] {
+            for queue in ["1ms", "1p"] {
+                let scenario = format!(
+                    r#"
+                    duration = "150s"
+                    scheduler = {{ name = "intelligent-delivery-delay" }}
+                    [transport]
+                    ack_every = 1
+                    ack_delay = "1ms"
+                    retransmission_policy = "{policy}"
+                    rto_min = "400ms"
+                    rto_initial = "400ms"
+                    rto_max = "400ms"
+                    path_max_retransmissions = 0
+                    association_max_retransmissions = 100000
+                    heartbeat_interval = "{heartbeat}ms"
+                    [workload]
+                    kind = "file"
+                    size = "71519B"
+                    [[path]]
+                    links = ["shared"]
+                    [[path]]
+                    links = ["shared"]
+                    [[link]]
+                    name = "shared"
+                    forward = {{ rate = "300kbit", delay = "1us", queue = "{queue}" }}
+                    backward = {{ rate = "300kbit", delay = "1us", queue = "{queue}" }}
+                    "#
+                );
+                assert_eq!(check(&scenario), Ok(()), "{heartbeat} ms, {policy}, {queue}");
+            }
+        }
+    }
+}

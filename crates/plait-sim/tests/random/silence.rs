@@ -1,0 +1,85 @@
+//! Whether the network gave reason to give the peer up: what was sent and not answered, seen on the wire.
+
+use crate::account::round_trip;
+use plait_sched::{Duration, Time};
+use plait_sim::scenario::{Scenario, Way};
+use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
+
+/// What happened on each path since the sender heard of the peer there for the last time.
+pub(crate) struct Silence {
+    heard: Time,
+    /// Packets sent on each path since something came back on it.
+    unanswered: Vec<u64>,
+    /// Paths on which anything was ever sent.
+    begun: Vec<bool>,
+    /// Something arrived at the receiver that it has not answered, since then.
+    owed: Option<Time>,
+    most: u64,
+}
+
+impl Silence {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let paths = scenario.paths.len();
+        Self {
+            heard: Time::ZERO,
+            unanswered: vec![0; paths],
+            begun: vec![false; paths],
+            owed: None,
+            most: u64::from(scenario.transport.association_max_retransmissions),
+        }
+    }
+
+    /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
+    /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
+    /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
+    /// acknowledgements and jitter included: its timer may run out on anything.
+    pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
+        let Self { heard, unanswered, begun, owed, most } = self;
+        let transport = &scenario.transport;
+        let hasty = |path: usize| {
+            let round_trip = round_trip(scenario, path);
+            transport.rto_max <= round_trip * 3 || transport.rto_min <= round_trip
+        };
+        let paths = || (0..unanswered.len()).filter(|&path| begun[path]);
+        let silent = paths().all(|path| unanswered[path] > 0 || hasty(path));
+        let enough = unanswered.iter().sum::<u64>() > *most || paths().any(hasty);
+        if !silent || !enough {
+            return Err(format!(
+                "the peer was given up at {at}, heard of at {heard}, {unanswered:?} packets unanswered"
+            ));
+        }
+        let patience = scenario.transport.ack_delay + Duration::from_millis(1);
+        match owed {
+            Some(since) if at.since(*since) > patience => {
+                Err(format!("the peer was given up at {at}, but it owed an answer since {since}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Tap for Silence {
+    fn sent(&mut self, seen: &Sighting<'_>, _origin: Origin<'_>) {
+        match seen.id.way {
+            Way::Forward => {
+                self.unanswered[seen.id.path.index()] += 1;
+                self.begun[seen.id.path.index()] = true;
+            }
+            Way::Backward => self.owed = None,
+        }
+    }
+
+    fn arrived(&mut self, seen: &Sighting<'_>) {
+        match seen.id.way {
+            Way::Forward => {
+                self.owed.get_or_insert(seen.time);
+            }
+            Way::Backward => {
+                self.heard = seen.time;
+                self.unanswered[seen.id.path.index()] = 0;
+            }
+        }
+    }
+
+    fn gone(&mut self, _id: PacketId) {}
+}
