@@ -65,9 +65,9 @@ const GOLDENS: [Golden; 8] = [
             jitter = { amount = "20ms", reorder = true }
         "#,
         bound: |result| {
-            // 5 MB at 7 Mbit/s · 1452/1500 take 5.9 s.
+            // 5 MB at 7 Mbit/s · 1452/1500 take 5.9 s; at half of what the two paths without reordering carry, 13.8 s.
             let time = result.metrics.completion_time_s.unwrap();
-            assert!((5.9..100.0).contains(&time), "{time}");
+            assert!((5.9..13.8).contains(&time), "{time}");
             assert_eq!(result.metrics.delivered_bytes, 5_000_000);
         },
     },
@@ -165,9 +165,10 @@ const GOLDENS: [Golden; 8] = [
             outages = [{ from = "3s", to = "5s" }]
         "#,
         bound: |result| {
-            // 5 MB at 6 Mbit/s · 1448/1500 take 6.9 s.
+            // 5 MB at 6 Mbit/s · 1448/1500 take 6.9 s. 1.31/√p, 18.5 segments of window in 30 ms, fill the first path, which alone
+            // takes 10.4 s; coupled control may take a tenth less there than TCP.
             let time = result.metrics.completion_time_s.unwrap();
-            assert!((6.9..100.0).contains(&time), "{time}");
+            assert!((6.9..11.5).contains(&time), "{time}");
             assert_eq!(result.metrics.delivered_bytes, 5_000_000);
         },
     },

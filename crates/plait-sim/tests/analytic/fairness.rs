@@ -44,19 +44,28 @@ fn fairness(control: &str) -> (f64, f64) {
     (index, ours / theirs)
 }
 
+/// At least nine tenths and at most `most` of what one TCP connection gets. Not to take more is what RFC 6356 §2 wants; in a queue
+/// whose overflows hit one subflow at a time, each loss halves half of the connection's window. LIA makes up for that least:
+/// its increase is convex in the windows, which unequal ones exploit (`coupled_paths_share_a_bottleneck_with_tcp` of
+/// plait-transport shows the surplus without a simulator: LIA most, OLIA none).
+fn assert_takes_what_one_tcp_takes(control: &str, most: f64) {
+    let (index, share) = fairness(control);
+    assert!((0.9..=most).contains(&share), "{control}: {share:.3} of TCP's share, index {index:.3}");
+}
+
 #[test]
 fn lia_shares_a_bottleneck_with_tcp_as_one() {
-    assert!(fairness("lia").0 >= 0.95);
+    assert_takes_what_one_tcp_takes("lia", 1.3);
 }
 
 #[test]
 fn olia_shares_a_bottleneck_with_tcp_as_one() {
-    assert!(fairness("olia").0 >= 0.95);
+    assert_takes_what_one_tcp_takes("olia", 1.1);
 }
 
 #[test]
 fn balia_shares_a_bottleneck_with_tcp_as_one() {
-    assert!(fairness("balia").0 >= 0.95);
+    assert_takes_what_one_tcp_takes("balia", 1.2);
 }
 
 /// The check that the tests above can fail: two subflows that know nothing of each other are two connections.

@@ -3,11 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod additive;
 mod blocking;
 mod capacity;
 mod delay;
 mod fairness;
 mod one_way;
+mod redundant;
 mod response;
 mod slow_start;
 mod tcp;
