@@ -37,7 +37,7 @@ static ALLOCATOR: Counting = Counting;
 
 fn run<S: Scheduler + 'static>(name: &str, make: impl Fn() -> S) -> Result<Report, Box<Failure>> {
     let count = || ALLOCATIONS.with(Cell::get);
-    let options = Options { allocations: Some(&count), cases: 400, seed: 1 };
+    let options = Options { allocations: Some(&count), cases: 400, ..Options::default() };
     check(name, &mut || Box::new(make()), options)
 }
 
@@ -157,7 +157,7 @@ where
     assert_eq!(failure.rule, rule, "{failure}");
     // The failure can be repeated from what it says.
     let count = || ALLOCATIONS.with(Cell::get);
-    let options = Options { allocations: Some(&count), cases: 1, seed: failure.seed };
+    let options = Options { allocations: Some(&count), cases: 1, seed: failure.seed, ..Options::default() };
     let again = check("broken", &mut || Box::new(With(needs, make())), options).expect_err("again");
     assert_eq!((again.rule, again.step, again.seed), (rule, failure.step, failure.seed));
 }
@@ -443,4 +443,42 @@ fn a_panic_is_caught_and_named() {
         }
     });
     let _ = std::panic::take_hook();
+}
+
+/// Hundreds of thousands of segments and windows of thousands: what costs a decision per segment ends, in few enough decisions at one
+/// moment, and delivers all.
+fn check_many(name: &str) {
+    let mut make = || Box::new(Builtin::new(name, &[]).unwrap()) as Box<dyn Scheduler>;
+    let options = Options { cases: 1, segments: 100_000, ..Options::default() };
+    let report = check(name, &mut make, options).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(report.segments >= 50_000, "{name}: {report:?}");
+}
+
+#[test]
+fn built_in_schedulers_keep_the_rules_in_large_windows() {
+    SCHEDULERS.iter().for_each(|info| check_many(info.name));
+}
+
+/// Puts everything into the first usable path's queue, a segment at a time.
+struct OneByOne;
+
+impl Scheduler for OneByOne {
+    fn decide(&mut self, _: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        match usable(paths).next() {
+            Some(path) if connection.unassigned > 0 => Decision::Assign { path: path.id, segments: 1 },
+            _ => Decision::WAIT,
+        }
+    }
+
+    fn needs(&self) -> Capabilities {
+        Capabilities { assign_ahead: true, ..Capabilities::NONE }
+    }
+}
+
+#[test]
+fn a_decision_for_every_segment_of_a_large_window_is_caught() {
+    let mut make = || Box::new(OneByOne) as Box<dyn Scheduler>;
+    assert!(check("one-by-one", &mut make, Options::default()).is_ok());
+    let many = Options { cases: 1, segments: 400_000, ..Options::default() };
+    assert_eq!(check("one-by-one", &mut make, many).unwrap_err().rule, Rule::Ends);
 }

@@ -107,18 +107,22 @@ pub struct Options<'a> {
     pub cases: u32,
     /// The seed of the first case; the next ones count up from it.
     pub seed: u64,
+    /// The segments of a case at most. Beyond 200, congestion windows and the receiver's window grow with them: what a scheduler
+    /// decides once per segment shows then.
+    pub segments: u64,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { allocations: None, cases: 200, seed: 1 }
+        Self { allocations: None, cases: 200, seed: 1, segments: model::FEW }
     }
 }
 
 impl fmt::Debug for Options<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { allocations, cases, seed } = self;
-        write!(f, "Options {{ allocations: {}, cases: {cases}, seed: {seed} }}", allocations.is_some())
+        let Self { allocations, cases, seed, segments } = self;
+        let counted = allocations.is_some();
+        write!(f, "Options {{ allocations: {counted}, cases: {cases}, seed: {seed}, segments: {segments} }}")
     }
 }
 
@@ -186,7 +190,8 @@ pub fn check(
     let mut report = Report::default();
     for case in 0..options.cases {
         let seed = options.seed.wrapping_add(u64::from(case));
-        run::Run::new(name, seed, make(), make(), options.allocations).case(&mut report)?;
+        run::Run::new(name, (seed, options.segments), make(), make(), options.allocations)
+            .case(&mut report)?;
         report.cases += 1;
     }
     Ok(report)

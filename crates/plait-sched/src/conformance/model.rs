@@ -24,6 +24,9 @@ struct Lane {
     rtt: Duration,
 }
 
+/// The segments of a case at most, where nothing else is asked for.
+pub(super) const FEW: u64 = 200;
+
 pub(super) struct Model {
     pub(super) now: Time,
     pub(super) paths: Vec<Path>,
@@ -44,14 +47,23 @@ pub(super) struct Model {
     /// All below have been delivered in order.
     delivered: u64,
     window: u64,
+    /// The largest congestion window.
+    largest: u32,
+    /// How many segments were sent at least once.
+    ever_sent: u64,
+    /// The first segment beyond all that were ever sent.
+    sent_end: u64,
+    /// The paths on which each segment is in flight.
+    carriers: Vec<PathSet>,
     /// Paths fail and packets are lost, until the calm.
     calm: bool,
 }
 
 impl Model {
-    pub(super) fn new(seed: u64) -> Self {
+    /// With at most so many segments. More than [`FEW`] come with windows to match.
+    pub(super) fn new(seed: u64, most: u64) -> Self {
         let mut random = Random::new(seed);
-        let total = random.between(1, 200);
+        let total = random.between(if most > FEW { most / 2 } else { 1 }, most);
         let count = random.between(1, 8) as usize;
         let mut paths = Vec::new();
         let mut lanes = Vec::new();
@@ -73,6 +85,10 @@ impl Model {
             lanes.push(Lane { queue: VecDeque::new(), flight: Vec::new(), rtt });
         }
         let window = if random.one_in(3) { random.between(1, 4) } else { random.between(5, 100) };
+        let many = most > FEW;
+        for path in paths.iter_mut().filter(|_| many) {
+            path.cwnd = random.between(1, 4_000) as u32;
+        }
         let mut model = Self {
             now: Time::ZERO,
             paths,
@@ -86,7 +102,11 @@ impl Model {
             sent: Vec::new(),
             acked: Vec::new(),
             delivered: 0,
-            window,
+            window: if many { total } else { window },
+            largest: if many { 8_000 } else { 64 },
+            ever_sent: 0,
+            sent_end: 0,
+            carriers: Vec::new(),
             calm: false,
         };
         let first = model.random.between(1, total);
@@ -108,28 +128,23 @@ impl Model {
     }
 
     pub(super) fn connection(&self) -> Connection {
-        let flights = self.lanes.iter().zip(&self.paths);
-        let oldest = flights
-            .flat_map(|(lane, path)| lane.flight.iter().map(|packet| (packet.segment, path.id)))
-            .filter(|&(segment, _)| !self.acked[segment as usize])
-            .min();
+        let oldest =
+            (self.delivered..self.written).take_while(|&segment| segment < self.sent_end).find(|&segment| {
+                !self.acked[segment as usize] && self.carriers[segment as usize] != PathSet::EMPTY
+            });
         Connection {
             unassigned: self.data.len() as u64,
             next_segment: self.data.first().copied().unwrap_or(self.written),
             window_left: self.window_left(),
             send_buffer_left: self.total - self.written,
-            oldest_unacked: oldest.map(|(segment, path)| self.outstanding(segment, path)),
+            oldest_unacked: oldest.map(|segment| self.outstanding(segment)),
             finished: self.written == self.total,
         }
     }
 
-    fn outstanding(&self, segment: u64, path: PathId) -> Outstanding {
-        let mut carried = PathSet::EMPTY;
-        self.paths
-            .iter()
-            .filter(|path| self.carries(path.id, segment))
-            .for_each(|path| carried.insert(path.id));
-        Outstanding { segment, path, carried }
+    fn outstanding(&self, segment: u64) -> Outstanding {
+        let carried = self.carriers[segment as usize];
+        Outstanding { segment, path: PathId(carried.0.trailing_zeros() as u8), carried }
     }
 
     /// True if the segment was sent and has not been delivered in order.
@@ -139,7 +154,7 @@ impl Model {
 
     /// True if a copy of the segment is in flight on the path.
     pub(super) fn carries(&self, path: PathId, segment: u64) -> bool {
-        self.lanes[path.index()].flight.iter().any(|packet| packet.segment == segment)
+        self.carriers[segment as usize].contains(path)
     }
 
     pub(super) fn assign(&mut self, path: PathId, segments: u32) {
@@ -209,7 +224,7 @@ impl Model {
     }
 
     fn window_left(&self) -> u64 {
-        let outstanding = self.sent.iter().filter(|&&sent| sent).count() as u64 - self.delivered;
+        let outstanding = self.ever_sent - self.delivered;
         let in_flight = self.lanes.iter().any(|lane| !lane.flight.is_empty());
         self.window.saturating_sub(outstanding).max(u64::from(!in_flight))
     }
@@ -219,6 +234,7 @@ impl Model {
         self.written += segments;
         self.sent.resize(self.written as usize, false);
         self.acked.resize(self.written as usize, false);
+        self.carriers.resize(self.written as usize, PathSet::EMPTY);
     }
 
     /// News of the packets of a path.
@@ -227,6 +243,7 @@ impl Model {
         let (heard, flight): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.lanes[i].flight).into_iter().partition(|packet| packet.news <= now);
         self.lanes[i].flight = flight;
+        heard.iter().for_each(|packet| self.carriers[packet.segment as usize].remove(PathId(i as u8)));
         let lost: Vec<u64> = heard.iter().filter(|packet| packet.lost).map(|packet| packet.segment).collect();
         let arrived = (heard.len() - lost.len()) as u32;
         let id = self.paths[i].id;
@@ -240,7 +257,8 @@ impl Model {
                 self.delivered += 1;
             }
             let path = &mut self.paths[i];
-            path.cwnd = if path.in_slow_start() { path.cwnd + arrived } else { path.cwnd + 1 }.min(64);
+            path.cwnd =
+                if path.in_slow_start() { path.cwnd + arrived } else { path.cwnd + 1 }.min(self.largest);
             let measured = self.random.one_in(2);
             if measured {
                 measure(path, sample);
@@ -306,6 +324,7 @@ impl Model {
     /// Gives up what is in flight on a path.
     fn abandon(&mut self, i: usize) {
         let flight = core::mem::take(&mut self.lanes[i].flight);
+        flight.iter().for_each(|packet| self.carriers[packet.segment as usize].remove(PathId(i as u8)));
         self.paths[i].in_recovery = false;
         self.lose(flight.into_iter().map(|packet| packet.segment).collect());
     }
@@ -335,8 +354,17 @@ impl Model {
     fn send(&mut self, i: usize, segment: u64) {
         let lost = !self.calm && self.random.one_in(10);
         let news = self.now + self.lanes[i].rtt + Duration::from_micros(self.random.between(0, 2_000));
+        // With many under way, news come together: each moment costs a look at all.
+        let news = if self.largest > 64 {
+            Time::ZERO + Duration::from_millis(news.as_nanos() / 1_000_000 + 1)
+        } else {
+            news
+        };
         self.lanes[i].flight.push(Packet { segment, sent: self.now, news, lost });
         let retransmission = core::mem::replace(&mut self.sent[segment as usize], true);
+        self.ever_sent += u64::from(!retransmission);
+        self.sent_end = self.sent_end.max(segment + 1);
+        self.carriers[segment as usize].insert(PathId(i as u8));
         self.events.push(Event::Sent { path: self.paths[i].id, segment, retransmission });
     }
 

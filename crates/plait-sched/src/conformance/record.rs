@@ -41,7 +41,7 @@ pub fn record(
 ) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     let scheduler = Recorder { scheduler: make(), observer };
-    Run::new(name, seed, Box::new(scheduler), make(), None).case(&mut report)?;
+    Run::new(name, (seed, super::model::FEW), Box::new(scheduler), make(), None).case(&mut report)?;
     report.cases += 1;
     Ok(report)
 }

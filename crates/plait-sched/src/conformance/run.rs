@@ -12,6 +12,9 @@ use crate::{Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, 
 /// Moments of trouble before the paths calm down.
 const TROUBLE: u64 = 150;
 
+/// Decisions at one moment after which the transports give a scheduler up.
+const MOST_DECISIONS: u64 = 1 << 16;
+
 pub(super) struct Run<'a> {
     name: &'a str,
     seed: u64,
@@ -30,12 +33,12 @@ type Verdict<T> = Result<T, Box<Failure>>;
 impl<'a> Run<'a> {
     pub(super) fn new(
         name: &'a str,
-        seed: u64,
+        (seed, segments): (u64, u64),
         scheduler: Box<dyn Scheduler + 'a>,
         twin: Box<dyn Scheduler>,
         allocations: Option<&'a dyn Fn() -> u64>,
     ) -> Self {
-        let (needs, model) = (scheduler.needs(), Model::new(seed));
+        let (needs, model) = (scheduler.needs(), Model::new(seed, segments));
         Self { name, seed, scheduler, twin, allocations, needs, model, step: 0, decisions: 0 }
     }
 
@@ -74,6 +77,8 @@ impl<'a> Run<'a> {
             // Every path may copy all that was sent and is sent meanwhile.
             left += self.model.paths.len() as u64 * self.model.total();
         }
+        // No engine asks for ever.
+        left = left.min(MOST_DECISIONS);
         while self.is_asked() {
             let connection = self.model.connection();
             let decision = self.decide(&connection)?;
