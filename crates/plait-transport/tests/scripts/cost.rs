@@ -32,12 +32,14 @@ fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
     (pair.sender.looks() as f64 / packets as f64, packets)
 }
 
-/// Each packet of a window of 1600 segments may cost half as much again as one of a window of 100.
+/// Each packet of a window of 1600 segments may cost half as much again as one of a window of 100, and neither more than a hundred
+/// looks: without losses it is some forty for SCTP, on its way out and when it is acknowledged.
 fn assert_constant(config: impl Fn() -> Config, lose: fn(u64) -> u32, what: &str) {
     assert!(cfg!(debug_assertions), "looks are counted in builds with debug assertions only");
     let (small, large) = (looks(config(), 100, lose), looks(config(), 1_600, lose));
     println!("{what}: {:.1} looks per packet of {}, {:.1} of {}", small.0, small.1, large.0, large.1);
-    assert!(large.0 < 1.5 * small.0, "{what}: {small:?} and {large:?} looks per packet");
+    let most = small.0.max(large.0);
+    assert!(large.0 < 1.5 * small.0 && most < 100.0, "{what}: {small:?} and {large:?} looks per packet");
 }
 
 fn sctp() -> Config {
