@@ -233,6 +233,8 @@ fn the_losses_of_a_window_are_planned_for_twice() {
     assert!(script.paths[0].queued > 0, "there is something to take back");
     let mut recalls = 0;
     let mut plan = |script: &mut Script<IntelligentDeliveryDelay>, event| {
+        // What was lost or acknowledged is in flight no more: there is room, and so a plan.
+        script.paths.iter_mut().for_each(|path| path.in_flight = path.cwnd - 1);
         script.tell(&event);
         recalls += script.opportunity().iter().filter(|&&(_, segments)| segments == 0).count();
     };
