@@ -16,8 +16,8 @@
  * to back before it.
  *
  * Nothing is assigned while no path is open: it would only bind segments to windows and delays of
- * now. Everything is recalled and planned again when a path loses, times out, fails or comes
- * back.
+ * now. Everything is recalled and planned again when a path begins or ends to repair losses, times
+ * out, fails or comes back.
  */
 #include "helpers.h"
 
@@ -31,6 +31,7 @@ static struct plait_parameter *const parameters[] = {
 struct intelligent {
 	u32 ahead;
 	u32 recalls;			/* the queues to be recalled before anything is assigned */
+	u32 repairing;			/* losses of which the first has recalled everything */
 	u32 suspects;
 	u64 decided;			/* when the last decision was made */
 	bool current;			/* since then nothing happened but transmissions */
@@ -211,6 +212,7 @@ static void on_event(void *state, const struct plait_event *event,
 		     unsigned int count)
 {
 	struct intelligent *intelligent = state;
+	u32 path = BIT(event->path);
 
 	if (event->kind == PLAIT_SENT) {
 		if (intelligent->current)
@@ -221,8 +223,23 @@ static void on_event(void *state, const struct plait_event *event,
 	}
 	intelligent->current = false;
 	suspects_on_event(&intelligent->suspects, event);
-	if (event->kind != PLAIT_ACKED)
-		intelligent->recalls = U32_MAX;
+	/* A plan costs what waits. The losses of one window reduce it once, so they have two: at
+	 * the first, and at the end.
+	 */
+	switch (event->kind) {
+	case PLAIT_LOST:
+		if (intelligent->repairing & path)
+			return;
+		if (paths[event->path].repairing)
+			intelligent->repairing |= path;
+		break;
+	case PLAIT_ACKED:
+		if (!(intelligent->repairing & path) || paths[event->path].repairing)
+			return;
+		intelligent->repairing &= ~path;
+		break;
+	}
+	intelligent->recalls = U32_MAX;
 }
 
 const struct plait_algorithm plait_intelligent_delivery_delay = {

@@ -23,7 +23,8 @@
 //! and what waits was assigned by what was known earlier. So nothing is assigned while no path is open: it would only
 //! bind segments to windows and delays of now. `ahead` bounds it too, and the receiver's window does. When `ahead` is
 //! reached on the path that is best, the scheduler waits: a path that is slower than so many rounds is not used while
-//! the best one works. Everything is recalled and planned again when a path loses, times out, fails or comes back.
+//! the best one works. Everything is recalled and planned again when a path begins or ends
+//! to repair losses, times out, fails or comes back.
 //!
 //! # Departures
 //! * None of the slides' rule, as there is none. Ties are decided for the path with the smaller delay.
@@ -37,7 +38,7 @@ use super::{clip, room, room_now};
 use crate::decision::{Capabilities, Decision, Event, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
-use crate::view::{Connection, MAX_PATHS, Path, usable};
+use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
 
 /// The state of intelligent delivery delay.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub struct IntelligentDeliveryDelay {
     current: Option<Time>,
     /// A bit per path whose queue is to be recalled before anything is assigned.
     recalls: u32,
+    /// A bit per path that repairs losses of which the first has recalled everything.
+    repairing: u32,
     suspects: Suspects,
 }
 
@@ -78,6 +81,7 @@ impl IntelligentDeliveryDelay {
             sent: [0; MAX_PATHS],
             current: None,
             recalls: 0,
+            repairing: 0,
             suspects: Suspects::NONE,
         }
     }
@@ -197,9 +201,20 @@ impl Scheduler for IntelligentDeliveryDelay {
         }
         self.current = None;
         self.suspects.on_event(event);
-        if !matches!(event, Event::Acked { .. }) {
-            self.recalls = u32::MAX;
-        }
+        let repairs = |path: PathId| paths.get(path.index()).is_some_and(|path| path.repairing);
+        // A plan costs what waits. The losses of one window reduce it once, so they have two: at the first, and at the end.
+        self.recalls = match *event {
+            Event::Lost { path, .. } if self.repairing >> path.0 & 1 == 0 => {
+                self.repairing |= u32::from(repairs(path)) << path.0;
+                u32::MAX
+            }
+            Event::Acked { path, .. } if self.repairing >> path.0 & 1 == 1 && !repairs(path) => {
+                self.repairing &= !(1 << path.0);
+                u32::MAX
+            }
+            Event::Lost { .. } | Event::Acked { .. } | Event::Sent { .. } => self.recalls,
+            Event::Timeout { .. } | Event::PathDown { .. } | Event::PathUp { .. } => u32::MAX,
+        };
     }
 
     fn needs(&self) -> Capabilities {

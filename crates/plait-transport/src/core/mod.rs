@@ -37,7 +37,7 @@ use stream::Stream;
 /// Segments that may wait in one path's queue.
 pub const MAX_QUEUED: usize = 1 << 20;
 
-/// Decisions that a scheduler may take at one moment before it waits.
+/// Decisions that a scheduler may take at one moment before it waits, beside one for each segment that it assigns.
 pub const MAX_DECISIONS_PER_OPPORTUNITY: u32 = 1 << 16;
 
 /// What both ends and all protocols agree on.

@@ -186,24 +186,6 @@ impl PathSender {
         self.superseded.remove(place).map(|(_, transmission)| transmission)
     }
 
-    /// A copy in flight whose segment arrived by another one.
-    pub(crate) fn supersede(&mut self, segment: u64, transmission: u64) {
-        let place = self.superseded.partition_point(|&(other, _)| other < segment);
-        self.superseded.insert(place, (segment, transmission));
-    }
-
-    /// Such a copy is reported: its transmission. Those before it that left the flight otherwise are forgotten.
-    pub(crate) fn take_superseded(&mut self, segment: u64) -> Option<u64> {
-        while let Some(&(front, transmission)) = self.superseded.front()
-            && front < segment
-            && !self.flight.get(transmission).is_some_and(Transmission::is_in_flight)
-        {
-            self.superseded.pop_front();
-        }
-        let place = self.superseded.binary_search_by_key(&segment, |&(other, _)| other).ok()?;
-        self.superseded.remove(place).map(|(_, transmission)| transmission)
-    }
-
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {
         let round_trip = self.rtt.smoothed();
         self.delivery.acknowledged(now, bytes, round_trip);

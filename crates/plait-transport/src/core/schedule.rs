@@ -54,7 +54,11 @@ impl<S: Scheduler> Core<S> {
         self.opportunity = false;
         self.ask_again = false;
         self.wake = None;
-        for _ in 0..MAX_DECISIONS_PER_OPPORTUNITY {
+        // Segments that were assigned at this opportunity and not taken back: that many decisions came to something.
+        let mut assigned = 0;
+        let mut decisions = 0;
+        while decisions < u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + assigned {
+            decisions += 1;
             let connection = self.connection_facts();
             // With an empty data queue there may still be something to copy, or to take back from a path's queue.
             let recallable = self.needs.recall && self.queued_segments > 0;
@@ -73,7 +77,9 @@ impl<S: Scheduler> Core<S> {
                 return Ok(());
             }
             self.counters.decisions += 1;
+            let queued_before = self.queued_segments;
             self.carry_out(&decision, &connection).map_err(|fault| Error::Scheduler { at: now, fault })?;
+            assigned = (assigned + self.queued_segments).saturating_sub(queued_before);
         }
         Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits })
     }

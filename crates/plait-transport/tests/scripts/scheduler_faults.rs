@@ -82,6 +82,32 @@ fn a_copy_of_what_was_never_sent() {
     }
 }
 
+/// Segment by segment over two paths in turn, more of them than decisions are allowed that come to nothing.
+#[test]
+fn as_many_decisions_as_segments() {
+    let single = By(|_, connection: &Connection, _: &[Path]| match connection.next_segment {
+        100_000.. => Decision::WAIT,
+        segment => assign((segment % 2) as u8, 1),
+    });
+    let mut pair = Pair::new(config(), &[20, 20], single);
+    pair.sender.write_endlessly();
+    pair.run_until(at(0));
+    assert_eq!(pair.error(), None);
+}
+
+#[test]
+fn assigning_and_taking_back_for_ever() {
+    let undecided = By(|_, _: &Connection, paths: &[Path]| match paths[0].queued {
+        0 => assign(0, 50),
+        _ => Decision::Recall { path: PathId(0) },
+    });
+    let mut pair = Pair::new(config(), &[20, 20], undecided);
+    pair.sender.write_endlessly();
+    pair.run_until(at(0));
+    let fault = SchedulerFault::NeverWaits;
+    assert_eq!(pair.error(), Some(&Error::Scheduler { at: Time::ZERO, fault }));
+}
+
 #[test]
 fn deciding_for_ever() {
     assert_eq!(fault_of(Decision::Recall { path: PathId(0) }), Some(SchedulerFault::NeverWaits));

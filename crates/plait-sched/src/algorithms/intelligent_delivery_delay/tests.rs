@@ -225,6 +225,30 @@ fn a_loss_recalls_everything_once() {
     assert_eq!(script.opportunity(), []);
 }
 
+/// A thousand acknowledgements that each find another loss of the same window cost two plans, not a thousand.
+#[test]
+fn the_losses_of_a_window_are_planned_for_twice() {
+    let mut script = script(64, &[(20, 100), (100, 10)]);
+    script.opportunity();
+    assert!(script.paths[0].queued > 0, "there is something to take back");
+    let mut recalls = 0;
+    let mut plan = |script: &mut Script<IntelligentDeliveryDelay>, event| {
+        // What was lost or acknowledged is in flight no more: there is room, and so a plan.
+        script.paths.iter_mut().for_each(|path| path.in_flight = path.cwnd - 1);
+        script.tell(&event);
+        recalls += script.opportunity().iter().filter(|&&(_, segments)| segments == 0).count();
+    };
+    script.paths[0].repairing = true;
+    for _ in 0..1_000 {
+        plan(&mut script, Event::Lost { path: PathId(0), segments: 1 });
+    }
+    script.paths[0].repairing = false;
+    for _ in 0..10 {
+        plan(&mut script, Event::Acked { path: PathId(0), segments: 1, rtt: None });
+    }
+    assert!((1..=4).contains(&recalls), "{recalls} recalls of two queues");
+}
+
 /// A segment in flight that was sent long ago is acknowledged soon: the wait is not a whole round.
 #[test]
 fn what_is_in_flight_ages() {
