@@ -80,7 +80,7 @@ kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests
 	$(BIN)/plait linux build
 	$(BIN)/python -m pytest -m 'kernel and not full'
 
-kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (half an hour)
+kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (long: 97 tests)
 	$(BIN)/plait linux build --debug
 	$(BIN)/python -m pytest -m 'kernel' python/tests/test_kernel_debug.py
 
