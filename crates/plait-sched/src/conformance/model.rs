@@ -51,8 +51,7 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        // Every eighth connection is longer than any window, so that what is decided at once adds up.
-        let total = if random.one_in(8) { random.between(200, 3_000) } else { random.between(1, 200) };
+        let total = random.between(1, 200);
         let count = random.between(1, 8) as usize;
         let mut paths = Vec::new();
         let mut lanes = Vec::new();
