@@ -56,7 +56,8 @@
 //!
 //! - A *packet* of the stream is what was sent for the first time in one piece. Later transmissions may have other
 //!   boundaries: bytes are counted as bytes, and a packet has arrived when its last missing byte has.
-//! - *Sent* and *arrived* are the moments in the captures. *Delivered* is what the application read, if `reads.bin` is
+//! - *Sent* and *arrived* are the moments in the captures. What the receiver's TCP rejects by its timestamp (PAWS) has
+//!   arrived too, and so the retransmission that replaces it counts as one of what had arrived. *Delivered* is what the application read, if `reads.bin` is
 //!   there; else what could be read: in the stream's order, and in each subflow's, since TCP hands up nothing beyond a hole.
 //! - What is sent again under its number on the subflow is a *retransmission*; what is sent again under another one, on
 //!   whatever subflow, is a *reinjection*, also if the kernel did it by itself.
