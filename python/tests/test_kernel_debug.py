@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import plait
-from plait.linux import kernel, refusals, tools
+from plait.linux import boot, kernel, refusals, tools
 
 KERNEL = Path(os.environ.get("PLAIT_LINUX_DEBUG_KERNEL") or kernel.folder(debug=True) / "linux")
 
@@ -117,6 +117,7 @@ def test_the_kernel_has_nothing_to_report(
 ) -> None:
     monkeypatch.setenv(kernel.OVERRIDE, str(KERNEL))
     monkeypatch.setenv("PLAIT_LINUX_KEEP", str(tmp_path))
+    monkeypatch.setattr(boot, "PATIENCE_SECONDS", 1800.0)
     scenario = tmp_path / "scenario.toml"
     scenario.write_text(f'name = "{network}"\nseed = 1\n{NETWORKS[network]}', "utf-8")
     result = plait.run(str(scenario), scheduler=scheduler + option, engine="linux")
