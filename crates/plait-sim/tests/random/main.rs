@@ -93,7 +93,7 @@ fn torture() {
         let result = TestRunner::new(config).run(&strategy::scenario(network).prop_map(text), |text| {
             prop_assume!(words.iter().all(|word| text.contains(word)));
             done.set(done.get() + 1);
-            if done.get() % (cases / 10).max(1) == 0 {
+            if done.get().is_multiple_of((cases / 10).max(1)) {
                 println!("seed {seed}, kind {kind}: {} scenarios", done.get());
             }
             check(&text)

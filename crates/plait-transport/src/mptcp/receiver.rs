@@ -187,9 +187,12 @@ impl Receiver {
         }
         let unread = if in_order { self.hand_up_all(now, path, segment, observer) } else { 0 };
         let due = self.is_due(index, place);
-        if due && (self.is_hasty(index, place) || self.keeps_up(index, unread)) {
-            self.acknowledge(now, index, unread);
-        } else if !due && self.compresses(now, index) {
+        let now_due = if due {
+            self.is_hasty(index, place) || self.keeps_up(index, unread)
+        } else {
+            self.compresses(now, index)
+        };
+        if now_due {
             self.acknowledge(now, index, unread);
         } else if !due {
             self.delay_acknowledgement(now, index);
