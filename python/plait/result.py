@@ -48,8 +48,8 @@ class Metrics(TypedDict, total=False):
     spurious_timeouts: of the timeouts, those that were needless: something arrived that had not been sent again.
     duplicate_reports: reports of packets that arrived twice (D-SACK).
     reorderings: acknowledgements that told of a packet, sent once, that arrived after a later one of its path.
-    undone_reductions: reductions of a congestion window that turned out to be needless and were taken back. These four of
-        MPTCP and TCP; None where the engine does not count them (the kernel's own counters are in ``kernel``).
+    undone_reductions: reductions of a congestion window that turned out to be needless and were taken back. These
+        four of MPTCP and TCP; None where the engine does not count them (the kernel's own counters are in ``kernel``).
     decisions: answers of the scheduler, without those to wait; None where the engine does not count them.
     waits: answers of the scheduler to wait; None where the engine does not count them.
     completion_time_s: when the last byte of a file was delivered; None if the run ended before.

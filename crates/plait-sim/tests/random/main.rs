@@ -89,7 +89,7 @@ fn torture() {
             max_shrink_iters: 2_000,
             ..Config::default()
         };
-        let done = std::cell::Cell::new(0);
+        let done = std::cell::Cell::new(0_u32);
         let result = TestRunner::new(config).run(&strategy::scenario(network).prop_map(text), |text| {
             prop_assume!(words.iter().all(|word| text.contains(word)));
             done.set(done.get() + 1);
