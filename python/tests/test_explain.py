@@ -21,7 +21,7 @@ scheduler = "lowest-rtt"
 
 [transport]
 potentially_failed = true
-path_max_retransmissions = 2
+path_max_retransmissions = 1
 
 [[path]]
 name = "wifi"

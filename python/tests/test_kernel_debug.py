@@ -15,7 +15,7 @@ KERNEL = Path(os.environ.get("PLAIT_LINUX_DEBUG_KERNEL") or kernel.folder(debug=
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(
-        not KERNEL.is_file() or bool(tools.missing(tools.PACKAGES)),
+        not KERNEL.is_file() or bool(tools.missing(tools.TO_RUN)),
         reason="no kernel that watches itself is built (plait linux build --debug)",
     ),
 ]

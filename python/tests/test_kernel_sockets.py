@@ -11,8 +11,8 @@ from plait.linux import kernel, refusals, tools
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(
-        kernel.built() is None or bool(tools.missing(tools.PACKAGES)),
-        reason="no kernel is built (plait linux build), or iproute2, tcpdump or setarch is missing",
+        kernel.built() is None or bool(tools.missing(tools.TO_RUN)),
+        reason="no kernel is built (plait linux build), or iproute2 or setarch is missing",
     ),
 ]
 
@@ -100,7 +100,7 @@ finally:
 
 def test_a_socket_connects_again_and_again(tmp_path: Path) -> None:
     names = [refusals.KERNEL_NAMES[one] for one in sorted(refusals.KERNEL_NAMES)]
-    programs = tools.require(tools.PACKAGES)
+    programs = tools.require(tools.TO_RUN)
     init = tmp_path / "init"
     shown = str(names).replace("'", '"')
     text = INIT.replace("{python}", str(Path(sys.executable).resolve())).replace("{names}", shown)
