@@ -41,11 +41,14 @@ def values(found: Agreement) -> dict[str, str]:
     """Numbers for the sentences of a page, by name."""
     rows, pairs = found.goodput, found.pairs
     apart = [pair for pair in pairs if pair.kernel > pair.noise]
+    # A part of the cases may have been run.
+    tried = {*found.measured.runs["case"], *(one.case for one in found.measured.outcomes)}
+    cases = [case for case in found.validation.cases if case.id in tried]
     runs = found.measured.runs
     limited = [one for one in found.of("goodput_bps") if found.limited(one)]
     return {
-        "scenarios": str(len(found.validation.cases)),
-        "drawn": str(sum(case.group not in ("papers", "sample") for case in found.validation.cases)),
+        "scenarios": str(len(cases)),
+        "drawn": str(sum(case.group not in ("papers", "sample") for case in cases)),
         "compared": str(len(found.of("goodput_bps"))),
         "rows": str(len(rows)),
         "limited": str(len(limited)),
