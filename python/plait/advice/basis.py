@@ -42,8 +42,8 @@ def limits(advice: Advice) -> list[str]:
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
     kernel = (
         f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by "
-        f"more than {TENTH_ERROR:.0f} %, mostly with receive buffers below two bandwidth-delay products; {RANKED_ALIKE:.0f} % of pairs of "
-        "schedulers are ranked alike (docs/validation.md)."
+        f"more than {TENTH_ERROR:.0f} %, mostly with receive buffers below two bandwidth-delay products; "
+        f"{RANKED_ALIKE:.0f} % of pairs of schedulers are ranked alike (docs/validation.md)."
     )
     return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]
 
