@@ -40,7 +40,7 @@ rtt = "40ms"
 """
 OVERTAKEN = """
 name = "overtaken"
-seed = 23
+seed = 7
 duration = "5s"
 warmup = "1s"
 [transport]

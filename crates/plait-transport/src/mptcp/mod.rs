@@ -19,13 +19,16 @@
 //! once; for retransmissions it is the idea of RACK (RFC 8985), as RFC 9002 §6.1 writes it. A tail that nothing follows
 //! is probed after two round trips (RFC 8985 §7), so that a lone loss at the end needs no timeout.
 //!
-//! [`Rules::LINUX`] finds losses by RACK alone, and differs elsewhere as `rules.rs` says.
+//! Once reordering was seen, time alone tells, by RACK's window (RFC 8985 §6.2), which reported duplicates widen; a reduction
+//! that turns out to have been needless is taken back (`needless.rs`).
+//!
+//! [`Rules::LINUX`] recovers as Linux does, from `linux`, and differs elsewhere as `rules.rs` says.
 //!
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
-//! a receiver never reneges; there is no ECN and no undo after a spurious timeout (F-RTO). Of Linux also not: bundled selective
-//! acknowledgements, a reordering degree that grows, acknowledgements that a PSH flag hastens, the packet that ends the first
-//! subflow's handshake (so nothing falls back to TCP), a subflow's own limit of what others granted (`tcp_wnd_end`).
+//! a receiver never reneges; there is no ECN. Of Linux also not: acknowledgements that a PSH flag hastens, the packet that
+//! ends the first subflow's handshake (so nothing falls back to TCP), a subflow's own limit of what others granted
+//! (`tcp_wnd_end`).
 
 mod clock;
 mod grant;
