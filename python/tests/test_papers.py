@@ -14,6 +14,7 @@ from plait.papers.figures import kind
 from plait.papers.reproduce import tasks
 from plait.papers.rows import Row, agrees
 from plait.papers.wording import difference, said
+from plait.scheduler import parse_choice
 from plait.wording import wording
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,7 +159,9 @@ def test_pooling_depends_on_what_the_talk_does_not_print() -> None:
 def test_the_reasons_given_for_differences_hold() -> None:
     """What papers/daps-icc14/README.md says of the three values that are not reproduced."""
     folder = ROOT / "papers" / "daps-icc14" / "scenarios"
-    run = plait.run(folder / "table2-2-100-35kB.toml", "daps:round_trip=smoothed", series="10ms")
+    run = plait.run(
+        folder / "table2-2-100-35kB.toml", parse_choice("daps:round_trip=smoothed"), series="10ms"
+    )
     steady = run.path_series.filter(pl.col("time_ns") >= 10_000_000_000)
     fast, slow = (steady.filter(pl.col("path") == index) for index in (0, 1))
     assert (
