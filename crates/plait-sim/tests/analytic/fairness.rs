@@ -44,10 +44,9 @@ fn fairness(control: &str) -> (f64, f64) {
     (index, ours / theirs)
 }
 
-/// At least nine tenths and at most `most` of what one TCP connection gets. Not to take more is what RFC 6356 §2 wants; in a queue
-/// whose overflows hit one subflow at a time, each loss halves half of the connection's window. LIA makes up for that least:
-/// its increase is convex in the windows, which unequal ones exploit (`coupled_paths_share_a_bottleneck_with_tcp` of
-/// plait-transport shows the surplus without a simulator: LIA most, OLIA none).
+/// At least nine tenths and at most `most` of what one TCP connection gets. Not to take more is what RFC 6356 §2 wants, and LIA
+/// and BALIA take more (1.26 and 1.15): `most` bounds what was measured and says nothing of what is right. Why they do is not
+/// known; a queue whose overflows hit one subflow at a time halves only a part of the connection's window.
 fn assert_takes_what_one_tcp_takes(control: &str, most: f64) {
     let (index, share) = fairness(control);
     assert!((0.9..=most).contains(&share), "{control}: {share:.3} of TCP's share, index {index:.3}");

@@ -83,4 +83,5 @@ fn what_was_dropped_beyond_the_edge_is_sent_again() {
     pair.send_file(3_000 * PAYLOAD);
     pair.run_until(at(120_000));
     assert_eq!(pair.log.delivered.len(), 3_000);
+    assert!(!pair.log.refused.is_empty(), "something was dropped");
 }
