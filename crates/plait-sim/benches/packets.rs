@@ -1,7 +1,8 @@
 //! Simulated data packets per second, with nothing recorded but the metrics.
 //!
-//! First the memory that a run takes; then two networks as in the comparison with ns-2; last a minute of the larger one
-//! with windows of 1 to 64 MB, where a packet must not cost more because more of them are on their way.
+//! First the memory that a run takes; then two networks as in the comparison with ns-2, the larger one also with MPTCP by
+//! the RFCs and as Linux; last a minute of the larger one with windows of 1 to 64 MB, where a packet must not cost more
+//! because more of them are on their way.
 //!
 //! `cargo bench -p plait-sim --bench packets`, with `-- 10/20` for the benchmarks whose name contains that.
 
@@ -18,13 +19,18 @@ use plait_sim::simulation::{Control, run};
 const SCHEDULERS: [&str; 2] = ["round-robin", "lowest-rtt"];
 const WINDOWS_MB: [u64; 4] = [1, 4, 16, 64];
 
+/// What a transport is told beside its buffer.
+const CMT_SCTP: &str = "receive_window_accounting = \"outstanding\"";
+const MPTCP: &str = "protocol = \"mptcp\"";
+const LINUX: &str = "protocol = \"mptcp\"\nprofile = \"linux\"";
+
 /// Two paths of `rate` Mbit/s, with round trips of 20 and 100 ms.
-fn scenario(rate: u32, seconds: u32, window_mb: u64, queue: &str) -> Scenario {
+fn scenario(transport: &str, rate: u32, seconds: u32, window_mb: u64, queue: &str) -> Scenario {
     let text = format!(
         "duration = \"{seconds}s\"\n\
          [transport]\n\
          receive_buffer = \"{window_mb}MB\"\n\
-         receive_window_accounting = \"outstanding\"\n\
+         {transport}\n\
          [[path]]\nrate = \"{rate}Mbit\"\nrtt = \"20ms\"\nqueue = \"{queue}\"\n\
          [[path]]\nrate = \"{rate}Mbit\"\nrtt = \"100ms\"\nqueue = \"{queue}\"\n"
     );
@@ -43,8 +49,13 @@ fn data_packets(result: &RunResult) -> u64 {
 fn networks(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packets");
     group.warm_up_time(Wall::from_millis(500)).measurement_time(Wall::from_secs(3)).sample_size(10);
-    for (name, rate) in [("10/20+10/100", 10), ("100/20+100/100", 100)] {
-        let scenario = scenario(rate, 20, 4, "1000p");
+    for (name, transport, rate) in [
+        ("10/20+10/100", CMT_SCTP, 10),
+        ("100/20+100/100", CMT_SCTP, 100),
+        ("mptcp 100/20+100/100", MPTCP, 100),
+        ("linux 100/20+100/100", LINUX, 100),
+    ] {
+        let scenario = scenario(transport, rate, 20, 4, "1000p");
         for scheduler in SCHEDULERS {
             group.throughput(Throughput::Elements(data_packets(&simulate(&scenario, scheduler))));
             group.bench_function(BenchmarkId::new(name, scheduler), |bencher| {
@@ -65,7 +76,7 @@ fn windows() {
     println!("{:12}{}", "window", WINDOWS_MB.map(|window| format!("{window:>7} MB")).concat());
     for scheduler in SCHEDULERS {
         let speeds = WINDOWS_MB.map(|window| {
-            let scenario = scenario(100, 60, window, "infinite");
+            let scenario = scenario(CMT_SCTP, 100, 60, window, "infinite");
             let rounds = (0..3).map(|_round| {
                 let start = WallClock::now();
                 let packets = data_packets(&simulate(&scenario, scheduler));
@@ -86,7 +97,7 @@ fn peak_kilobytes() -> Option<u64> {
 
 fn main() {
     // First, while the process has done nothing else.
-    let packets = data_packets(&simulate(&scenario(100, 100, 4, "1000p"), "round-robin"));
+    let packets = data_packets(&simulate(&scenario(CMT_SCTP, 100, 100, 4, "1000p"), "round-robin"));
     if let Some(kilobytes) = peak_kilobytes() {
         let megabytes = kilobytes as f64 * 1024.0 / 1e6;
         println!(

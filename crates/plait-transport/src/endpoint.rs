@@ -218,6 +218,7 @@ impl Receiver {
     }
 
     /// The next packet to send, if any. Call after every input until it answers `None`.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         match self {
             Self::CmtSctp(receiver) => receiver.poll_transmit(),

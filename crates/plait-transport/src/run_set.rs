@@ -101,10 +101,22 @@ impl RunSet {
     }
 
     /// The lowest number `>= from` that is absent. `from` must not be below the base.
+    #[inline]
     pub fn first_absent(&mut self, from: u64) -> u64 {
         if !self.contains(from) {
             return from;
         }
+        // Most often an end of the run is known here.
+        let end = self.other_end[self.slot(from)];
+        if end >= from && !self.contains(end + 1) {
+            return end + 1;
+        }
+        self.search_absent(from)
+    }
+
+    /// As [`RunSet::first_absent`], of a number that is present.
+    #[inline(never)]
+    fn search_absent(&mut self, from: u64) -> u64 {
         let mut last = from;
         while let Some(further) = self.leap(last) {
             last = further;

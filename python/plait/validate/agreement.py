@@ -16,7 +16,7 @@ from plait.estimate import CONFIDENCE
 from plait.validate.cases import Case, Validation
 from plait.validate.metrics import METRICS, Scale
 from plait.validate.regions import order
-from plait.validate.runs import SHAKEN, Measured
+from plait.validate.runs import Measured
 
 GOODPUT = "goodput_bps"
 COMPLETION = "completion_time_s"
@@ -163,7 +163,7 @@ class Agreement:
                 both = self._sides.get((case.id, scheduler, metric.name), {})
                 if {"linux", "sim"} <= both.keys():
                     kernel, simulator = both["linux"], both["sim"]
-                    noise = shaken(both[SHAKEN]) if SHAKEN in both else pooled(kernel, simulator)
+                    noise = pooled(kernel, simulator)
                     difference, noise = _difference(kernel, simulator, noise, metric.scale)
                     found.append(
                         Comparison(case.id, scheduler, metric.name, kernel, simulator, difference, noise)
@@ -342,11 +342,6 @@ def pooled(one: Side, other: Side) -> Noise:
         return Noise()
     variance = (one.squares + other.squares) / freedom
     return Noise(math.sqrt(variance * (1 / one.runs + 1 / other.runs)), freedom)
-
-
-def shaken(side: Side) -> Noise:
-    """Of the difference of two runs that spread as these do."""
-    return Noise(math.sqrt(2) * side.deviation, side.runs - 1) if side.runs > 1 else Noise()
 
 
 def _pairs(some: list[Comparison]) -> Iterator[Pair]:

@@ -39,7 +39,8 @@ class Case:
     """A scenario that both engines run.
 
     source: a scenario file, or the table of one. changes: what is changed in it. simulator: what the simulator is told
-    besides. seeds, simulator_seeds: how many runs of each engine there are per scheduler.
+    besides. seeds, simulator_seeds: how many runs of each engine there are per scheduler; what differs from run to run
+    is in `run`.
     """
 
     id: str
@@ -62,24 +63,20 @@ class Case:
         """What the simulator runs; ScenarioError if it is not valid."""
         return self._load(self.simulator)
 
-    def shaken(self, index: int) -> Scenario:
-        """What the simulator runs, with delays changed by less than anybody could measure.
+    @cached_property
+    def has_chance(self) -> bool:
+        """Whether an engine draws random numbers in it."""
+        return has_chance(json.loads(self.scenario.json))
 
-        Where chance has no part, how much this changes says how much a difference between the engines means: which of
-        two packets that arrive together finds the last place in a queue can decide about the seconds that follow.
+    def run(self, seed: int, *, simulated: bool) -> Scenario:
+        """What an engine runs with a seed, from 1.
+
+        Where chance has a part, the seed is what differs. Where it has none, one run says little: which of two packets
+        that arrive together finds the last place in a queue can decide about the seconds that follow. So all runs but
+        the first have delays that differ by less than anybody could measure, the same ones in both engines.
         """
-        shares = np.random.default_rng(index).uniform(-SHAKE, SHAKE, len(self.simulated.paths))
-        paths = [
-            replace(
-                path,
-                backward=replace(
-                    path.backward, delay=f"{round(duration_ns(path.backward.delay or 0) * (1 + share))}ns"
-                ),
-            )
-            for path, share in zip(self.simulated.paths, shares, strict=True)
-            if path.backward is not None
-        ]
-        return replace(self.simulated, paths=paths)
+        scenario = self.simulated if simulated else self.scenario
+        return scenario if seed == 1 or self.has_chance else _shaken(scenario, seed)
 
     def _load(self, more: Table) -> Scenario:
         changes = {**self.changes, **more}
@@ -99,6 +96,21 @@ class Case:
         if isinstance(workload, ConstantRate):
             return float(_core.parse_rate(rate_text(workload.rate)))
         return None
+
+
+def _shaken(scenario: Scenario, seed: int) -> Scenario:
+    shares = np.random.default_rng(seed).uniform(-SHAKE, SHAKE, len(scenario.paths))
+    paths = [
+        replace(
+            path,
+            backward=replace(
+                path.backward, delay=f"{round(duration_ns(path.backward.delay or 0) * (1 + share))}ns"
+            ),
+        )
+        for path, share in zip(scenario.paths, shares, strict=True)
+        if path.backward is not None
+    ]
+    return replace(scenario, paths=paths)
 
 
 @dataclass(frozen=True)
@@ -181,15 +193,15 @@ def load_validation(
     file = file or HERE / "linux.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     simulator = table.get("plain", {}) if plain else {}
-    times = table.get("simulator_seeds", 1)
+    seeds = _Seeds(table.get("seeds", 1), table.get("simulator_seeds", 1))
     cases = [
         case
         for family in table["family"]
         if draw is None or family.get("draw", draw) == draw
-        for case in _expand(family, file, table.get("both", {}), simulator, times)
+        for case in _expand(family, file, table.get("both", {}), simulator, seeds)
     ]
     if draw is not None:
-        cases += _drawn(draw, points, simulator, times)
+        cases += _drawn(draw, points, simulator, seeds)
     for first, second in itertools.combinations(cases, 2):
         if first.id == second.id:
             message = f"{file.name}: case {first.id}: there are two of that name"
@@ -218,11 +230,17 @@ def _goals(table: Table) -> Goals:
     return Goals(bounds("goodput"), bounds("delay"), table["ranking"], table["apart"])
 
 
-def _drawn(draw: str, points: int | None, simulator: Table, times: int) -> Iterator[Case]:
+@dataclass(frozen=True)
+class _Seeds:
+    """Runs of the kernel, unless a family says how many; runs of the simulator for each of them."""
+
+    kernel: int
+    times: int
+
+
+def _drawn(draw: str, points: int | None, simulator: Table, seeds: _Seeds) -> Iterator[Case]:
     """The cases of a draw."""
-    kernel = space.space()["seeds"]["kernel"]
     for drawn in space.draw(draw, points):
-        seeds = kernel if has_chance(drawn.table) else 1
         yield Case(
             id=drawn.id,
             group=draw,
@@ -231,8 +249,8 @@ def _drawn(draw: str, points: int | None, simulator: Table, times: int) -> Itera
             schedulers=drawn.schedulers,
             changes={},
             simulator=simulator,
-            seeds=seeds,
-            simulator_seeds=seeds * times if seeds > 1 else 1,
+            seeds=seeds.kernel,
+            simulator_seeds=seeds.kernel * seeds.times,
         )
 
 
@@ -240,13 +258,13 @@ def _any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _expand(family: Table, file: Path, both: Table, simulator: Table, times: int) -> Iterator[Case]:
+def _expand(family: Table, file: Path, both: Table, simulator: Table, seeds: _Seeds) -> Iterator[Case]:
     for key in family:
         if key not in KEYS:
             message = f"{file.name}: family: {key}: unknown key; expected one of: {', '.join(KEYS)}"
             raise ScenarioError(message)
     kind, _, rest = family["file"].partition("/")
-    seeds = family.get("seeds", 1)
+    runs = family.get("seeds", seeds.kernel)
     for variables in _variables(family):
         yield Case(
             id=fill(family["id"], variables),
@@ -259,8 +277,8 @@ def _expand(family: Table, file: Path, both: Table, simulator: Table, times: int
                 **{key: _filled(value, variables) for key, value in family.get("set", {}).items()},
             },
             simulator=simulator,
-            seeds=seeds,
-            simulator_seeds=seeds * times if seeds > 1 else 1,
+            seeds=runs,
+            simulator_seeds=runs * seeds.times,
         )
 
 

@@ -125,7 +125,7 @@ def figure(found: Agreement) -> Figure:
                 )
             if any(points.values()):
                 panels.append(Panel(metric.heading, points, **scales[metric.name]))
-    random = {case.id for case in found.validation.cases if case.seeds > 1}
+    random = {case.id for case in found.validation.cases if case.has_chance}
     groups: dict[str, list[float]] = {"without chance": [], "with chance": []}
     for one in found.goodput:
         if one.difference is not None:

@@ -26,10 +26,6 @@ from plait.scheduler import override, parse_choice
 from plait.validate.cases import Case, Validation
 from plait.validate.metrics import counted, values
 
-SHAKEN = "sim, shaken"
-"""The engine's name of runs with delays changed by next to nothing."""
-SHAKES = 6
-"""How many of these there are where chance has no part."""
 SCHEMA = {
     "case": pl.String,
     "scheduler": pl.String,
@@ -66,8 +62,7 @@ class Outcome:
 class Measured:
     """All runs.
 
-    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux, sim, or `SHAKEN` (for the cases
-    without chance). The kernel's own counters are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the
+    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux or sim. The kernel's own counters are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the
     runs that gave no metrics.
     """
 
@@ -104,14 +99,16 @@ class Order:
             Refused: the kernel cannot do it. RunError: there is no kernel.
         """
         choice = override(parse_choice(self.scheduler)).built_in
-        job = _core.Job(self.case.scenario.json, scheduler=choice, seed=self.seed)
+        scenario = self.case.run(self.seed, simulated=False)
+        job = _core.Job(scenario.json, scheduler=choice, seed=self.seed)
         return _hash(make_plan(job).to_json() + kernel.identity())
 
     def simulator_key(self) -> str:
         """Changes with whatever changes what the simulator does."""
         case = self.case
-        count = f"{case.simulator_seeds} {SHAKES if case.seeds == 1 else 0}"
-        return _hash(f"{_core_identity()} {self.scheduler} {count} {case.simulated.json}")
+        last = case.run(case.simulator_seeds, simulated=True)
+        told = f"{self.scheduler} {case.simulator_seeds} {case.simulated.json} {last.json}"
+        return _hash(f"{_core_identity()} {told}")
 
 
 def _hash(text: str) -> str:
@@ -252,30 +249,23 @@ def _outcome(engine: str, seed: int, kind: Kind, reason: str) -> Document:
 def _simulate(order: Order, watch: Callable[[float], None]) -> list[Document]:
     """All runs of the simulator for a case and a scheduler."""
     case, choice = order.case, parse_choice(order.scheduler)
-    tasks = [
-        ("sim", seed, Task(scenario=case.simulated, scheduler=choice, seed=seed))
-        for seed in range(1, case.simulator_seeds + 1)
-    ]
-    if case.seeds == 1:
-        tasks += [
-            (SHAKEN, index, Task(scenario=case.shaken(index), scheduler=choice, seed=1))
-            for index in range(1, SHAKES + 1)
-        ]
     documents: list[Document] = []
-    for engine, seed, task in tasks:
-        watch(len(documents) / len(tasks))
+    for seed in range(1, case.simulator_seeds + 1):
+        watch(len(documents) / case.simulator_seeds)
+        task = Task(scenario=case.run(seed, simulated=True), scheduler=choice, seed=seed)
         try:
             result = run_tasks([task], threads=1)[0].data
         except RunError as error:
-            documents.append(_outcome(engine, seed, "failed", str(error)))
+            documents.append(_outcome("sim", seed, "failed", str(error)))
         else:
-            documents.append({"engine": engine, "seed": seed, "values": values(result)})
+            documents.append({"engine": "sim", "seed": seed, "values": values(result)})
     return documents
 
 
 def _run_kernel(order: Order, watch: Callable[[float], None]) -> list[Document]:
     """One run of the kernel, with its own counters."""
-    task = Task(scenario=order.case.scenario, scheduler=parse_choice(order.scheduler), seed=order.seed)
+    scenario = order.case.run(order.seed, simulated=False)
+    task = Task(scenario=scenario, scheduler=parse_choice(order.scheduler), seed=order.seed)
     try:
         # What runs of the kernel alone have.
         result: Mapping[str, Any] = run_tasks([task], threads=1, engine="linux", progress=watch)[0].data

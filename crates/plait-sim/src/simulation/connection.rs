@@ -151,8 +151,9 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
 
     #[inline]
     fn drain_receiver(&mut self, network: &mut Network) {
-        while let Some(transmit) = self.receiver.poll_transmit(network.now) {
-            self.put_on_wire(network, &transmit, Way::Backward);
+        // By reference where it lies: a packet is large.
+        while let Some(ref transmit) = self.receiver.poll_transmit(network.now) {
+            self.put_on_wire(network, transmit, Way::Backward);
         }
         let timer = self.receiver.poll_timeout();
         self.set_timer(network, Timer::Receiver, timer);
@@ -163,8 +164,12 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
         if network.now >= self.until {
             return Ok(());
         }
-        while let Some(transmit) = self.sender.poll_transmit(network.now, &mut self.observer)? {
-            self.put_on_wire(network, &transmit, Way::Forward);
+        loop {
+            match self.sender.poll_transmit(network.now, &mut self.observer) {
+                Ok(Some(ref transmit)) => self.put_on_wire(network, transmit, Way::Forward),
+                Ok(None) => break,
+                Err(error) => return Err(error),
+            }
         }
         let timer = self.sender.poll_timeout();
         self.set_timer(network, Timer::Sender, timer);

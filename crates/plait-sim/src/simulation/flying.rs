@@ -2,7 +2,7 @@
 //! store of its own, so that long links full of data stay in the cache.
 
 use plait_sched::Time;
-use plait_transport::packet::{Ack, Data, Packet, Sack, Segment};
+use plait_transport::packet::{Data, Packet, Segment};
 
 /// A packet inside a link, and where it is on its route.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +37,7 @@ pub(super) enum Content {
         echo: u32,
     },
     /// The acknowledgement's place in its store.
-    Sack {
-        place: u32,
-        number: u64,
-    },
-    /// Likewise.
-    Ack {
+    Acknowledgement {
         place: u32,
         number: u64,
     },
@@ -73,8 +68,7 @@ impl Content {
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         Some(match *self {
             Self::Data { transmission, .. } | Self::Segment { transmission, .. } => (transmission, true),
-            Self::Sack { number, .. }
-            | Self::Ack { number, .. }
+            Self::Acknowledgement { number, .. }
             | Self::Heartbeat { number, .. }
             | Self::HeartbeatAck { number, .. }
             | Self::Syn { number, .. }
@@ -84,42 +78,13 @@ impl Content {
     }
 }
 
-/// Values under way; places are used again.
-#[derive(Clone, Debug)]
-struct Store<T> {
-    places: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Store<T> {
-    fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T: Copy> Store<T> {
-    #[inline]
-    fn keep(&mut self, value: &T) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = *value;
-            return place;
-        }
-        self.places.push(*value);
-        (self.places.len() - 1) as u32
-    }
-
-    #[inline]
-    fn take(&mut self, place: u32) -> T {
-        self.free.push(place);
-        self.places[place as usize]
-    }
-}
-
-/// The acknowledgements under way.
+/// The acknowledgements under way; places are used again.
+///
+/// Each is boxed: one that arrives is read where it lies, without a copy, while whoever reads it launches others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acknowledgements {
-    sacks: Store<Sack>,
-    acks: Store<Ack>,
+    places: Vec<Option<Box<Packet>>>,
+    free: Vec<u32>,
 }
 
 impl Acknowledgements {
@@ -132,8 +97,7 @@ impl Acknowledgements {
                 let bytes = bytes as u16;
                 Content::Segment { segment, transmission: number, subflow, offset, bytes, timestamp, echo }
             }
-            Packet::Sack(ref sack) => Content::Sack { place: self.sacks.keep(sack), number },
-            Packet::Ack(ref ack) => Content::Ack { place: self.acks.keep(ack), number },
+            Packet::Sack(_) | Packet::Ack(_) => Content::Acknowledgement { place: self.keep(packet), number },
             Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },
             Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
             Packet::Syn { timestamp } => Content::Syn { timestamp, number },
@@ -141,35 +105,40 @@ impl Acknowledgements {
         }
     }
 
-    /// The packet as it arrives, and its number; `None` for a datagram.
     #[inline]
-    pub(super) fn land(&mut self, content: Content) -> Option<(Packet, u64)> {
-        Some(match content {
-            Content::Data { segment, transmission, bytes } => {
-                (Packet::Data(Data { segment, bytes }), transmission)
+    fn keep(&mut self, packet: &Packet) -> u32 {
+        let Some(place) = self.free.pop() else {
+            self.places.push(Some(Box::new(*packet)));
+            return (self.places.len() - 1) as u32;
+        };
+        if let Some(kept) = &mut self.places[place as usize] {
+            // By kind: an assignment of the whole would copy as much as the largest kind takes.
+            match packet {
+                Packet::Sack(sack) => **kept = Packet::Sack(*sack),
+                Packet::Ack(ack) => **kept = Packet::Ack(*ack),
+                _ => **kept = *packet,
             }
-            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo } => {
-                let data = Data { segment, bytes: u32::from(bytes) };
-                (Packet::Segment(Segment { data, subflow, offset, timestamp, echo }), transmission)
-            }
-            Content::Sack { place, number } => (Packet::Sack(self.sacks.take(place)), number),
-            Content::Ack { place, number } => (Packet::Ack(self.acks.take(place)), number),
-            Content::Heartbeat { sent_at, number } => (Packet::Heartbeat { sent_at }, number),
-            Content::HeartbeatAck { sent_at, number } => (Packet::HeartbeatAck { sent_at }, number),
-            Content::Syn { timestamp, number } => (Packet::Syn { timestamp }, number),
-            Content::SynAck { timestamp, echo, window, number } => {
-                (Packet::SynAck { timestamp, echo, window }, number)
-            }
-            Content::Datagram(_) => return None,
-        })
+        }
+        place
+    }
+
+    /// An acknowledgement as it arrives; afterwards it is to be put back.
+    #[inline]
+    pub(super) fn take(&mut self, place: u32) -> Option<Box<Packet>> {
+        self.places[place as usize].take()
+    }
+
+    /// It was read: its place is free.
+    #[inline]
+    pub(super) fn put_back(&mut self, place: u32, packet: Box<Packet>) {
+        self.places[place as usize] = Some(packet);
+        self.free.push(place);
     }
 
     /// The packet never arrives.
     pub(super) fn forget(&mut self, content: Content) {
-        match content {
-            Content::Sack { place, .. } => self.sacks.free.push(place),
-            Content::Ack { place, .. } => self.acks.free.push(place),
-            _ => {}
+        if let Content::Acknowledgement { place, .. } = content {
+            self.free.push(place);
         }
     }
 }

@@ -230,9 +230,11 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
         if source < links {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
             if end.connection == 0 {
-                let Some((packet, number)) = self.network.land(&flying) else { return Ok(()) };
-                self.main.arrive(&mut self.network, end, &packet, number)?;
-                return Ok(());
+                let main = &mut self.main;
+                let arrived = self
+                    .network
+                    .hand_over(&flying, |network, packet, number| main.arrive(network, end, packet, number));
+                return Ok(arrived.unwrap_or(Ok(()))?);
             }
             return self.arrive_at_flow(end, &flying);
         }
@@ -260,10 +262,12 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
                 datagrams.arrive(self.network.now, sent);
                 Ok(())
             }
-            (Flow::Connection(connection), _) => match self.network.land(flying) {
-                Some((packet, number)) => connection.arrive(&mut self.network, end, &packet, number),
-                None => Ok(()),
-            },
+            (Flow::Connection(connection), _) => {
+                let arrived = self.network.hand_over(flying, |network, packet, number| {
+                    connection.arrive(network, end, packet, number)
+                });
+                arrived.unwrap_or(Ok(()))
+            }
             (Flow::Datagrams(_), _) => Ok(()),
         };
         arrived.map_err(|error| self.flow_error(index, error))

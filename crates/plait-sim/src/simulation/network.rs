@@ -6,7 +6,7 @@ use crate::agenda::{Agenda, Key};
 use crate::link::{Exit, Link, LinkConfig, Sent};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
 use plait_sched::{PathId, Time};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{Data, Packet, Segment};
 
 /// Which end of which connection, or which datagrams' sink, a route leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -229,10 +229,49 @@ impl Network {
         }
     }
 
-    /// A connection's packet as it arrives, and its number.
+    /// Hands a connection's packet and its number to whom it is for; `None` for a datagram, which is for none.
     #[inline]
-    pub(super) fn land(&mut self, flying: &Flying) -> Option<(Packet, u64)> {
-        self.acknowledgements.land(flying.content)
+    pub(super) fn hand_over<R>(
+        &mut self,
+        flying: &Flying,
+        take: impl FnOnce(&mut Self, &Packet, u64) -> R,
+    ) -> Option<R> {
+        let made;
+        let (packet, number) = match flying.content {
+            Content::Acknowledgement { place, number } => {
+                let packet = self.acknowledgements.take(place)?;
+                let taken = take(self, &packet, number);
+                self.acknowledgements.put_back(place, packet);
+                return Some(taken);
+            }
+            Content::Data { segment, transmission, bytes } => {
+                made = Packet::Data(Data { segment, bytes });
+                (&made, transmission)
+            }
+            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo } => {
+                let data = Data { segment, bytes: u32::from(bytes) };
+                made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo });
+                (&made, transmission)
+            }
+            Content::Heartbeat { sent_at, number } => {
+                made = Packet::Heartbeat { sent_at };
+                (&made, number)
+            }
+            Content::HeartbeatAck { sent_at, number } => {
+                made = Packet::HeartbeatAck { sent_at };
+                (&made, number)
+            }
+            Content::Syn { timestamp, number } => {
+                made = Packet::Syn { timestamp };
+                (&made, number)
+            }
+            Content::SynAck { timestamp, echo, window, number } => {
+                made = Packet::SynAck { timestamp, echo, window };
+                (&made, number)
+            }
+            Content::Datagram(_) => return None,
+        };
+        Some(take(self, packet, number))
     }
 
     #[inline]

@@ -1,9 +1,7 @@
 //! Heartbeats: probing idle, suspected and failed paths (RFC 9260 §8.3, RFC 7829).
 
 use super::sender::Sender;
-use crate::core::Transmit;
 use crate::observer::Observer;
-use crate::packet::Packet;
 use plait_sched::{PathId, PathState, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
@@ -39,8 +37,7 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         path.heartbeat.deadline = Some(now.saturating_add(path.rtt.rto()));
-        let packet = Packet::Heartbeat { sent_at: now };
-        self.heartbeats.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
+        self.heartbeats.push_back((PathId(index as u8), now));
     }
 
     fn heartbeat_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {

@@ -43,7 +43,8 @@ pub struct Receiver {
     reported: [[u64; 3]; MAX_PATHS],
     /// Where the search for an older run to repeat goes on.
     repeat_from: u64,
-    reply: Option<Transmit>,
+    /// A heartbeat to be answered: its path, and when it was sent.
+    reply: Option<(PathId, Time)>,
 }
 
 impl Receiver {
@@ -80,8 +81,7 @@ impl Receiver {
         match packet {
             Packet::Data(data) => self.handle_data(now, path, data, observer),
             Packet::Heartbeat { sent_at } => {
-                let packet = Packet::HeartbeatAck { sent_at: *sent_at };
-                self.reply = Some(Transmit { path, packet, transmission: 0 });
+                self.reply = Some((path, *sent_at));
             }
             _ => {}
         }
@@ -122,17 +122,26 @@ impl Receiver {
 
     /// The next packet to send, if any. Call after every input until it answers `None`.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
-        if let Some(reply) = self.reply.take() {
-            return Some(reply);
+        if let Some((path, sent_at)) = self.reply.take() {
+            return Some(Transmit { path, packet: Packet::HeartbeatAck { sent_at }, transmission: 0 });
         }
         if !self.acknowledge {
             return None;
         }
         self.acknowledge = false;
         self.deadline = None;
-        let packet = Packet::Sack(self.sack());
+        let window = match self.accounting {
+            WindowAccounting::Buffer => self.reassembly.free(),
+            WindowAccounting::Outstanding => self.reassembly.capacity(),
+        };
+        let sack = Sack::new(self.reassembly.next_expected(), window, self.unacknowledged);
         self.unacknowledged = 0;
-        Some(Transmit { path: self.path, packet, transmission: 0 })
+        // Filled in where it lies: it is large.
+        let mut transmit = Some(Transmit { path: self.path, packet: Packet::Sack(sack), transmission: 0 });
+        if let Some(Transmit { packet: Packet::Sack(sack), .. }) = &mut transmit {
+            self.report(sack);
+        }
+        transmit
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.
@@ -145,14 +154,10 @@ impl Receiver {
         self.changes += 1;
     }
 
-    fn sack(&mut self) -> Sack {
-        let window = match self.accounting {
-            WindowAccounting::Buffer => self.reassembly.free(),
-            WindowAccounting::Outstanding => self.reassembly.capacity(),
-        };
+    /// Writes gap blocks and duplicates into a SACK.
+    fn report(&mut self, sack: &mut Sack) {
         let next = self.reassembly.next_expected();
         let waiting = self.reassembly.waiting();
-        let mut sack = Sack::new(next, window, self.unacknowledged);
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
         let reported = &mut self.reported[self.path.index()];
         let news = (self.changes - reported[2]).clamp(REPEATED, REMEMBERED).min(self.changes);
@@ -168,14 +173,13 @@ impl Receiver {
         sack.changes_end = self.changes;
         if waiting.runs() > sack.blocks().len() {
             sack.changes_from = self.changes - news;
-            self.push_older_run(&mut sack);
+            self.push_older_run(sack);
         }
         for duplicate in &mut self.duplicates {
             if let Some(segment) = duplicate.take() {
                 sack.push_duplicate(segment);
             }
         }
-        sack
     }
 
     /// Repeats one older run per acknowledgement, in turn, so that even a long loss of acknowledgements is made good.

@@ -31,6 +31,7 @@ impl Reports {
         if sack.changes_from <= self.known {
             self.know(sack.changes_end);
         } else if sack.changes_end - self.known < REMEMBERED {
+            self.beyond.advance(self.known);
             let from = sack.changes_from.max(sack.changes_end.saturating_sub(MAX_GAP_BLOCKS as u64));
             for change in from..sack.changes_end {
                 self.beyond.insert(change);
@@ -51,6 +52,10 @@ impl Reports {
 
     fn know(&mut self, end: u64) {
         if end > self.known {
+            if self.beyond.is_empty() {
+                self.known = end;
+                return;
+            }
             self.known = self.beyond.first_absent(end.max(self.beyond.base()));
             self.beyond.advance(self.known);
         }

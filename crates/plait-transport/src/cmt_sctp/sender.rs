@@ -29,7 +29,8 @@ pub struct Sender<S> {
     round_trips: RoundTrips,
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
-    pub(super) heartbeats: VecDeque<Transmit>,
+    /// Heartbeats to be sent, and when each was due.
+    pub(super) heartbeats: VecDeque<(PathId, Time)>,
     /// Timeouts in a row on all paths together.
     association_errors: u32,
     /// Retransmissions that the receiver reported as duplicates.
@@ -80,9 +81,9 @@ impl<S: Scheduler> Sender<S> {
         let advanced = sack.cumulative > self.core.stream.first();
         self.hear(path.index());
         self.spurious_retransmissions += sack.duplicates().len() as u64;
-        if let Some(rtt) = self.round_trips.came_back(now, path, sack) {
+        let own = self.round_trips.came_back(now, path, sack);
+        if let Some(rtt) = own {
             self.core.paths[path.index()].rtt.sample_own(rtt);
-            self.core.refresh(path.index());
         }
         self.core.begin_acknowledgement();
         let via = Via { path: path.index(), alone: sack.packets <= 1 };
@@ -98,6 +99,9 @@ impl<S: Scheduler> Sender<S> {
             self.read_window(sack, advanced);
         }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
+        if own.is_some() && self.core.news[path.index()].segments == 0 {
+            self.core.refresh(path.index());
+        }
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
         self.fast_retransmit(now);
     }
@@ -119,6 +123,9 @@ impl<S: Scheduler> Sender<S> {
             while segment <= last {
                 if self.core.acknowledge(now, segment, via) {
                     self.acknowledged.insert(segment);
+                }
+                if segment == last {
+                    break;
                 }
                 segment = self.acknowledged.first_absent(segment + 1);
             }
@@ -325,22 +332,19 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) -> Result<Option<Transmit>, Error> {
         self.core.run_scheduler(now, observer)?;
-        let outgoing = self.core.next_data(now, observer);
-        if let Some(out) = &outgoing {
+        if let Some(out) = self.core.next_data(now, observer) {
             let sent = self.core.paths[out.path.index()].flight.get(out.number);
             let certain = sent.is_some_and(|sent| sent.first_time);
             self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
             if let Some(earlier) = sent.and_then(|sent| sent.earlier) {
                 self.round_trips.sent_again(PathId(earlier.path), earlier.transmission);
             }
+            let packet = Packet::Data(out.data);
+            return Ok(Some(Transmit { path: out.path, packet, transmission: out.transmission }));
         }
-        let data = outgoing.map(|out| Transmit {
-            path: out.path,
-            packet: Packet::Data(out.data),
-            transmission: out.transmission,
-        });
         // Data first: where paths share a queue with one place, the probe of one must not take it from the data of another.
-        Ok(data.or_else(|| self.heartbeats.pop_front()))
+        let Some((path, sent_at)) = self.heartbeats.pop_front() else { return Ok(None) };
+        Ok(Some(Transmit { path, packet: Packet::Heartbeat { sent_at }, transmission: 0 }))
     }
 
     /// When [`Sender::handle_timeout`] must be called next.

@@ -26,7 +26,14 @@ pub struct Receiver {
     /// Segments of the stream that have arrived on some subflow, and of which the observer knows.
     announced: RunSet,
     /// What leaves next.
-    outgoing: VecDeque<Transmit>,
+    outgoing: VecDeque<(PathId, Answer)>,
+}
+
+/// What the receiver sends.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    Ack(Ack),
+    SynAck { timestamp: u32, echo: u32, window: u64 },
 }
 
 impl Receiver {
@@ -95,8 +102,8 @@ impl Receiver {
                 }
             }
         };
-        let packet = Packet::SynAck { timestamp: self.config.clock.at_receiver(now), echo, window };
-        self.outgoing.push_back(Transmit { path, packet, transmission: 0 });
+        let timestamp = self.config.clock.at_receiver(now);
+        self.outgoing.push_back((path, Answer::SynAck { timestamp, echo, window }));
     }
 
     fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
@@ -337,8 +344,7 @@ impl Receiver {
             ack.push_block(first, last);
         }
         subflow.note_acknowledgement();
-        let path = PathId(index as u8);
-        self.outgoing.push_back(Transmit { path, packet: Packet::Ack(ack), transmission: 0 });
+        self.outgoing.push_back((PathId(index as u8), Answer::Ack(ack)));
     }
 
     /// Call when [`Receiver::poll_timeout`] has come.
@@ -352,7 +358,12 @@ impl Receiver {
 
     /// The next packet to send, if any. Call after every input until it answers `None`.
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Transmit> {
-        self.outgoing.pop_front()
+        let (path, answer) = self.outgoing.pop_front()?;
+        let packet = match answer {
+            Answer::Ack(ack) => Packet::Ack(ack),
+            Answer::SynAck { timestamp, echo, window } => Packet::SynAck { timestamp, echo, window },
+        };
+        Some(Transmit { path, packet, transmission: 0 })
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.

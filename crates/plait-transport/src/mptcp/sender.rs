@@ -358,10 +358,12 @@ impl<S: Scheduler> Sender<S> {
         if outgoing.is_none() && self.stop_preferring_new() {
             return Ok(self.next_retransmission(now, observer));
         }
-        Ok(outgoing.map(|outgoing| self.wrap(now, &outgoing)))
+        let Some(outgoing) = outgoing else { return Ok(None) };
+        Ok(Some(self.wrap(now, &outgoing)))
     }
 
     /// A segment that leaves for the first time on its subflow.
+    #[inline]
     fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Transmit {
         let index = outgoing.path.index();
         if self.config.rules.losses == Losses::ByTime {
