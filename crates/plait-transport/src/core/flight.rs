@@ -56,6 +56,8 @@ pub(crate) struct Flight {
     ring: VecDeque<Transmission>,
     segments: u32,
     bytes: u64,
+    /// Bytes of all in the ring.
+    span: u64,
     /// Lost ones that are kept.
     lost: u32,
     effort: Effort,
@@ -76,6 +78,11 @@ impl Flight {
     /// Bytes in flight.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Bytes from the first transmission that is here to the last, whatever became of them.
+    pub(crate) fn span_bytes(&self) -> u64 {
+        self.span
     }
 
     /// Lost transmissions that keep their number and wait to be sent again.
@@ -112,6 +119,7 @@ impl Flight {
         let number = self.next();
         self.segments += 1;
         self.bytes += u64::from(transmission.bytes);
+        self.span += u64::from(transmission.bytes);
         self.ring.push_back(transmission);
         number
     }
@@ -183,7 +191,8 @@ impl Flight {
             TransmissionState::Lost => !keeps_lost,
             TransmissionState::Acknowledged => true,
         };
-        while self.ring.front().is_some_and(|transmission| settled(transmission.state)) {
+        while let Some(front) = self.ring.front().filter(|transmission| settled(transmission.state)) {
+            self.span -= u64::from(front.bytes);
             self.ring.pop_front();
             self.first += 1;
         }

@@ -37,6 +37,9 @@ pub(crate) struct PathSender {
     pub(crate) reduced_window: Option<u64>,
     /// Bytes that a probe of the tail may take beyond the window.
     pub(crate) probe_room: u64,
+    /// The receiver's window as the path itself was told it, from the first byte on that is not acknowledged on the path;
+    /// `u64::MAX` where there is none but the connection's.
+    pub(crate) own_window: u64,
     /// When the last packet left.
     pub(crate) last_sent: Time,
     pub(crate) rtt: RttEstimator,
@@ -117,6 +120,7 @@ impl PathSender {
             in_packets: config.window_in_packets,
             reduced_window: None,
             probe_room: 0,
+            own_window: u64::MAX,
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),

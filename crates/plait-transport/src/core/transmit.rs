@@ -89,7 +89,7 @@ impl<S: Scheduler> Core<S> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
                 let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
-                if in_flight && !self.paths[index].has_window() {
+                if in_flight && !(self.paths[index].has_window() && self.admits_on(index, segment)) {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
@@ -110,7 +110,11 @@ impl<S: Scheduler> Core<S> {
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
             let limited = self.facts[index].in_flight >= self.facts[index].limit;
-            if path.has_window() && !limited && best.is_none_or(|(_, lowest)| segment < lowest) {
+            if path.has_window()
+                && !limited
+                && best.is_none_or(|(_, lowest)| segment < lowest)
+                && self.admits_on(index, segment)
+            {
                 best = Some((index, segment));
             }
         }

@@ -63,6 +63,19 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
+    /// True if the window that the path itself was told admits `segment`. What others were told counts on it, too, from where
+    /// the segment lies (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
+    pub(crate) fn admits_on(&self, index: usize, segment: u64) -> bool {
+        let path = &self.paths[index];
+        let span = path.flight.span_bytes();
+        if path.own_window == u64::MAX || span == 0 {
+            return true;
+        }
+        let Some(entry) = self.stream.get(segment) else { return false };
+        let left = self.window.advertised.saturating_sub(entry.offset);
+        span + u64::from(entry.bytes) <= path.own_window.max(left)
+    }
+
     /// Full segments that the window still admits, less what waits in path queues.
     pub(crate) fn window_segments(&self) -> u64 {
         let window = &self.window;

@@ -2,7 +2,7 @@
 
 use super::Rules;
 use super::grant::PACKET_MEMORY;
-use crate::packet::{MAX_ACK_BLOCKS, Segment};
+use crate::packet::Segment;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
@@ -10,6 +10,12 @@ use std::collections::VecDeque;
 /// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its
 /// retransmission timeout, which the receiver of a stream knows from the handshake only.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs beyond a gap that a receiver remembers to report (TCP_NUM_SACKS); an acknowledgement has room for fewer.
+const REMEMBERED_RUNS: usize = 4;
+
+/// So many of them an acknowledgement that was put off is trusted to report (TCP_SACK_BLOCKS_EXPECTED).
+const REPORTED_RUNS: usize = 2;
 
 /// What decides how long acknowledgements wait, see [`Rules`].
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +67,7 @@ pub(super) enum Place {
 pub(super) struct Incoming {
     pub(super) arrived: RunSet,
     /// Runs beyond a gap, the one that changed last first (RFC 2018 §4).
-    recent: [Option<(u64, u64)>; MAX_ACK_BLOCKS],
+    recent: [Option<(u64, u64)>; REMEMBERED_RUNS],
     /// What waits beyond a gap, from the first missing segment on, if it is kept until then.
     held: VecDeque<Option<Segment>>,
     /// Bytes that waits there.
@@ -122,7 +128,7 @@ impl Incoming {
     pub(super) fn new() -> Self {
         Self {
             arrived: RunSet::new(),
-            recent: [None; MAX_ACK_BLOCKS],
+            recent: [None; REMEMBERED_RUNS],
             held: VecDeque::new(),
             held_bytes: 0,
             bytes: 0,
@@ -175,9 +181,7 @@ impl Incoming {
                 self.bytes += u64::from(segment.data.bytes);
                 let end = self.arrived.first_absent(segment.subflow + 1);
                 self.arrived.advance(end);
-                for run in &mut self.recent {
-                    *run = run.filter(|run| run.0 > end);
-                }
+                self.keep_runs(|run| run.0 > end);
             }
             Place::Ahead => {
                 if keep {
@@ -218,16 +222,32 @@ impl Incoming {
         segment
     }
 
+    /// True if an acknowledgement was put off that a segment about to be [taken](Self::take) `Ahead` would leave too much to
+    /// report: it is to leave first (tcp_sack_new_ofo_skb).
+    pub(super) fn must_report_first(&self, number: u64) -> bool {
+        let borders = |run: &(u64, u64)| run.1 + 1 == number || number + 1 == run.0;
+        self.beyond_gap.waiting > 0
+            && self.recent[REPORTED_RUNS - 1].is_some()
+            && !self.recent[..REPORTED_RUNS].iter().flatten().any(borders)
+    }
+
     /// Notes the run that a segment now belongs to; runs that it swallowed or that are in order are
     /// forgotten.
     fn note_run(&mut self, first: u64, last: u64) {
-        let mut kept = [None; MAX_ACK_BLOCKS];
-        kept[0] = Some((first, last));
-        let others = self.recent.iter().flatten().filter(|run| run.0 > last || run.1 < first);
-        for (place, run) in kept[1..].iter_mut().zip(others) {
-            *place = Some(*run);
+        self.keep_runs(|run| run.0 > last || run.1 < first);
+        self.recent.rotate_right(1);
+        self.recent[0] = Some((first, last));
+    }
+
+    /// Forgets other runs; those that stay move up.
+    fn keep_runs(&mut self, keep: impl Fn(&(u64, u64)) -> bool) {
+        let mut kept = 0;
+        for index in 0..REMEMBERED_RUNS {
+            if let Some(run) = self.recent[index].take().filter(&keep) {
+                self.recent[kept] = Some(run);
+                kept += 1;
+            }
         }
-        self.recent = kept;
     }
 
     /// Runs beyond a gap, the one that changed last first.

@@ -183,7 +183,10 @@ impl Receiver {
                 subflow.delay.quick |= 1;
             }
         }
-        subflow.take(place, segment, true, self.config.rules.quick_acks);
+        if place == Place::Ahead && subflow.must_report_first(segment.subflow) {
+            self.acknowledge(now, index, 0);
+        }
+        self.subflows[index].take(place, segment, true, self.config.rules.quick_acks);
         if place == Place::Ahead && !self.config.multipath {
             self.waiting.insert(segment.data.segment, bytes, pages(segment));
         }

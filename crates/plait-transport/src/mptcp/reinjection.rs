@@ -200,7 +200,7 @@ impl<S: Scheduler> Sender<S> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.copies.pop_front();
-            } else if self.core.paths[path.index()].has_window() {
+            } else if self.core.paths[path.index()].has_window() && self.core.admits_on(path.index(), segment) {
                 self.repeats.copies.pop_front();
                 return Some((path.index(), segment));
             } else {
@@ -214,6 +214,7 @@ impl<S: Scheduler> Sender<S> {
             }
             let open = plait_sched::usable(&self.core.facts)
                 .filter(|path| self.core.paths[path.id.index()].has_window())
+                .filter(|path| self.core.admits_on(path.id.index(), segment))
                 .min_by_key(|path| path.srtt)?;
             self.repeats.anywhere.pop_front();
             return Some((open.id.index(), segment));

@@ -522,7 +522,9 @@ impl<S: Scheduler> Sender<S> {
             }
             let open = plait_sched::usable(&self.core.facts).filter(fresh).filter(|path| {
                 let index = path.id.index();
-                self.core.paths[index].has_window() && !self.core.has_awaited(index)
+                self.core.paths[index].has_window()
+                    && self.core.admits_on(index, segment)
+                    && !self.core.has_awaited(index)
             });
             let Some(path) = open.min_by_key(|path| path.srtt) else { break };
             let index = path.id.index();

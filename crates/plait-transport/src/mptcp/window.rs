@@ -9,8 +9,6 @@ use plait_sched::Scheduler;
 /// What came back on a subflow last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// The receiver's window as the subflow knows it, in bytes (`snd_wnd`).
-    window: u64,
     /// The timestamp to echo.
     pub(super) echo: u32,
 }
@@ -21,7 +19,7 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.grant == Grant::Free {
             let window = self.config.connection.receive_window;
             let first = first_window(window, self.config.segment_bytes(), self.config.packet_bytes());
-            self.seen.iter_mut().for_each(|seen| seen.window = first);
+            self.core.paths.iter_mut().for_each(|path| path.own_window = first);
             self.core.window.advertised = first;
         }
     }
@@ -29,26 +27,29 @@ impl<S: Scheduler> Sender<S> {
     /// The answer to a SYN, or to what confirms a join, tells a window.
     pub(super) fn note_opening(&mut self, index: usize, window: u64, timestamp: u32) {
         if let Some(seen) = self.seen.get_mut(index) {
-            *seen = Seen { window: window.max(seen.window), echo: timestamp };
+            seen.echo = timestamp;
+            // Where paths have no window of their own, it is endless.
+            let own = &mut self.core.paths[index].own_window;
+            *own = (*own).max(window);
         }
     }
 
     /// An acknowledgement tells where the window ends.
     ///
-    /// By Linux' rules a subflow remembers the size of its window, `snd_wnd`, which only acknowledgements
+    /// By Linux' rules a subflow remembers the size of its window (`snd_wnd`), which only acknowledgements
     /// that advance on the subflow make smaller (`tcp_may_update_window` in net/ipv4/tcp_input.c). The
     /// connection's ends at that size beyond the data acknowledgement (`ack_update_msk` in
     /// net/mptcp/options.c), which may be further than the receiver granted.
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
         let first = self.core.paths[index].flight.first();
-        let Seen { window, echo } = &mut self.seen[index];
         if ack.subflow >= first {
-            *echo = ack.timestamp;
+            self.seen[index].echo = ack.timestamp;
         }
         if self.config.rules.grant != Grant::Free {
             self.core.window.extend(ack.window_end);
             return;
         }
+        let window = &mut self.core.paths[index].own_window;
         if ack.subflow > first || ack.subflow == first && (ack.window > *window || ack.window == 0) {
             *window = ack.window;
         }
@@ -61,7 +62,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn share_window(&mut self, index: usize, segment: u64) {
         let Some(entry) = self.core.stream.get(segment) else { return };
         let left = self.core.window.advertised.saturating_sub(entry.offset);
-        let window = &mut self.seen[index].window;
+        let window = &mut self.core.paths[index].own_window;
         *window = (*window).max(left);
     }
 }
