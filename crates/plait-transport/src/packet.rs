@@ -62,6 +62,8 @@ pub struct Segment {
     pub timestamp: u32,
     /// TSecr: the timestamp of the newest packet that came back on the subflow.
     pub echo: u32,
+    /// PSH: nothing follows it on the subflow for now.
+    pub push: bool,
 }
 
 /// Selective blocks that a TCP acknowledgement has room for (RFC 2018), at most.

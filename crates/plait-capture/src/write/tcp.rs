@@ -24,6 +24,7 @@ const PLAIN_HEADERS: u32 = 40;
 
 const SYN: u8 = 2;
 const ACK: u8 = 16;
+const PSH: u8 = 8;
 
 /// A segment of a subflow, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -243,7 +244,8 @@ impl Wire {
         }
         let sequence = INITIAL.wrapping_add(1).wrapping_add(place.start as u32);
         let bytes = segment.data.bytes;
-        self.wrap(path, Way::Forward, sequence, 1, ACK, SENDER_WINDOW, bytes, headers);
+        let flags = if segment.push { ACK | PSH } else { ACK };
+        self.wrap(path, Way::Forward, sequence, 1, flags, SENDER_WINDOW, bytes, headers);
     }
 
     fn ack(&mut self, path: PathId, ack: &Ack, reassembly: &Reassembly, headers: &mut Vec<u8>) {

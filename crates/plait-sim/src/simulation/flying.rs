@@ -35,6 +35,7 @@ pub(super) enum Content {
         bytes: u16,
         timestamp: u32,
         echo: u32,
+        push: bool,
     },
     /// The acknowledgement's place in its store.
     Acknowledgement {
@@ -92,10 +93,26 @@ impl Acknowledgements {
     pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Content {
         match *packet {
             Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission: number, bytes },
-            Packet::Segment(Segment { data: Data { segment, bytes }, subflow, offset, timestamp, echo }) => {
+            Packet::Segment(Segment {
+                data: Data { segment, bytes },
+                subflow,
+                offset,
+                timestamp,
+                echo,
+                push,
+            }) => {
                 debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                 let bytes = bytes as u16;
-                Content::Segment { segment, transmission: number, subflow, offset, bytes, timestamp, echo }
+                Content::Segment {
+                    segment,
+                    transmission: number,
+                    subflow,
+                    offset,
+                    bytes,
+                    timestamp,
+                    echo,
+                    push,
+                }
             }
             Packet::Sack(_) | Packet::Ack(_) => Content::Acknowledgement { place: self.keep(packet), number },
             Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },

@@ -248,9 +248,9 @@ impl Network {
                 made = Packet::Data(Data { segment, bytes });
                 (&made, transmission)
             }
-            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo } => {
+            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo, push } => {
                 let data = Data { segment, bytes: u32::from(bytes) };
-                made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo });
+                made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push });
                 (&made, transmission)
             }
             Content::Heartbeat { sent_at, number } => {

@@ -78,6 +78,8 @@ pub(super) struct Incoming {
     pub(super) unacknowledged: u8,
     /// When a delayed acknowledgement must leave at the latest.
     pub(super) deadline: Option<Time>,
+    /// One of those that were not acknowledged ended a burst.
+    pub(super) pushed: bool,
     /// A segment that arrived again.
     pub(super) duplicate: Option<u64>,
     /// Acknowledgements of what arrived beyond a gap.
@@ -134,6 +136,7 @@ impl Incoming {
             bytes: 0,
             unacknowledged: 0,
             deadline: None,
+            pushed: false,
             duplicate: None,
             beyond_gap: BeyondGap::default(),
             echo: 0,
@@ -259,6 +262,7 @@ impl Incoming {
     pub(super) fn note_acknowledgement(&mut self) {
         self.deadline = None;
         self.unacknowledged = 0;
+        self.pushed = false;
         self.beyond_gap.waiting = 0;
         self.delay.quick = self.delay.quick.saturating_sub(1);
     }

@@ -186,7 +186,10 @@ impl Receiver {
         if place == Place::Ahead && subflow.must_report_first(segment.subflow) {
             self.acknowledge(now, index, 0);
         }
-        self.subflows[index].take(place, segment, true, self.config.rules.quick_acks);
+        let subflow = &mut self.subflows[index];
+        subflow.take(place, segment, true, self.config.rules.quick_acks);
+        // A short one ends what was written (tcp_measure_rcv_mss).
+        subflow.pushed |= segment.push || bytes < self.config.segment_bytes();
         if place == Place::Ahead && !self.config.multipath {
             self.waiting.insert(segment.data.segment, bytes, pages(segment));
         }
@@ -313,9 +316,11 @@ impl Receiver {
         let Some(grants) = &mut self.grants else { return };
         grants.note_read(now);
         let reopens = grants.reopens(used);
+        let all_read = used == 0 && self.config.rules.pushes;
         for index in 0..self.subflows.len() {
             let (Some(grants), subflow) = (&self.grants, &self.subflows[index]) else { return };
-            let owes = subflow.unacknowledged > 0 && grants.owes(index, subflow.bytes);
+            let owes = subflow.unacknowledged > 0
+                && (grants.owes(index, subflow.bytes) || all_read && subflow.pushed);
             if owes || reopens && grants.would_double(index, subflow.bytes, used) {
                 self.acknowledge(now, index, 0);
             }

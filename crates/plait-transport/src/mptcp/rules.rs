@@ -16,6 +16,9 @@ pub struct Rules {
     pub longest_compression: Option<Duration>,
     /// Acknowledgements wait longer where packets come further apart, up to this.
     pub longest_ack_delay: Option<Duration>,
+    /// The last segment of a burst is marked (PSH), and its acknowledgement leaves as soon as the application has read all there
+    /// is (`tcp_push` and `tcp_cleanup_rbuf` in net/ipv4/tcp.c, `mptcp_subflow_could_cleanup` in net/mptcp/protocol.c).
+    pub pushes: bool,
     /// When the other subflows are opened.
     pub joins: Joins,
     /// What the receiver's window is.
@@ -85,6 +88,7 @@ impl Rules {
         quick_acks: 0,
         longest_compression: None,
         longest_ack_delay: None,
+        pushes: false,
         joins: Joins::AtOnce,
         grant: Grant::Buffer,
         reinjection: Reinjection::AfterTimeout,
@@ -98,6 +102,7 @@ impl Rules {
         quick_acks: 16,
         longest_compression: Some(Duration::from_millis(1)),
         longest_ack_delay: Some(Duration::from_millis(200)),
+        pushes: true,
         joins: Joins::Confirmed,
         grant: Grant::Free,
         reinjection: Reinjection::ByConnection,

@@ -29,6 +29,22 @@ struct Sample {
     original: bool,
 }
 
+/// A segment that leaves on a subflow.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    path: PathId,
+    segment: Segment,
+    transmission: u64,
+    /// For the first time there.
+    fresh: bool,
+}
+
+impl Leaving {
+    fn into_transmit(self) -> Transmit {
+        Transmit { path: self.path, packet: Packet::Segment(self.segment), transmission: self.transmission }
+    }
+}
+
 /// One end of a connection, sending.
 ///
 /// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
@@ -50,6 +66,8 @@ pub struct Sender<S> {
     parked_without: PathSet,
     /// Packets of handshakes.
     pub(super) control: VecDeque<Transmit>,
+    /// Sent, but held back until it is known whether it ends a burst.
+    held_back: Option<Leaving>,
     spurious_retransmissions: u64,
     started: bool,
 }
@@ -75,6 +93,7 @@ impl<S: Scheduler> Sender<S> {
             parked: VecDeque::new(),
             parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
+            held_back: None,
             spurious_retransmissions: 0,
             started: !config.handshake,
         };
@@ -344,9 +363,28 @@ impl<S: Scheduler> Sender<S> {
         if let Some(transmit) = self.control.pop_front() {
             return Ok(Some(transmit));
         }
+        if !self.config.rules.pushes || !self.config.multipath {
+            return Ok(self.next_segment(now, observer)?.map(Leaving::into_transmit));
+        }
+        loop {
+            let next = self.next_segment(now, observer)?;
+            let Some(mut last) = self.held_back.take() else {
+                match next {
+                    Some(next) if next.fresh => self.held_back = Some(next),
+                    other => return Ok(other.map(Leaving::into_transmit)),
+                }
+                continue;
+            };
+            last.segment.push = last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
+            self.held_back = next;
+            return Ok(Some(last.into_transmit()));
+        }
+    }
+
+    fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
         self.core.run_scheduler(now, observer)?;
-        if let Some(transmit) = self.next_retransmission(now, observer) {
-            return Ok(Some(transmit));
+        if let Some(leaving) = self.next_retransmission(now, observer) {
+            return Ok(Some(leaving));
         }
         let outgoing = match self.next_copy() {
             Some((index, segment)) => {
@@ -364,7 +402,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// A segment that leaves for the first time on its subflow.
     #[inline]
-    fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Transmit {
+    fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Leaving {
         let index = outgoing.path.index();
         if self.config.rules.losses == Losses::ByTime {
             self.note_sent_as_linux(now, index, outgoing.number);
@@ -380,12 +418,12 @@ impl<S: Scheduler> Sender<S> {
         let (data, subflow) = (outgoing.data, outgoing.number);
         let offset = self.offset(data.segment).unwrap_or(0);
         let echo = self.seen[index].echo;
-        let packet = Packet::Segment(Segment { data, subflow, offset, timestamp, echo });
-        Transmit { path: outgoing.path, packet, transmission: outgoing.transmission }
+        let segment = Segment { data, subflow, offset, timestamp, echo, push: false };
+        Leaving { path: outgoing.path, segment, transmission: outgoing.transmission, fresh: true }
     }
 
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
-    fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Transmit> {
+    fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
         for index in 0..self.subflows.len() {
             self.skip_settled(index);
             let path = &self.core.paths[index];
@@ -400,9 +438,9 @@ impl<S: Scheduler> Sender<S> {
                 return self.resend(now, index, number, observer);
             }
             if subflow.probe_due
-                && let Some(transmit) = self.send_probe(now, index, observer)
+                && let Some(leaving) = self.send_probe(now, index, observer)
             {
-                return Some(transmit);
+                return Some(leaving);
             }
         }
         None
@@ -410,7 +448,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// RFC 8985 §7.3: a probe is the next new segment if the path has one and the window of the receiver admits it, else
     /// the last one that was sent.
-    fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Transmit> {
+    fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
         let path = &self.core.paths[index];
         let fresh = path.queue.front().is_some_and(|&segment| self.core.admits(segment));
         if fresh && path.has_window() {
@@ -450,10 +488,10 @@ impl<S: Scheduler> Sender<S> {
         index: usize,
         number: u64,
         observer: &mut impl Observer,
-    ) -> Option<Transmit> {
+    ) -> Option<Leaving> {
         let order = self.core.paths[index].sent;
         let sent = self.core.paths[index].flight.resend(now, order, number)?;
-        let transmit = self.transmit_again(now, index, number, &sent, observer);
+        let leaving = self.transmit_again(now, index, number, &sent, observer);
         if self.config.rules.losses == Losses::ByTime {
             self.note_resent_as_linux(now, index, number);
         } else {
@@ -461,7 +499,7 @@ impl<S: Scheduler> Sender<S> {
             self.note_repetition(now, index);
             self.arm_timers(now, index, false);
         }
-        Some(transmit)
+        Some(leaving)
     }
 
     /// A segment leaves once more under its number on the subflow.
@@ -472,7 +510,7 @@ impl<S: Scheduler> Sender<S> {
         number: u64,
         sent: &Transmission,
         observer: &mut impl Observer,
-    ) -> Transmit {
+    ) -> Leaving {
         let path = PathId(index as u8);
         let reason = SendReason::Retransmission;
         let bytes = sent.bytes;
@@ -481,8 +519,8 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.offset(data.segment).unwrap_or(0);
         let echo = self.seen[index].echo;
-        let packet = Packet::Segment(Segment { data, subflow: number, offset, timestamp, echo });
-        Transmit { path, packet, transmission }
+        let segment = Segment { data, subflow: number, offset, timestamp, echo, push: false };
+        Leaving { path, segment, transmission, fresh: false }
     }
 
     /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.

@@ -37,7 +37,8 @@ impl Hand {
     fn take(&mut self, path: u8, number: u64, segment: u64) -> Vec<(u8, Ack)> {
         self.now += ms(1);
         let data = Data { segment, bytes: PAYLOAD as u32 };
-        let packet = Segment { data, subflow: number, offset: segment * PAYLOAD, timestamp: 0, echo: 0 };
+        let packet =
+            Segment { data, subflow: number, offset: segment * PAYLOAD, timestamp: 0, echo: 0, push: false };
         self.receiver.handle_packet(self.now, PathId(path), &Packet::Segment(packet), &mut self.log);
         std::iter::from_fn(|| self.receiver.poll_transmit(self.now))
             .filter_map(|sent| match sent.packet {
@@ -208,7 +209,8 @@ fn small_segments_leave_less_of_the_memory_to_payload() {
     let memory = (290_400u64 * 256).div_ceil(67);
     for number in 0..400 {
         let data = Data { segment: number, bytes: 300 };
-        let packet = Segment { data, subflow: number, offset: number * 300, timestamp: 0, echo: 0 };
+        let packet =
+            Segment { data, subflow: number, offset: number * 300, timestamp: 0, echo: 0, push: false };
         hand.receiver.handle_packet(hand.now, PathId(0), &Packet::Segment(packet), &mut hand.log);
         while let Some(sent) = hand.receiver.poll_transmit(hand.now) {
             let Packet::Ack(ack) = sent.packet else { continue };

@@ -31,7 +31,8 @@ fn segments_absurdly_far_ahead_are_refused() {
     pair.tampered = true;
     for (segment, subflow) in [(u64::MAX - 1, 0), (1 << 40, 1), (0, u64::MAX - 1)] {
         let data = Data { segment, bytes: 1452 };
-        let packet = Packet::Segment(Segment { data, subflow, offset: 0, timestamp: 0, echo: 0 });
+        let packet =
+            Packet::Segment(Segment { data, subflow, offset: 0, timestamp: 0, echo: 0, push: false });
         pair.receiver.handle_packet(at(0), PathId(0), &packet, &mut pair.log);
     }
     pair.send_file(14_520);
@@ -49,6 +50,7 @@ fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
         offset: 0,
         timestamp: 0,
         echo: 0,
+        push: false,
     });
     pair.receiver.handle_packet(at(0), PathId(7), &packet, &mut pair.log);
     pair.receiver.handle_packet(
@@ -107,7 +109,14 @@ fn any_packet() -> impl Strategy<Value = Packet> {
             (any::<u32>(), any::<u32>())
         )
             .prop_map(|((segment, subflow, offset), bytes, (timestamp, echo))| {
-                Packet::Segment(Segment { data: Data { segment, bytes }, subflow, offset, timestamp, echo })
+                Packet::Segment(Segment {
+                    data: Data { segment, bytes },
+                    subflow,
+                    offset,
+                    timestamp,
+                    echo,
+                    push: timestamp % 2 == 0,
+                })
             }),
         any::<u32>().prop_map(|timestamp| Packet::Syn { timestamp }),
         (any::<u32>(), any::<u32>(), window).prop_map(|(timestamp, echo, window)| Packet::SynAck {
