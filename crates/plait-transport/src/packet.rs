@@ -47,6 +47,11 @@ pub enum Packet {
         /// The receiver's window in bytes.
         window: u64,
     },
+    /// Ends the handshake of the first subflow: answers a SYN/ACK, and is not answered.
+    Confirm {
+        /// TSval.
+        timestamp: u32,
+    },
 }
 
 /// A TCP segment with its mapping into the stream (RFC 8684 §3.3.1).
@@ -228,25 +233,55 @@ pub struct Overhead {
     pub block: u32,
     /// What comes with packets that open a path or probe it.
     pub control: u32,
+    /// What comes with the one that ends the first handshake: MPTCP's keys.
+    pub confirmation: u32,
 }
 
 impl Overhead {
     /// SCTP over IPv4: 20 + 12, DATA 16, SACK 16, HEARTBEAT 24.
-    pub const SCTP: Self =
-        Self { packet: 32, data: 16, acknowledgement: 16, first_block: 0, block: 4, control: 24 };
+    pub const SCTP: Self = Self {
+        packet: 32,
+        data: 16,
+        acknowledgement: 16,
+        first_block: 0,
+        block: 4,
+        control: 24,
+        confirmation: 0,
+    };
 
     /// TCP over IPv4 with timestamps: 20 + 20 + 12; the SACK option has 2 bytes of its own and 2 of padding.
-    pub const TCP: Self =
-        Self { packet: 52, data: 0, acknowledgement: 0, first_block: 4, block: 8, control: 8 };
+    pub const TCP: Self = Self {
+        packet: 52,
+        data: 0,
+        acknowledgement: 0,
+        first_block: 4,
+        block: 8,
+        control: 8,
+        confirmation: 0,
+    };
 
     /// MPTCP likewise: DSS with 32-bit numbers and checksum 20, with a data ACK alone 8, MP_CAPABLE or MP_JOIN 12 beside
     /// the SYN's own options.
-    pub const MPTCP: Self =
-        Self { packet: 52, data: 20, acknowledgement: 8, first_block: 4, block: 8, control: 20 };
+    pub const MPTCP: Self = Self {
+        packet: 52,
+        data: 20,
+        acknowledgement: 8,
+        first_block: 4,
+        block: 8,
+        control: 20,
+        confirmation: 20,
+    };
 
     /// As Linux sends it: numbers of 64 bits and no checksum.
-    pub const LINUX_MPTCP: Self =
-        Self { packet: 52, data: 24, acknowledgement: 12, first_block: 4, block: 8, control: 20 };
+    pub const LINUX_MPTCP: Self = Self {
+        packet: 52,
+        data: 24,
+        acknowledgement: 12,
+        first_block: 4,
+        block: 8,
+        control: 20,
+        confirmation: 20,
+    };
 
     /// Headers of a packet with data.
     pub const fn of_data(&self) -> u32 {
@@ -271,6 +306,7 @@ impl Overhead {
                 | Packet::HeartbeatAck { .. }
                 | Packet::Syn { .. }
                 | Packet::SynAck { .. } => self.control,
+                Packet::Confirm { .. } => self.confirmation,
             }
     }
 }

@@ -132,9 +132,9 @@ impl Wire {
         }
     }
 
-    /// A join is confirmed by a packet that is simulated.
-    fn confirms(&self, path: PathId) -> bool {
-        self.role(path) == Role::Join && self.rules.joins == Joins::Confirmed
+    /// A subflow is confirmed by a packet that is simulated.
+    fn confirms(&self) -> bool {
+        self.rules.joins == Joins::Confirmed
     }
 
     /// The headers of a packet that leaves.
@@ -145,6 +145,7 @@ impl Wire {
                 self.segment(path, segment, offset, headers);
             }
             (Packet::Ack(ack), Origin::Receiver(reassembly)) => self.ack(path, ack, reassembly, headers),
+            (Packet::Confirm { timestamp }, _) => self.confirmation(path, *timestamp, headers),
             (Packet::Syn { timestamp }, _) if self.subflows[path.index()].answered => {
                 self.confirmation(path, *timestamp, headers);
             }
@@ -165,7 +166,7 @@ impl Wire {
 
     /// Takes note of a packet that arrives with its `headers`.
     pub(super) fn arrive(&mut self, seen: &Sighting<'_>, headers: &[u8]) {
-        let confirms = self.confirms(seen.id.path);
+        let confirms = self.confirms() && self.role(seen.id.path) == Role::Join;
         let subflow = &mut self.subflows[seen.id.path.index()];
         match seen.packet {
             Packet::Segment(segment) => {
@@ -189,7 +190,7 @@ impl Wire {
     pub(super) fn confirm(&mut self, seen: &Sighting<'_>) -> Option<Vec<u8>> {
         let (Packet::SynAck { .. }, path) = (seen.packet, seen.id.path) else { return None };
         let subflow = &mut self.subflows[path.index()];
-        if std::mem::replace(&mut subflow.answered, true) || self.confirms(path) {
+        if std::mem::replace(&mut subflow.answered, true) || self.confirms() {
             return None;
         }
         let mut headers = Vec::new();

@@ -60,6 +60,10 @@ pub(super) enum Content {
         window: u64,
         number: u64,
     },
+    Confirm {
+        timestamp: u32,
+        number: u64,
+    },
     /// Belongs to no connection; the moment of its sending.
     Datagram(Time),
 }
@@ -73,7 +77,8 @@ impl Content {
             | Self::Heartbeat { number, .. }
             | Self::HeartbeatAck { number, .. }
             | Self::Syn { number, .. }
-            | Self::SynAck { number, .. } => (number, false),
+            | Self::SynAck { number, .. }
+            | Self::Confirm { number, .. } => (number, false),
             Self::Datagram(_) => return None,
         })
     }
@@ -119,6 +124,7 @@ impl Acknowledgements {
             Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
             Packet::Syn { timestamp } => Content::Syn { timestamp, number },
             Packet::SynAck { timestamp, echo, window } => Content::SynAck { timestamp, echo, window, number },
+            Packet::Confirm { timestamp } => Content::Confirm { timestamp, number },
         }
     }
 

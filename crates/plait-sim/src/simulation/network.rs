@@ -269,6 +269,10 @@ impl Network {
                 made = Packet::SynAck { timestamp, echo, window };
                 (&made, number)
             }
+            Content::Confirm { timestamp, number } => {
+                made = Packet::Confirm { timestamp };
+                (&made, number)
+            }
             Content::Datagram(_) => return None,
         };
         Some(take(self, packet, number))

@@ -70,6 +70,10 @@ impl<S: Scheduler> Sender<S> {
         }
         path.idle_from = now;
         let state = path.working_state();
+        if !is_join && self.config.rules.joins == Joins::Confirmed {
+            let packet = Packet::Confirm { timestamp: self.config.clock.at_sender(now) };
+            self.control.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
+        }
         self.core.refresh(index);
         self.core.set_state(now, index, state, observer);
         self.open_subflows(now);
