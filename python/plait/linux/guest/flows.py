@@ -11,10 +11,13 @@ from typing import Protocol
 from .content import CHUNK
 from .pace import moments, sleep_until
 from .plan import FlowPlan
-from .sockets import stream_socket
+from .sockets import set_receive_memory, stream_socket
 from .stream import READ
 from .system import Namespaces
 
+RECEIVE_MEMORY = 26_600_000
+"""Of a stream, in bytes: a window of 16 MiB, more than any link holds, as the simulator's. The scenario's receive buffer is that of
+its own connection."""
 DATAGRAM_HEADERS = 36
 """IP's, UDP's, and the datagram's number, by which the captures are compared."""
 
@@ -37,6 +40,7 @@ class TcpFlow:
         with namespaces.inside(plan.receiver_namespace):
             self._listener = stream_socket("tcp")
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        set_receive_memory(self._listener, RECEIVE_MEMORY)
         self._listener.bind((plan.receiver, plan.port))
         self._listener.listen()
         with namespaces.inside(plan.sender_namespace):

@@ -14,6 +14,7 @@ MPTCP_INFO = 1
 MPTCP_FULL_INFO = 4
 FALLBACK = 1
 _SO_SNDBUFFORCE = 32
+_SO_RCVBUFFORCE = 33
 _MOST_SUBFLOWS = 8
 _TCP_INFO_BYTES = 256
 _TOTAL_RTO = 240
@@ -34,6 +35,11 @@ def stream_socket(protocol: str) -> socket.socket:
 def limit_send_buffer(connection: socket.socket, size: int) -> None:
     """The kernel doubles what it is told."""
     connection.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, -(-size // 2))
+
+
+def set_receive_memory(listener: socket.socket, size: int) -> None:
+    """Of the connections that are accepted; the kernel doubles what it is told."""
+    listener.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, -(-size // 2))
 
 
 @dataclass(frozen=True)
