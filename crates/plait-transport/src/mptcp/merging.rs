@@ -11,6 +11,24 @@ use std::collections::VecDeque;
 /// Pages of a description (`MAX_SKB_FRAGS`).
 const PAGES: u8 = 17;
 
+/// Memory of packets in order that the application has not read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queued {
+    pub(super) memory: u64,
+    /// Pages of the last description.
+    pages: u8,
+}
+
+impl Queued {
+    /// A packet is queued whose payload lies on so many pages.
+    pub(super) const fn push(&mut self, bytes: u64, pages: u8) {
+        if self.pages == 0 || self.pages + pages > PAGES {
+            (self.memory, self.pages) = (self.memory + PACKET_MEMORY, 0);
+        }
+        (self.memory, self.pages) = (self.memory + bytes, self.pages + pages);
+    }
+}
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {

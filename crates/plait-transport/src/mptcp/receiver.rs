@@ -2,7 +2,7 @@
 
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
-use super::merging::Merging;
+use super::merging::{Merging, Queued};
 use super::reinjection::FRAGMENT;
 use super::{Config, Grant};
 use crate::core::Transmit;
@@ -224,16 +224,21 @@ impl Receiver {
         segment: &Segment,
         observer: &mut impl Observer,
     ) -> u64 {
-        let (before, bytes) = (self.reassembly.next_expected(), u64::from(segment.data.bytes));
+        // What becomes readable at once, in the memory of a queue that merges packets with the one before.
+        let mut readable = Queued::default();
         let mut segment = Some(*segment);
         while let Some(current) = segment {
+            let before = self.reassembly.next_expected();
             self.hand_up(now, path, &current, observer);
+            let next = self.reassembly.next_expected();
+            if next > before {
+                readable.push(u64::from(current.data.bytes), pages(&current));
+            }
+            readable.memory += self.waiting.advance(next);
             segment = self.subflows[path.index()].released();
         }
-        let next = self.reassembly.next_expected();
-        self.announced.advance(next);
-        let own = if next > before { bytes + PACKET_MEMORY } else { 0 };
-        own + self.waiting.advance(next)
+        self.announced.advance(self.reassembly.next_expected());
+        readable.memory
     }
 
     /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo
