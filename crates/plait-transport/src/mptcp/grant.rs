@@ -33,8 +33,6 @@ const SCALED_MEMORY: u64 = 212_992;
 /// Headers of IP and TCP without options, and the timestamps' option.
 const PLAIN_HEADERS: u64 = 40;
 const TIMESTAMPS: u64 = 12;
-/// How finely timestamps tell a round trip.
-const TICK: Duration = Duration::from_millis(1);
 /// The largest window that a SYN's answer tells, which is not scaled.
 const UNSCALED: u64 = 65_535;
 
@@ -290,16 +288,17 @@ impl Grants {
             if *known == 0 || sample << 3 < *known { sample << 3 } else { *known - (*known >> 3) + sample };
     }
 
+    /// The packet that ends the first handshake has come: the first measurement begins (`mptcp_sk_clone_init`).
+    pub(super) fn note_confirmed(&mut self, now: Time) {
+        self.measured.get_or_insert(now);
+    }
+
     /// The application has read. The subflow with the least favourable packets decides how much memory a
     /// window takes; one that has had none yet counts as at the start. That is looked at once in a round
     /// trip.
     pub(super) fn note_read(&mut self, now: Time) {
-        // The first measurement begins with the packet that ends the handshake, which is not simulated: it
-        // comes shortly before the first data, so that this round trip is over when the data of the next one
-        // begins to come.
-        let measured = *self
-            .measured
-            .get_or_insert(Time::ZERO + (now.since(Time::ZERO) - TICK.min(now.since(Time::ZERO))));
+        // Without a handshake, or if its last packet got lost, the first data stands for it.
+        let measured = *self.measured.get_or_insert(now);
         let passed = now.since(measured).as_nanos() / 1_000;
         if self.round_trip > 0 && passed < self.round_trip >> 3 {
             return;

@@ -77,6 +77,7 @@ impl Receiver {
         match packet {
             Packet::Segment(segment) => self.handle_segment(now, path, segment, observer),
             Packet::Syn { timestamp } => self.handle_syn(now, path, *timestamp),
+            Packet::Confirm { .. } => self.grants.iter_mut().for_each(|grants| grants.note_confirmed(now)),
             _ => {}
         }
     }

@@ -43,6 +43,8 @@ struct Watch {
 #[derive(Clone, Debug)]
 pub(super) struct Reinjections {
     timer: Option<Time>,
+    /// When a data acknowledgement advanced last.
+    advanced: Option<Time>,
     period: Duration,
     watches: Vec<Watch>,
     /// Copies for subflows that were idle when the timer ran out.
@@ -55,6 +57,7 @@ impl Reinjections {
     pub(super) fn new(paths: usize) -> Self {
         Self {
             timer: None,
+            advanced: None,
             period: IDLE_PERIOD,
             watches: vec![Watch::default(); paths],
             copies: VecDeque::new(),
@@ -89,6 +92,7 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let all = self.core.stream.is_drained();
+        self.repeats.advanced = Some(now);
         self.repeats.timer = (!all).then(|| now.saturating_add(self.repeats.period));
     }
 
@@ -102,12 +106,20 @@ impl<S: Scheduler> Sender<S> {
         let left = longest.map_or(Duration::ZERO, |timer| timer.since(now));
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
         let timer = now.saturating_add(self.repeats.period);
-        self.repeats.timer.get_or_insert(timer);
+        // What an acknowledgement lets out is given before the timer is set for it (`ack_update_msk`).
+        if self.repeats.advanced == Some(now) {
+            self.repeats.timer = Some(timer);
+        } else {
+            self.repeats.timer.get_or_insert(timer);
+        }
     }
 
-    /// The one that a subflow waits for: a loss, the tail's probe, or the retransmission timeout.
+    /// The one that a subflow waits for: the answer to its SYN, a loss, the tail's probe, or the retransmission timeout.
     fn pending_timer(&self, index: usize) -> Option<Time> {
         let subflow = &self.subflows[index];
+        if let Phase::Opening { retry, confirming: false, .. } = subflow.phase {
+            return Some(retry);
+        }
         let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
         own.into_iter().flatten().min()
     }
