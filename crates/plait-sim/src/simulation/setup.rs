@@ -110,6 +110,7 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
         grow_in_recovery: options.grow_in_recovery,
         max_burst: options.max_burst.unwrap_or(0),
         window_in_packets: linux,
+        restarts_by_packet: linux && options.protocol == Protocol::Mptcp,
         joined_writes: linux,
     }
 }

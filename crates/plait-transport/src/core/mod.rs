@@ -71,6 +71,9 @@ pub struct ConnectionConfig {
     pub max_burst: u32,
     /// Congestion windows count packets, as in Linux, however small: each takes a full segment of them.
     pub window_in_packets: bool,
+    /// After a pause every packet of the first burst cuts the window for it, as in Linux' MPTCP, which looks when it queues a packet
+    /// and sends them all afterwards (`tcp_slow_start_after_idle_check`); otherwise the pause itself does, once.
+    pub restarts_by_packet: bool,
     /// A segment may hold the end of one write and the beginning of the next, if the first one still waits.
     pub joined_writes: bool,
 }

@@ -40,6 +40,8 @@ pub(crate) struct PathSender {
     /// The receiver's window as the path itself was told it, from the first byte on that is not acknowledged on the path;
     /// `u64::MAX` where there is none but the connection's.
     pub(crate) own_window: u64,
+    /// The burst that begins after a pause: its moment, and how often each of its packets halves the window.
+    pub(crate) restart: Option<(Time, u32)>,
     /// When the last packet left.
     pub(crate) last_sent: Time,
     pub(crate) rtt: RttEstimator,
@@ -120,6 +122,7 @@ impl PathSender {
             in_packets: config.window_in_packets,
             reduced_window: None,
             probe_room: 0,
+            restart: None,
             own_window: u64::MAX,
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),

@@ -198,6 +198,9 @@ impl<S: Scheduler> Core<S> {
 
     /// Halves the window of a path that sent nothing for a retransmission timeout (RFC 9260 §7.2.1).
     fn note_idleness(&mut self, now: Time) {
+        if self.config.restarts_by_packet {
+            return;
+        }
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];
             if path.flight.segments() > 0 {

@@ -164,6 +164,9 @@ impl<S: Scheduler> Core<S> {
         if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
+        if self.config.restarts_by_packet {
+            self.restart_after_pause(now, index);
+        }
         let sender = &mut self.paths[index];
         sender.flight.push(Transmission {
             segment,
@@ -183,6 +186,21 @@ impl<S: Scheduler> Core<S> {
         let data = Data { segment, bytes };
         let transmission = self.note_sent(now, path, data, reason, first_time, observer);
         Outgoing { path, data, number, transmission }
+    }
+
+    /// Another packet is about to leave: cuts the window if its burst is the first one after a pause (`tcp_cwnd_restart`).
+    fn restart_after_pause(&mut self, now: Time, index: usize) {
+        let path = &mut self.paths[index];
+        if path.flight.next() == path.flight.first() && path.sent > 0 {
+            let (pause, timeout) = (now.since(path.last_sent).as_nanos(), path.rtt.rto().as_nanos().max(1));
+            path.restart = (pause > timeout).then(|| (now, ((pause - 1) / timeout).min(32) as u32));
+        }
+        if let Some((moment, times)) = path.restart
+            && moment == now
+        {
+            (0..times).for_each(|_| path.control.on_idle());
+            path.refresh_window(&mut self.facts[index]);
+        }
     }
 
     /// Data leaves: timers, counters, and whoever wants to know. Returns the transmission's number in the connection.

@@ -232,7 +232,8 @@ impl Receiver {
             let before = self.reassembly.next_expected();
             self.hand_up(now, path, &current, observer);
             let next = self.reassembly.next_expected();
-            if next > before {
+            // Plain TCP's own queue waits in `waiting`, with all but the one that came now.
+            if next > before && (readable.memory == 0 || self.config.multipath) {
                 readable.push(u64::from(current.data.bytes), pages(&current));
             }
             readable.memory += self.waiting.advance(next);

@@ -41,6 +41,7 @@ pub(crate) fn config() -> Config {
             grow_in_recovery: false,
             max_burst: 0,
             window_in_packets: false,
+            restarts_by_packet: false,
             joined_writes: false,
         },
         accounting: WindowAccounting::Buffer,

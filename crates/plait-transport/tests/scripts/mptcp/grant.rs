@@ -172,6 +172,18 @@ fn reading_reopens_the_window_of_subflows_that_know_only_a_small_one() {
 }
 
 #[test]
+fn what_a_filled_gap_releases_from_its_own_subflow_takes_memory_until_it_is_read() {
+    let mut hand = Hand::new(&linux(), 1);
+    let first = open(&mut hand, false);
+    for waiting in 1..120 {
+        hand.take(0, first + waiting, first + waiting);
+    }
+    let ack = hand.take(0, first, first)[0].1;
+    assert_eq!(ack.data, first + 120);
+    assert!(ack.window <= (MEMORY - 120 * PAYLOAD) * 162 / 256, "{ack:?}");
+}
+
+#[test]
 fn a_subflow_holds_back_what_follows_its_gap() {
     let mut hand = Hand::new(&linux(), 2);
     // Segment 0 is lost on subflow 0, 1 waits there; subflow 1 brings 0 again: 1 is not delivered before its

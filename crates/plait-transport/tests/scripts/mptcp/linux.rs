@@ -22,6 +22,7 @@ pub(super) fn linux() -> Config {
             },
             rto: RtoConfig { min: ms(200), rule: RtoRule::Linux, ..RtoConfig::default() },
             window_in_packets: true,
+            restarts_by_packet: true,
             joined_writes: true,
             ..standard.connection
         },

@@ -1,5 +1,6 @@
 //! MPTCP, and TCP as its case of one path.
 
+mod bursts;
 mod delays;
 mod failure;
 mod grant;

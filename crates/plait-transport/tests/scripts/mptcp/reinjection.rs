@@ -72,10 +72,10 @@ fn what_was_dropped_beyond_the_edge_is_sent_again() {
     // A slow subflow that stays idle remembers the largest window it ever saw.
     let config = linux();
     let config = Config {
-        connection: plait_transport::ConnectionConfig { receive_window: 40 * PAYLOAD, ..config.connection },
+        connection: plait_transport::ConnectionConfig { receive_window: 60 * PAYLOAD, ..config.connection },
         ..config
     };
-    let mut pair = Pair::new(config, &[20, 300], by_key(|path| path.srtt.as_nanos()));
+    let mut pair = Pair::new(config, &[20, 600], by_key(|path| path.srtt.as_nanos()));
     pair.script(|judged| match judged.segment() {
         Some(segment) if segment % 97 == 50 && judged.sent_before == 0 => Fate::Drop,
         _ => Fate::Pass,
