@@ -47,7 +47,7 @@ pub enum Packet {
         /// The receiver's window in bytes.
         window: u64,
     },
-    /// Ends the handshake of the first subflow: answers a SYN/ACK, and is not answered.
+    /// Answers a SYN/ACK: ends the handshake of the first subflow, and authenticates a join, which is acknowledged.
     Confirm {
         /// TSval.
         timestamp: u32,

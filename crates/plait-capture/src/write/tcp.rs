@@ -49,8 +49,6 @@ struct Subflow {
     echo: u32,
     /// The sender has the answer to its SYN.
     answered: bool,
-    /// The receiver has the packet that confirms a join.
-    confirmed: bool,
     /// Sequence numbers of the data that arrived last.
     latest: (u32, u32),
     /// Made up, and not at the receiver yet.
@@ -146,17 +144,7 @@ impl Wire {
             }
             (Packet::Ack(ack), Origin::Receiver(reassembly)) => self.ack(path, ack, reassembly, headers),
             (Packet::Confirm { timestamp }, _) => self.confirmation(path, *timestamp, headers),
-            (Packet::Syn { timestamp }, _) if self.subflows[path.index()].answered => {
-                self.confirmation(path, *timestamp, headers);
-            }
             (Packet::Syn { timestamp }, _) => self.syn(path, *timestamp, headers),
-            (Packet::SynAck { timestamp, echo, window }, _) if self.subflows[path.index()].confirmed => {
-                // The fourth packet of a join (RFC 8684 §3.2): an acknowledgement.
-                self.options.clear();
-                self.options.put_timestamps(*timestamp, *echo);
-                let window = self.scaled(*window);
-                self.wrap(path, Way::Backward, 0, INITIAL.wrapping_add(1), ACK, window, 0, headers);
-            }
             (Packet::SynAck { timestamp, echo, window }, _) => {
                 self.syn_ack(path, *timestamp, *echo, *window, headers);
             }
@@ -166,7 +154,6 @@ impl Wire {
 
     /// Takes note of a packet that arrives with its `headers`.
     pub(super) fn arrive(&mut self, seen: &Sighting<'_>, headers: &[u8]) {
-        let confirms = self.confirms() && self.role(seen.id.path) == Role::Join;
         let subflow = &mut self.subflows[seen.id.path.index()];
         match seen.packet {
             Packet::Segment(segment) => {
@@ -180,7 +167,6 @@ impl Wire {
                     subflow.first += 1;
                 }
             }
-            Packet::Syn { .. } => subflow.confirmed |= confirms && headers[33] == ACK,
             Packet::SynAck { timestamp, .. } => subflow.echo = *timestamp,
             _ => {}
         }

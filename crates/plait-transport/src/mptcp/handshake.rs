@@ -12,11 +12,12 @@ use crate::packet::Packet;
 use plait_sched::{PathId, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
-    /// Sends the SYN of a subflow.
+    /// Sends the SYN of a subflow, or what authenticates it.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
         let retry = now.saturating_add(self.core.paths[index].rtt.rto());
         self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry, confirming };
-        let packet = Packet::Syn { timestamp: self.config.clock.at_sender(now) };
+        let timestamp = self.config.clock.at_sender(now);
+        let packet = if confirming { Packet::Confirm { timestamp } } else { Packet::Syn { timestamp } };
         self.control.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
     }
 
@@ -60,7 +61,7 @@ impl<S: Scheduler> Sender<S> {
         let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
         self.subflows[index].phase = Phase::Open;
         let path = &mut self.core.paths[index];
-        if first {
+        if first && !confirming {
             path.rtt.sample(now.since(sent_at));
             self.config.clock.sample(&mut path.delays, now, timestamp, echo);
         }

@@ -87,8 +87,6 @@ pub(super) struct Incoming {
     /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
     pub(super) echo: u32,
     pub(super) delay: AckDelay,
-    /// SYNs that have come.
-    pub(super) openings: u8,
 }
 
 /// How acknowledgements of what arrives beyond a gap are put together.
@@ -141,7 +139,6 @@ impl Incoming {
             beyond_gap: BeyondGap::default(),
             echo: 0,
             delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
-            openings: 0,
         }
     }
 

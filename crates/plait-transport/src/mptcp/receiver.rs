@@ -4,7 +4,7 @@ use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
 use super::merging::{Merging, Queued};
 use super::reinjection::FRAGMENT;
-use super::{Config, Grant};
+use super::{Config, Grant, Joins};
 use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet, Segment};
@@ -77,34 +77,40 @@ impl Receiver {
         match packet {
             Packet::Segment(segment) => self.handle_segment(now, path, segment, observer),
             Packet::Syn { timestamp } => self.handle_syn(now, path, *timestamp),
-            Packet::Confirm { .. } => self.grants.iter_mut().for_each(|grants| grants.note_confirmed(now)),
+            Packet::Confirm { .. } => self.handle_confirmation(now, path),
             _ => {}
         }
     }
 
     fn handle_syn(&mut self, now: Time, path: PathId, echo: u32) {
-        let subflow = &mut self.subflows[path.index()];
-        subflow.openings = subflow.openings.saturating_add(1);
-        // A join's second SYN stands for the packet that authenticates it: until then the connection does not
-        // know it.
-        let needed = 1 + u8::from(path != self.config.initial_path);
-        let (confirms, bytes) = (subflow.openings > 1, subflow.bytes);
         let window = match &mut self.grants {
             None => self.reassembly.capacity(),
             Some(grants) => {
-                if subflow.openings >= needed {
+                // A join counts once it is authenticated.
+                if path == self.config.initial_path || self.config.rules.joins == Joins::AtOnce {
                     grants.open(path.index());
                 }
-                let (data, used) = (self.reassembly.delivered_bytes(), self.waiting.memory());
-                if confirms && needed > 1 {
-                    grants.advertise(path.index(), bytes, data, used).window
-                } else {
-                    grants.first_window()
-                }
+                grants.first_window()
             }
         };
         let timestamp = self.config.clock.at_receiver(now);
         self.outgoing.push_back((path, Answer::SynAck { timestamp, echo, window }));
+    }
+
+    /// The third packet of a handshake. That of a join is answered by an acknowledgement as any other, with all that it tells
+    /// (RFC 8684 §3.2).
+    fn handle_confirmation(&mut self, now: Time, path: PathId) {
+        let joins = path != self.config.initial_path;
+        if let Some(grants) = &mut self.grants {
+            if joins {
+                grants.open(path.index());
+            } else {
+                grants.note_confirmed(now);
+            }
+        }
+        if joins {
+            self.acknowledge(now, path.index(), 0);
+        }
     }
 
     fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {

@@ -114,7 +114,12 @@ impl<S: Scheduler> Sender<S> {
             self.core.paths[path.index()].silence = 0;
         }
         match packet {
-            Packet::Ack(ack) => self.handle_ack(now, path.index(), ack, observer),
+            Packet::Ack(ack) => {
+                if matches!(self.subflows[path.index()].phase, Phase::Opening { confirming: true, .. }) {
+                    self.handle_syn_ack(now, path.index(), ack.timestamp, ack.echo, observer);
+                }
+                self.handle_ack(now, path.index(), ack, observer);
+            }
             Packet::SynAck { timestamp, echo, window } => {
                 self.note_opening(path.index(), *window, *timestamp);
                 self.handle_syn_ack(now, path.index(), *timestamp, *echo, observer);

@@ -1,11 +1,15 @@
 //! Opening subflows: one handshake, then the joins.
 
+use super::linux::linux;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
-use plait_sched::{PathId, PathState};
+use plait_sched::{PathId, PathState, Scheduler};
+use plait_transport::mptcp::Config;
 use plait_transport::packet::Packet;
+use std::cell::RefCell;
+use std::rc::Rc;
 
-fn opened() -> plait_transport::mptcp::Config {
-    plait_transport::mptcp::Config { handshake: true, ..mptcp_config() }
+fn opened() -> Config {
+    Config { handshake: true, ..mptcp_config() }
 }
 
 #[test]
@@ -74,4 +78,77 @@ fn a_peer_that_never_answers_is_given_up() {
     pair.send_file(1);
     pair.run_until(at(1_000_000));
     assert!(matches!(pair.error(), Some(plait_transport::Error::PeerUnreachable { .. })));
+}
+
+/// Packets of the handshakes of both subflows, as they leave: what they are and whether the first of them gets lost.
+fn handshakes(
+    config: Config,
+    lost: fn(&Packet) -> bool,
+) -> (Vec<(usize, &'static str)>, Pair<impl Scheduler>) {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let mut pair = Pair::new(Config { handshake: true, ..config }, &[20, 30], in_turns());
+    let (packets, mut losses) = (Rc::clone(&seen), 0);
+    pair.script(move |judged| {
+        let name = match judged.packet {
+            Packet::Syn { .. } => "SYN",
+            Packet::SynAck { .. } => "SYN/ACK",
+            Packet::Confirm { .. } => "confirm",
+            _ => return Fate::Pass,
+        };
+        packets.borrow_mut().push((judged.path, name));
+        if judged.path == 1 && losses == 0 && lost(judged.packet) {
+            losses += 1;
+            return Fate::Drop;
+        }
+        Fate::Pass
+    });
+    pair.send_file(100 * 1_452);
+    pair.run_until(at(9_000));
+    assert_eq!(pair.log.delivered.len(), 100);
+    assert_eq!(pair.path(1).state, PathState::Active);
+    let seen = seen.take();
+    (seen, pair)
+}
+
+#[test]
+fn linux_ends_a_handshake_with_a_packet_and_a_join_with_an_acknowledgement() {
+    let first = [(0, "SYN"), (0, "SYN/ACK"), (0, "confirm")];
+    let join = [(1, "SYN"), (1, "SYN/ACK"), (1, "confirm")];
+    let (seen, _) = handshakes(linux(), |_| false);
+    assert_eq!(seen, [first, join].concat());
+    let (seen, _) = handshakes(mptcp_config(), |_| false);
+    assert_eq!(seen, [&first[..2], &join[..2]].concat());
+}
+
+#[test]
+fn whatever_of_a_join_gets_lost_is_sent_again() {
+    for lost in [
+        (|packet: &Packet| matches!(packet, Packet::Syn { .. })) as fn(&Packet) -> bool,
+        |packet| matches!(packet, Packet::SynAck { .. }),
+        |packet| matches!(packet, Packet::Confirm { .. }),
+    ] {
+        let (seen, pair) = handshakes(linux(), lost);
+        assert!(seen.len() > 6 && pair.log.delivered.len() == 100, "{seen:?}");
+        assert_eq!(
+            seen.iter().filter(|(path, name)| (*path, *name) == (1, "confirm")).count() > 1,
+            lost(&Packet::Confirm { timestamp: 0 }),
+            "{seen:?}"
+        );
+    }
+}
+
+#[test]
+fn the_acknowledgement_of_a_join_moves_the_connection_on() {
+    // The first subflow's own acknowledgements are lost from 230 ms on: what it delivered only the join's fourth packet tells.
+    let mut pair = Pair::new(Config { handshake: true, ..linux() }, &[200, 200], in_turns());
+    pair.script(|judged| {
+        let own = matches!(judged.packet, Packet::Ack(ack) if ack.subflow > 10) && judged.path == 0;
+        if own { Fate::Drop } else { Fate::Pass }
+    });
+    pair.sender.write_endlessly();
+    // Ten segments are acknowledged at 400 ms, thirty have arrived at 500; the join is asked for at 400, confirmed at 600.
+    pair.run_until(at(799));
+    assert_eq!(pair.sender.connection().oldest_unacked.map(|oldest| oldest.segment), Some(10));
+    pair.run_until(at(800));
+    assert_eq!(pair.sender.connection().oldest_unacked.map(|oldest| oldest.segment), Some(30));
 }

@@ -1,0 +1,107 @@
+//! What Linux does at the beginning and at the end of a burst, and what it reports before it is too late.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms};
+use plait_sched::{PathId, Time};
+use plait_transport::ConnectionConfig;
+use plait_transport::mptcp::{Config, Receiver};
+use plait_transport::packet::{Ack, Data, Packet, Segment};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A receiver whose acknowledgements are not all at once any more, and the number of the next segment: all before are
+/// acknowledged.
+fn settled() -> (Receiver, Log, u64) {
+    let (mut receiver, mut log, mut next) = (Receiver::new(&linux(), 1), Log::default(), 0);
+    while take(&mut receiver, &mut log, next, false).is_empty() || next < 400 {
+        next += 1;
+    }
+    (receiver, log, next + 1)
+}
+
+/// A segment arrives; the acknowledgements that leave at once.
+fn take(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool) -> Vec<Ack> {
+    let now = Time::ZERO + ms(number);
+    let data = Data { segment: number, bytes: PAYLOAD as u32 };
+    let segment = Segment { data, subflow: number, offset: number * PAYLOAD, timestamp: 0, echo: 0, push };
+    receiver.handle_packet(now, PathId(0), &Packet::Segment(segment), log);
+    let sent = std::iter::from_fn(|| receiver.poll_transmit(now));
+    sent.filter_map(|sent| if let Packet::Ack(ack) = sent.packet { Some(ack) } else { None }).collect()
+}
+
+#[test]
+fn what_was_put_off_is_reported_before_another_run_would_hide_it() {
+    let (mut receiver, mut log, next) = settled();
+    let mut take = |number| take(&mut receiver, &mut log, next + number, false);
+    // 0 is missing. The first segment beyond it opens the window a last time, three more are acknowledged at once; then
+    // acknowledgements are put together.
+    assert_eq!([1, 2, 5, 6].map(|number| take(number).len()), [1, 1, 1, 1]);
+    assert_eq!(take(7).len(), 0);
+    // There is room for one run: 7 would never be heard of.
+    let acks = take(10);
+    assert_eq!(acks.len(), 1);
+    assert_eq!(acks[0].blocks().collect::<Vec<_>>(), [(next + 5, next + 7)]);
+    // What goes on with one of the two newest runs hides nothing.
+    assert_eq!([11, 8].map(|number| take(number).len()), [0, 0]);
+    assert_eq!(take(13)[0].blocks().next(), Some((next + 5, next + 8)));
+}
+
+#[test]
+fn the_end_of_a_burst_is_acknowledged_as_soon_as_everything_is_read() {
+    let (mut receiver, mut log, next) = settled();
+    let mut take = |number, push| take(&mut receiver, &mut log, next + number, push).len();
+    assert_eq!([take(0, false), take(1, false)], [0, 1]);
+    assert_eq!([take(2, true), take(3, true)], [1, 1]);
+}
+
+#[test]
+fn the_last_segment_of_a_burst_is_marked() {
+    let marks = |config: Config, paths: &[u64]| {
+        let marks = Rc::new(RefCell::new(Vec::new()));
+        let mut pair = Pair::new(config, paths, in_turns());
+        let seen = Rc::clone(&marks);
+        pair.script(move |judged| {
+            if let Packet::Segment(segment) = judged.packet {
+                seen.borrow_mut().push(segment.push);
+            }
+            Fate::Pass
+        });
+        pair.sender.write_endlessly();
+        pair.run_until(at(0));
+        marks.take()
+    };
+    let one = marks(linux(), &[20]);
+    assert_eq!(one.iter().position(|&push| push), Some(one.len() - 1));
+    // In turns, every burst is one segment long.
+    assert!(marks(linux(), &[20, 20]).iter().all(|&push| push));
+    assert!(marks(mptcp_config(), &[20, 20]).iter().all(|&push| !push));
+}
+
+#[test]
+fn the_first_burst_after_a_pause_begins_with_the_initial_window() {
+    let mut pair = Pair::new(linux(), &[20], in_turns()).spaced(ms(1));
+    pair.sender.write(150 * PAYLOAD);
+    pair.run_until(at(2_000));
+    let before = pair.window(0);
+    assert!(before > 40, "{before}");
+    pair.sender.write(150 * PAYLOAD);
+    // A round trip and 200 ms is the timeout: one of them halves the window less often than there are packets.
+    pair.run_until(at(2_001));
+    assert_eq!(pair.log.sent_on(0, at(2_000)), 10);
+}
+
+#[test]
+fn a_subflow_carries_no_more_than_the_window_that_it_was_told() {
+    let config = linux();
+    let connection = ConnectionConfig { receive_window: 60 * PAYLOAD, ..config.connection };
+    // What arrives over the slow path is acknowledged to the connection over the fast one long before it is on its own.
+    let mut pair =
+        Pair::new(Config { connection, ..config }, &[20, 400], by_key(|path| u64::from(path.in_flight)));
+    pair.sender.write_endlessly();
+    let mut most = 0;
+    for millis in 0..20_000 {
+        pair.run_until(at(millis));
+        most = most.max(pair.path(1).in_flight);
+    }
+    assert!((40..=61).contains(&most), "{most}");
+}
