@@ -3,9 +3,10 @@
 //! A subflow is open, for the data's sender, one round trip after its SYN left. For a join that is the server's view, which
 //! sends most data; RFC 8684 §3.2 lets the opening side wait for a fourth packet, which [`Joins::Confirmed`] does.
 
-use super::rules::Joins;
+use super::rules::{Joins, Losses};
 use super::sender::Sender;
 use super::subflow::Phase;
+use super::wheel;
 use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -15,6 +16,8 @@ impl<S: Scheduler> Sender<S> {
     /// Sends the SYN of a subflow, or what authenticates it.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
         let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        let by_wheel = self.config.rules.losses == Losses::ByTime;
+        let retry = if by_wheel { wheel::runs_out(now, retry) } else { retry };
         self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry, confirming };
         let timestamp = self.config.clock.at_sender(now);
         let packet = if confirming { Packet::Confirm { timestamp } } else { Packet::Syn { timestamp } };

@@ -43,6 +43,7 @@ mod reinjection;
 mod rules;
 mod sender;
 mod subflow;
+mod wheel;
 mod window;
 
 pub use clock::ClockConfig;

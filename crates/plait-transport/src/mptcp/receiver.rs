@@ -4,7 +4,7 @@ use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
 use super::merging::{Merging, Queued};
 use super::reinjection::FRAGMENT;
-use super::{Config, Grant, Joins};
+use super::{Config, Grant, Joins, Losses, wheel};
 use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet, Segment};
@@ -313,7 +313,9 @@ impl Receiver {
     fn delay_acknowledgement(&mut self, now: Time, index: usize) {
         let subflow = &mut self.subflows[index];
         if subflow.deadline.is_none() {
-            subflow.deadline = Some(now.saturating_add(subflow.delay.wait));
+            let due = now.saturating_add(subflow.delay.wait);
+            let by_wheel = self.config.rules.losses == Losses::ByTime;
+            subflow.deadline = Some(if by_wheel { wheel::runs_out(now, due) } else { due });
         }
     }
 

@@ -13,6 +13,7 @@
 use super::rules::Reinjection;
 use super::sender::Sender;
 use super::subflow::Phase;
+use super::wheel;
 use crate::core::{SegmentState, insert_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
@@ -93,7 +94,7 @@ impl<S: Scheduler> Sender<S> {
         }
         let all = self.core.stream.is_drained();
         self.repeats.advanced = Some(now);
-        self.repeats.timer = (!all).then(|| now.saturating_add(self.repeats.period));
+        self.repeats.timer = (!all).then(|| wheel::runs_out(now, now.saturating_add(self.repeats.period)));
     }
 
     /// Data is given to a subflow: the timer takes as long as the most patient of the subflows' own.
@@ -105,7 +106,7 @@ impl<S: Scheduler> Sender<S> {
         let longest = own.filter_map(|index| self.pending_timer(index)).max();
         let left = longest.map_or(Duration::ZERO, |timer| timer.since(now));
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
-        let timer = now.saturating_add(self.repeats.period);
+        let timer = wheel::runs_out(now, now.saturating_add(self.repeats.period));
         // What an acknowledgement lets out is given before the timer is set for it (`ack_update_msk`).
         if self.repeats.advanced == Some(now) {
             self.repeats.timer = Some(timer);
@@ -121,7 +122,7 @@ impl<S: Scheduler> Sender<S> {
             return Some(retry);
         }
         let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
-        own.into_iter().flatten().min()
+        own.into_iter().flatten().min().map(|timer| subflow.linux.due.map_or(timer, |due| due.min(timer)))
     }
 
     /// Looks whether the timer has run out.
@@ -138,7 +139,7 @@ impl<S: Scheduler> Sender<S> {
             self.repeat_fragment(PathId(index as u8));
         }
         if !self.core.stream.is_drained() {
-            self.repeats.timer = Some(now.saturating_add(self.repeats.period));
+            self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
         }
         self.core.note_opportunity();
     }

@@ -3,6 +3,7 @@
 use super::order::SendOrder;
 use super::rack::Rack;
 use crate::mptcp::subflow::Probe;
+use plait_sched::Time;
 
 /// Segments that may arrive late before it counts as reordering (tcp_reordering).
 pub(super) const USUAL_REORDERING: u32 = 3;
@@ -40,6 +41,8 @@ pub(in crate::mptcp) struct Memory {
 /// See the module.
 #[derive(Clone, Debug)]
 pub(in crate::mptcp) struct Scoreboard {
+    /// When the pending timer is due (`icsk_timeout`); it runs out later.
+    pub(in crate::mptcp) due: Option<Time>,
     pub(super) state: State,
     pub(super) order: SendOrder,
     pub(in crate::mptcp) rack: Rack,
@@ -71,6 +74,7 @@ pub(in crate::mptcp) struct Scoreboard {
 impl Scoreboard {
     pub(in crate::mptcp) fn new() -> Self {
         Self {
+            due: None,
             state: State::Open,
             order: SendOrder::new(),
             rack: Rack::new(),

@@ -5,6 +5,7 @@ use super::scoreboard::State;
 use super::{Report, Sender};
 use crate::core::Transmission;
 use crate::mptcp::subflow::Probe;
+use crate::mptcp::wheel;
 use plait_sched::{Duration, Scheduler, Time};
 
 /// How much later than due the timers look that wait for acknowledgements (TCP_TIMEOUT_MIN): two ticks of a clock of a
@@ -15,10 +16,20 @@ const SLACK: Duration = Duration::from_millis(2);
 const UNKNOWN_ROUND_TRIP: Duration = Duration::from_secs(1);
 
 impl<S: Scheduler> Sender<S> {
-    fn set_timers(&mut self, index: usize, timeout: Option<Time>, probe: Option<Time>, loss: Option<Time>) {
-        self.core.paths[index].retransmission_timer = timeout;
-        self.subflows[index].probe_timer = probe;
-        self.subflows[index].loss_timer = loss;
+    /// One of the three at most: when it is due. It runs out as the wheel has it.
+    fn set_timers(
+        &mut self,
+        now: Time,
+        index: usize,
+        timeout: Option<Time>,
+        probe: Option<Time>,
+        loss: Option<Time>,
+    ) {
+        let out = |due: Option<Time>| due.map(|due| wheel::runs_out(now, due));
+        self.core.paths[index].retransmission_timer = out(timeout);
+        let subflow = &mut self.subflows[index];
+        (subflow.probe_timer, subflow.loss_timer) = (out(probe), out(loss));
+        subflow.linux.due = timeout.or(probe).or(loss).map(|due| wheel::expires(now, due));
     }
 
     /// When the timeout is due, counted from the sending of the oldest segment (tcp_rto_delta_us).
@@ -31,7 +42,7 @@ impl<S: Scheduler> Sender<S> {
     /// More that was overtaken may be lost at `due`.
     pub(super) fn set_loss_timer(&mut self, now: Time, index: usize, due: Time) {
         let timeout = now.saturating_add(self.core.paths[index].rtt.rto());
-        self.set_timers(index, None, None, Some(due.saturating_add(SLACK).min(timeout)));
+        self.set_timers(now, index, None, None, Some(due.saturating_add(SLACK).min(timeout)));
     }
 
     /// tcp_set_xmit_timer.
@@ -44,14 +55,14 @@ impl<S: Scheduler> Sender<S> {
     /// tcp_rearm_rto.
     fn rearm_timeout(&mut self, now: Time, index: usize) {
         let Some(of_oldest) = self.timeout_of_oldest(index) else {
-            self.set_timers(index, None, None, None);
+            self.set_timers(now, index, None, None, None);
             return;
         };
         let subflow = &self.subflows[index];
         let other_pending = subflow.loss_timer.is_some() || subflow.probe_timer.is_some();
         let from_now = now.saturating_add(self.core.paths[index].rtt.rto());
         let due = if other_pending { of_oldest.max(now) } else { from_now };
-        self.set_timers(index, Some(due), None, None);
+        self.set_timers(now, index, Some(due), None, None);
     }
 
     /// A tail that nothing follows is probed after two round trips (tcp_schedule_loss_probe); `advanced`: the timeout would
@@ -72,7 +83,7 @@ impl<S: Scheduler> Sender<S> {
         let timeout = if advanced { now.saturating_add(path.rtt.rto()) } else { of_oldest };
         let due = now.saturating_add(patience);
         let due = if timeout > now { due.min(timeout) } else { due };
-        self.set_timers(index, None, Some(due), None);
+        self.set_timers(now, index, None, Some(due), None);
         true
     }
 
@@ -88,7 +99,7 @@ impl<S: Scheduler> Sender<S> {
             subflow.linux.probe = Some(Probe { end: next, repeated: false });
             self.core.paths[index].probe_room = 0;
             self.core.refresh(index);
-            self.set_timers(index, None, None, None);
+            self.set_timers(now, index, None, None, None);
             self.rearm_timeout(now, index);
             return;
         }
@@ -119,7 +130,7 @@ impl<S: Scheduler> Sender<S> {
         if subflow.loss_timer.is_some() {
             self.core.paths[index].retransmission_timer = None;
         } else if oldest {
-            self.set_timers(index, Some(timeout), None, None);
+            self.set_timers(now, index, Some(timeout), None, None);
         } else if subflow.probe_timer.is_some() {
             self.core.paths[index].retransmission_timer = None;
         }
@@ -175,7 +186,7 @@ impl<S: Scheduler> Sender<S> {
         subflow.linux.retransmissions += 1;
         subflow.linux.probe = Some(Probe { end: next, repeated: true });
         self.core.counters.tail_probes += 1;
-        self.set_timers(index, None, None, None);
+        self.set_timers(now, index, None, None, None);
         self.rearm_timeout(now, index);
         Some((number, sent))
     }
@@ -205,7 +216,7 @@ impl<S: Scheduler> Sender<S> {
         path.rtt.back_off();
         let timeout = now.saturating_add(path.rtt.rto());
         self.subflows[index].probe_due = false;
-        self.set_timers(index, Some(timeout), None, None);
+        self.set_timers(now, index, Some(timeout), None, None);
         self.show_state(index);
     }
 }

@@ -1,0 +1,76 @@
+//! When Linux' timers run out: at a tick, and the later the coarser (kernel/time/timer.c).
+//!
+//! A timer that is set for `n` ticks from now waits in a bucket of a wheel. Those of the first level hold one tick, those of each
+//! next level eight times as many, and a timer runs out at its bucket's end. So one of 15 ms comes a tick later than it says, and one
+//! of 300 ms up to 8.
+
+use plait_sched::{Duration, Time};
+
+/// CONFIG_HZ = 1000.
+const TICK: u64 = 1_000_000;
+/// Buckets of a level (LVL_SIZE), and by how many bits the next one is coarser (LVL_CLK_SHIFT).
+const BUCKETS: u64 = 64;
+const COARSER: u32 = 3;
+const LEVELS: u32 = 9;
+/// Where the wheel stands at the beginning of a run: five minutes before its counter wraps (INITIAL_JIFFIES), and one second after the
+/// machine was started.
+const BEGINNING: u64 = (1 << 32) - 299_000;
+
+/// The tick at which a timer is due that is set `now` to run out at `due`.
+pub(super) fn expires(now: Time, due: Time) -> Time {
+    let ticks = due.since(now).as_nanos().div_ceil(TICK);
+    Time::ZERO + Duration::from_nanos((now.as_nanos() / TICK).saturating_add(ticks).saturating_mul(TICK))
+}
+
+/// When it runs out.
+pub(super) fn runs_out(now: Time, due: Time) -> Time {
+    let clock = now.as_nanos() / TICK;
+    let expires = expires(now, due).as_nanos() / TICK;
+    let level =
+        (0..LEVELS).find(|level| expires - clock < (BUCKETS - 1) << (level * COARSER)).unwrap_or(LEVELS);
+    let shift = level * COARSER;
+    let bucket = (BEGINNING + expires + (1 << shift)) >> shift;
+    Time::ZERO + Duration::from_nanos(((bucket << shift) - BEGINNING).saturating_mul(TICK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(now_micros: u64, micros: u64) -> u64 {
+        let now = Time::ZERO + Duration::from_micros(now_micros);
+        let out = runs_out(now, now + Duration::from_micros(micros));
+        out.since(Time::ZERO).as_nanos() / 1_000
+    }
+
+    #[test]
+    fn near_timers_come_one_tick_late() {
+        assert_eq!(after(36_060, 14_800), 52_000);
+        assert_eq!(after(36_000, 15_000), 52_000);
+        assert_eq!(after(36_999, 15_000), 52_000);
+        assert_eq!(after(0, 62_000), 63_000);
+    }
+
+    /// The moments of a kernel's connection timer in a run of the lab: multiples of eight.
+    #[test]
+    fn far_timers_come_at_the_end_of_their_bucket() {
+        assert_eq!(after(1_600_000, 331_000), 1_936_000);
+        assert_eq!(after(1_600_000, 336_000), 1_944_000);
+        assert_eq!(after(0, 63_000), 64_000);
+        assert_eq!(after(0, 64_000), 72_000);
+    }
+
+    #[test]
+    fn a_second_is_64_ticks_coarse() {
+        // The counter's multiples of 64 are eight before those of the run's milliseconds.
+        assert_eq!(after(0, 1_000_000), 1_016_000);
+        assert_eq!(after(0, 1_016_000), 1_080_000);
+    }
+
+    #[test]
+    fn nothing_overflows() {
+        let far = runs_out(Time::ZERO, Time::MAX);
+        assert!(far >= Time::ZERO + Duration::from_secs(1));
+        assert!(runs_out(Time::MAX, Time::MAX) >= Time::ZERO);
+    }
+}
