@@ -9,6 +9,9 @@ use plait_sched::Scheduler;
 /// What came back on a subflow last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
+    /// An acknowledgement came after the SYN's answer: the first one is later than that by its own number, so its window counts,
+    /// whatever it is (`tcp_may_update_window`).
+    acknowledged: bool,
     /// The timestamp to echo.
     pub(super) echo: u32,
 }
@@ -50,7 +53,8 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let window = &mut self.core.paths[index].own_window;
-        if ack.subflow > first || ack.subflow == first && (ack.window > *window || ack.window == 0) {
+        let newer = !core::mem::replace(&mut self.seen[index].acknowledged, true);
+        if newer || ack.subflow > first || ack.subflow == first && (ack.window > *window || ack.window == 0) {
             *window = ack.window;
         }
         let data = ack.window_end.saturating_sub(ack.window);
