@@ -244,7 +244,7 @@ impl Grants {
     /// True if a subflow's window would be at least as large as what it granted last: then two segments are
     /// acknowledged even before the application has read them (`__tcp_ack_snd_check`).
     pub(super) fn keeps_up(&self, index: usize, used: u64) -> bool {
-        self.multipath || self.select(index, used).window >= self.subflows[index].window
+        self.select(index, used).window >= self.subflows[index].window
     }
 
     /// True if the application's reading gave so much memory back that every subflow is looked at

@@ -307,7 +307,9 @@ impl Receiver {
     }
 
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
-        self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
+        // What waits beyond a gap of the stream is not read soon: nothing else would acknowledge it.
+        unread == 0 && self.config.multipath
+            || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
 
     fn delay_acknowledgement(&mut self, now: Time, index: usize) {
