@@ -4,6 +4,7 @@ use crate::account::round_trip;
 use plait_sched::{Duration, Time};
 use plait_sim::scenario::{Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
+use plait_transport::packet::Packet;
 
 /// What happened on each path since the sender heard of the peer there for the last time.
 pub(crate) struct Silence {
@@ -71,6 +72,8 @@ impl Tap for Silence {
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
         match seen.id.way {
+            // What ends a handshake need not be answered.
+            Way::Forward if matches!(seen.packet, Packet::Confirm { .. }) => {}
             Way::Forward => {
                 self.owed.get_or_insert(seen.time);
             }
