@@ -24,12 +24,13 @@ from plait.units import duration_ns
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, space, write
 from plait.validate import runs as validate_runs
 from plait.validate.agreement import Comparison, Noise, Side, chance, percentile, pooled
-from plait.validate.runs import SCHEMA, SHAKEN, Order, Outcome
+from plait.validate.runs import SCHEMA, Order, Outcome
 from plait.validate.standing import stands_out
 from plait.validate.tables import tables, values
 
 DESCRIPTION = """
 quick = ["b-10"]
+seeds = 3
 simulator_seeds = 2
 [goals]
 goodput = { p50 = 3.0, p90 = 10.0 }
@@ -107,7 +108,7 @@ def test_cases_are_read(small: Validation) -> None:
     assert first.title == "5 Mbit/s, cubic"
     assert second.scenario.transport.congestion_control == "newreno"
     assert (first.seeds, first.simulator_seeds) == (2, 4)
-    assert (blocks.seeds, blocks.simulator_seeds) == (1, 1)
+    assert (blocks.seeds, blocks.simulator_seeds) == (3, 6)
     assert [case.offered_bps for case in small.cases] == [None, None, 1e6]
     assert [case.id for case in small.select(quick=True).cases] == ["b-10"]
     assert [case.id for case in small.select(["a*", "blocks"]).cases] == ["a-5", "blocks"]
@@ -225,16 +226,21 @@ def test_the_kernels_spread_against_the_simulators(small: Validation) -> None:
     assert found.spread_ratio() == pytest.approx((math.sqrt(2) / 10) / (1 / 20))
 
 
-def test_noise_of_a_shaken_simulator(small: Validation) -> None:
-    shaken: Rows = [
-        ("blocks", "lowest-rtt", SHAKEN, seed, "goodput_bps", value)
-        for seed, value in enumerate([1e6, 2e6, 3e6], start=1)
+def test_runs_differ_by_chance_or_by_next_to_nothing(small: Validation, tmp_path: Path) -> None:
+    by_chance = small.cases[0]
+    assert by_chance.has_chance
+    assert by_chance.run(1, simulated=True) == by_chance.run(2, simulated=True) == by_chance.simulated
+    (tmp_path / "scenario.toml").write_text(SCENARIO.replace('loss = "0.5%"', ""))
+    shaken = load_validation(tmp_path / "small.toml").cases[2]
+    assert not shaken.has_chance
+    assert shaken.run(1, simulated=True) == shaken.simulated
+    assert shaken.run(1, simulated=False) == shaken.scenario
+    nominal, other = shaken.run(1, simulated=True), shaken.run(2, simulated=True)
+    assert other == shaken.run(2, simulated=True) != shaken.run(3, simulated=True)
+    # Both engines are changed alike.
+    assert [path.backward for path in shaken.run(2, simulated=False).paths] == [
+        path.backward for path in other.paths
     ]
-    (one,) = agreement(small, goodput("blocks", "lowest-rtt", [2.0], [3.0]), shaken).of("goodput_bps")
-    assert one.difference == pytest.approx(50)
-    assert one.noise == pytest.approx(100 * stats.t.ppf(0.975, 2) * math.sqrt(2) / 2)
-    nominal, other = small.cases[2].simulated, small.cases[2].shaken(1)
-    assert other == small.cases[2].shaken(1) != small.cases[2].shaken(2)
     for before, after in zip(nominal.paths, other.paths, strict=True):
         assert before.forward == after.forward
         assert before.backward is not None
@@ -396,8 +402,8 @@ def test_runs_are_kept_and_failures_told(
     made, simulated = pretended()
     shares: list[float] = []
     measured = measure(small, keep=keep, threads=2, progress=shares.append)
-    assert len(made) == 13
-    assert len(simulated) == 2 * 3 * 4 + 7
+    assert len(made) == 2 * 3 * 2 + 3
+    assert len(simulated) == 2 * 3 * 4 + 6
     assert shares[-1] == pytest.approx(1)
     assert sorted(shares) == shares
     outcomes = sorted((one.engine, one.case, one.seed, one.kind, one.reason) for one in measured.outcomes)
@@ -439,9 +445,10 @@ def test_what_the_kernel_refuses_is_an_outcome(
     case = replace(small.cases[2], changes={"transport.congestion_control": "lia"})
     measured = measure(replace(small, cases=(case,)))
     assert pretended()[0] == []
-    (one,) = measured.outcomes
-    assert (one.engine, one.kind) == ("linux", "refused")
-    assert "Linux' MPTCP is uncoupled" in one.reason
+    assert [one.seed for one in measured.outcomes] == [1, 2, 3]
+    for one in measured.outcomes:
+        assert (one.engine, one.kind) == ("linux", "refused")
+        assert "Linux' MPTCP is uncoupled" in one.reason
     assert not measured.failures
 
 

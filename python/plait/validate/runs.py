@@ -62,8 +62,8 @@ class Outcome:
 class Measured:
     """All runs.
 
-    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux or sim. The kernel's own counters are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the
-    runs that gave no metrics.
+    runs: columns case, scheduler, engine, seed, metric, value; the engine is linux or sim. The kernel's own counters
+    are metrics too, such as ``sender.TcpExt.TCPTimeouts``. outcomes: the runs that gave no metrics.
     """
 
     runs: pl.DataFrame
