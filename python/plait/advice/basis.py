@@ -7,7 +7,7 @@ from plait.advice.advice import Advice
 from plait.advice.trial import WARMUP
 from plait.advice.variations import FEWEST_QUEUED, QUEUES, SPREAD
 
-MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 1.5, 26.5, 87.7
+MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 1.1, 22.6, 91.3
 """Percent: how far the simulator's goodputs are from Linux' in half and in nine of ten cases, and how many pairs of
 schedulers both rank alike: the figures of docs/validation.md."""
 
@@ -42,7 +42,7 @@ def limits(advice: Advice) -> list[str]:
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
     kernel = (
         f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by "
-        f"more than {TENTH_ERROR:.0f} %, mostly with receive buffers below two bandwidth-delay products; "
+        f"more than {TENTH_ERROR:.0f} %, mostly with receive buffers below eight bandwidth-delay products; "
         f"{RANKED_ALIKE:.0f} % of pairs of schedulers are ranked alike (docs/validation.md)."
     )
     return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]

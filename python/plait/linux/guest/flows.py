@@ -16,8 +16,10 @@ from .stream import READ
 from .system import Namespaces
 
 RECEIVE_MEMORY = 26_600_000
-"""Of a stream, in bytes: a window of 16 MiB, more than any link holds, as the simulator's. The scenario's receive buffer is that of
-its own connection."""
+"""Of a stream, in bytes: a window of 16 MiB, more than any link holds, as the simulator's.
+
+The scenario's receive buffer is that of its own connection.
+"""
 DATAGRAM_HEADERS = 36
 """IP's, UDP's, and the datagram's number, by which the captures are compared."""
 
