@@ -343,8 +343,9 @@ def test_what_nothing_delivers_is_said() -> None:
 
 
 def test_a_path_of_several_that_adds_nothing() -> None:
+    # What a path adds is known to a percent or two only: with fewer variations it may come out above 2 % by chance.
     advice = advise(
-        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=EVENTS
+        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=2 * EVENTS
     )
     assert advice.text.startswith("Use dsl and lte, but not gprs, with intelligent-delivery-delay.")
     assert advice.document()["use_paths"] == ["dsl", "lte"]
