@@ -26,9 +26,8 @@
 //!
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
-//! a receiver never reneges; there is no ECN. Of Linux also not: acknowledgements that a PSH flag hastens, the packet that
-//! ends the first subflow's handshake (so nothing falls back to TCP), a subflow's own limit of what others granted
-//! (`tcp_wnd_end`).
+//! a receiver never reneges; there is no ECN. Of Linux also not: the fall-back to TCP where
+//! what proves MPTCP at the handshake is lost or overtaken, and a send buffer that each subflow reckons in memory.
 
 mod clock;
 mod grant;
