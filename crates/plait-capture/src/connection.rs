@@ -224,6 +224,12 @@ impl Connection {
             transit.arrived = true;
             self.losses[path].arrived(transit.number);
         }
+        if subflow.inbound.rejects(start, u64::from(length), tcp.options.timestamp) {
+            let segment = self.segments.find(offset) as u64;
+            self.recorder.refused(now, PathId(path as u8), segment);
+            self.recorder.settle(now);
+            return Ok(());
+        }
         let ready = &mut self.ready;
         subflow
             .inbound

@@ -43,6 +43,8 @@ pub(crate) struct Tcp {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) window_scale: Option<u8>,
+    /// TSval (RFC 7323 §3.2).
+    pub(crate) timestamp: Option<u32>,
     /// The sender's key in an `MP_CAPABLE` that carries one.
     pub(crate) key: Option<u64>,
     /// The receiver's token and the sender's random number in the SYN of an `MP_JOIN`.
@@ -169,6 +171,7 @@ fn options(mut rest: &[u8]) -> Result<Options, &'static str> {
         rest = tail;
         match (kind, length) {
             (3, 3) => options.window_scale = Some(option[2]),
+            (8, 10) => options.timestamp = Some(u32_at(option, 2)),
             (30, 3..) => multipath(option, &mut options)?,
             _ => {}
         }

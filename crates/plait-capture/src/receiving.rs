@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// How much older than the newest a timestamp may be (Linux' TCP_PAWS_WINDOW, in milliseconds).
+const TOLERANCE: i32 = 1;
+
 /// What a subflow has received. TCP hands data up in the subflow's order, so a hole in the subflow holds back what
 /// follows it even if the connection could take it.
 #[derive(Clone, Debug, Default)]
@@ -10,9 +13,25 @@ pub(crate) struct Inbound {
     next: u64,
     /// First byte on the subflow → first byte in the stream, length.
     waiting: BTreeMap<u64, (u64, u64)>,
+    /// The newest timestamp of what came in order.
+    recent: Option<u32>,
 }
 
 impl Inbound {
+    /// Whether the receiver rejects `length` bytes from `start` on although they reached its host: their timestamp is older
+    /// than one that came in order (PAWS, RFC 7323 §5; tcp_paws_discard). So what a retransmission overtakes has to be sent
+    /// again.
+    pub(crate) fn rejects(&mut self, start: u64, length: u64, timestamp: Option<u32>) -> bool {
+        let Some(timestamp) = timestamp else { return false };
+        let age = self.recent.map_or(0, |recent| recent.wrapping_sub(timestamp) as i32);
+        // tcp_replace_ts_recent; what lies before the window is dropped before (tcp_sequence). Captures need not have the
+        // acknowledgements: beyond a gap everything in order is acknowledged, and elsewhere nothing is older.
+        if age <= 0 && (start..=start + length).contains(&self.next) {
+            self.recent = Some(timestamp);
+        }
+        age > TOLERANCE
+    }
+
     /// Takes `length` bytes from `start` on, which are those from `offset` on in the stream; tells `up` of the ranges of the
     /// stream that can be handed up now.
     pub(crate) fn accept(&mut self, start: u64, offset: u64, length: u64, mut up: impl FnMut(u64, u64)) {
@@ -59,6 +78,28 @@ mod tests {
         assert_eq!(up, [(50, 58)]);
         subflow.accept(6, 56, 4, |from, to| up.push((from, to)));
         assert_eq!(up, [(50, 58), (58, 60), (110, 115)]);
+    }
+
+    #[test]
+    fn what_is_older_than_what_came_in_order_is_rejected() {
+        let mut subflow = Inbound::default();
+        let mut rejects = |start, timestamp| {
+            let rejects = subflow.rejects(start, 10, Some(timestamp));
+            if !rejects {
+                subflow.accept(start, start, 10, |_, _| {});
+            }
+            rejects
+        };
+        assert!(!rejects(0, 100));
+        assert!(!rejects(40, 140), "what lies beyond a gap does not count");
+        assert!(!rejects(30, 130));
+        assert!(!rejects(10, 150), "a retransmission");
+        assert!(rejects(20, 120), "it overtook this");
+        assert!(!rejects(20, 149), "within the tolerance");
+        assert!(!rejects(0, 170), "what lies before the window does not count");
+        assert!(!rejects(50, 160));
+        assert!(rejects(60, 158));
+        assert!(!subflow.rejects(60, 10, None));
     }
 
     proptest! {

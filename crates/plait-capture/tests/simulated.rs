@@ -129,6 +129,29 @@ fn as_linux_does_it() {
     );
 }
 
+/// What a retransmission overtakes is rejected for its timestamp; the reader of captures has to know.
+#[test]
+fn overtaken_by_retransmissions() {
+    check(
+        r#"
+        duration = "20s"
+        scheduler = "lowest-rtt"
+        transport = { protocol = "mptcp", profile = "linux", receive_buffer = "4MB" }
+        [[path]]
+        rate = "8Mbit"
+        rtt = "60ms"
+        queue = "100p"
+        loss = "0.5%"
+        jitter = { amount = "20ms", reorder = true }
+        [[path]]
+        rate = "4Mbit"
+        rtt = "30ms"
+        queue = "30p"
+        jitter = { amount = "5ms", reorder = true }
+        "#,
+    );
+}
+
 #[test]
 fn reordered_on_the_way_and_open_from_the_start() {
     check(
@@ -140,7 +163,7 @@ fn reordered_on_the_way_and_open_from_the_start() {
         rate = "8Mbit"
         rtt = "20ms"
         queue = "4000p"
-        # Nothing is lost here, so that no retransmission makes the receiver reject what is older: captures do not show that.
+        # Nothing is lost here, so that no retransmission makes the receiver reject what is older: the reader does as Linux does.
         jitter = { amount = "6ms", reorder = true }
         [[path]]
         rate = "4Mbit"

@@ -85,6 +85,25 @@ fn a_hole_in_a_subflow_holds_back_what_the_connection_could_take() {
 }
 
 #[test]
+fn what_a_retransmission_overtakes_is_rejected() {
+    let mut hosts = Hosts::new();
+    let at = |time: u32| [&[8, 10][..], &time.to_be_bytes(), &[0; 4]].concat();
+    let mut send = |times, start: u32, time| {
+        hosts.data(times, 0, (start, 1_000), &[short_mapping(start.into(), start, 1_000), at(time)].concat());
+    };
+    send((10, None), 0, 10);
+    send((11, Some(45)), 1_000, 11);
+    send((30, Some(40)), 0, 30);
+    send((60, Some(70)), 1_000, 60);
+    let result = hosts.observe().unwrap();
+    let packets = result.packets.unwrap();
+    assert_eq!(packets.arrived, [NEVER, NEVER, 40 * MILLI, 70 * MILLI]);
+    assert_eq!(packets.delivered, [NEVER, NEVER, 40 * MILLI, 70 * MILLI]);
+    assert_eq!((result.metrics.retransmissions, result.metrics.spurious_retransmissions), (2, 0));
+    assert_eq!(result.paths[0].packets_lost, 0, "the network lost the first, which nothing else tells");
+}
+
+#[test]
 fn pieces_of_other_boundaries_count_by_their_bytes() {
     let mut hosts = Hosts::new();
     hosts.mapped((10, Some(20)), 0, (0, 1_000), 0);
