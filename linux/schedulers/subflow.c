@@ -56,9 +56,10 @@ static u8 path_state(struct mptcp_subflow_context *subflow)
 	return subflow->backup || subflow->request_bkup ? PLAIT_BACKUP : PLAIT_ACTIVE;
 }
 
-static u64 delivery_rate(const struct tcp_sock *tp)
+/* Of the stream's bytes: a packet holds no more of them than a segment. */
+static u64 delivery_rate(const struct tcp_sock *tp, u32 mss)
 {
-	u64 bits = (u64)READ_ONCE(tp->rate_delivered) * READ_ONCE(tp->mss_cache) * BITS_PER_BYTE;
+	u64 bits = (u64)READ_ONCE(tp->rate_delivered) * mss * BITS_PER_BYTE;
 	u32 interval = READ_ONCE(tp->rate_interval_us);
 
 	return interval ? div_u64(bits * USEC_PER_SEC, interval) : 0;
@@ -155,7 +156,7 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
 	path->forward_delay = forward_delay(plait_of(msk), ssk);
 	path->rto = microseconds(jiffies_to_usecs(READ_ONCE(icsk->icsk_rto)));
-	path->delivery_rate = delivery_rate(tp);
+	path->delivery_rate = delivery_rate(tp, path->mss);
 }
 
 void plait_penalize(struct plait_socket *plait, struct sock *ssk)

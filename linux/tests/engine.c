@@ -4,6 +4,7 @@
  * handed to a subflow is checked byte by byte.
  */
 #include "model.h"
+#include "../schedulers/engine.h"
 #include "../schedulers/options.h"
 #include "../schedulers/parameters.h"
 
@@ -197,11 +198,19 @@ static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 	for (unsigned int i = 0; i < MODEL_SUBFLOWS; i++) {
 		model.subflows[i].tp.mss_cache = 128 + 31 * i;
 		model.subflows[i].tp.snd_cwnd = 3 + i;
+		model.subflows[i].tp.rate_delivered = 5;
+		model.subflows[i].tp.rate_interval_us = 1000;
 	}
 	model.receive_window = 1 << 20;
 	model_window_opens(&model);
 	model.full_segments = true;
 	model_write(&model, 15001);
+	/* Rates are of payload, as segments are. */
+	for (unsigned int i = 0; i < plait_of(&model.msk)->facts.count; i++) {
+		const struct plait_path *path = &plait_of(&model.msk)->facts.paths[i];
+
+		check(path->delivery_rate == 5 * 1000 * 8 * (u64)path->mss);
+	}
 	come_to_an_end(&model);
 	model_release(&model);
 }
