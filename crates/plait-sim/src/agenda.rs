@@ -2,8 +2,8 @@
 //!
 //! Every *source* of events (a link, a timer, a workload) has at most one pending moment, so the queue is not a list
 //! of events but one slot per source. A tournament decides which slot is the earliest: the slots are the leaves of a
-//! complete binary tree whose inner nodes each remember the winner of the two below. Changing one slot replays only
-//! the matches on its way to the root.
+//! binary tree whose inner nodes each remember the winner of the two below. Changing one slot replays only the matches on
+//! its way to the root.
 
 use std::hint::select_unpredictable;
 
@@ -51,10 +51,10 @@ const NEVER: u128 = u128::MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// One per source, padded with [`NEVER`] to a power of two.
+    /// One per source, and at least two.
     slots: Box<[u128]>,
     /// `winners[1]` is the root; node `n` plays the winners of `2n` and `2n + 1`, nodes from `slots.len()` up being
-    /// the slots themselves. `winners[0]` is unused.
+    /// the slots themselves, however many there are. `winners[0]` is unused.
     winners: Box<[u32]>,
     sources: usize,
     order: u64,
@@ -67,15 +67,12 @@ impl Agenda {
     /// With more than 2³¹ sources.
     pub fn new(sources: usize) -> Self {
         assert!(sources <= 1 << 31, "an agenda of {sources} sources");
-        let width = sources.next_power_of_two().max(2);
-        let mut winners = vec![0_u32; width].into_boxed_slice();
-        // All slots are equal; any consistent winner will do: the leftmost slot below each node.
-        for node in 1..width {
-            let mut leftmost = node;
-            while leftmost < width {
-                leftmost *= 2;
-            }
-            winners[node] = (leftmost - width) as u32;
+        let width = sources.max(2);
+        let mut winners = vec![0_u32; 2 * width].into_boxed_slice();
+        (0..width).for_each(|slot| winners[width + slot] = slot as u32);
+        // All slots are equal: the lowest one below each node wins.
+        for node in (1..width).rev() {
+            winners[node] = winners[2 * node].min(winners[2 * node + 1]);
         }
         Self { slots: vec![NEVER; width].into_boxed_slice(), winners, sources, order: 0 }
     }
@@ -136,18 +133,14 @@ impl Agenda {
         // beforehand, so only comparisons wait for each other. Who wins is as good as random: select, don't branch.
         let (mut best, mut winner) = (packed, source as u32);
         let mut node = source + self.slots.len();
-        let mut opponent = winner ^ 1;
-        loop {
+        while node > 1 {
+            let opponent = self.winners[node ^ 1];
             let other = self.slots[opponent as usize];
             let beaten = other < best || (other == best && opponent < winner);
             best = select_unpredictable(beaten, other, best);
             winner = select_unpredictable(beaten, opponent, winner);
             node /= 2;
             self.winners[node] = winner;
-            if node == 1 {
-                return;
-            }
-            opponent = self.winners[node ^ 1];
         }
     }
 }
