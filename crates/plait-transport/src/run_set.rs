@@ -162,12 +162,27 @@ impl RunSet {
     }
 
     /// Moves the base up to `base`, forgetting what lies below.
+    #[inline]
     pub fn advance(&mut self, base: u64) {
+        if self.present > 0 {
+            self.forget_below(base);
+        }
+        self.base = self.base.max(base);
+    }
+
+    /// As [`RunSet::advance`], of a set that is not empty.
+    fn forget_below(&mut self, base: u64) {
         if base <= self.base {
             return;
         }
-        if self.present == 0 {
-            self.base = base;
+        // Most often what goes is one run that begins at the base.
+        if self.contains(self.base) && self.other_end[self.slot(self.base)] + 1 == base {
+            for number in self.base..base {
+                let slot = self.slot(number);
+                self.other_end[slot] = ABSENT;
+            }
+            self.present -= base - self.base;
+            self.runs -= 1;
             return;
         }
         // A run that is cut by the new base keeps its upper part: its last number must name the new first one.
@@ -191,7 +206,6 @@ impl RunSet {
             }
             inside = here;
         }
-        self.base = base;
     }
 
     fn grow(&mut self, number: u64) {

@@ -126,6 +126,7 @@ impl Flight {
 
     /// Takes a transmission out of the flight. Returns it as it was, and whether it was the oldest in flight; `None`
     /// if it had left before.
+    #[inline]
     pub(crate) fn leave(&mut self, number: u64, state: TransmissionState) -> Option<(Transmission, bool)> {
         let entry = self.get_mut(number)?;
         if entry.state != TransmissionState::InFlight {

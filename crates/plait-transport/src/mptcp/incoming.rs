@@ -179,9 +179,13 @@ impl Incoming {
                     self.echo = segment.timestamp;
                 }
                 self.bytes += u64::from(segment.data.bytes);
-                let end = self.arrived.first_absent(segment.subflow + 1);
-                self.arrived.advance(end);
-                self.keep_runs(|run| run.0 > end);
+                if self.arrived.is_empty() {
+                    self.arrived.advance(segment.subflow + 1);
+                } else {
+                    let end = self.arrived.first_absent(segment.subflow + 1);
+                    self.arrived.advance(end);
+                    self.keep_runs(|run| run.0 > end);
+                }
             }
             Place::Ahead => {
                 if keep {

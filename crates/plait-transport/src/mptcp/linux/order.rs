@@ -41,19 +41,22 @@ impl SendOrder {
 
     /// `number` was sent just now: it is the last, wherever it was before.
     pub(super) fn append(&mut self, number: u64) {
-        self.remove(number);
-        while self.base + self.links.len() as u64 <= number {
-            self.links.push_back(Link { before: NONE, after: NONE, present: false });
+        let Some(place) = number.checked_sub(self.base) else { return };
+        if place < self.links.len() as u64 {
+            self.remove(number);
+        } else {
+            // Usually it is the next number.
+            let absent = Link { before: NONE, after: NONE, present: false };
+            self.links.resize(place as usize, absent);
+            self.links.push_back(absent);
         }
         let tail = self.tail;
-        if let Some(link) = self.link(number) {
-            *link = Link { before: tail, after: NONE, present: true };
-            match self.link(tail) {
-                Some(last) => last.after = number,
-                None => self.head = number,
-            }
-            self.tail = number;
+        self.links[place as usize] = Link { before: tail, after: NONE, present: true };
+        match self.link(tail) {
+            Some(last) => last.after = number,
+            None => self.head = number,
         }
+        self.tail = number;
     }
 
     /// `number` was sent before all others, and is in flight after all. It must not be in the list.

@@ -120,10 +120,6 @@ impl<S: Scheduler> Sender<S> {
             (first..end).any(|number| flight.get(number).is_some_and(|sent| !sent.first_time));
         let mut lowest_late: Option<u64> = None;
         for number in first..end {
-            let flight = &self.core.paths[index].flight;
-            if flight.get(number).is_none_or(|sent| sent.state == TransmissionState::Acknowledged) {
-                continue;
-            }
             let Some(sent) = self.settle_as_linux(now, index, number, false, news, report) else {
                 continue;
             };
@@ -162,12 +158,8 @@ impl<S: Scheduler> Sender<S> {
         report: &mut Report,
     ) -> Option<Transmission> {
         let flight = &mut self.core.paths[index].flight;
-        let sent = *flight.get(number)?;
-        let left = flight.leave(number, TransmissionState::Acknowledged).is_some()
-            || flight.revive(number).is_some();
-        if !left {
-            return None;
-        }
+        let left = flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
+        let sent = left.or_else(|| flight.revive(number))?;
         let shortest = self.core.paths[index].rtt.min();
         let needless =
             !selected && !sent.first_time && self.echoes_earlier(report.echo, self.ticks(sent.sent_at));
