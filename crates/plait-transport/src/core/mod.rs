@@ -226,8 +226,18 @@ impl<S: Scheduler> Core<S> {
         self.opportunity = true;
     }
 
+    /// The scheduler is to be asked before the next transmission.
+    pub(crate) fn has_opportunity(&self) -> bool {
+        self.opportunity
+    }
+
     pub(crate) fn refresh(&mut self, index: usize) {
         self.paths[index].refresh(&mut self.facts[index]);
+    }
+
+    /// As [`Core::refresh`], for the one-way delay.
+    pub(crate) fn refresh_delay(&mut self, index: usize) {
+        self.paths[index].refresh_delay(&mut self.facts[index]);
     }
 
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
@@ -287,9 +297,9 @@ impl<S: Scheduler> Core<S> {
         path.refresh_amounts(&mut self.facts[index]);
     }
 
-    /// The earliest of the core's own timers: retransmission timers and the scheduler's wait.
-    pub(crate) fn next_timer(&self) -> Option<Time> {
-        self.paths.iter().filter_map(|path| path.retransmission_timer).chain(self.wake).min()
+    /// The core's own timers: retransmission timers and the scheduler's wait.
+    pub(crate) fn timers(&self) -> impl Iterator<Item = Option<Time>> + '_ {
+        self.paths.iter().map(|path| path.retransmission_timer).chain([self.wake])
     }
 
     /// Wakes the scheduler if it asked to be.
@@ -299,4 +309,11 @@ impl<S: Scheduler> Core<S> {
             self.note_opportunity();
         }
     }
+}
+
+/// The earliest of timers, any of which may not be set. One that runs out at [`Time::MAX`] never does.
+#[inline]
+pub(crate) fn earliest(timers: impl Iterator<Item = Option<Time>>) -> Option<Time> {
+    let earliest = timers.fold(Time::MAX, |earliest, timer| earliest.min(timer.unwrap_or(Time::MAX)));
+    (earliest < Time::MAX).then_some(earliest)
 }

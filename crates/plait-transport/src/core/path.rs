@@ -164,8 +164,8 @@ impl PathSender {
     }
 
     /// Full segments that may leave until the window is full.
-    fn open_segments(&self) -> u32 {
-        let left = (self.window() + self.segment).saturating_sub(self.used() + self.headroom);
+    fn open_segments(&self, window: u64) -> u32 {
+        let left = (window + self.segment).saturating_sub(self.used() + self.headroom);
         u32::try_from(left / self.segment).unwrap_or(u32::MAX)
     }
 
@@ -212,11 +212,16 @@ impl PathSender {
         facts.min_rtt = self.rtt.min();
         facts.own_rtt = self.rtt.own();
         facts.rto = self.rtt.rto();
-        facts.forward_delay = self.delays.map(|delays| delays.forward);
+        self.refresh_delay(facts);
         facts.delivery_rate = self.delivery.bits_per_second;
         facts.loss_ppm =
             if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
         self.refresh_window(facts);
+    }
+
+    /// As [`PathSender::refresh`], for the one-way delay.
+    pub(crate) fn refresh_delay(&self, facts: &mut Path) {
+        facts.forward_delay = self.delays.map(|delays| delays.forward);
     }
 
     /// As [`PathSender::refresh`], for the window and what it holds.
@@ -225,15 +230,21 @@ impl PathSender {
             let rounded = bytes.saturating_add(self.segment - self.headroom) / self.segment;
             u32::try_from(rounded).unwrap_or(u32::MAX)
         };
-        facts.cwnd = segments(self.window());
+        let window = self.window();
+        facts.cwnd = segments(window);
         facts.ssthresh = segments(self.control.slow_start_threshold());
-        self.refresh_amounts(facts);
+        self.refresh_amounts_in(window, facts);
     }
 
     /// As [`PathSender::refresh`], for what is in flight and queued.
     pub(crate) fn refresh_amounts(&self, facts: &mut Path) {
+        self.refresh_amounts_in(self.window(), facts);
+    }
+
+    #[inline]
+    fn refresh_amounts_in(&self, window: u64, facts: &mut Path) {
         // The window is the sum of this and of what may leave still, so that its rounding is the same whatever is in flight.
-        let shown = match self.open_segments() {
+        let shown = match self.open_segments(window) {
             0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(facts.cwnd),
             open => facts.cwnd.saturating_sub(open),
         };

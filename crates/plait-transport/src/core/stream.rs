@@ -154,7 +154,11 @@ impl Stream {
     }
 
     /// How many of the recalled segments end at `offset` or before.
+    #[inline]
     pub(crate) fn recalled_up_to(&self, offset: u64) -> u64 {
+        if self.recalled.is_empty() {
+            return 0;
+        }
         let fits =
             |&segment: &u64| self.get(segment).is_some_and(|s| s.offset + u64::from(s.bytes) <= offset);
         self.recalled.partition_point(fits) as u64

@@ -24,6 +24,8 @@ pub struct Transmit {
 pub(crate) struct Outgoing {
     pub(crate) path: PathId,
     pub(crate) data: Data,
+    /// Where the segment begins in the stream, in bytes.
+    pub(crate) offset: u64,
     /// The transmission's number on its path.
     pub(crate) number: u64,
     /// The transmission's number in the connection.
@@ -106,6 +108,9 @@ impl<S: Scheduler> Core<S> {
     }
 
     pub(crate) fn next_new(&mut self) -> Option<(usize, u64)> {
+        if self.queued_segments == 0 {
+            return None;
+        }
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
@@ -140,9 +145,10 @@ impl<S: Scheduler> Core<S> {
         let path = PathId(index as u8);
         let number = self.paths[index].flight.next();
         let overhead = self.config.counted_overhead;
-        let (mut bytes, mut first_time, mut clear, mut earlier, mut counts) = (0, true, true, None, true);
+        let (mut bytes, mut offset) = (0, 0);
+        let (mut first_time, mut clear, mut earlier, mut counts) = (true, true, None, true);
         if let Some(entry) = self.stream.get_mut(segment) {
-            bytes = entry.bytes;
+            (bytes, offset) = (entry.bytes, entry.offset);
             first_time = !entry.ever_sent;
             clear = reason != SendReason::Retransmission && !entry.tried.contains(path);
             // What was lost does not take the receiver's window until it is sent again (RFC 9260 §6.2.1 C).
@@ -185,7 +191,7 @@ impl<S: Scheduler> Core<S> {
         }
         let data = Data { segment, bytes };
         let transmission = self.note_sent(now, path, data, reason, first_time, observer);
-        Outgoing { path, data, number, transmission }
+        Outgoing { path, data, offset, number, transmission }
     }
 
     /// Another packet is about to leave: cuts the window if its burst is the first one after a pause (`tcp_cwnd_restart`).

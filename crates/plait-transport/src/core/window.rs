@@ -77,6 +77,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Full segments that the window still admits, less what waits in path queues.
+    #[inline]
     pub(crate) fn window_segments(&self) -> u64 {
         let window = &self.window;
         match window.rule {
@@ -90,6 +91,7 @@ impl<S: Scheduler> Core<S> {
 }
 
 /// Unassigned segments up to `offset`.
+#[inline]
 fn left_to(stream: &Stream, offset: u64, segment_bytes: u32) -> u64 {
     let fresh = offset.saturating_sub(stream.frontier_offset()) / u64::from(segment_bytes);
     stream.recalled_up_to(offset) + fresh

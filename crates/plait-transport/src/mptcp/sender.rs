@@ -8,7 +8,7 @@ use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
-    Transmit, common_to_senders, merge_ascending,
+    Transmit, common_to_senders, earliest, merge_ascending,
 };
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -68,6 +68,8 @@ pub struct Sender<S> {
     pub(super) control: VecDeque<Transmit>,
     /// Sent, but held back until it is known whether it ends a burst.
     held_back: Option<Leaving>,
+    /// Nothing was found to follow the burst's last segment: until something comes in, nothing is there to be sent.
+    burst_ended: bool,
     spurious_retransmissions: u64,
     started: bool,
 }
@@ -94,6 +96,7 @@ impl<S: Scheduler> Sender<S> {
             parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
             held_back: None,
+            burst_ended: false,
             spurious_retransmissions: 0,
             started: !config.handshake,
         };
@@ -110,6 +113,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        self.burst_ended = false;
         if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
             self.core.paths[path.index()].silence = 0;
         }
@@ -152,11 +156,12 @@ impl<S: Scheduler> Sender<S> {
         if progress {
             let delays = &mut self.core.paths[index].delays;
             self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
+            self.core.refresh_delay(index);
         }
-        self.core.refresh(index);
     }
 
-    /// Reads an acknowledgement by the standard rules. Returns whether the cumulative one advanced.
+    /// Reads an acknowledgement by the standard rules, and brings the facts up to date. Returns whether the cumulative one
+    /// advanced.
     fn acknowledged_by_order(
         &mut self,
         now: Time,
@@ -173,6 +178,8 @@ impl<S: Scheduler> Sender<S> {
         self.judge_reduction(index, ack, progress, original);
         if news.segments > 0 {
             self.take_news(now, index, &news, progress, observer);
+        } else {
+            self.core.refresh(index);
         }
         self.judge_probe(now, index, ack.duplicate.is_some());
         if progress || news.segments > 0 {
@@ -311,6 +318,7 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        self.burst_ended = false;
         for index in 0..self.subflows.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
@@ -371,6 +379,9 @@ impl<S: Scheduler> Sender<S> {
         if !self.config.rules.pushes || !self.config.multipath {
             return Ok(self.next_segment(now, observer)?.map(Leaving::into_transmit));
         }
+        if core::mem::take(&mut self.burst_ended) && !self.core.has_opportunity() {
+            return Ok(None);
+        }
         loop {
             let next = self.next_segment(now, observer)?;
             let Some(mut last) = self.held_back.take() else {
@@ -382,6 +393,7 @@ impl<S: Scheduler> Sender<S> {
             };
             last.segment.push = last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
             self.held_back = next;
+            self.burst_ended = next.is_none();
             return Ok(Some(last.into_transmit()));
         }
     }
@@ -417,11 +429,10 @@ impl<S: Scheduler> Sender<S> {
             }
             self.arm_timers(now, index, false);
         }
-        self.share_window(index, outgoing.data.segment);
+        self.share_window(index, outgoing.offset);
         self.note_given(now);
         let timestamp = self.config.clock.at_sender(now);
-        let (data, subflow) = (outgoing.data, outgoing.number);
-        let offset = self.offset(data.segment).unwrap_or(0);
+        let (data, offset, subflow) = (outgoing.data, outgoing.offset, outgoing.number);
         let echo = self.seen[index].echo;
         let segment = Segment { data, subflow, offset, timestamp, echo, push: false };
         Leaving { path: outgoing.path, segment, transmission: outgoing.transmission, fresh: true }
@@ -430,6 +441,10 @@ impl<S: Scheduler> Sender<S> {
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
     fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
         for index in 0..self.subflows.len() {
+            let subflow = &self.subflows[index];
+            if subflow.lost.is_empty() && !subflow.probe_due {
+                continue;
+            }
             self.skip_settled(index);
             let path = &self.core.paths[index];
             let subflow = &mut self.subflows[index];
@@ -596,7 +611,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let subflows = self.subflows.iter().filter_map(Subflow::next_timer);
-        subflows.chain(self.core.next_timer()).chain(self.repeats.timer()).min()
+        let subflows = self.subflows.iter().flat_map(Subflow::timers);
+        earliest(subflows.chain(self.core.timers()).chain([self.repeats.timer()]))
     }
 }

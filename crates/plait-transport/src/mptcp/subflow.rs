@@ -118,13 +118,13 @@ impl Subflow {
         }
     }
 
-    /// The next moment at which one of the subflow's own timers runs out.
-    pub(super) fn next_timer(&self) -> Option<Time> {
+    /// When the subflow's own timers run out.
+    pub(super) fn timers(&self) -> [Option<Time>; 3] {
         let retry = match self.phase {
             Phase::Opening { retry, .. } => Some(retry),
             Phase::Closed | Phase::Open => None,
         };
-        [self.loss_timer, self.probe_timer, retry].into_iter().flatten().min()
+        [self.loss_timer, self.probe_timer, retry]
     }
 }
 

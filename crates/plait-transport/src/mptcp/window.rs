@@ -61,11 +61,10 @@ impl<S: Scheduler> Sender<S> {
         self.core.window.extend(data.saturating_add(*window));
     }
 
-    /// A segment is given to a subflow: what others granted counts on it, too (`mptcp_check_allowed_size` in
-    /// net/mptcp/protocol.c).
-    pub(super) fn share_window(&mut self, index: usize, segment: u64) {
-        let Some(entry) = self.core.stream.get(segment) else { return };
-        let left = self.core.window.advertised.saturating_sub(entry.offset);
+    /// The segment that begins at `offset` of the stream is given to a subflow: what others granted counts on it, too
+    /// (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
+    pub(super) fn share_window(&mut self, index: usize, offset: u64) {
+        let left = self.core.window.advertised.saturating_sub(offset);
         let window = &mut self.core.paths[index].own_window;
         *window = (*window).max(left);
     }
