@@ -14,7 +14,7 @@ use super::rules::Reinjection;
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::core::{SegmentState, insert_ascending};
+use crate::core::{SegmentState, earliest, insert_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
@@ -103,15 +103,12 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let own = (0..self.subflows.len()).filter(|&index| self.repeats.watches[index].silent == 0);
-        let longest = own.filter_map(|index| self.pending_timer(index)).max();
-        let left = longest.map_or(Duration::ZERO, |timer| timer.since(now));
+        let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
+        let left = longest.since(now);
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
-        let timer = wheel::runs_out(now, now.saturating_add(self.repeats.period));
         // What an acknowledgement lets out is given before the timer is set for it (`ack_update_msk`).
-        if self.repeats.advanced == Some(now) {
-            self.repeats.timer = Some(timer);
-        } else {
-            self.repeats.timer.get_or_insert(timer);
+        if self.repeats.advanced == Some(now) || self.repeats.timer.is_none() {
+            self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
         }
     }
 
@@ -122,7 +119,8 @@ impl<S: Scheduler> Sender<S> {
             return Some(retry);
         }
         let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
-        own.into_iter().flatten().min().map(|timer| subflow.linux.due.map_or(timer, |due| due.min(timer)))
+        let timer = earliest(own.into_iter())?;
+        Some(subflow.linux.due.map_or(timer, |due| due.min(timer)))
     }
 
     /// Looks whether the timer has run out.

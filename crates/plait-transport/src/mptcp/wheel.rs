@@ -4,7 +4,7 @@
 //! next level eight times as many, and a timer runs out at its bucket's end. So one of 15 ms comes a tick later than it says, and one
 //! of 300 ms up to 8.
 
-use plait_sched::{Duration, Time};
+use plait_sched::Time;
 
 /// CONFIG_HZ = 1000.
 const TICK: u64 = 1_000_000;
@@ -16,26 +16,37 @@ const LEVELS: u32 = 9;
 /// machine was started.
 const BEGINNING: u64 = (1 << 32) - 299_000;
 
-/// The tick at which a timer is due that is set `now` to run out at `due`.
-pub(super) fn expires(now: Time, due: Time) -> Time {
-    let ticks = due.since(now).as_nanos().div_ceil(TICK);
-    Time::ZERO + Duration::from_nanos((now.as_nanos() / TICK).saturating_add(ticks).saturating_mul(TICK))
+/// A timer that was set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    /// The tick at which it is due.
+    pub(super) expires: Time,
+    /// When it runs out.
+    pub(super) runs_out: Time,
 }
 
-/// When it runs out.
-pub(super) fn runs_out(now: Time, due: Time) -> Time {
-    let clock = now.as_nanos() / TICK;
-    let expires = expires(now, due).as_nanos() / TICK;
-    let level =
-        (0..LEVELS).find(|level| expires - clock < (BUCKETS - 1) << (level * COARSER)).unwrap_or(LEVELS);
+/// A timer is set `now` to run out at `due`.
+#[inline]
+pub(super) fn set(now: Time, due: Time) -> Pending {
+    let moment = |tick: u64| Time::from_nanos(tick.saturating_mul(TICK));
+    let ticks = due.since(now).as_nanos().div_ceil(TICK);
+    let expires = now.as_nanos() / TICK + ticks;
+    let level = (0..LEVELS).find(|level| ticks < (BUCKETS - 1) << (level * COARSER)).unwrap_or(LEVELS);
     let shift = level * COARSER;
     let bucket = (BEGINNING + expires + (1 << shift)) >> shift;
-    Time::ZERO + Duration::from_nanos(((bucket << shift) - BEGINNING).saturating_mul(TICK))
+    Pending { expires: moment(expires), runs_out: moment((bucket << shift) - BEGINNING) }
+}
+
+/// When a timer runs out that is set `now` for `due`.
+#[inline]
+pub(super) fn runs_out(now: Time, due: Time) -> Time {
+    set(now, due).runs_out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plait_sched::Duration;
 
     fn after(now_micros: u64, micros: u64) -> u64 {
         let now = Time::ZERO + Duration::from_micros(now_micros);

@@ -15,21 +15,38 @@ const SLACK: Duration = Duration::from_millis(2);
 /// When a tail is probed whose round trip is not known (TCP_TIMEOUT_INIT).
 const UNKNOWN_ROUND_TRIP: Duration = Duration::from_secs(1);
 
+/// What a subflow's timer waits for.
+#[derive(Clone, Copy, Debug)]
+enum Timer {
+    /// The retransmission timeout.
+    Timeout,
+    /// A probe of the tail.
+    Probe,
+    /// More losses to be found.
+    Loss,
+}
+
 impl<S: Scheduler> Sender<S> {
-    /// One of the three at most: when it is due. It runs out as the wheel has it.
-    fn set_timers(
-        &mut self,
-        now: Time,
-        index: usize,
-        timeout: Option<Time>,
-        probe: Option<Time>,
-        loss: Option<Time>,
-    ) {
-        let out = |due: Option<Time>| due.map(|due| wheel::runs_out(now, due));
-        self.core.paths[index].retransmission_timer = out(timeout);
+    /// The timer is set for `due`, whatever it was set for. It runs out as the wheel has it.
+    #[inline]
+    fn start_timer(&mut self, now: Time, index: usize, timer: Timer, due: Time) {
+        let wheel::Pending { expires, runs_out } = wheel::set(now, due);
+        self.stop_timers(index);
         let subflow = &mut self.subflows[index];
-        (subflow.probe_timer, subflow.loss_timer) = (out(probe), out(loss));
-        subflow.linux.due = timeout.or(probe).or(loss).map(|due| wheel::expires(now, due));
+        subflow.linux.due = Some(expires);
+        let place = match timer {
+            Timer::Timeout => &mut self.core.paths[index].retransmission_timer,
+            Timer::Probe => &mut subflow.probe_timer,
+            Timer::Loss => &mut subflow.loss_timer,
+        };
+        *place = Some(runs_out);
+    }
+
+    /// Nothing is waited for.
+    fn stop_timers(&mut self, index: usize) {
+        self.core.paths[index].retransmission_timer = None;
+        let subflow = &mut self.subflows[index];
+        (subflow.probe_timer, subflow.loss_timer, subflow.linux.due) = (None, None, None);
     }
 
     /// When the timeout is due, counted from the sending of the oldest segment (tcp_rto_delta_us).
@@ -42,7 +59,7 @@ impl<S: Scheduler> Sender<S> {
     /// More that was overtaken may be lost at `due`.
     pub(super) fn set_loss_timer(&mut self, now: Time, index: usize, due: Time) {
         let timeout = now.saturating_add(self.core.paths[index].rtt.rto());
-        self.set_timers(now, index, None, None, Some(due.saturating_add(SLACK).min(timeout)));
+        self.start_timer(now, index, Timer::Loss, due.saturating_add(SLACK).min(timeout));
     }
 
     /// tcp_set_xmit_timer.
@@ -55,14 +72,14 @@ impl<S: Scheduler> Sender<S> {
     /// tcp_rearm_rto.
     fn rearm_timeout(&mut self, now: Time, index: usize) {
         let Some(of_oldest) = self.timeout_of_oldest(index) else {
-            self.set_timers(now, index, None, None, None);
+            self.stop_timers(index);
             return;
         };
         let subflow = &self.subflows[index];
         let other_pending = subflow.loss_timer.is_some() || subflow.probe_timer.is_some();
         let from_now = now.saturating_add(self.core.paths[index].rtt.rto());
         let due = if other_pending { of_oldest.max(now) } else { from_now };
-        self.set_timers(now, index, Some(due), None, None);
+        self.start_timer(now, index, Timer::Timeout, due);
     }
 
     /// A tail that nothing follows is probed after two round trips (tcp_schedule_loss_probe); `advanced`: the timeout would
@@ -83,7 +100,7 @@ impl<S: Scheduler> Sender<S> {
         let timeout = if advanced { now.saturating_add(path.rtt.rto()) } else { of_oldest };
         let due = now.saturating_add(patience);
         let due = if timeout > now { due.min(timeout) } else { due };
-        self.set_timers(now, index, None, Some(due), None);
+        self.start_timer(now, index, Timer::Probe, due);
         true
     }
 
@@ -99,7 +116,7 @@ impl<S: Scheduler> Sender<S> {
             subflow.linux.probe = Some(Probe { end: next, repeated: false });
             self.core.paths[index].probe_room = 0;
             self.core.refresh(index);
-            self.set_timers(now, index, None, None, None);
+            self.stop_timers(index);
             self.rearm_timeout(now, index);
             return;
         }
@@ -107,10 +124,10 @@ impl<S: Scheduler> Sender<S> {
             self.core.paths[index].retransmission_timer = None;
             return;
         }
-        if alone || subflow.probe_timer.is_some() {
+        let restarts = alone || subflow.probe_timer.is_some();
+        if !self.schedule_probe(now, index, false) && restarts {
             self.rearm_timeout(now, index);
         }
-        self.schedule_probe(now, index, false);
     }
 
     /// What is lost was sent again (tcp_retransmit_skb, and the end of tcp_xmit_retransmit_queue).
@@ -130,7 +147,7 @@ impl<S: Scheduler> Sender<S> {
         if subflow.loss_timer.is_some() {
             self.core.paths[index].retransmission_timer = None;
         } else if oldest {
-            self.set_timers(now, index, Some(timeout), None, None);
+            self.start_timer(now, index, Timer::Timeout, timeout);
         } else if subflow.probe_timer.is_some() {
             self.core.paths[index].retransmission_timer = None;
         }
@@ -186,7 +203,7 @@ impl<S: Scheduler> Sender<S> {
         subflow.linux.retransmissions += 1;
         subflow.linux.probe = Some(Probe { end: next, repeated: true });
         self.core.counters.tail_probes += 1;
-        self.set_timers(now, index, None, None, None);
+        self.stop_timers(index);
         self.rearm_timeout(now, index);
         Some((number, sent))
     }
@@ -216,7 +233,7 @@ impl<S: Scheduler> Sender<S> {
         path.rtt.back_off();
         let timeout = now.saturating_add(path.rtt.rto());
         self.subflows[index].probe_due = false;
-        self.set_timers(now, index, Some(timeout), None, None);
+        self.start_timer(now, index, Timer::Timeout, timeout);
         self.show_state(index);
     }
 }
