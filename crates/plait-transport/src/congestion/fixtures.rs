@@ -1,6 +1,6 @@
 //! What the tests of all controllers need.
 
-use super::{Acknowledged, Algorithm, CongestionConfig, Share};
+use super::{Acknowledged, Algorithm, CongestionConfig, Share, WindowUse};
 use plait_sched::{Duration, Time};
 
 pub(super) const SEGMENT: u64 = 1448;
@@ -33,10 +33,21 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
         path: 0,
         segments: 1,
         newest_rtt: None,
-        rto: Duration::from_millis(200),
         cumulative: 0,
         next: 0,
-        writer_blocked: false,
+    }
+}
+
+/// So many packets are in flight, at so many milliseconds; each time a new stretch begins. The window has room for more.
+pub(super) fn used(packets: u64, millis: u64) -> WindowUse {
+    WindowUse {
+        now: Time::ZERO + Duration::from_millis(millis),
+        full: false,
+        outstanding: packets,
+        cumulative: 0,
+        next: 0,
+        rto: Duration::from_millis(200),
+        starved: true,
     }
 }
 

@@ -53,14 +53,30 @@ pub struct Acknowledged {
     pub segments: u32,
     /// The round trip of the newest of them, unless it was sent more than once; `rtt` is that of the oldest.
     pub newest_rtt: Option<Duration>,
-    /// The path's retransmission timeout.
-    pub rto: Duration,
     /// The path's first transmission that is not acknowledged, in the path's own count.
     pub cumulative: u64,
     /// The number that the path's next transmission will have.
     pub next: u64,
-    /// The application wants to write more than the send buffer takes: it is not what limits the sender.
-    pub writer_blocked: bool,
+}
+
+/// How much of the window is used once everything has left that could.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowUse {
+    /// When.
+    pub now: Time,
+    /// The window, also one that is reduced step by step, lets nothing more out.
+    pub full: bool,
+    /// Packets that are not cumulatively acknowledged.
+    pub outstanding: u64,
+    /// The path's first transmission that is not acknowledged, in the path's own count.
+    pub cumulative: u64,
+    /// The number that the path's next transmission will have.
+    pub next: u64,
+    /// The path's retransmission timeout.
+    pub rto: Duration,
+    /// The application, or the receiver's window, is what keeps the rest of the window empty: no loss is being looked into, and
+    /// the application does not wait for room in the send buffer.
+    pub starved: bool,
 }
 
 /// What a coupled controller sees of a path of its connection.
@@ -129,6 +145,9 @@ pub trait CongestionControl {
     fn loss_interval(&self) -> u64 {
         0
     }
+
+    /// New data has left, or could not for lack of window.
+    fn on_sent(&mut self, _used: &WindowUse) {}
 
     /// Nothing was sent on the path for one retransmission timeout.
     fn on_idle(&mut self) {}
@@ -286,6 +305,10 @@ impl CongestionControl for Controller {
 
     fn loss_interval(&self) -> u64 {
         dispatch!(self, c => c.loss_interval())
+    }
+
+    fn on_sent(&mut self, used: &WindowUse) {
+        dispatch!(self, c => c.on_sent(used));
     }
 
     fn on_idle(&mut self) {

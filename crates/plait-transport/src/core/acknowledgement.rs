@@ -144,9 +144,13 @@ impl<S: Scheduler> Core<S> {
         self.paths[index].control.on_acknowledged(&acknowledged, &self.shares);
     }
 
+    /// The application wants to write more than the send buffer takes: it is not what limits the sender.
+    pub(crate) fn writer_waits(&self) -> bool {
+        self.stream.is_endless() || self.held >= self.config.send_buffer
+    }
+
     /// What an acknowledgement brought, as controllers see it.
     pub(crate) fn acknowledged(&self, now: Time, index: usize, news: &PathNews) -> Acknowledged {
-        let writer_blocked = self.stream.is_endless() || self.held >= self.config.send_buffer;
         let path = &self.paths[index];
         Acknowledged {
             now,
@@ -158,10 +162,8 @@ impl<S: Scheduler> Core<S> {
             path: index,
             segments: news.segments,
             newest_rtt: news.newest_rtt,
-            rto: path.rtt.rto(),
             cumulative: path.flight.first(),
             next: path.flight.next(),
-            writer_blocked,
         }
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Reinjections {
     copies: VecDeque<(PathId, u64)>,
     /// Segments that any working subflow sends again, ascending.
     anywhere: VecDeque<u64>,
+    /// The subflow that is given data just now, and the timer that it waited for before.
+    burst: Option<(usize, Option<Time>)>,
 }
 
 impl Reinjections {
@@ -63,7 +65,13 @@ impl Reinjections {
             watches: vec![Watch::default(); paths],
             copies: VecDeque::new(),
             anywhere: VecDeque::new(),
+            burst: None,
         }
+    }
+
+    /// What was given to subflows has left.
+    pub(super) const fn end_burst(&mut self) {
+        self.burst = None;
     }
 
     /// When the timer runs out.
@@ -97,7 +105,17 @@ impl<S: Scheduler> Sender<S> {
         self.repeats.timer = (!all).then(|| wheel::runs_out(now, now.saturating_add(self.repeats.period)));
     }
 
-    /// Data is given to a subflow: the timer takes as long as the most patient of the subflows' own.
+    /// Data is about to be given to a subflow. It leaves when no more is given to that one (`tcp_push`); until then the subflow's own
+    /// timer is not set for it.
+    pub(super) fn note_burst(&mut self, index: usize) {
+        if self.repeats.burst.is_none_or(|(other, _)| other != index) {
+            self.repeats.burst = None;
+            self.repeats.burst = Some((index, self.pending_timer(index)));
+        }
+    }
+
+    /// Data is given to a subflow by the scheduler: the timer takes as long as the most patient of the subflows' own
+    /// (`mptcp_set_timeout`).
     pub(super) fn note_given(&mut self, now: Time) {
         if !self.has_connection_timer() {
             return;
@@ -114,6 +132,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// The one that a subflow waits for: the answer to its SYN, a loss, the tail's probe, or the retransmission timeout.
     fn pending_timer(&self, index: usize) -> Option<Time> {
+        if let Some((_, timer)) = self.repeats.burst.filter(|&(path, _)| path == index) {
+            return timer;
+        }
         let subflow = &self.subflows[index];
         if let Phase::Opening { retry, confirming: false, .. } = subflow.phase {
             return Some(retry);
@@ -206,8 +227,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A copy that leaves now because the connection's timer ran out or a subflow is stale.
-    pub(super) fn next_repeat(&mut self) -> Option<(usize, u64)> {
+    /// A copy that leaves now because the connection's timer ran out.
+    pub(super) fn next_timed_copy(&mut self) -> Option<(usize, u64)> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.copies.pop_front();
@@ -219,6 +240,11 @@ impl<S: Scheduler> Sender<S> {
                 break;
             }
         }
+        None
+    }
+
+    /// A copy that leaves now because a subflow is stale.
+    pub(super) fn next_stale(&mut self) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.anywhere.pop_front();

@@ -403,17 +403,27 @@ impl<S: Scheduler> Sender<S> {
         if let Some(leaving) = self.next_retransmission(now, observer) {
             return Ok(Some(leaving));
         }
-        let outgoing = match self.next_copy() {
-            Some((index, segment)) => {
-                Some(self.core.send(now, index, segment, SendReason::Reinjection, observer))
-            }
-            None => (self.core.next_new())
-                .map(|(index, segment)| self.core.send(now, index, segment, SendReason::New, observer)),
-        };
+        // What the connection's own timer sends again does not set that timer.
+        let timed = self.next_timed_copy();
+        let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
+        let next = copy.or_else(|| self.core.next_new().map(|next| (next, SendReason::New)));
+        let outgoing = next.map(|((index, segment), reason)| {
+            self.note_burst(index);
+            self.core.send(now, index, segment, reason, observer)
+        });
         if outgoing.is_none() && self.stop_preferring_new() {
             return Ok(self.next_retransmission(now, observer));
         }
-        let Some(outgoing) = outgoing else { return Ok(None) };
+        let Some(outgoing) = outgoing else {
+            self.repeats.end_burst();
+            if self.config.rules.losses == Losses::ByTime {
+                self.tell_use(now);
+            }
+            return Ok(None);
+        };
+        if timed.is_none() {
+            self.note_given(now);
+        }
         Ok(Some(self.wrap(now, &outgoing)))
     }
 
@@ -430,7 +440,6 @@ impl<S: Scheduler> Sender<S> {
             self.arm_timers(now, index, false);
         }
         self.share_window(index, outgoing.offset);
-        self.note_given(now);
         let timestamp = self.config.clock.at_sender(now);
         let (data, offset, subflow) = (outgoing.data, outgoing.offset, outgoing.number);
         let echo = self.seen[index].echo;
@@ -558,7 +567,7 @@ impl<S: Scheduler> Sender<S> {
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
     fn next_copy(&mut self) -> Option<(usize, u64)> {
         self.unpark();
-        if let Some(repeat) = self.next_repeat() {
+        if let Some(repeat) = self.next_stale() {
             return Some(repeat);
         }
         while let Some(&segment) = self.reinjections.front() {

@@ -8,7 +8,7 @@
 
 use super::PacketWindow;
 use super::hystart::HyStart;
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share};
+use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share, WindowUse};
 use plait_sched::{Duration, Time};
 
 /// β in parts of 1024.
@@ -163,7 +163,7 @@ impl Epoch {
 
 impl CongestionControl for LinuxCubic {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
-        self.window.note_use(acknowledged);
+        self.window.note_progress(acknowledged.now);
         if !self.window.is_limited() {
             return;
         }
@@ -210,6 +210,10 @@ impl CongestionControl for LinuxCubic {
         self.window.penalize();
     }
 
+    fn on_sent(&mut self, used: &WindowUse) {
+        self.window.note_use(used);
+    }
+
     fn on_idle(&mut self) {
         self.window.decay();
     }
@@ -252,7 +256,7 @@ fn cube_root(x: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{ack, config, segments};
+    use super::super::super::fixtures::{ack, config, segments, used};
     use super::*;
     use crate::congestion::Algorithm;
 
@@ -275,6 +279,7 @@ mod tests {
         let mut micros = from * 1000;
         while micros < to * 1000 {
             let acknowledged = at(control, micros / 1000);
+            control.on_sent(&WindowUse { full: true, ..used(control.window.window, micros / 1000) });
             control.on_round_trip(&acknowledged);
             control.on_acknowledged(&acknowledged, &[]);
             micros += 100_000 / control.window.window;
@@ -342,6 +347,7 @@ mod tests {
         let before = control.window();
         let end = (1..100).find(|&millis| {
             let acknowledged = at(&control, millis);
+            control.on_sent(&WindowUse { full: true, ..used(control.window.window, millis) });
             control.on_round_trip(&acknowledged);
             control.on_acknowledged(&acknowledged, &[]);
             control.slow_start_threshold() != u64::MAX

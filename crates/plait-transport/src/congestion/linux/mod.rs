@@ -7,9 +7,9 @@
 //! - a window grows only while it limits the sender: it was full at some time within the last window of data, or in slow start
 //!   more than half of it was;
 //! - a loss takes its share of the window, not of what is in flight;
-//! - a window that was not filled for a retransmission timeout loses half of what was unused (RFC 2861), unless the writer waits
-//!   for room in the send buffer; one that was idle is halved per timeout, down to the initial window. Both raise the threshold to
-//!   three quarters of what there was.
+//! - a window that is not filled by what is sent when nothing was acknowledged for a retransmission timeout loses half of what is
+//!   unused (RFC 2861), unless the writer waits for room in the send buffer; one that was idle is halved per timeout, down to the
+//!   initial window. Both raise the threshold to three quarters of what there was.
 
 mod cubic;
 mod hystart;
@@ -18,7 +18,7 @@ mod reno;
 pub use cubic::LinuxCubic;
 pub use reno::LinuxReno;
 
-use super::{Acknowledged, CongestionConfig};
+use super::{CongestionConfig, WindowUse};
 use plait_sched::Time;
 
 /// A congestion window in packets, and how it is used.
@@ -45,8 +45,9 @@ struct Use {
     end: u64,
     /// The most packets in flight since the window was last judged.
     since_judged: u64,
-    /// When the window limited the sender for the last time, or was judged.
-    judged: Time,
+    /// When the window limited the sender for the last time, or was judged (`snd_cwnd_stamp`); `None` at the beginning, and after
+    /// a pause.
+    judged: Option<Time>,
 }
 
 impl PacketWindow {
@@ -59,7 +60,7 @@ impl PacketWindow {
             window: packets(config.initial_window),
             threshold: if threshold == u64::MAX { threshold } else { packets(threshold) },
             credit: 0,
-            use_: Use { limited: false, most: 0, end: 0, since_judged: 0, judged: Time::ZERO },
+            use_: Use { limited: false, most: 0, end: 0, since_judged: 0, judged: None },
         }
     }
 
@@ -75,38 +76,44 @@ impl PacketWindow {
         self.threshold.saturating_mul(self.segment)
     }
 
-    /// Takes note of how much was in flight when the acknowledgement came: as much as there was after the last packet left.
-    fn note_use(&mut self, acknowledged: &Acknowledged) {
-        let out = acknowledged.used_before / self.segment;
-        let limited = out >= self.window;
+    /// Takes note of how much is in flight once data has left (`tcp_cwnd_validate`). What is acknowledged while nothing may
+    /// leave, because the receiver's window is shut, does not change the judgement: the window grows on.
+    fn note_use(&mut self, used: &WindowUse) {
         let use_ = &mut self.use_;
-        let more = !use_.limited && out > use_.most;
-        if acknowledged.cumulative >= use_.end || limited || more {
-            (use_.limited, use_.most, use_.end) = (limited, out, acknowledged.next);
+        let more = !use_.limited && used.outstanding > use_.most;
+        if used.cumulative >= use_.end || used.full || more {
+            (use_.limited, use_.most, use_.end) = (used.full, used.outstanding, used.next);
         }
         if self.is_limited() {
-            self.use_.since_judged = 0;
-            self.use_.judged = acknowledged.now;
+            self.judge(used.now);
             return;
         }
         let use_ = &mut self.use_;
-        use_.since_judged = use_.since_judged.max(out);
-        // While the writer waits for room in the send buffer, Linux takes the sender for limited by that (SOCK_NOSPACE).
-        if acknowledged.writer_blocked {
-            if acknowledged.now.since(use_.judged) >= acknowledged.rto {
-                use_.judged = acknowledged.now;
-            }
+        use_.since_judged = use_.since_judged.max(used.outstanding);
+        if used.now.since(*use_.judged.get_or_insert(used.now)) < used.rto {
             return;
         }
-        if acknowledged.now.since(use_.judged) >= acknowledged.rto {
-            let used = use_.since_judged.max(self.initial);
-            use_.since_judged = 0;
-            use_.judged = acknowledged.now;
-            if used < self.window {
+        // tcp_cwnd_application_limited
+        if used.starved {
+            let most = use_.since_judged.max(self.initial);
+            self.judge(used.now);
+            if most < self.window {
                 self.remember_threshold();
-                self.window = self.window.midpoint(used);
+                self.window = self.window.midpoint(most);
             }
+        } else {
+            use_.judged = Some(used.now);
         }
+    }
+
+    fn judge(&mut self, now: Time) {
+        (self.use_.since_judged, self.use_.judged) = (0, Some(now));
+    }
+
+    /// The controller was asked whether the window may grow; whether it did or not, the window counts as judged (the end of
+    /// `tcp_cong_avoid`). So what is lost for want of use is lost after a pause, not while acknowledgements come.
+    fn note_progress(&mut self, now: Time) {
+        self.use_.judged = Some(now);
     }
 
     /// Whether the window is what limits the sender.
@@ -168,7 +175,7 @@ impl PacketWindow {
     fn decay(&mut self) {
         self.remember_threshold();
         self.window = (self.window / 2).max(self.initial.min(self.window));
-        self.use_.since_judged = 0;
+        (self.use_.since_judged, self.use_.judged) = (0, None);
     }
 
     fn penalize(&mut self) {
@@ -182,22 +189,12 @@ impl PacketWindow {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{ack, config, segments};
+    use super::super::fixtures::{config, used};
     use super::*;
     use crate::congestion::Algorithm;
-    use plait_sched::Duration;
 
     fn window(packets: u64, threshold: u64) -> PacketWindow {
         PacketWindow { window: packets, threshold, ..PacketWindow::new(&config(Algorithm::LinuxReno)) }
-    }
-
-    /// So many packets were in flight, at so many milliseconds; every acknowledgement begins a new stretch.
-    fn used(packets: u64, millis: u64) -> Acknowledged {
-        Acknowledged {
-            now: Time::ZERO + Duration::from_millis(millis),
-            rto: Duration::from_millis(200),
-            ..ack(0, segments(packets))
-        }
     }
 
     #[test]
@@ -219,11 +216,11 @@ mod tests {
     #[test]
     fn a_window_that_was_full_limits_until_its_data_is_acknowledged() {
         let mut window = window(10, 5);
-        window.note_use(&Acknowledged { next: 20, ..used(10, 0) });
+        window.note_use(&WindowUse { full: true, next: 20, ..used(10, 0) });
         assert!(window.is_limited());
-        window.note_use(&Acknowledged { cumulative: 19, next: 30, ..used(4, 1) });
+        window.note_use(&WindowUse { cumulative: 19, next: 30, ..used(4, 1) });
         assert!(window.is_limited());
-        window.note_use(&Acknowledged { cumulative: 20, next: 30, ..used(4, 2) });
+        window.note_use(&WindowUse { cumulative: 20, next: 30, ..used(4, 2) });
         assert!(!window.is_limited());
     }
 
@@ -241,9 +238,9 @@ mod tests {
         let mut window = window(40, 20);
         window.note_use(&used(12, 100));
         assert_eq!(window.window, 40);
-        window.note_use(&used(8, 200));
+        window.note_use(&used(8, 300));
         assert_eq!((window.window, window.threshold), (26, 30));
-        window.note_use(&used(3, 400));
+        window.note_use(&used(3, 500));
         assert_eq!(window.window, 18, "no less than the initial window counts as used");
     }
 
@@ -251,7 +248,7 @@ mod tests {
     fn a_writer_that_waits_keeps_the_window() {
         let mut window = window(40, 20);
         for millis in [100, 200, 400, 800] {
-            window.note_use(&Acknowledged { writer_blocked: true, ..used(3, millis) });
+            window.note_use(&WindowUse { starved: false, ..used(3, millis) });
         }
         assert_eq!(window.window, 40);
     }

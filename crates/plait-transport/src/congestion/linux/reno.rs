@@ -1,7 +1,7 @@
 //! Reno as in Linux (net/ipv4/tcp_cong.c): the packet window alone, halved by a loss.
 
 use super::PacketWindow;
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share};
+use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share, WindowUse};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -19,7 +19,7 @@ impl LinuxReno {
 
 impl CongestionControl for LinuxReno {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
-        self.window.note_use(acknowledged);
+        self.window.note_progress(acknowledged.now);
         if !self.window.is_limited() {
             return;
         }
@@ -57,6 +57,10 @@ impl CongestionControl for LinuxReno {
         self.window.penalize();
     }
 
+    fn on_sent(&mut self, used: &WindowUse) {
+        self.window.note_use(used);
+    }
+
     fn on_idle(&mut self) {
         self.window.decay();
     }
@@ -72,12 +76,14 @@ impl CongestionControl for LinuxReno {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixtures::{SEGMENT, ack, config, segments};
+    use super::super::super::fixtures::{SEGMENT, ack, config, segments, used};
     use super::*;
     use crate::congestion::Algorithm;
+    use plait_sched::Duration;
 
     fn acknowledge(control: &mut LinuxReno, packets: u32) {
         let full = control.window();
+        control.on_sent(&WindowUse { full: true, ..used(full / SEGMENT, 0) });
         control.on_acknowledged(
             &Acknowledged { segments: packets, ..ack(u64::from(packets) * SEGMENT, full) },
             &[],
@@ -100,6 +106,38 @@ mod tests {
         assert_eq!(control.window(), segments(5));
         acknowledge(&mut control, 1);
         assert_eq!(control.window(), segments(6));
+    }
+
+    /// At so many milliseconds five packets are acknowledged.
+    fn acknowledge_five(control: &mut LinuxReno, millis: u64) {
+        let now = Time::ZERO + Duration::from_millis(millis);
+        control.on_acknowledged(&Acknowledged { now, segments: 5, ..ack(5 * SEGMENT, 5 * SEGMENT) }, &[]);
+    }
+
+    #[test]
+    fn what_is_acknowledged_while_nothing_may_leave_grows_the_window() {
+        let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
+        control.on_sent(&WindowUse { full: true, next: 10, ..used(10, 0) });
+        // The receiver's window is shut: the window was full when the last packet left.
+        (0..4).for_each(|_| acknowledge_five(&mut control, 20));
+        assert_eq!(control.window(), segments(30));
+        control.on_sent(&WindowUse { cumulative: 20, next: 22, ..used(2, 40) });
+        acknowledge_five(&mut control, 60);
+        assert_eq!(control.window(), segments(30));
+    }
+
+    #[test]
+    fn a_window_is_cut_after_a_pause_of_acknowledgements_only() {
+        let mut control = LinuxReno::new(&config(Algorithm::LinuxReno));
+        control.on_congestion(Time::ZERO, 0);
+        control.set_window(segments(40));
+        for millis in (0..1_000).step_by(20) {
+            control.on_sent(&used(12, millis));
+            acknowledge_five(&mut control, millis + 10);
+        }
+        assert_eq!(control.window(), segments(40));
+        control.on_sent(&used(12, 1_300));
+        assert_eq!(control.window(), segments(26));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) use reduction::ProportionalReduction;
 pub(super) use scoreboard::{Memory, Scoreboard};
 
 use super::sender::Sender;
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, WindowUse};
 use crate::core::PathNews;
 use crate::observer::Observer;
 use crate::packet::Ack;
@@ -127,6 +127,28 @@ impl<S: Scheduler> Sender<S> {
         if news.newest_rtt.is_some() {
             let acknowledged = self.core.acknowledged(now, index, news);
             self.core.paths[index].control.on_round_trip(&acknowledged);
+        }
+    }
+
+    /// Everything has left that could: each controller hears how much of its window that takes, if new data has left or could
+    /// not for lack of window (the end of tcp_write_xmit, and tcp_cwnd_validate).
+    pub(super) fn tell_use(&mut self, now: Time) {
+        // SOCK_NOSPACE: Linux takes a sender whose writer waits for room in the send buffer for limited by that.
+        let writer_waits = self.core.writer_waits();
+        for (path, subflow) in self.core.paths.iter_mut().zip(&mut self.subflows) {
+            let full = !path.has_window();
+            if core::mem::take(&mut subflow.linux.sent_new) || full && !path.queue.is_empty() {
+                let (cumulative, next) = (path.flight.first(), path.flight.next());
+                path.control.on_sent(&WindowUse {
+                    now,
+                    full,
+                    outstanding: next - cumulative,
+                    cumulative,
+                    next,
+                    rto: path.rtt.rto(),
+                    starved: subflow.linux.state == State::Open && !writer_waits,
+                });
+            }
         }
     }
 

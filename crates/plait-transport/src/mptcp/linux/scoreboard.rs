@@ -69,6 +69,8 @@ pub(in crate::mptcp) struct Scoreboard {
     pub(super) retransmissions: u64,
     /// Timeouts since the cumulative acknowledgement advanced.
     pub(super) timeouts: u32,
+    /// New data has left since the controller was told how much of its window is used.
+    pub(super) sent_new: bool,
 }
 
 impl Scoreboard {
@@ -91,6 +93,7 @@ impl Scoreboard {
             duplicates: 0,
             retransmissions: 0,
             timeouts: 0,
+            sent_new: false,
         }
     }
 

@@ -111,6 +111,7 @@ impl<S: Scheduler> Sender<S> {
         let next = path.flight.next();
         let subflow = &mut self.subflows[index];
         subflow.linux.order.append(number);
+        subflow.linux.sent_new = true;
         if subflow.probe_due {
             subflow.probe_due = false;
             subflow.linux.probe = Some(Probe { end: next, repeated: false });
