@@ -159,3 +159,26 @@ fn a_heartbeat_of_another_path_does_not_take_the_place_of_data_on_a_shared_link(
         }
     }
 }
+
+/// A send buffer of memory ended within a segment. The writer waited for room, the segment for the rest of it.
+#[test]
+fn the_rest_of_what_a_waiting_writer_has_written_is_sent() {
+    let scenario = r#"
+        duration = "150s"
+        scheduler = "round-robin"
+        [transport]
+        protocol = "mptcp"
+        profile = "linux"
+        packet = "4168B"
+        receive_buffer = "4168B"
+        send_buffer = "4168B"
+        handshake = false
+        [workload]
+        kind = "file"
+        size = "212598B"
+        [[path]]
+        forward = { rate = "1487933bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "1487933bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

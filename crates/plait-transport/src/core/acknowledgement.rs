@@ -123,6 +123,7 @@ impl<S: Scheduler> Core<S> {
         while let Some(segment) = self.stream.pop_below(cumulative) {
             self.held -= u64::from(segment.bytes);
         }
+        self.release_buffer();
         cumulative
     }
 
@@ -135,6 +136,12 @@ impl<S: Scheduler> Core<S> {
             self.held -= u64::from(segment.bytes);
             self.window.acknowledged(self.counted(segment.bytes));
         }
+        self.release_buffer();
+    }
+
+    /// What was acknowledged makes room in the send buffer.
+    fn release_buffer(&mut self) {
+        self.buffer.release(self.stream.frontier_offset() - self.held, self.stream.end());
     }
 
     /// Lets the window of a path grow for what was acknowledged on it.
@@ -146,7 +153,11 @@ impl<S: Scheduler> Core<S> {
 
     /// The application wants to write more than the send buffer takes: it is not what limits the sender.
     pub(crate) fn writer_waits(&self) -> bool {
-        self.stream.is_endless() || self.held >= self.config.send_buffer
+        self.stream.is_endless()
+            || match self.buffer.memory() {
+                Some(_) => self.buffer.blocks(self.stream.end()),
+                None => self.held >= self.config.send_buffer,
+            }
     }
 
     /// What an acknowledgement brought, as controllers see it.

@@ -10,6 +10,7 @@ mod flight;
 mod loss;
 mod path;
 mod schedule;
+mod send_buffer;
 mod stream;
 mod transmit;
 mod window;
@@ -31,6 +32,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
 use plait_sched::{Capabilities, Duration, Event, PathId, PathState, Scheduler, Time};
+use send_buffer::{Pieces, SendBuffer};
 use std::collections::VecDeque;
 use stream::Stream;
 
@@ -170,6 +172,7 @@ pub(crate) struct Core<S> {
     pub(crate) sent_end: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
+    buffer: SendBuffer,
     queued_segments: u64,
     /// Segments found lost at this moment, on their way to a queue.
     lost: Vec<u64>,
@@ -209,6 +212,7 @@ impl<S: Scheduler> Core<S> {
             window: SendWindow::new(config.window_rule, config.receive_window),
             sent_end: 0,
             held: 0,
+            buffer: SendBuffer::of_payload(config.send_buffer),
             queued_segments: 0,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
@@ -219,6 +223,23 @@ impl<S: Scheduler> Core<S> {
         };
         (0..paths.len()).for_each(|index| core.refresh(index));
         Ok(core)
+    }
+
+    /// From the start on the send buffer is one of memory, as in Linux; with `multipath` that of a connection, and one as large of each
+    /// path, since an option that is set for the connection is set for its subflows (`sync_socket_options` in net/mptcp/sockopt.c).
+    pub(crate) fn reckon_memory(&mut self, multipath: bool) {
+        let pieces = if multipath { Pieces::FRAGMENTS } else { Pieces::packets(self.config.segment_bytes) };
+        self.buffer = SendBuffer::of_memory(self.config.send_buffer, pieces);
+        if let Some(size) = self.buffer.memory().filter(|_| multipath) {
+            self.paths.iter_mut().for_each(|path| path.send_memory = size);
+        }
+    }
+
+    /// Whether a path repairs losses in a way that admits no new data.
+    pub(crate) fn set_recovering(&mut self, index: usize, recovering: bool) {
+        let path = &mut self.paths[index];
+        path.recovering = recovering;
+        self.facts[index].in_recovery = path.admits_nothing_new();
     }
 
     /// Something changed that the scheduler should hear of.

@@ -1,6 +1,7 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
 use super::flight::{Flight, Transmission};
+use super::send_buffer::PACKET_MEMORY;
 use super::{ConnectionConfig, WindowRule};
 use crate::congestion::{CongestionControl, Controller};
 use crate::rtt::RttEstimator;
@@ -40,6 +41,12 @@ pub(crate) struct PathSender {
     /// The receiver's window as the path itself was told it, from the first byte on that is not acknowledged on the path;
     /// `u64::MAX` where there is none but the connection's.
     pub(crate) own_window: u64,
+    /// Bytes of memory from which on the path takes no new data, where it is reckoned; `u64::MAX` where it is not.
+    pub(crate) send_memory: u64,
+    /// Where new data went on last: the moment, and the segment behind it.
+    last_new: (Time, u64),
+    /// Losses are being repaired in a way that admits no new data.
+    pub(crate) recovering: bool,
     /// The burst that begins after a pause: its moment, and how often each of its packets halves the window.
     pub(crate) restart: Option<(Time, u32)>,
     /// When the last packet left.
@@ -124,6 +131,9 @@ impl PathSender {
             probe_room: 0,
             restart: None,
             own_window: u64::MAX,
+            send_memory: u64::MAX,
+            last_new: (Time::ZERO, u64::MAX),
+            recovering: false,
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
@@ -155,6 +165,37 @@ impl PathSender {
     /// True if the congestion window lets another packet out.
     pub(crate) fn has_window(&self) -> bool {
         self.used() + self.headroom <= self.window()
+    }
+
+    /// True if what the path has sent and was not told to have arrived, without a gap, takes all the memory that it may
+    /// (`sk_stream_memory_free` in include/net/sock.h). What is reported selectively stays in memory, as do packets that were
+    /// lost: retransmissions take none.
+    fn is_memory_full(&self) -> bool {
+        self.memory() >= self.send_memory
+    }
+
+    fn memory(&self) -> u64 {
+        self.flight.span_bytes() + (self.flight.next() - self.flight.first()) * PACKET_MEMORY
+    }
+
+    /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
+    /// lets out counts as sent: each decision is carried out before the next one is asked for.
+    pub(crate) fn admits_nothing_new(&self) -> bool {
+        let leaving = || (self.queue.len() as u64).min(u64::from(self.open_segments(self.window())));
+        self.recovering
+            || self.send_memory != u64::MAX
+                && self.memory() + leaving() * (self.segment + PACKET_MEMORY) >= self.send_memory
+    }
+
+    /// True if the path has memory for a new segment. It is looked at when a run of segments begins to leave, not for each of
+    /// them: the scheduler's answer says how many there are (`mptcp_sendmsg_frag` in net/mptcp/protocol.c does not look).
+    pub(crate) fn takes(&self, now: Time, segment: u64) -> bool {
+        !self.is_memory_full() || self.last_new == (now, segment)
+    }
+
+    /// A new segment leaves.
+    pub(crate) fn note_new(&mut self, now: Time, segment: u64) {
+        self.last_new = (now, segment + 1);
     }
 
     /// What is taken of the congestion window, whatever the scheduler: the bytes in flight (RFC 5681, RFC 9260), or where
@@ -243,6 +284,7 @@ impl PathSender {
 
     #[inline]
     fn refresh_amounts_in(&self, window: u64, facts: &mut Path) {
+        facts.in_recovery = self.admits_nothing_new();
         // The window is the sum of this and of what may leave still, so that its rounding is the same whatever is in flight.
         let shown = match self.open_segments(window) {
             0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(facts.cwnd),

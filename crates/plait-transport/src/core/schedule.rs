@@ -10,9 +10,14 @@ impl<S: Scheduler> Core<S> {
     /// The facts of the connection as the scheduler sees them.
     pub(crate) fn connection_facts(&self) -> Connection {
         let segment_bytes = u64::from(self.config.segment_bytes);
-        let send_buffer_left = self.config.send_buffer.saturating_sub(self.held) / segment_bytes;
+        let send_buffer_left = self.buffer.segments_left(self.stream.frontier_offset(), segment_bytes);
         let recalled = self.stream.recalled();
-        let unassigned = recalled.saturating_add(self.stream.uncut().min(send_buffer_left));
+        // The last segment may be short.
+        let written = match self.buffer.has_all(self.stream.end()) {
+            true => self.stream.uncut(),
+            false => self.stream.uncut().min(send_buffer_left),
+        };
+        let unassigned = recalled.saturating_add(written);
         let mut window_left = self.window_segments();
         // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
         // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
@@ -40,6 +45,13 @@ impl<S: Scheduler> Core<S> {
             path: PathId(entry.path),
             carried: entry.carried,
         })
+    }
+
+    /// The application writes on, if it has more and there is room. True if the scheduler is to be asked again.
+    pub(crate) fn write_on(&mut self) -> bool {
+        let more = self.buffer.write_on(self.stream.end());
+        self.ask_again |= more;
+        more
     }
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last.

@@ -65,6 +65,8 @@ pub(crate) struct Stream {
     finished: bool,
     /// Payload bytes that were cut into segments.
     frontier_offset: u64,
+    /// Payload bytes that the application has to write in all, so far.
+    end: u64,
     effort: Effort,
 }
 
@@ -82,6 +84,7 @@ impl Stream {
             recalled: VecDeque::new(),
             finished: false,
             frontier_offset: 0,
+            end: 0,
             effort: Effort::default(),
         }
     }
@@ -96,6 +99,7 @@ impl Stream {
         if bytes == 0 || self.uncut_segments == ENDLESS {
             return;
         }
+        self.end += bytes;
         let mut bytes = bytes;
         let segments = |bytes: u64| bytes.div_ceil(u64::from(self.segment_bytes));
         if self.may_span
@@ -111,6 +115,7 @@ impl Stream {
     /// From now on there is always more to send.
     pub(crate) fn write_endlessly(&mut self) {
         self.uncut_segments = ENDLESS;
+        self.end = ENDLESS;
         self.writes.push_back(ENDLESS);
     }
 
@@ -151,6 +156,11 @@ impl Stream {
     /// Payload bytes of the stream before the first segment that has not been cut yet.
     pub(crate) fn frontier_offset(&self) -> u64 {
         self.frontier_offset
+    }
+
+    /// Payload bytes that the application has to write in all, so far; `u64::MAX` if it never ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
     }
 
     /// How many of the recalled segments end at `offset` or before.

@@ -43,7 +43,7 @@ impl<S: Scheduler> Core<S> {
         {
             return Some(self.send(now, index, segment, SendReason::Reinjection, observer));
         }
-        let (index, segment) = self.next_new()?;
+        let (index, segment) = self.next_new(now)?;
         Some(self.send(now, index, segment, SendReason::New, observer))
     }
 
@@ -107,7 +107,7 @@ impl<S: Scheduler> Core<S> {
         None
     }
 
-    pub(crate) fn next_new(&mut self) -> Option<(usize, u64)> {
+    pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 {
             return None;
         }
@@ -118,6 +118,7 @@ impl<S: Scheduler> Core<S> {
             if path.has_window()
                 && !limited
                 && best.is_none_or(|(_, lowest)| segment < lowest)
+                && path.takes(now, segment)
                 && self.admits_on(index, segment)
             {
                 best = Some((index, segment));
@@ -130,6 +131,7 @@ impl<S: Scheduler> Core<S> {
             return None;
         }
         self.paths[index].queue.pop_front();
+        self.paths[index].note_new(now, segment);
         self.queued_segments -= 1;
         Some((index, segment))
     }

@@ -27,7 +27,8 @@
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
 //! a receiver never reneges; there is no ECN. Of Linux also not: the fall-back to TCP where
-//! what proves MPTCP at the handshake is lost or overtaken, and a send buffer that each subflow reckons in memory.
+//! what proves MPTCP at the handshake is lost or overtaken; and a send buffer without a limit is one, while Linux' grows with the
+//! window up to one.
 
 mod clock;
 mod grant;

@@ -28,7 +28,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_repaired(&mut self, index: usize) {
         if self.subflows[index].repair != Repair::None && !self.is_repairing(index) {
             self.subflows[index].repair = Repair::None;
-            self.core.facts[index].in_recovery = false;
+            self.core.set_recovering(index, false);
         }
     }
 
@@ -258,7 +258,7 @@ impl<S: Scheduler> Sender<S> {
         subflow.judged = flight.next();
         subflow.exempt = 1;
         path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
-        self.core.facts[index].in_recovery = true;
+        self.core.set_recovering(index, true);
         self.tell_timeout(now, index, observer);
     }
 

@@ -23,6 +23,9 @@ pub struct Rules {
     pub joins: Joins,
     /// What the receiver's window is.
     pub grant: Grant,
+    /// A send buffer is so many bytes of memory, not of payload, for the connection and for each of its subflows, and a writer that
+    /// waits for room is woken when a third is free (`sk_stream_memory_free`, `sk_stream_is_writeable` in include/net/sock.h).
+    pub buffer_of_memory: bool,
     /// When the connection sends again what a subflow has not delivered.
     pub reinjection: Reinjection,
     /// By how many ticks a segment's timestamp may be older than the one that is to be echoed: 0 by RFC 7323 §5.3, rule R1;
@@ -91,6 +94,7 @@ impl Rules {
         pushes: false,
         joins: Joins::AtOnce,
         grant: Grant::Buffer,
+        buffer_of_memory: false,
         reinjection: Reinjection::AfterTimeout,
         timestamp_tolerance: 0,
         long_numbers: false,
@@ -105,6 +109,7 @@ impl Rules {
         pushes: true,
         joins: Joins::Confirmed,
         grant: Grant::Free,
+        buffer_of_memory: true,
         reinjection: Reinjection::ByConnection,
         timestamp_tolerance: 1,
         long_numbers: true,

@@ -82,6 +82,9 @@ impl<S: Scheduler> Sender<S> {
     pub fn new(config: Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let phase = if config.handshake { Phase::Closed } else { Phase::Open };
         let mut core = Core::new(config.connection, paths, scheduler, CAPABILITIES)?;
+        if config.rules.buffer_of_memory {
+            core.reckon_memory(config.multipath);
+        }
         if config.handshake {
             core.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
         }
@@ -399,6 +402,16 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+        loop {
+            let next = self.next_of_written(now, observer)?;
+            if next.is_some() || !self.core.write_on() {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// The next segment of what the application has written.
+    fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
         self.core.run_scheduler(now, observer)?;
         if let Some(leaving) = self.next_retransmission(now, observer) {
             return Ok(Some(leaving));
@@ -406,7 +419,7 @@ impl<S: Scheduler> Sender<S> {
         // What the connection's own timer sends again does not set that timer.
         let timed = self.next_timed_copy();
         let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
-        let next = copy.or_else(|| self.core.next_new().map(|next| (next, SendReason::New)));
+        let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
         let outgoing = next.map(|((index, segment), reason)| {
             self.note_burst(index);
             self.core.send(now, index, segment, reason, observer)

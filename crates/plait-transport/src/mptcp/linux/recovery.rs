@@ -257,7 +257,7 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.paths[index].recovery_end = if state >= State::Recovery { high.max(first) } else { 0 };
         // A TCP has no other path to send new data on meanwhile.
-        self.core.facts[index].in_recovery = state == State::Loss && self.config.multipath;
+        self.core.set_recovering(index, state == State::Loss && self.config.multipath);
         self.core.refresh(index);
     }
 }

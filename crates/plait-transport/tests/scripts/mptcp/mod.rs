@@ -10,4 +10,5 @@ mod linux;
 mod recovery;
 mod reinjection;
 mod reordering;
+mod send_buffer;
 mod window;

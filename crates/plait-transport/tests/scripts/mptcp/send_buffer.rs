@@ -1,0 +1,91 @@
+//! A send buffer in memory, as Linux reckons it.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{Pair, at, in_turns, ms};
+use plait_sched::{Builtin, Scheduler};
+use plait_transport::mptcp::{Config, Grant, Rules};
+
+/// Memory of a full packet.
+const PACKET: u64 = PAYLOAD + 832;
+
+/// Memory for a hundred full packets, windows for a thousand, and a second until anything is answered.
+fn a_hundred_packets(rules: Rules, multipath: bool, scheduler: impl Scheduler) -> Pair<impl Scheduler> {
+    // Linux' first window would admit no more than 64 KiB.
+    let rules = Rules { grant: Grant::Buffer, ..rules };
+    let mut config = Config { rules, multipath, ..linux() };
+    config.connection.send_buffer = 100 * PACKET;
+    config.connection.receive_window = 4_000 * PAYLOAD;
+    config.connection.congestion.initial_window = 1_000 * PAYLOAD;
+    Pair::new(config, &[1_000], scheduler)
+}
+
+fn lowest_rtt() -> Builtin {
+    Builtin::new("lowest-rtt", &[]).unwrap()
+}
+
+#[test]
+fn a_subflow_stops_when_its_packets_take_the_buffer() {
+    let mut pair = a_hundred_packets(Rules::LINUX, true, in_turns());
+    pair.sender.write_endlessly();
+    pair.run_until(at(500));
+    assert_eq!(pair.log.sent.len(), 100);
+    assert!(pair.path(0).in_recovery, "to a scheduler it takes nothing");
+    assert!(
+        pair.sender.connection().unassigned > 0,
+        "the connection's own buffer has more: it counts payload"
+    );
+
+    let payload = Rules { buffer_of_memory: false, ..Rules::LINUX };
+    let mut pair = a_hundred_packets(payload, true, in_turns());
+    pair.sender.write_endlessly();
+    pair.run_until(at(500));
+    assert_eq!(pair.log.sent.len() as u64, 100 * PACKET / PAYLOAD);
+}
+
+#[test]
+fn a_run_of_segments_is_not_cut_by_memory_but_the_next_write_is() {
+    // 45 segments are in 64 KiB, and a part of one: the third write begins at less than a hundred.
+    let mut pair = a_hundred_packets(Rules::LINUX, true, lowest_rtt());
+    pair.sender.write_endlessly();
+    pair.run_until(at(500));
+    assert_eq!(pair.log.sent.len(), 135);
+}
+
+#[test]
+fn memory_is_freed_in_order() {
+    let mut pair = a_hundred_packets(Rules::LINUX, true, in_turns());
+    pair.lose_once(&[0]);
+    pair.sender.write_endlessly();
+    pair.run_until(at(1_900));
+    assert_eq!(pair.log.retransmitted(), [0]);
+    assert_eq!(pair.log.sent.len(), 101, "the others were reported selectively, and stay");
+    pair.run_until(at(2_500));
+    assert!(pair.log.sent.len() > 150);
+    assert!(!pair.path(0).in_recovery || pair.path(0).in_flight > 0);
+}
+
+#[test]
+fn a_writer_that_waits_is_woken_when_a_third_is_free() {
+    // Plain TCP, whose packets are its buffer's parts; each is acknowledged, a millisecond after the one before.
+    let mut pair = a_hundred_packets(Rules::LINUX, false, in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    pair.run_until(at(999));
+    assert_eq!(pair.log.sent.len(), 100);
+    let first = (1_000..1_200)
+        .find(|&millis| {
+            pair.run_until(at(millis));
+            pair.log.sent.len() > 100
+        })
+        .unwrap();
+    let sent = pair.log.sent.len();
+    assert_eq!(sent, 134, "34 of a hundred are acknowledged");
+    assert!(first >= 1_030, "{first}");
+}
+
+#[test]
+fn the_last_short_segment_leaves_with_the_others() {
+    let mut pair = a_hundred_packets(Rules::LINUX, true, in_turns());
+    pair.send_file(45 * PAYLOAD + 100);
+    pair.run_until(at(100));
+    assert_eq!(pair.log.sent.len(), 46);
+}
