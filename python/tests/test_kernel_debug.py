@@ -81,7 +81,7 @@ protocol = "mptcp"
 congestion_control = "cubic"
 receive_buffer = "256kB"
 [workload]
-kind = "bulk"
+kind = "file"
 size = "300kB"
 [[path]]
 name = "short"
