@@ -302,7 +302,8 @@ const SEND_BUFFER: KeyInfo = key(
     "send_buffer",
     SIZE_OR_UNLIMITED,
     Text("unlimited"),
-    "How much the application may have written that is not acknowledged; at least one packet.",
+    "How much the application may have written that is not acknowledged; at least one packet. Payload, except with the profile \
+     \"linux\": there it is memory, which packets take more of, of the connection and as much again of each subflow.",
 );
 const PACKET: KeyInfo = key(
     "packet",

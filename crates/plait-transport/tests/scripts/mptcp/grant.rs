@@ -28,8 +28,12 @@ struct Hand {
 impl Hand {
     /// That acknowledges every segment.
     fn new(config: &Config, paths: usize) -> Self {
-        let config = Config { ack_every: 1, ..*config };
-        Self { receiver: Receiver::new(&config, paths), now: Time::ZERO, log: Log::default() }
+        Self::patient(&Config { ack_every: 1, ..*config }, paths)
+    }
+
+    /// That acknowledges as often as the configuration says.
+    fn patient(config: &Config, paths: usize) -> Self {
+        Self { receiver: Receiver::new(config, paths), now: Time::ZERO, log: Log::default() }
     }
 
     /// Segment `segment` of the stream arrives as number `number` of a subflow; what is acknowledged, and
@@ -169,6 +173,26 @@ fn reading_reopens_the_window_of_subflows_that_know_only_a_small_one() {
     // Two segments of 1,476 more than after the first one of subflow 1.
     let threshold = 229_452 - 1_476 + 2 * 2 * 1_476;
     assert_eq!(acks[1].1.window, up_to_eight(threshold));
+}
+
+#[test]
+fn an_acknowledgement_that_would_make_the_window_smaller_waits_until_what_came_is_read() {
+    let mut hand = Hand::patient(&linux(), 2);
+    for number in 0..60 {
+        hand.take(0, number, 2 * number);
+        hand.take(1, number, 2 * number + 1);
+    }
+    // Beyond a gap of the stream, in order on their subflows; on subflow 1 an acknowledgement is owed.
+    for waiting in 1..100 {
+        hand.take(0, 59 + waiting, 120 + waiting);
+    }
+    hand.take(1, 60, 220);
+    assert!(hand.take(1, 61, 221).is_empty());
+    let acks = hand.take(1, 62, 120);
+    // All 102 were unread when the missing one came. Once they are read, nothing is gone from the window.
+    let (path, ack) = acks[0];
+    assert_eq!((path, ack.subflow, ack.data), (1, 63, 222));
+    assert!(ack.window > (MEMORY - 100 * PAYLOAD) * 162 / 256, "{ack:?}");
 }
 
 #[test]
