@@ -78,8 +78,10 @@ pub(crate) struct Connection {
     subflows: Vec<Vec<Subflow>>,
     sent: Ranges,
     arrived: Ranges,
-    /// What the subflows have handed up.
+    /// What the subflows have handed up, and the connection kept.
     ready: Ranges,
+    /// What is dropped of what is handed up now, and when that is.
+    dropped: (Time, Vec<(u64, u64)>),
     /// The next segment to be delivered.
     next_segment: usize,
     transmissions: u64,
@@ -109,6 +111,7 @@ impl Connection {
             sent: Ranges::default(),
             arrived: Ranges::default(),
             ready: Ranges::default(),
+            dropped: (Time::ZERO, Vec::new()),
             next_segment: 0,
             transmissions: 0,
             losses: vec![Losses::default(); paths],
@@ -230,16 +233,30 @@ impl Connection {
             self.recorder.settle(now);
             return Ok(());
         }
-        let ready = &mut self.ready;
-        subflow
-            .inbound
-            .accept(start, offset, u64::from(length), |from, to| ready.insert(from, to, |_, _| {}));
+        let (ready, (dropped_at, dropped)) = (&mut self.ready, &self.dropped);
+        let dropped = if *dropped_at == now { dropped.as_slice() } else { &[] };
+        subflow.inbound.accept(start, offset, u64::from(length), |from, to| {
+            each_rest(dropped, from, to, |from, to| ready.insert(from, to, |_, _| {}));
+        });
         self.note_arrival(now, PathId(path as u8), offset, offset + u64::from(length));
         if !self.by_reads {
             self.deliver(now, self.ready.floor());
         }
         self.recorder.settle(now);
         Ok(())
+    }
+
+    /// Of what arrives now, the connection drops these data sequence numbers although the subflow takes them: they lie beyond the
+    /// window that all subflows share, or memory is short. They will be sent again.
+    pub(crate) fn drop(&mut self, now: Time, start: u64, end: u64) {
+        let Some(offset) = self.sending.offset(start) else { return };
+        let (at, dropped) = &mut self.dropped;
+        if *at != now {
+            *at = now;
+            dropped.clear();
+        }
+        dropped.push((offset, offset + end.wrapping_sub(start)));
+        self.recorder.refused(now, PathId(0), self.segments.find(offset) as u64);
     }
 
     /// Tells of the bytes of `offset..end` that had not arrived before, and of the segments that they make whole.
@@ -303,6 +320,23 @@ impl Connection {
         } else if let Some(acknowledged) = self.sending.acknowledged(path, tcp) {
             let window = u64::from(tcp.window) << self.scales[path].min(14);
             self.window_end = self.window_end.max(acknowledged.saturating_add(window));
+        }
+    }
+}
+
+/// The pieces of `from..to` that are in none of the ranges `without`.
+fn each_rest(without: &[(u64, u64)], from: u64, to: u64, mut each: impl FnMut(u64, u64)) {
+    let mut from = from;
+    while from < to {
+        // The next range that begins behind, or the one that covers the beginning.
+        match without.iter().filter(|(start, end)| *end > from && *start < to).min() {
+            None => return each(from, to),
+            Some(&(start, end)) => {
+                if start > from {
+                    each(from, start);
+                }
+                from = end;
+            }
         }
     }
 }

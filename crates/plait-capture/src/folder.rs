@@ -14,6 +14,8 @@ pub(crate) const WRITES: &str = "writes.bin";
 pub(crate) const READS: &str = "reads.bin";
 pub(crate) const DECISIONS: &str = "decisions.bin";
 pub(crate) const SERIES: &str = "series.bin";
+/// What the receiver dropped although it had arrived; there is none of real hosts.
+pub(crate) const DROPS: &str = "drops.bin";
 
 /// The version of the folder's formats.
 const VERSION: u64 = 1;

@@ -106,6 +106,12 @@ impl Records {
         Ok(fields.map(|fields| Progress { time: fields.i64(0), bytes: fields.u64(8) }))
     }
 
+    /// `drops.bin`: what the receiver dropped although it had arrived.
+    pub(crate) fn drop(&mut self) -> Result<Option<Drop>, ObservationError> {
+        let fields = self.next::<24>()?;
+        Ok(fields.map(|fields| Drop { time: fields.i64(0), start: fields.u64(8), end: fields.u64(16) }))
+    }
+
     /// `series.bin`: one path at one moment.
     pub(crate) fn sample(&mut self) -> Result<Option<Sample>, ObservationError> {
         let fields = self.next::<40>()?;
@@ -120,6 +126,15 @@ impl Records {
             link_queue: fields.u32(32),
         }))
     }
+}
+
+/// Data that MPTCP dropped after its subflow had taken it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Drop {
+    pub(crate) time: i64,
+    /// The first data sequence number, and the one behind the last.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
 }
 
 /// A path at a moment; the last four bytes of the record mean nothing.

@@ -4,9 +4,9 @@ use crate::connection::Connection;
 use crate::datagrams::Datagrams;
 use crate::error::ObservationError;
 use crate::feed::{Ahead, Feed};
-use crate::folder::{READS, RECEIVER, SENDER, SERIES, WRITES};
+use crate::folder::{DROPS, READS, RECEIVER, SENDER, SERIES, WRITES};
 use crate::packet::{Content, Packet};
-use crate::records::{Progress, Records, Sample};
+use crate::records::{Drop, Progress, Records, Sample};
 use crate::route::{Direction, Routes};
 use crate::sending::Place;
 use crate::translation::Translations;
@@ -30,6 +30,8 @@ enum Source {
     Clock,
     Series,
     Sender,
+    // Before the packet that it is about.
+    Drop,
     Receiver,
     Read,
 }
@@ -51,6 +53,7 @@ pub(crate) struct Replay<'a> {
     captures: [Feed; 2],
     writes: Option<Ahead<Progress>>,
     reads: Option<Ahead<Progress>>,
+    drops: Option<Ahead<Drop>>,
     samples: Option<Ahead<Sample>>,
     /// Its end, until it has come.
     warmup: Option<Time>,
@@ -100,6 +103,7 @@ impl<'a> Replay<'a> {
             captures: [Feed::open(folder, SENDER)?, Feed::open(folder, RECEIVER)?],
             writes,
             reads,
+            drops: Ahead::open(folder, DROPS, Records::drop)?,
             samples,
             warmup: (!scenario.warmup.is_zero()).then_some(Time::ZERO + scenario.warmup),
             clock: series.map(|interval| (Time::ZERO, interval)),
@@ -118,12 +122,14 @@ impl<'a> Replay<'a> {
         };
         let captured = |feed: &Feed| feed.head.as_ref().map(|&(time, ..)| moment(time));
         let sample = self.samples.as_ref().and_then(|ahead| ahead.head);
+        let drop = self.drops.as_ref().and_then(|ahead| ahead.head);
         let candidates = [
             (progress(&self.writes), Source::Write),
             (self.warmup, Source::Warmup),
             (self.clock.map(|(at, _)| at), Source::Clock),
             (sample.map(|sample| moment(sample.time)), Source::Series),
             (captured(&self.captures[0]), Source::Sender),
+            (drop.map(|drop| moment(drop.time)), Source::Drop),
             (captured(&self.captures[1]), Source::Receiver),
             (progress(&self.reads), Source::Read),
         ];
@@ -140,6 +146,7 @@ impl<'a> Replay<'a> {
                 Source::Clock => self.sample_connection(),
                 Source::Series => self.sample_path()?,
                 Source::Sender => self.packet(0)?,
+                Source::Drop => self.drop()?,
                 Source::Receiver => self.packet(1)?,
                 Source::Read => self.read()?,
             }
@@ -227,6 +234,14 @@ impl<'a> Replay<'a> {
         let Some(reads) = &mut self.reads else { return Ok(()) };
         let Some((progress, record)) = reads.take()? else { return Ok(()) };
         self.main.read_up_to(self.now, Place { file: READS, record }, progress.bytes)
+    }
+
+    fn drop(&mut self) -> Result<(), ObservationError> {
+        let Some(drops) = &mut self.drops else { return Ok(()) };
+        if let Some((drop, _)) = drops.take()? {
+            self.main.drop(self.now, drop.start, drop.end);
+        }
+        Ok(())
     }
 
     fn sample_connection(&mut self) {

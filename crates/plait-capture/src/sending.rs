@@ -100,6 +100,12 @@ impl Sending {
         tcp.ack.then(|| self.start(path, subflow, tcp.acknowledgement))
     }
 
+    /// The offset in the stream of a data sequence number; `None` for one that is not this connection's.
+    pub(crate) fn offset(&self, number: u64) -> Option<u64> {
+        let offset = number.wrapping_sub(self.origin?);
+        (offset < LONGEST_STREAM).then_some(offset)
+    }
+
     /// Reads a packet on its way to the receiver; its payload, if it has any.
     pub(crate) fn read(
         &mut self,

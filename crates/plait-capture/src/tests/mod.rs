@@ -104,6 +104,26 @@ fn what_a_retransmission_overtakes_is_rejected() {
 }
 
 #[test]
+fn what_the_connection_drops_is_delivered_when_it_comes_again() {
+    let mut hosts = Hosts::new();
+    hosts.mapped((10, None), 0, (0, 1_000), 0);
+    hosts.mapped((11, Some(21)), 1, (0, 1_000), 1_000);
+    hosts.mapped((12, Some(22)), 1, (1_000, 1_000), 2_000);
+    hosts.mapped((30, Some(40)), 0, (0, 1_000), 0);
+    hosts.mapped((50, Some(60)), 0, (1_000, 1_000), 2_000);
+    let origin = initial_data_number(KEY).wrapping_add(1);
+    let numbers =
+        |start: u64| [clock(22) as u64, origin.wrapping_add(start), origin.wrapping_add(start + 1_000)];
+    // Another connection's drops mean nothing here.
+    let records = [numbers(2_000), numbers(1 << 60)].concat();
+    hosts.file("drops.bin", records.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>());
+    let packets = hosts.observe().unwrap().packets.unwrap();
+    assert_eq!(packets.delivered[1..4], [40 * MILLI, 60 * MILLI, 40 * MILLI]);
+    hosts.file("drops.bin", [0; 23]);
+    assert_eq!(hosts.refused(), "drops.bin: record 1: the file ends in the middle of it");
+}
+
+#[test]
 fn pieces_of_other_boundaries_count_by_their_bytes() {
     let mut hosts = Hosts::new();
     hosts.mapped((10, Some(20)), 0, (0, 1_000), 0);

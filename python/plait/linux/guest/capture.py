@@ -11,6 +11,8 @@ CONTROL = Path("/sys/kernel/debug/capture")
 """What the kernel takes its orders by: `arch/um/drivers/capture_kern.c`, in our patches."""
 FILES = {SENDER: "sender.pcap", RECEIVER: "receiver.pcap"}
 """As the host's process opens them, whose current folder is the run's."""
+DROPS = "drops.bin"
+"""What MPTCP dropped although the captures show that it arrived."""
 
 
 class Captures:
@@ -21,6 +23,7 @@ class Captures:
         for name, file in FILES.items():
             with namespaces.inside(name):
                 CONTROL.write_text(f"start {file} {min(ports)} {max(ports)}", encoding="ascii")
+        CONTROL.write_text(f"drops {DROPS}", encoding="ascii")
 
     def close(self) -> None:
         """Ends them; OSError if one could not be written whole."""
