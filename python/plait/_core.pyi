@@ -66,6 +66,9 @@ def scenario_keys() -> str:
 def verdicts() -> str:
     """JSON list of the verdicts on a path in a decision: name, kind, meaning."""
 
+def measurement() -> str:
+    """A name for the code that makes metrics of a run, also of captures: it changes with the code."""
+
 def parse_duration(text: str) -> int:
     """Nanoseconds of a duration with unit, such as "20ms". Raises ScenarioError."""
 

@@ -141,6 +141,15 @@ def test_both_engines_have_the_same_transport(small: Validation, tmp_path: Path)
     assert (plain.scenario.transport.profile, plain.simulated.transport.profile) == ("linux", "standard")
 
 
+def test_runs_that_were_measured_otherwise_are_not_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "identity", lambda: "")
+    order = Order(load_validation(draw="reported").cases[0], "lowest-rtt", 1)
+    before = order.kernel_key()
+    assert order.kernel_key() == before
+    monkeypatch.setattr(validate_runs._core, "measurement", lambda: "another")
+    assert order.kernel_key() != before
+
+
 def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "identity", lambda: "")
     validation = load_validation(draw="reported")

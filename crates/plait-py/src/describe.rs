@@ -19,7 +19,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verdicts, module)?)?;
     module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_bytes, module)?)
+    module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(measurement, module)?)
+}
+
+/// What makes metrics of a run, of captures too: see `build.rs`.
+#[pyfunction]
+fn measurement() -> &'static str {
+    env!("PLAIT_MEASUREMENT")
 }
 
 #[pyfunction]

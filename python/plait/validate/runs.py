@@ -93,7 +93,7 @@ class Order:
     seed: int = 0
 
     def kernel_key(self) -> str:
-        """Changes with whatever changes what the kernel does.
+        """Changes with whatever changes what the kernel does, or what is measured of it.
 
         Raises:
             Refused: the kernel cannot do it. RunError: there is no kernel.
@@ -101,7 +101,7 @@ class Order:
         choice = override(parse_choice(self.scheduler)).built_in
         scenario = self.case.run(self.seed, simulated=False)
         job = _core.Job(scenario.json, scheduler=choice, seed=self.seed)
-        return _hash(make_plan(job).to_json() + kernel.identity())
+        return _hash(make_plan(job).to_json() + kernel.identity() + _core.measurement())
 
     def simulator_key(self) -> str:
         """Changes with whatever changes what the simulator does."""
