@@ -248,7 +248,7 @@ class Result:
     def fallback(self) -> str | None:
         """Why the connection gave up MPTCP and went on as one of TCP, on one path alone; None if it did not.
 
-        The kernel does so when, for example, a packet overtakes the end of the handshake. The simulator never does.
+        The kernel, and the simulator in profile "linux", do so when a packet overtakes those that end the handshake.
         """
         reason: str | None = self.data.get("fallback")
         return reason

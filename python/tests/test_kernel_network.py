@@ -133,8 +133,9 @@ def test_a_connection_that_falls_back_is_a_result_that_says_why(tmp_path: Path, 
     assert result.paths[0]["srtt_ms"] is not None
     assert result.metrics["delivered_bytes"] > 1_000_000
     shown = command("run", "overtaken.toml", "--engine", "linux", "--scheduler", "lowest-rtt")
-    assert "lowest-rtt: the kernel gave up MPTCP and went on with TCP" in " ".join(shown.stdout.split())
-    assert plait.run(tmp_path / "overtaken.toml", "lowest-rtt").fallback is None, "the simulator does not"
+    assert "lowest-rtt: the connection gave up MPTCP and went on with TCP" in " ".join(shown.stdout.split())
+    simulated = [plait.run(tmp_path / "overtaken.toml", "lowest-rtt", seed=seed) for seed in range(1, 21)]
+    assert {one.fallback for one in simulated} == {None, result.fallback}, "the simulator by its own chance"
 
 
 def test_results_say_which_kernel_made_them(tmp_path: Path) -> None:

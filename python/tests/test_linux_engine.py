@@ -179,7 +179,7 @@ def test_a_table_says_that_a_connection_fell_back(capsys: pytest.CaptureFixture[
     print_tables([[result]])
     shown = " ".join(capsys.readouterr().out.split())
     assert (
-        "round-robin: the kernel gave up MPTCP and went on with TCP, on one path alone; receiver: some reason"
+        "round-robin: the connection gave up MPTCP and went on with TCP, on one path alone; receiver: some reason"
         in shown
     )
 

@@ -398,7 +398,10 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], t
         if task.scheduler == "round-robin" and task.seed == 2:
             message = "the peer was given up"
             raise plait.RunError(message)
-        return run_tasks(tasks, **options)
+        (result,) = run_tasks(tasks, **options)
+        if task.scheduler == "round-robin" and task.seed == 3:
+            result.data["fallback"] = "the second segment came first"
+        return [result]
 
     monkeypatch.setattr(validate_runs, "run_tasks", pretend)
     return lambda: (made, simulated)
@@ -422,7 +425,9 @@ def test_runs_are_kept_and_failures_told(
         ("linux", "b-10", 1, "failed", "it did not end"),
         ("linux", "b-10", 2, "fell back to TCP", "the first data came without MP_CAPABLE"),
         ("sim", "a-5", 2, "failed", "the peer was given up"),
+        ("sim", "a-5", 3, "fell back to TCP", "the second segment came first"),
         ("sim", "b-10", 2, "failed", "the peer was given up"),
+        ("sim", "b-10", 3, "fell back to TCP", "the second segment came first"),
     ]
     assert len(measured.failures) == 4
     found = Agreement(small, measured)

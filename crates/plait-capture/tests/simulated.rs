@@ -70,6 +70,36 @@ fn assigned_ahead_of_the_windows() {
     );
 }
 
+/// What leaves between the fall-back and the sender's learning of it has mappings, what follows has none.
+#[test]
+fn a_connection_that_falls_back() {
+    let text = r#"
+        seed = 5
+        duration = "4s"
+        warmup = "1s"
+        scheduler = "lowest-rtt"
+        transport = { protocol = "mptcp", profile = "linux", receive_buffer = "6MB", congestion_control = "newreno" }
+        [[path]]
+        rate = "26.6Mbit"
+        queue = "100p"
+        delay = "18.9ms"
+        forward = { jitter = { amount = "3.8ms", reorder = true } }
+        [[path]]
+        rate = "3.3Mbit"
+        queue = "30p"
+        delay = "98.7ms"
+        loss = "0.1%"
+        "#;
+    let scenario = scenario(text);
+    let (simulated, folder) = simulate(&scenario, &PACKETS);
+    assert!(simulated.fallback.is_some());
+    complete(&folder, &scenario, &simulated);
+    let observed = read(&scenario, &folder).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(observed.fallback, simulated.fallback);
+    assert_eq!(observed.metrics.delivered_bytes, simulated.metrics.delivered_bytes);
+    assert_eq!(observed.metrics.goodput_bps.to_bits(), simulated.metrics.goodput_bps.to_bits());
+}
+
 #[test]
 fn losses_and_blocks() {
     check(

@@ -203,7 +203,7 @@ impl Engine {
 pub struct Ending {
     /// Which engine it was.
     pub engine: Engine,
-    /// Why a connection of MPTCP went on as one of TCP, over its first path alone, if it did. The simulator's never do.
+    /// Why a connection of MPTCP went on as one of TCP, over its first path alone, if it did. The simulator's do in profile "linux".
     pub fallback: Option<String>,
     /// What is to be told of the kernel that made the run: its release, its build, its counters.
     pub kernel: Option<serde_json::Value>,

@@ -153,6 +153,14 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
+    /// True if the connection was one of MPTCP and goes on as TCP, over its first path alone.
+    pub fn fell_back(&self) -> bool {
+        match self {
+            Self::CmtSctp(_) => false,
+            Self::Mptcp(sender) => sender.fell_back(),
+        }
+    }
+
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         sender!(self, sender => sender.handle_packet(now, path, packet, observer));

@@ -91,6 +91,8 @@ pub struct Ack {
     pub echo: u32,
     /// The number of a segment that arrived again (D-SACK, RFC 2883).
     pub duplicate: Option<u64>,
+    /// It has none of MPTCP's options: its sender speaks TCP.
+    pub plain: bool,
     block_count: u8,
     blocks: [GapBlock; MAX_ACK_BLOCKS],
 }
@@ -100,7 +102,18 @@ impl Ack {
     pub fn new(subflow: u64, data: u64, timestamp: u32, echo: u32) -> Self {
         let blocks = [GapBlock::default(); MAX_ACK_BLOCKS];
         let (window_end, window) = (0, 0);
-        Self { subflow, data, window_end, window, timestamp, echo, duplicate: None, block_count: 0, blocks }
+        Self {
+            subflow,
+            data,
+            window_end,
+            window,
+            timestamp,
+            echo,
+            duplicate: None,
+            plain: false,
+            block_count: 0,
+            blocks,
+        }
     }
 
     /// With room for `window` bytes from `offset` of the stream on, which is that of the data ACK.
@@ -299,7 +312,7 @@ impl Overhead {
                         + blocks(u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count))
                 }
                 Packet::Ack(ack) => {
-                    self.acknowledgement
+                    self.acknowledgement * u32::from(!ack.plain)
                         + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate.is_some()))
                 }
                 Packet::Heartbeat { .. }

@@ -68,7 +68,7 @@ def print_tables(groups: Sequence[Sequence[Result]]) -> None:
 
 def fallback_sentence(reason: str) -> str:
     """What became of a connection that gave up MPTCP."""
-    return f"the kernel gave up MPTCP and went on with TCP, on one path alone; {reason}"
+    return f"the connection gave up MPTCP and went on with TCP, on one path alone; {reason}"
 
 
 def run_table(results: Sequence[Result]) -> Table:

@@ -254,11 +254,14 @@ def _simulate(order: Order, watch: Callable[[float], None]) -> list[Document]:
         watch(len(documents) / case.simulator_seeds)
         task = Task(scenario=case.run(seed, simulated=True), scheduler=choice, seed=seed)
         try:
-            result = run_tasks([task], threads=1)[0].data
+            result = run_tasks([task], threads=1)[0]
         except RunError as error:
             documents.append(_outcome("sim", seed, "failed", str(error)))
         else:
-            documents.append({"engine": "sim", "seed": seed, "values": values(result)})
+            if result.fallback is not None:
+                documents.append(_outcome("sim", seed, "fell back to TCP", result.fallback))
+            else:
+                documents.append({"engine": "sim", "seed": seed, "values": values(result.data)})
     return documents
 
 

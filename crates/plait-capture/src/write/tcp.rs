@@ -76,6 +76,8 @@ enum Role {
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     multipath: bool,
+    /// The sender knows that its peer speaks TCP.
+    fallen_back: bool,
     rules: Rules,
     handshake: bool,
     initial: PathId,
@@ -108,6 +110,7 @@ impl Wire {
         let scale = (0..MAX_SCALE).find(|scale| window >> scale <= u64::from(u16::MAX));
         Self {
             multipath: transport.protocol == Protocol::Mptcp,
+            fallen_back: false,
             rules,
             handshake: *handshake,
             initial: initial.unwrap_or(PathId(0)),
@@ -162,6 +165,7 @@ impl Wire {
                 subflow.latest = (start, start.wrapping_add(segment.data.bytes));
             }
             Packet::Ack(ack) => {
+                self.fallen_back |= ack.plain;
                 subflow.echo = ack.timestamp;
                 while subflow.first < ack.subflow && subflow.places.pop_front().is_some() {
                     subflow.first += 1;
@@ -225,7 +229,7 @@ impl Wire {
         let echo = subflow.echo;
         self.options.clear();
         self.options.put_timestamps(segment.timestamp, echo);
-        if self.multipath {
+        if self.multipath && !self.fallen_back {
             let number = self.origins[0].wrapping_add(place.offset);
             self.options.put_mapping(number, place.start, segment.data.bytes, self.origins[1]);
         }
@@ -239,7 +243,7 @@ impl Wire {
         self.options.clear();
         self.options.put_timestamps(ack.timestamp, ack.echo);
         let data = reassembly.delivered_bytes();
-        if self.multipath {
+        if self.multipath && !ack.plain {
             self.options.put_data_ack(self.origins[0].wrapping_add(data));
         }
         let subflow = &self.subflows[path.index()];

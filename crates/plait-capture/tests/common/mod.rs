@@ -59,6 +59,7 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
         },
         "written_bytes": metrics.delivered_bytes + metrics.undelivered_bytes.unwrap_or(0),
         "flows": [], "complete": metrics.completion_time_s.is_some(),
+        "fallback": result.fallback,
     })
 }
 

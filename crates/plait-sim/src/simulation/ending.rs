@@ -4,6 +4,11 @@ use super::{Flow, Simulation, Tap};
 use crate::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
 use plait_sched::Scheduler;
 
+/// Why a connection falls back to TCP, by the kernel's counters of the same (`why_fallen_back` in the engine's guest): the receiver's is the
+/// cause, the sender's what follows.
+const FALLBACK: &str = "receiver: the packet that ended the handshake came without MP_CAPABLE (MPCapableFallbackACK); \
+                        sender: the first data came without MP_CAPABLE (MPCapableDataFallback)";
+
 impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
     /// The result of a run that is over.
     pub(super) fn finish(self) -> RunResult {
@@ -26,7 +31,7 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
         let sampled = !self.connection_series.time.is_empty();
         let ending = Ending {
             engine: Engine::Simulator,
-            fallback: None,
+            fallback: sender.fell_back().then(|| FALLBACK.to_owned()),
             kernel: None,
             end: self.network.now,
             written_bytes: self.main.written_bytes(),

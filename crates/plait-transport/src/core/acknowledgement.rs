@@ -140,8 +140,9 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// What was acknowledged makes room in the send buffer.
-    fn release_buffer(&mut self) {
-        self.buffer.release(self.stream.frontier_offset() - self.held, self.stream.end());
+    pub(super) fn release_buffer(&mut self) {
+        let kept = if self.hands_down { 0 } else { self.held };
+        self.buffer.release(self.stream.frontier_offset() - kept, self.stream.end());
     }
 
     /// Lets the window of a path grow for what was acknowledged on it.

@@ -173,6 +173,8 @@ pub(crate) struct Core<S> {
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
     buffer: SendBuffer,
+    /// The send buffer keeps nothing that a path has been given.
+    hands_down: bool,
     queued_segments: u64,
     /// Segments found lost at this moment, on their way to a queue.
     lost: Vec<u64>,
@@ -213,6 +215,7 @@ impl<S: Scheduler> Core<S> {
             sent_end: 0,
             held: 0,
             buffer: SendBuffer::of_payload(config.send_buffer),
+            hands_down: false,
             queued_segments: 0,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
@@ -233,6 +236,12 @@ impl<S: Scheduler> Core<S> {
         if let Some(size) = self.buffer.memory().filter(|_| multipath) {
             self.paths.iter_mut().for_each(|path| path.send_memory = size);
         }
+    }
+
+    /// From now on the connection's send buffer keeps nothing that a path has been given.
+    pub(crate) fn hand_down(&mut self) {
+        self.hands_down = true;
+        self.release_buffer();
     }
 
     /// Whether a path repairs losses in a way that admits no new data.

@@ -49,6 +49,9 @@ impl<S: Scheduler> Core<S> {
 
     /// The application writes on, if it has more and there is room. True if the scheduler is to be asked again.
     pub(crate) fn write_on(&mut self) -> bool {
+        if self.hands_down {
+            self.release_buffer();
+        }
         let more = self.buffer.write_on(self.stream.end());
         self.ask_again |= more;
         more

@@ -31,7 +31,7 @@ impl<S: Scheduler> Sender<S> {
             self.open(now, first, true, false);
         }
         let proved = self.config.rules.joins == Joins::AtOnce || self.core.stream.first() > 0;
-        if self.subflows[first].phase == Phase::Open && proved {
+        if self.subflows[first].phase == Phase::Open && proved && self.is_multipath() {
             for index in 0..self.subflows.len() {
                 if self.subflows[index].phase == Phase::Closed {
                     self.open(now, index, true, false);

@@ -16,22 +16,24 @@ use std::collections::VecDeque;
 /// One end of a connection, receiving.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    config: Config,
+    pub(super) config: Config,
     reassembly: Reassembly,
-    subflows: Vec<Incoming>,
+    pub(super) subflows: Vec<Incoming>,
     /// By [`Grant::Free`].
-    grants: Option<Grants>,
+    pub(super) grants: Option<Grants>,
     /// Memory of what waits out of order: of the connection, or of a single TCP subflow.
     waiting: Merging,
     /// Segments of the stream that have arrived on some subflow, and of which the observer knows.
     announced: RunSet,
     /// What leaves next.
-    outgoing: VecDeque<(PathId, Answer)>,
+    pub(super) outgoing: VecDeque<(PathId, Answer)>,
+    /// Nothing has come since the SYN that proves that the peer speaks MPTCP.
+    pub(super) unproved: bool,
 }
 
 /// What the receiver sends.
 #[derive(Clone, Copy, Debug)]
-enum Answer {
+pub(super) enum Answer {
     Ack(Ack),
     SynAck { timestamp: u32, echo: u32, window: u64 },
 }
@@ -39,11 +41,16 @@ enum Answer {
 impl Receiver {
     /// A receiver over `paths` subflows that has got nothing yet.
     pub fn new(config: &Config, paths: usize) -> Self {
+        Self::with_packets(config, paths, config.packet_bytes())
+    }
+
+    /// Likewise, for packets of at most `packet` bytes.
+    pub(super) fn with_packets(config: &Config, paths: usize, packet: u64) -> Self {
         let connection = &config.connection;
         let grants = (config.rules.grant == Grant::Free).then(|| {
             let payload = u64::from(connection.segment_bytes);
             let memory = receive_memory(connection.receive_window, payload);
-            let mut grants = Grants::new(memory, config.packet_bytes(), paths, config.multipath);
+            let mut grants = Grants::new(memory, packet, paths, config.multipath);
             if !config.handshake {
                 (0..paths).for_each(|index| grants.open(index));
             }
@@ -61,6 +68,7 @@ impl Receiver {
             waiting: Merging::new(longest),
             announced: RunSet::new(),
             outgoing: VecDeque::new(),
+            unproved: config.multipath && config.handshake && config.rules.falls_back,
         }
     }
 
@@ -108,6 +116,7 @@ impl Receiver {
                 grants.note_confirmed(now);
             }
         }
+        self.unproved &= joins;
         if joins {
             self.acknowledge(now, path.index(), 0);
         }
@@ -125,6 +134,9 @@ impl Receiver {
         if self.subflows[index].is_outdated(segment, self.config.rules.timestamp_tolerance) {
             self.reject_outdated(now, path, segment, observer);
             return;
+        }
+        if self.unproved {
+            self.look_for_proof(now, path, segment);
         }
         if self.grants.is_some() {
             self.take_in_order(now, path, segment, observer);
@@ -362,6 +374,7 @@ impl Receiver {
         let timestamp = self.config.clock.at_receiver(now);
         let data = self.reassembly.next_expected();
         let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
+        ack.plain = !self.config.multipath;
         ack.duplicate = core::mem::take(&mut subflow.duplicate);
         // The report of a duplicate takes a block's place.
         let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate.is_some()));

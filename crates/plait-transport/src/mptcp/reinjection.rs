@@ -74,6 +74,13 @@ impl Reinjections {
         self.burst = None;
     }
 
+    /// Nothing is sent again but by the subflows.
+    pub(super) fn stop(&mut self) {
+        self.timer = None;
+        self.copies.clear();
+        self.anywhere.clear();
+    }
+
     /// When the timer runs out.
     pub(super) const fn timer(&self) -> Option<Time> {
         self.timer
@@ -82,7 +89,7 @@ impl Reinjections {
 
 impl<S: Scheduler> Sender<S> {
     fn has_connection_timer(&self) -> bool {
-        self.config.multipath && self.config.rules.reinjection == Reinjection::ByConnection
+        self.is_multipath() && self.config.rules.reinjection == Reinjection::ByConnection
     }
 
     /// An acknowledgement came on a subflow, whatever it says: it is not stale.

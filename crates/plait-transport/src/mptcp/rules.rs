@@ -33,6 +33,9 @@ pub struct Rules {
     pub timestamp_tolerance: u32,
     /// MPTCP's options carry numbers of 64 bits, and no checksum.
     pub long_numbers: bool,
+    /// The connection goes on as TCP if the first packet after the receiver's SYN/ACK does not prove that its sender speaks MPTCP: see
+    /// `fallback.rs`.
+    pub falls_back: bool,
 }
 
 /// What counts as lost.
@@ -98,6 +101,7 @@ impl Rules {
         reinjection: Reinjection::AfterTimeout,
         timestamp_tolerance: 0,
         long_numbers: false,
+        falls_back: false,
     };
 
     /// What Linux 6.12 does.
@@ -113,5 +117,6 @@ impl Rules {
         reinjection: Reinjection::ByConnection,
         timestamp_tolerance: 1,
         long_numbers: true,
+        falls_back: true,
     };
 }

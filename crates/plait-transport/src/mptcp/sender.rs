@@ -72,6 +72,8 @@ pub struct Sender<S> {
     burst_ended: bool,
     spurious_retransmissions: u64,
     started: bool,
+    /// The peer speaks TCP.
+    pub(super) fallen_back: bool,
 }
 
 impl<S: Scheduler> Sender<S> {
@@ -102,6 +104,7 @@ impl<S: Scheduler> Sender<S> {
             burst_ended: false,
             spurious_retransmissions: 0,
             started: !config.handshake,
+            fallen_back: false,
         };
         sender.begin_window();
         Ok(sender)
@@ -140,6 +143,9 @@ impl<S: Scheduler> Sender<S> {
         // What acknowledges the unsent is not believed in anything.
         if ack.subflow > flight.next() || ack.data > self.core.sent_end {
             return;
+        }
+        if ack.plain && self.is_multipath() {
+            self.fall_back();
         }
         self.note_window(index, ack);
         self.note_heard(now, index, observer);

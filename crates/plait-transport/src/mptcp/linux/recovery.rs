@@ -126,7 +126,7 @@ impl<S: Scheduler> Sender<S> {
     /// A TCP has data that it could send at once. A subflow of MPTCP has not: its data waits for the scheduler.
     pub(super) fn has_new_data(&self) -> bool {
         let connection = self.core.connection_facts();
-        !self.config.multipath && connection.unassigned > 0 && connection.window_left > 0
+        !self.is_multipath() && connection.unassigned > 0 && connection.window_left > 0
     }
 
     /// Nothing new left although it was to be tried: the losses are repaired (the end of tcp_xmit_recovery).
@@ -257,7 +257,7 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.paths[index].recovery_end = if state >= State::Recovery { high.max(first) } else { 0 };
         // A TCP has no other path to send new data on meanwhile.
-        self.core.set_recovering(index, state == State::Loss && self.config.multipath);
+        self.core.set_recovering(index, state == State::Loss && self.is_multipath());
         self.core.refresh(index);
     }
 }

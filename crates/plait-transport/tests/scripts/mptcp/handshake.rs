@@ -2,8 +2,8 @@
 
 use super::linux::linux;
 use crate::common::{Fate, Pair, at, in_turns, mptcp_config, ms};
-use plait_sched::{PathId, PathState, Scheduler};
-use plait_transport::mptcp::Config;
+use plait_sched::{Duration, PathId, PathState, Scheduler};
+use plait_transport::mptcp::{Config, Rules};
 use plait_transport::packet::Packet;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -151,4 +151,129 @@ fn the_acknowledgement_of_a_join_moves_the_connection_on() {
     assert_eq!(pair.sender.connection().oldest_unacked.map(|oldest| oldest.segment), Some(10));
     pair.run_until(at(800));
     assert_eq!(pair.sender.connection().oldest_unacked.map(|oldest| oldest.segment), Some(30));
+}
+
+/// A file over both paths by Linux' rules, unless `rules` says otherwise, with what a script does to the packets of the first path that
+/// end its handshake: to the confirmation, and to each of the first segments when it leaves first.
+fn ends(rules: Rules, confirmation: Fate, segments: [Fate; 2]) -> Pair<impl Scheduler> {
+    let config = Config { handshake: true, rules, ..linux() };
+    let mut pair = Pair::new(config, &[20, 30], in_turns());
+    pair.script(move |judged| match (judged.path, judged.packet) {
+        (0, Packet::Confirm { .. }) => confirmation,
+        (0, Packet::Segment(segment)) if judged.sent_before == 0 => {
+            segments.get(segment.subflow as usize).copied().unwrap_or(Fate::Pass)
+        }
+        _ => Fate::Pass,
+    });
+    pair.send_file(300 * 1_452);
+    pair.run_until(at(9_000));
+    assert_eq!(pair.log.delivered.len(), 300, "every byte arrives");
+    pair
+}
+
+#[test]
+fn linux_goes_on_as_tcp_if_the_second_segment_comes_first() {
+    let late = Fate::Late(ms(3));
+    let pair = ends(Rules::LINUX, late, [late, Fate::Pass]);
+    assert!(pair.sender.fell_back());
+    assert_eq!(pair.path(1).state, PathState::Failed, "nothing joins");
+    assert_eq!(pair.log.sent_on(1, at(0)), 0);
+
+    // The segments before it and the confirmation may be lost as well.
+    let pair = ends(Rules::LINUX, Fate::Drop, [Fate::Drop, Fate::Pass]);
+    assert!(pair.sender.fell_back());
+    assert_eq!(pair.log.retransmitted(), [0]);
+}
+
+#[test]
+fn one_proof_is_enough() {
+    for (confirmation, segments) in [
+        (Fate::Pass, [Fate::Pass, Fate::Pass]),
+        // The first segment has the option as well.
+        (Fate::Drop, [Fate::Pass, Fate::Pass]),
+        (Fate::Late(ms(3)), [Fate::Pass, Fate::Pass]),
+        (Fate::Pass, [Fate::Drop, Fate::Pass]),
+        (Fate::Pass, [Fate::Late(ms(3)), Fate::Pass]),
+    ] {
+        let pair = ends(Rules::LINUX, confirmation, segments);
+        assert!(!pair.sender.fell_back());
+        assert_eq!(pair.path(1).state, PathState::Active);
+    }
+}
+
+#[test]
+fn what_is_sent_again_first_proves_or_not() {
+    // The probe of the tail is the last segment, which is the first one as well if there is but one.
+    for (segments, falls_back) in [(1, false), (10, true)] {
+        let config = Config { handshake: true, ..linux() };
+        let mut pair = Pair::new(config, &[20, 30], in_turns());
+        pair.script(|judged| match judged.packet {
+            Packet::Confirm { .. } | Packet::Segment(_) if judged.path == 0 && judged.now < at(30) => {
+                Fate::Drop
+            }
+            _ => Fate::Pass,
+        });
+        pair.send_file(segments * 1_452);
+        pair.run_until(at(9_000));
+        assert_eq!(pair.log.delivered.len() as u64, segments);
+        assert_eq!(pair.sender.fell_back(), falls_back);
+    }
+}
+
+#[test]
+fn by_the_standards_rules_nothing_falls_back() {
+    let late = Fate::Late(ms(3));
+    let pair = ends(Rules { falls_back: false, ..Rules::LINUX }, late, [late, Fate::Pass]);
+    assert!(!pair.sender.fell_back());
+    assert_eq!(pair.path(1).state, PathState::Active);
+}
+
+#[test]
+fn after_a_fall_back_acknowledgements_are_those_of_tcp() {
+    let config = Config { handshake: true, ..linux() };
+    let mut pair = Pair::new(config, &[20, 30], in_turns());
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let acknowledgements = Rc::clone(&seen);
+    pair.script(move |judged| match judged.packet {
+        Packet::Confirm { .. } => Fate::Drop,
+        Packet::Segment(segment) if [0, 2, 4, 6].contains(&segment.subflow) && judged.sent_before == 0 => {
+            Fate::Late(ms(3))
+        }
+        Packet::Ack(ack) => {
+            acknowledgements
+                .borrow_mut()
+                .push((ack.blocks().count(), config.overhead().wire_bytes(judged.packet)));
+            Fate::Pass
+        }
+        _ => Fate::Pass,
+    });
+    pair.send_file(100 * 1_452);
+    pair.run_until(at(9_000));
+    assert_eq!(pair.log.delivered.len(), 100);
+    let seen = seen.take();
+    assert_eq!(seen[0], (1, 52 + 4 + 8));
+    assert!(seen.contains(&(3, 52 + 4 + 3 * 8)), "{seen:?}");
+    assert_eq!(seen.last(), Some(&(0, 52)));
+}
+
+#[test]
+fn after_a_fall_back_the_connection_keeps_nothing_that_was_sent() {
+    let mut config = Config { handshake: true, ..linux() };
+    config.connection.send_buffer = 100 * (1_452 + 832);
+    config.connection.congestion.initial_window = 1_000 * 1_452;
+    config.connection.receive_window = 4_000 * 1_452;
+    config.rules.grant = plait_transport::mptcp::Grant::Buffer;
+    let outstanding = |late: Duration| {
+        let mut pair = Pair::new(config, &[1_000, 1_000], in_turns());
+        pair.script(move |judged| match judged.packet {
+            Packet::Confirm { .. } => Fate::Late(late),
+            Packet::Segment(segment) if segment.subflow == 0 && judged.sent_before == 0 => Fate::Late(late),
+            _ => Fate::Pass,
+        });
+        pair.sender.write_endlessly();
+        pair.run_until(at(2_900));
+        assert_eq!(pair.sender.fell_back(), !late.is_zero());
+        pair.sender.connection().send_buffer_left
+    };
+    assert!(outstanding(ms(3)) > outstanding(Duration::ZERO), "the subflow's own memory alone limits");
 }
