@@ -5,6 +5,7 @@
 //! lost segment is sent again, what heartbeats look like (see [`crate::cmt_sctp`]).
 
 mod acknowledgement;
+mod committed;
 mod common;
 mod flight;
 mod loss;
@@ -176,6 +177,8 @@ pub(crate) struct Core<S> {
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
+    /// Paths take what their congestion windows have room for, whatever windows of their own say.
+    pub(crate) commits: bool,
     /// Segments found lost at this moment, on their way to a queue.
     lost: Vec<u64>,
     /// Lost segments that any path may send again, ascending.
@@ -217,6 +220,7 @@ impl<S: Scheduler> Core<S> {
             buffer: SendBuffer::of_payload(config.send_buffer),
             hands_down: false,
             queued_segments: 0,
+            commits: false,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
             next_transmission: 0,

@@ -1,5 +1,6 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
+use super::committed::Taken;
 use super::flight::{Flight, Transmission};
 use super::send_buffer::PACKET_MEMORY;
 use super::{ConnectionConfig, WindowRule};
@@ -55,6 +56,8 @@ pub(crate) struct PathSender {
     pub(crate) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
     pub(crate) queue: VecDeque<u64>,
+    /// What the path took, and its own window holds back, in the order in which it leaves.
+    pub(super) committed: VecDeque<Taken>,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(crate) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
@@ -137,6 +140,7 @@ impl PathSender {
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),
             queue: VecDeque::with_capacity(64),
+            committed: VecDeque::new(),
             retransmissions: VecDeque::with_capacity(64),
             waiting: 0,
             reinjections: VecDeque::new(),
@@ -167,6 +171,21 @@ impl PathSender {
         self.used() + self.headroom <= self.window()
     }
 
+    /// True if the congestion window has room for another packet behind those that the path's own window holds back.
+    pub(crate) fn has_room(&self) -> bool {
+        self.used() + self.waiting_segments() * self.segment + self.headroom <= self.window()
+    }
+
+    /// Packets that the path's own window holds back.
+    fn waiting_segments(&self) -> u64 {
+        self.committed.len() as u64
+    }
+
+    /// The number that what the path takes next leaves under.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.flight.next() + self.waiting_segments()
+    }
+
     /// True if what the path has sent and was not told to have arrived, without a gap, takes all the memory that it may
     /// (`sk_stream_memory_free` in include/net/sock.h). What is reported selectively stays in memory, as do packets that were
     /// lost: retransmissions take none.
@@ -175,13 +194,15 @@ impl PathSender {
     }
 
     fn memory(&self) -> u64 {
-        self.flight.span_bytes() + (self.flight.next() - self.flight.first()) * PACKET_MEMORY
+        let waiting = self.waiting_segments() * self.segment;
+        self.flight.span_bytes() + waiting + (self.next_number() - self.flight.first()) * PACKET_MEMORY
     }
 
     /// To a scheduler a full send buffer is like a loss that is being repaired: nothing goes in. What it has assigned and the window
     /// lets out counts as sent: each decision is carried out before the next one is asked for.
     pub(crate) fn admits_nothing_new(&self) -> bool {
-        let leaving = || (self.queue.len() as u64).min(u64::from(self.open_segments(self.window())));
+        let open = || u64::from(self.open_segments(self.window())).saturating_sub(self.waiting_segments());
+        let leaving = || (self.queue.len() as u64).min(open());
         self.recovering
             || self.send_memory != u64::MAX
                 && self.memory() + leaving() * (self.segment + PACKET_MEMORY) >= self.send_memory
@@ -292,7 +313,7 @@ impl PathSender {
         };
         facts.in_flight = if self.flight.segments() == 0 { 0 } else { shown.max(1) };
         facts.lost = self.flight.lost() + self.waiting;
-        facts.queued = (self.queue.len() + self.reinjections.len()) as u32;
+        facts.queued = (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32;
     }
 }
 

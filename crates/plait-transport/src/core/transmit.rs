@@ -1,5 +1,6 @@
 //! Choosing what leaves next: retransmissions, copies, then new data, lowest segment first.
 
+use super::committed::Taken;
 use super::flight::{Copy, Transmission};
 use super::{Core, SegmentState, TransmissionState};
 use crate::congestion::CongestionControl;
@@ -91,7 +92,7 @@ impl<S: Scheduler> Core<S> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
                 let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
-                if in_flight && !(self.paths[index].has_window() && self.admits_on(index, segment)) {
+                if in_flight && !(self.paths[index].has_room() && self.lets_in(index, segment)) {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
@@ -114,12 +115,13 @@ impl<S: Scheduler> Core<S> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
-            let limited = self.facts[index].in_flight >= self.facts[index].limit;
-            if path.has_window()
+            let taken = self.facts[index].in_flight.saturating_add(path.committed.len() as u32);
+            let limited = taken >= self.facts[index].limit;
+            if path.has_room()
                 && !limited
                 && best.is_none_or(|(_, lowest)| segment < lowest)
                 && path.takes(now, segment)
-                && self.admits_on(index, segment)
+                && self.lets_in(index, segment)
             {
                 best = Some((index, segment));
             }
@@ -144,9 +146,16 @@ impl<S: Scheduler> Core<S> {
         reason: SendReason,
         observer: &mut impl Observer,
     ) -> Outgoing {
+        let taken = self.take(index, segment, reason);
+        let outgoing = self.launch(now, index, &taken, observer);
+        self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
+        outgoing
+    }
+
+    /// A segment becomes the path's: from now on it counts as sent.
+    pub(super) fn take(&mut self, index: usize, segment: u64, reason: SendReason) -> Taken {
         let path = PathId(index as u8);
-        let number = self.paths[index].flight.next();
-        let overhead = self.config.counted_overhead;
+        let number = self.paths[index].next_number();
         let (mut bytes, mut offset) = (0, 0);
         let (mut first_time, mut clear, mut earlier, mut counts) = (true, true, None, true);
         if let Some(entry) = self.stream.get_mut(segment) {
@@ -165,22 +174,34 @@ impl<S: Scheduler> Core<S> {
             entry.transmission = number;
             entry.carried.insert(path);
         }
-        let counted = bytes + overhead;
         if counts {
-            self.window.sent(u64::from(counted));
+            self.window.sent(self.counted(bytes));
         }
         if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
+        Taken { data: Data { segment, bytes }, offset, reason, first_time, clear, earlier }
+    }
+
+    /// What the path took leaves.
+    pub(super) fn launch(
+        &mut self,
+        now: Time,
+        index: usize,
+        taken: &Taken,
+        observer: &mut impl Observer,
+    ) -> Outgoing {
+        let &Taken { data, offset, reason, clear, earlier, .. } = taken;
         if self.config.restarts_by_packet {
             self.restart_after_pause(now, index);
         }
+        let overhead = self.config.counted_overhead;
         let sender = &mut self.paths[index];
-        sender.flight.push(Transmission {
-            segment,
+        let number = sender.flight.push(Transmission {
+            segment: data.segment,
             sent_at: now,
             order: sender.sent,
-            bytes: counted,
+            bytes: data.bytes + overhead,
             state: TransmissionState::InFlight,
             missing: 0,
             first_time: clear,
@@ -191,8 +212,8 @@ impl<S: Scheduler> Core<S> {
         if sender.timed.is_none() && clear {
             sender.timed = Some(number);
         }
-        let data = Data { segment, bytes };
-        let transmission = self.note_sent(now, path, data, reason, first_time, observer);
+        let path = PathId(index as u8);
+        let transmission = self.note_leaving(now, path, data, reason, observer);
         Outgoing { path, data, offset, number, transmission }
     }
 
@@ -211,14 +232,26 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// Data leaves: timers, counters, and whoever wants to know. Returns the transmission's number in the connection.
-    pub(crate) fn note_sent(
+    /// Data leaves that was sent before. Returns the transmission's number in the connection.
+    pub(crate) fn note_sent_again(
+        &mut self,
+        now: Time,
+        path: PathId,
+        data: Data,
+        observer: &mut impl Observer,
+    ) -> u64 {
+        let transmission = self.note_leaving(now, path, data, SendReason::Retransmission, observer);
+        self.tell_sent(path, data, SendReason::Retransmission, false);
+        transmission
+    }
+
+    /// Data leaves: timers, counters, and whoever watches. Returns the transmission's number in the connection.
+    fn note_leaving(
         &mut self,
         now: Time,
         path: PathId,
         data: Data,
         reason: SendReason,
-        first_time: bool,
         observer: &mut impl Observer,
     ) -> u64 {
         let sender = &mut self.paths[path.index()];
@@ -235,8 +268,7 @@ impl<S: Scheduler> Core<S> {
             now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
         sender.refresh_amounts(&mut self.facts[path.index()]);
         match reason {
-            // Windows count bytes, schedulers full segments: a small one leaves room that they did not see.
-            SendReason::New => self.ask_again = self.needs.reinject || data.bytes < self.config.segment_bytes,
+            SendReason::New => {}
             SendReason::Retransmission => self.counters.retransmissions += 1,
             SendReason::Reinjection => self.counters.reinjections += 1,
         }
@@ -244,8 +276,17 @@ impl<S: Scheduler> Core<S> {
         self.next_transmission += 1;
         let Data { segment, bytes } = data;
         observer.sent(now, &Sent { path, transmission, segment, bytes, reason });
-        self.notify(&Event::Sent { path, segment, retransmission: !first_time });
         transmission
+    }
+
+    /// The scheduler hears of what was sent; the facts are up to date.
+    pub(super) fn tell_sent(&mut self, path: PathId, data: Data, reason: SendReason, first_time: bool) {
+        let Data { segment, bytes } = data;
+        if reason == SendReason::New {
+            // Windows count bytes, schedulers full segments: a small one leaves room that they did not see.
+            self.ask_again = self.needs.reinject || bytes < self.config.segment_bytes;
+        }
+        self.notify(&Event::Sent { path, segment, retransmission: !first_time });
     }
 
     /// True if the scheduler asks for copies.

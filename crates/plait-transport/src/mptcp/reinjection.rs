@@ -182,7 +182,7 @@ impl<S: Scheduler> Sender<S> {
             let flight = &self.core.paths[index].flight;
             let path = PathId(index as u8);
             let gives = self.repeats.copies.iter().any(|&(other, _)| other == path);
-            if flight.next() > flight.first() || gives {
+            if flight.next() > flight.first() || self.core.has_committed(index) || gives {
                 self.watch(now, index, observer);
             } else {
                 idle = idle.or(Some(index));

@@ -4,7 +4,7 @@ use super::reinjection::Reinjections;
 use super::rules::Losses;
 use super::subflow::{Phase, Repair, Resent, Subflow};
 use super::window::Seen;
-use super::{CAPABILITIES, Config};
+use super::{CAPABILITIES, Config, Grant};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
@@ -87,6 +87,7 @@ impl<S: Scheduler> Sender<S> {
         if config.rules.buffer_of_memory {
             core.reckon_memory(config.multipath);
         }
+        core.commits = config.multipath && config.rules.grant == Grant::Free;
         if config.handshake {
             core.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
         }
@@ -418,32 +419,51 @@ impl<S: Scheduler> Sender<S> {
 
     /// The next segment of what the application has written.
     fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
-        self.core.run_scheduler(now, observer)?;
-        if let Some(leaving) = self.next_retransmission(now, observer) {
-            return Ok(Some(leaving));
-        }
-        // What the connection's own timer sends again does not set that timer.
-        let timed = self.next_timed_copy();
-        let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
-        let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
-        let outgoing = next.map(|((index, segment), reason)| {
+        loop {
+            self.core.run_scheduler(now, observer)?;
+            if let Some(leaving) = self.next_retransmission(now, observer) {
+                return Ok(Some(leaving));
+            }
+            if let Some(outgoing) = self.core.send_committed(now, observer) {
+                return Ok(Some(self.wrap(now, &outgoing)));
+            }
+            // A subflow has no other new data to try than what it took.
+            if self.core.commits
+                && self.stop_preferring_new()
+                && let Some(leaving) = self.next_retransmission(now, observer)
+            {
+                return Ok(Some(leaving));
+            }
+            // What the connection's own timer sends again does not set that timer.
+            let timed = self.next_timed_copy();
+            let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
+            let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
+            let Some(((index, segment), reason)) = next else { break };
             self.note_burst(index);
-            self.core.send(now, index, segment, reason, observer)
-        });
-        if outgoing.is_none() && self.stop_preferring_new() {
+            let outgoing = if self.core.holds_back(index, segment) {
+                let offset = self.core.commit(index, segment, reason);
+                self.share_window(index, offset);
+                None
+            } else {
+                let outgoing = self.core.send(now, index, segment, reason, observer);
+                self.share_window(index, outgoing.offset);
+                Some(self.wrap(now, &outgoing))
+            };
+            if timed.is_none() {
+                self.note_given(now);
+            }
+            if outgoing.is_some() {
+                return Ok(outgoing);
+            }
+        }
+        if self.stop_preferring_new() {
             return Ok(self.next_retransmission(now, observer));
         }
-        let Some(outgoing) = outgoing else {
-            self.repeats.end_burst();
-            if self.config.rules.losses == Losses::ByTime {
-                self.tell_use(now);
-            }
-            return Ok(None);
-        };
-        if timed.is_none() {
-            self.note_given(now);
+        self.repeats.end_burst();
+        if self.config.rules.losses == Losses::ByTime {
+            self.tell_use(now);
         }
-        Ok(Some(self.wrap(now, &outgoing)))
+        Ok(None)
     }
 
     /// A segment that leaves for the first time on its subflow.
@@ -458,7 +478,6 @@ impl<S: Scheduler> Sender<S> {
             }
             self.arm_timers(now, index, false);
         }
-        self.share_window(index, outgoing.offset);
         let timestamp = self.config.clock.at_sender(now);
         let (data, offset, subflow) = (outgoing.data, outgoing.offset, outgoing.number);
         let echo = self.seen[index].echo;
@@ -498,7 +517,10 @@ impl<S: Scheduler> Sender<S> {
     /// the last one that was sent.
     fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
         let path = &self.core.paths[index];
-        let fresh = path.queue.front().is_some_and(|&segment| self.core.admits(segment));
+        let fresh = match self.core.commits {
+            true => self.core.admits_committed(index),
+            false => path.queue.front().is_some_and(|&segment| self.core.admits(segment)),
+        };
         if fresh && path.has_window() {
             // It leaves by itself, and will be noted as the probe.
             return None;
@@ -560,10 +582,8 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) -> Leaving {
         let path = PathId(index as u8);
-        let reason = SendReason::Retransmission;
-        let bytes = sent.bytes;
-        let data = Data { segment: sent.segment, bytes };
-        let transmission = self.core.note_sent(now, path, data, reason, false, observer);
+        let data = Data { segment: sent.segment, bytes: sent.bytes };
+        let transmission = self.core.note_sent_again(now, path, data, observer);
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.offset(data.segment).unwrap_or(0);
         let echo = self.seen[index].echo;

@@ -103,7 +103,7 @@ impl<S: Scheduler> Sender<S> {
             if report.original && self.undo_timeout(index, report, true) {
                 return;
             }
-            let has_new = self.has_new_data();
+            let has_new = self.has_new_data(index);
             let board = &mut self.subflows[index].linux;
             if next > board.high {
                 if report.selective {
@@ -123,10 +123,25 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A TCP has data that it could send at once. A subflow of MPTCP has not: its data waits for the scheduler.
-    pub(super) fn has_new_data(&self) -> bool {
+    /// A TCP has data that it could send at once. A subflow of MPTCP has what it took and its own window holds back: other data waits
+    /// for the scheduler. Any byte of window will do (tcp_process_loss), however large the packet.
+    fn has_new_data(&self, index: usize) -> bool {
+        if self.is_multipath() {
+            let path = &self.core.paths[index];
+            return self.core.has_committed(index) && path.own_window > path.flight.span_bytes();
+        }
+        self.has_unassigned_data()
+    }
+
+    /// A TCP has data that the window admits.
+    fn has_unassigned_data(&self) -> bool {
         let connection = self.core.connection_facts();
-        !self.is_multipath() && connection.unassigned > 0 && connection.window_left > 0
+        connection.unassigned > 0 && connection.window_left > 0
+    }
+
+    /// As [`Sender::has_new_data`], for a probe of the tail: the packet has to fit (tcp_send_loss_probe).
+    pub(super) fn has_probing_data(&self, index: usize) -> bool {
+        if self.is_multipath() { self.core.admits_committed(index) } else { self.has_unassigned_data() }
     }
 
     /// Nothing new left although it was to be tried: the losses are repaired (the end of tcp_xmit_recovery).

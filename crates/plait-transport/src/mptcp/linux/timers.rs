@@ -176,7 +176,7 @@ impl<S: Scheduler> Sender<S> {
         } else {
             self.subflows[index].probe_timer = None;
             self.subflows[index].probe_due = true;
-            if self.has_new_data() {
+            if self.has_probing_data(index) {
                 // New data probes as well, and may leave whatever the congestion window says.
                 let path = &mut self.core.paths[index];
                 path.probe_room = path.used() + self.config.connection.counted_segment();

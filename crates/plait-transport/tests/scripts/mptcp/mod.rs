@@ -1,6 +1,7 @@
 //! MPTCP, and TCP as its case of one path.
 
 mod bursts;
+mod committed;
 mod delays;
 mod failure;
 mod grant;

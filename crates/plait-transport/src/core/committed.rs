@@ -1,0 +1,70 @@
+//! What a path took although its own window holds it back.
+//!
+//! Linux' MPTCP hands a subflow what its congestion window and the connection's window have room for (`sendable` in
+//! linux/schedulers/engine.c, `mptcp_sendmsg_frag` in net/mptcp/protocol.c). The subflow's own window is only looked at when the packet
+//! is to leave (`tcp_snd_wnd_test` in net/ipv4/tcp_output.c): until then it waits in the subflow's write queue. It counts as sent, nobody
+//! takes it back, and it leaves even if a copy of it was acknowledged meanwhile.
+
+use super::flight::Copy;
+use super::{Core, Outgoing};
+use crate::observer::{Observer, SendReason};
+use crate::packet::Data;
+use plait_sched::{PathId, Scheduler, Time};
+
+/// A segment that a path took, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(super) data: Data,
+    /// Where the segment begins in the stream, in bytes.
+    pub(super) offset: u64,
+    pub(super) reason: SendReason,
+    /// It was never sent before, on whatever path.
+    pub(super) first_time: bool,
+    /// It was never sent before on this path.
+    pub(super) clear: bool,
+    /// The same segment, in flight elsewhere.
+    pub(super) earlier: Option<Copy>,
+}
+
+impl<S: Scheduler> Core<S> {
+    /// True if the path may take `segment`.
+    pub(crate) fn lets_in(&self, index: usize, segment: u64) -> bool {
+        self.commits || self.admits_on(index, segment)
+    }
+
+    /// True if what the path takes now has to wait.
+    pub(crate) fn holds_back(&self, index: usize, segment: u64) -> bool {
+        self.commits && (self.has_committed(index) || !self.admits_on(index, segment))
+    }
+
+    /// True if something waits that the path took.
+    pub(crate) fn has_committed(&self, index: usize) -> bool {
+        !self.paths[index].committed.is_empty()
+    }
+
+    /// The path takes `segment`, which leaves when the path's own window lets it. Returns where it begins in the stream, in bytes.
+    pub(crate) fn commit(&mut self, index: usize, segment: u64, reason: SendReason) -> u64 {
+        let taken = self.take(index, segment, reason);
+        let sender = &mut self.paths[index];
+        sender.committed.push_back(taken);
+        sender.refresh_amounts(&mut self.facts[index]);
+        self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
+        taken.offset
+    }
+
+    /// True if the path's own window admits what waits there first.
+    pub(crate) fn admits_committed(&self, index: usize) -> bool {
+        let path = &self.paths[index];
+        let span = path.flight.span_bytes();
+        let fits = |taken: &Taken| span == 0 || span + self.counted(taken.data.bytes) <= path.own_window;
+        path.committed.front().is_some_and(fits)
+    }
+
+    /// What a path took before leaves, as soon as both its windows let it.
+    pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
+        let admitted = |&index: &usize| self.admits_committed(index) && self.paths[index].has_window();
+        let index = (0..self.paths.len()).find(admitted)?;
+        let taken = self.paths[index].committed.pop_front()?;
+        Some(self.launch(now, index, &taken, observer))
+    }
+}

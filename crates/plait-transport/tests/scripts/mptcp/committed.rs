@@ -1,0 +1,96 @@
+//! By Linux' rules a subflow keeps what it was given although its own window is shut.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{By, Log, at, ms};
+use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
+use plait_transport::PathConfig;
+use plait_transport::mptcp::Sender;
+use plait_transport::packet::{Ack, Packet, Segment};
+use std::cell::Cell;
+use std::rc::Rc;
+
+const OTHER: PathId = PathId(0);
+const SHUT: PathId = PathId(1);
+
+struct Hand<S> {
+    sender: Sender<S>,
+    log: Log,
+    /// What waits for the second path is to be taken back.
+    recall: Rc<Cell<bool>>,
+}
+
+impl<S: Scheduler> Hand<S> {
+    /// What leaves on the second path now.
+    fn sent(&mut self, now: Time) -> Vec<Segment> {
+        let mut sent = Vec::new();
+        while let Some(transmit) = self.sender.poll_transmit(now, &mut self.log).expect("no fault") {
+            if let (SHUT, Packet::Segment(segment)) = (transmit.path, transmit.packet) {
+                sent.push(segment);
+            }
+        }
+        sent
+    }
+
+    /// `path` has got so many segments and the stream so many, and there is room for `window` more.
+    fn told(&mut self, now: Time, path: PathId, (subflow, data): (u64, u64), window: u64, echo: u32) {
+        let ack = Ack::new(subflow, data, 0, echo).with_window(data * PAYLOAD, window * PAYLOAD);
+        self.sender.handle_packet(now, path, &Packet::Ack(ack), &mut self.log);
+    }
+}
+
+fn numbers(segments: &[Segment]) -> Vec<(u64, u64, u32)> {
+    segments.iter().map(|sent| (sent.subflow, sent.data.segment, sent.data.bytes)).collect()
+}
+
+/// All 14 segments are for the second path, and the connection's window has room for them. Eight are on their way there, its own window
+/// is that large, and its congestion window has room for the other four.
+fn shut() -> Hand<impl Scheduler> {
+    let recall = Rc::new(Cell::new(false));
+    let asked = Rc::clone(&recall);
+    let scheduler = By(move |_, connection: &Connection, paths: &[Path]| match asked.take() {
+        true => Decision::Recall { path: SHUT },
+        false if paths[1].is_open() && connection.sendable() > 0 => {
+            Decision::Assign { path: SHUT, segments: 1 }
+        }
+        false => Decision::WAIT,
+    });
+    let mut config = linux();
+    config.connection.receive_window = 19 * PAYLOAD;
+    let sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
+    let mut hand = Hand { sender, log: Log::default(), recall };
+    hand.sender.write(14 * PAYLOAD);
+    assert_eq!(hand.sent(at(0)).len(), 10);
+    hand.told(at(20), SHUT, (2, 2), 8, 0);
+    assert!(hand.sent(at(20)).is_empty());
+    assert_eq!(hand.sender.paths()[1].queued, 4);
+    hand
+}
+
+#[test]
+fn nobody_takes_back_what_only_the_subflows_own_window_holds_back() {
+    let mut hand = shut();
+    hand.recall.set(true);
+    // Copies of two of them have arrived by the other path.
+    hand.told(at(21), OTHER, (0, 12), 2, 0);
+    assert!(hand.sent(at(21)).is_empty());
+    assert!(!hand.recall.get());
+    assert_eq!((hand.sender.connection().unassigned, hand.sender.paths()[1].queued), (0, 4));
+    let whole = PAYLOAD as u32;
+    hand.told(at(30), SHUT, (5, 12), 8, 0);
+    assert_eq!(numbers(&hand.sent(at(30))), [(10, 10, whole), (11, 11, whole), (12, 12, whole)]);
+    assert_eq!(hand.sender.paths()[1].queued, 1);
+}
+
+#[test]
+fn it_is_the_new_data_that_tells_whether_a_timeout_was_needless() {
+    let mut hand = shut();
+    let (mut now, mut sent) = (at(20), Vec::new());
+    while hand.sender.counters().timeouts == 0 {
+        now = hand.sender.poll_timeout().expect("a timer");
+        hand.sender.handle_timeout(now, &mut hand.log).expect("the peer is there");
+        sent = hand.sent(now);
+    }
+    assert_eq!(numbers(&sent), [(2, 2, PAYLOAD as u32)]);
+    hand.told(now + ms(20), SHUT, (3, 3), 8, sent[0].timestamp);
+    assert_eq!(numbers(&hand.sent(now + ms(20))), [(10, 10, PAYLOAD as u32)]);
+}
