@@ -117,7 +117,10 @@ impl<S: Scheduler> Core<S> {
             let Some(&segment) = path.queue.front() else { continue };
             let taken = self.facts[index].in_flight.saturating_add(path.committed.len() as u32);
             let limited = taken >= self.facts[index].limit;
+            // Nothing of the queue goes to a subflow in TCP_CA_Loss (`sendable` in linux/schedulers/engine.c).
+            let stopped = self.commits && path.recovering;
             if path.has_room()
+                && !stopped
                 && !limited
                 && best.is_none_or(|(_, lowest)| segment < lowest)
                 && path.takes(now, segment)

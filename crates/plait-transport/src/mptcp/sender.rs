@@ -438,7 +438,8 @@ impl<S: Scheduler> Sender<S> {
             let timed = self.next_timed_copy();
             let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
             let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
-            let Some(((index, segment), reason)) = next else { break };
+            let wanted = || self.next_wanted_copy().map(|next| (next, SendReason::Reinjection));
+            let Some(((index, segment), reason)) = next.or_else(wanted) else { break };
             self.note_burst(index);
             let outgoing = if self.core.holds_back(index, segment) {
                 let offset = self.core.commit(index, segment, reason);
@@ -637,6 +638,13 @@ impl<S: Scheduler> Sender<S> {
             self.reinjections.pop_front();
             return Some((index, segment));
         }
+        // Linux' engine asks for a decision once no path's queue has anything that may leave (`get_send` in
+        // linux/schedulers/engine.c), so that a copy never goes before that.
+        if self.core.commits { None } else { self.next_wanted_copy() }
+    }
+
+    /// A copy that the scheduler wants.
+    fn next_wanted_copy(&mut self) -> Option<(usize, u64)> {
         if self.core.wants_copies() { self.core.next_reinjection() } else { None }
     }
 
