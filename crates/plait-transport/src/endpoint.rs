@@ -115,6 +115,11 @@ impl<S: Scheduler> Sender<S> {
         sender!(self, sender => sender.offset(segment))
     }
 
+    /// Segments that a path took and its own window holds back: they stay with it, also while it is down, and count as sent.
+    pub fn held_back(&self, path: PathId) -> usize {
+        sender!(self, sender => sender.held_back(path))
+    }
+
     /// What happened so far.
     pub fn counters(&self) -> Counters {
         sender!(self, sender => sender.counters())

@@ -31,6 +31,11 @@ macro_rules! common_to_senders {
             self.core.stream.get(segment).map(|entry| entry.offset)
         }
 
+        /// Segments that a path took and its own window holds back: they stay with it, also while it is down, and count as sent.
+        pub fn held_back(&self, path: plait_sched::PathId) -> usize {
+            self.core.paths.get(path.index()).map_or(0, |path| path.committed.len())
+        }
+
         /// What happened so far.
         pub fn counters(&self) -> crate::core::Counters {
             self.core.counters

@@ -177,6 +177,8 @@ pub(crate) struct Core<S> {
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
+    /// A penalty falls due with the path's next acknowledgement.
+    pub(crate) penalties_wait: bool,
     /// Paths take what their congestion windows have room for, whatever windows of their own say.
     pub(crate) commits: bool,
     /// Segments found lost at this moment, on their way to a queue.
@@ -220,6 +222,7 @@ impl<S: Scheduler> Core<S> {
             buffer: SendBuffer::of_payload(config.send_buffer),
             hands_down: false,
             queued_segments: 0,
+            penalties_wait: false,
             commits: false,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),

@@ -46,6 +46,8 @@ pub(crate) struct PathSender {
     pub(crate) send_memory: u64,
     /// Where new data went on last: the moment, and the segment behind it.
     last_new: (Time, u64),
+    /// The scheduler wants the window halved, at the next acknowledgement.
+    pub(crate) penalty: bool,
     /// Losses are being repaired in a way that admits no new data.
     pub(crate) recovering: bool,
     /// The burst that begins after a pause: its moment, and how often each of its packets halves the window.
@@ -57,7 +59,7 @@ pub(crate) struct PathSender {
     /// Assigned, not sent yet, ascending within one assignment.
     pub(crate) queue: VecDeque<u64>,
     /// What the path took, and its own window holds back, in the order in which it leaves.
-    pub(super) committed: VecDeque<Taken>,
+    pub(crate) committed: VecDeque<Taken>,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
     pub(crate) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
@@ -136,6 +138,7 @@ impl PathSender {
             own_window: u64::MAX,
             send_memory: u64::MAX,
             last_new: (Time::ZERO, u64::MAX),
+            penalty: false,
             recovering: false,
             last_sent: Time::ZERO,
             flight: Flight::new(config.window_rule == WindowRule::Offset),

@@ -149,8 +149,12 @@ impl<S: Scheduler> Core<S> {
                 if !self.needs.penalize {
                     return Err(SchedulerFault::Undeclared("penalize"));
                 }
-                sender.control.on_penalty();
-                self.refresh(path.index());
+                if self.penalties_wait {
+                    sender.penalty = true;
+                } else {
+                    sender.control.on_penalty();
+                    self.refresh(path.index());
+                }
                 Ok(())
             }
             Decision::Wait { .. } => Ok(()),

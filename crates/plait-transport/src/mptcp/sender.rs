@@ -87,6 +87,7 @@ impl<S: Scheduler> Sender<S> {
         if config.rules.buffer_of_memory {
             core.reckon_memory(config.multipath);
         }
+        core.penalties_wait = config.rules.losses == Losses::ByTime;
         core.commits = config.multipath && config.rules.grant == Grant::Free;
         if config.handshake {
             core.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
@@ -167,6 +168,17 @@ impl<S: Scheduler> Sender<S> {
             let delays = &mut self.core.paths[index].delays;
             self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
             self.core.refresh_delay(index);
+        }
+        self.carry_out_penalty(index);
+    }
+
+    /// What the scheduler asked for since the last acknowledgement, once and not while losses are repaired (plait_acked and halve in
+    /// linux/schedulers/subflow.c: the window is written under the subflow's lock).
+    fn carry_out_penalty(&mut self, index: usize) {
+        if core::mem::take(&mut self.core.paths[index].penalty) && !self.subflows[index].linux.is_repairing()
+        {
+            self.core.paths[index].control.on_penalty();
+            self.core.refresh(index);
         }
     }
 

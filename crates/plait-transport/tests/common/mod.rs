@@ -265,7 +265,8 @@ impl<S: Scheduler> Pair<S> {
         }
         let connection = self.sender.connection();
         for path in self.sender.paths() {
-            assert!(path.is_usable() || path.queued == 0, "data is stranded on {path:?}");
+            let recallable = path.queued as usize - self.sender.held_back(path.id);
+            assert!(path.is_usable() || recallable == 0, "data is stranded on {path:?}");
         }
         if self.sender.is_drained() && matches!(self.sender, Sender::CmtSctp(_)) {
             assert_eq!(connection.unassigned, 0);

@@ -74,6 +74,11 @@ pub(in crate::mptcp) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Losses are being repaired (TCP_CA_CWR and above).
+    pub(in crate::mptcp) fn is_repairing(&self) -> bool {
+        self.state >= State::Recovery
+    }
+
     pub(in crate::mptcp) fn new() -> Self {
         Self {
             due: None,

@@ -1,8 +1,8 @@
 //! What Linux does at the beginning and at the end of a burst, and what it reports before it is too late.
 
 use super::linux::{PAYLOAD, linux};
-use crate::common::{Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms};
-use plait_sched::{PathId, Time};
+use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms};
+use plait_sched::{Connection, Decision, Path, PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
 use plait_transport::packet::{Ack, Data, Packet, Segment};
@@ -104,4 +104,31 @@ fn a_subflow_carries_no_more_than_the_window_that_it_was_told() {
         most = most.max(pair.path(1).in_flight);
     }
     assert!((40..=61).contains(&most), "{most}");
+}
+
+/// Whatever is asked for between two acknowledgements is one penalty, and falls due with the second.
+#[test]
+fn a_penalty_waits_for_the_next_acknowledgement_and_counts_once() {
+    let mut penalties = 0;
+    let demanding = By(move |now: Time, connection: &Connection, paths: &[Path]| {
+        let open = paths[0].is_open() && connection.sendable() > 0;
+        if now >= at(500) && penalties < 5 {
+            penalties += 1;
+            Decision::Penalize { path: PathId(0) }
+        } else if open {
+            Decision::Assign { path: PathId(0), segments: 1 }
+        } else {
+            Decision::WAIT
+        }
+    });
+    let mut pair = Pair::new(linux(), &[20], demanding);
+    pair.sender.write_endlessly();
+    let mut windows = Vec::new();
+    for millis in 480..560 {
+        pair.run_until(at(millis));
+        windows.push(u64::from(pair.path(0).cwnd));
+    }
+    let smaller: Vec<_> = windows.windows(2).filter(|pair| pair[1] < pair[0]).collect();
+    assert_eq!(smaller.len(), 1, "{windows:?}");
+    assert!(smaller[0][1] >= smaller[0][0] / 2, "{windows:?}");
 }
