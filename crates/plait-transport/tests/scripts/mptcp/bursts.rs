@@ -132,3 +132,29 @@ fn a_penalty_waits_for_the_next_acknowledgement_and_counts_once() {
     assert_eq!(smaller.len(), 1, "{windows:?}");
     assert!(smaller[0][1] >= smaller[0][0] / 2, "{windows:?}");
 }
+
+#[test]
+fn what_is_queued_leaves_before_the_copies_that_the_scheduler_wants() {
+    let mut wanted = true;
+    let ahead = By(move |_, connection: &Connection, paths: &[Path]| match connection.unassigned {
+        40 => Decision::Assign { path: PathId(1), segments: 1 },
+        39 if paths[1].in_flight == 0 => Decision::WAIT,
+        39 => Decision::Assign { path: PathId(0), segments: 39 },
+        _ if core::mem::take(&mut wanted) => Decision::Reinject { path: PathId(0), segment: 0 },
+        _ => Decision::WAIT,
+    });
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&sent);
+    let mut pair = Pair::new(Config { handshake: false, ..linux() }, &[20, 400], ahead);
+    pair.script(move |judged| {
+        if let (0, Packet::Segment(segment)) = (judged.path, judged.packet) {
+            seen.borrow_mut().push(segment.data.segment);
+        }
+        Fate::Pass
+    });
+    pair.send_file(40 * PAYLOAD);
+    pair.run_until(at(300));
+    let sent = sent.borrow();
+    let copy = sent.iter().position(|&segment| segment == 0).expect("the copy leaves");
+    assert_eq!((copy, sent.len()), (39, 40), "{sent:?}");
+}
