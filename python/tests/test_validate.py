@@ -16,6 +16,7 @@ from conftest import Command
 from scipy import stats
 
 import plait
+from plait import _core
 from plait.linux import kernel
 from plait.linux.refusals import KERNEL_NAMES, Refused
 from plait.pages import fill
@@ -146,7 +147,7 @@ def test_runs_that_were_measured_otherwise_are_not_resumed(monkeypatch: pytest.M
     order = Order(load_validation(draw="reported").cases[0], "lowest-rtt", 1)
     before = order.kernel_key()
     assert order.kernel_key() == before
-    monkeypatch.setattr(validate_runs._core, "measurement", lambda: "another")
+    monkeypatch.setattr(_core, "measurement", lambda: "another")
     assert order.kernel_key() != before
 
 
