@@ -27,6 +27,7 @@ __all__ = [
     "Wait",
     "check_scheduler",
     "load_scenario",
+    "measurement",
     "observed",
     "parse_bytes",
     "parse_duration",
