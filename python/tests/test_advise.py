@@ -343,9 +343,10 @@ def test_what_nothing_delivers_is_said() -> None:
 
 
 def test_a_path_of_several_that_adds_nothing() -> None:
-    # What a path adds is known to a percent or two only: with fewer variations it may come out above 2 % by chance.
+    # The slow path holds everything up in some variations and hardly matters in others: with few of them, chance decides
+    # whether all three together are borderline.
     advice = advise(
-        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=2 * EVENTS
+        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=4 * EVENTS
     )
     assert advice.text.startswith("Use dsl and lte, but not gprs, with intelligent-delivery-delay.")
     assert advice.document()["use_paths"] == ["dsl", "lte"]
