@@ -343,8 +343,8 @@ def test_what_nothing_delivers_is_said() -> None:
 
 
 def test_a_path_of_several_that_adds_nothing() -> None:
-    # The slow path holds everything up in some variations and hardly matters in others: with few of them, chance decides
-    # whether all three together are borderline.
+    # The slow path holds everything up in some variations and hardly matters in others: with few of them, chance
+    # decides whether all three together are borderline.
     advice = advise(
         [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=4 * EVENTS
     )
