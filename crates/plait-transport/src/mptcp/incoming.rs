@@ -3,13 +3,10 @@
 use super::Rules;
 use super::grant::PACKET_MEMORY;
 use crate::packet::Segment;
+use crate::rtt::{RtoConfig, RttEstimator};
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
-
-/// A pause after which acknowledgements are not delayed: the sender starts anew. Linux takes its
-/// retransmission timeout, which the receiver of a stream knows from the handshake only.
-const LONG_PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs beyond a gap that a receiver remembers to report (TCP_NUM_SACKS); an acknowledgement has room for fewer.
 const REMEMBERED_RUNS: usize = 4;
@@ -24,13 +21,35 @@ pub(super) struct AckDelay {
     pub(super) quick: u8,
     /// How long one waits.
     pub(super) wait: Duration,
-    /// When the last segment arrived.
+    /// When the last segment arrived in order.
     last: Option<Time>,
+    /// When the SYN was answered, until what follows arrives.
+    answered: Option<Time>,
+    /// A pause after which acknowledgements are not delayed, as the sender starts anew: the receiver's own retransmission timeout.
+    pause: Duration,
+}
+
+impl AckDelay {
+    /// The SYN is answered.
+    pub(super) fn note_answer(&mut self, now: Time) {
+        self.answered = Some(now);
+    }
+
+    /// What follows the SYN has arrived: of a receiver's round trips that is all that it ever measures (`tcp_synack_rtt_meas`, which
+    /// `tcp_check_req` in net/ipv4/tcp_minisocks.c calls).
+    pub(super) fn note_opened(&mut self, now: Time, rto: RtoConfig) {
+        if let Some(answered) = self.answered.take() {
+            let mut handshake = RttEstimator::new(rto);
+            handshake.sample(now.since(answered));
+            self.pause = handshake.rto();
+        }
+    }
 }
 
 impl Rules {
-    /// A segment arrived. How long acknowledgements wait follows the spacing of segments, as far as they come
-    /// closer together than that (tcp_event_data_recv in net/ipv4/tcp_input.c).
+    /// A segment arrived in order. How long acknowledgements wait follows the spacing of such segments, as far as they come
+    /// closer together than that (`tcp_event_data_recv` in net/ipv4/tcp_input.c, which `tcp_data_queue` calls for what is in order
+    /// alone: a gap that is long in being filled is a pause).
     pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
         let gap = delay.last.map(|last| now.since(last));
         delay.last = Some(now);
@@ -41,7 +60,7 @@ impl Rules {
             (Some(gap), Some(longest)) if gap < delay.wait => {
                 delay.wait = (delay.wait / 2 + gap).min(longest);
             }
-            (Some(gap), _) if gap < LONG_PAUSE => {}
+            (Some(gap), _) if gap <= delay.pause => {}
             (Some(_), _) => delay.quick = self.quick_acks,
             (None, _) => (delay.quick, delay.wait) = (self.quick_acks, least),
         }
@@ -125,7 +144,7 @@ fn is_older(timestamp: u32, other: u32, tolerance: u32) -> bool {
 }
 
 impl Incoming {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(rto: RtoConfig) -> Self {
         Self {
             arrived: RunSet::new(),
             recent: [None; REMEMBERED_RUNS],
@@ -138,7 +157,13 @@ impl Incoming {
             duplicate: None,
             beyond_gap: BeyondGap::default(),
             echo: 0,
-            delay: AckDelay { quick: 0, wait: Duration::ZERO, last: None },
+            delay: AckDelay {
+                quick: 0,
+                wait: Duration::ZERO,
+                last: None,
+                answered: None,
+                pause: rto.initial,
+            },
         }
     }
 

@@ -63,7 +63,7 @@ impl Receiver {
         Self {
             config: *config,
             reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, refuses),
-            subflows: (0..paths).map(|_| Incoming::new()).collect(),
+            subflows: (0..paths).map(|_| Incoming::new(connection.rto)).collect(),
             grants,
             waiting: Merging::new(longest),
             announced: RunSet::new(),
@@ -102,6 +102,7 @@ impl Receiver {
             }
         };
         let timestamp = self.config.clock.at_receiver(now);
+        self.subflows[path.index()].delay.note_answer(now);
         self.outgoing.push_back((path, Answer::SynAck { timestamp, echo, window }));
     }
 
@@ -109,6 +110,7 @@ impl Receiver {
     /// (RFC 8684 §3.2).
     fn handle_confirmation(&mut self, now: Time, path: PathId) {
         let joins = path != self.config.initial_path;
+        self.subflows[path.index()].delay.note_opened(now, self.config.connection.rto);
         if let Some(grants) = &mut self.grants {
             if joins {
                 grants.open(path.index());
@@ -191,8 +193,12 @@ impl Receiver {
             self.acknowledge(now, index, 0);
             return;
         }
-        self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
         let in_order = matches!(place, Place::Next { .. });
+        if in_order {
+            // It may be the first that follows the SYN.
+            subflow.delay.note_opened(now, self.config.connection.rto);
+            self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
+        }
         let age = self.config.clock.age(now, segment.echo);
         grants.note_echo(index, bytes, segment.echo, age);
         if place != Place::Known {

@@ -9,19 +9,30 @@ use plait_transport::packet::{Ack, Data, Packet, Segment};
 use std::cell::RefCell;
 use std::rc::Rc;
 
+const BEGIN: Time = Time::from_nanos(100_000_000);
+
 /// A receiver whose acknowledgements are not all at once any more, and the number of the next segment: all before are
 /// acknowledged.
 fn settled() -> (Receiver, Log, u64) {
-    let (mut receiver, mut log, mut next) = (Receiver::new(&linux(), 1), Log::default(), 0);
-    while take(&mut receiver, &mut log, next, false).is_empty() || next < 400 {
+    let (mut receiver, mut log) = (Receiver::new(&linux(), 1), Log::default());
+    let next = settle(&mut receiver, &mut log);
+    (receiver, log, next)
+}
+
+fn settle(receiver: &mut Receiver, log: &mut Log) -> u64 {
+    let mut next = 0;
+    while take(receiver, log, next, false).is_empty() || next < 400 {
         next += 1;
     }
-    (receiver, log, next + 1)
+    next + 1
 }
 
 /// A segment arrives; the acknowledgements that leave at once.
 fn take(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool) -> Vec<Ack> {
-    let now = Time::ZERO + ms(number);
+    take_at(receiver, log, number, push, BEGIN + ms(number))
+}
+
+fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now: Time) -> Vec<Ack> {
     let data = Data { segment: number, bytes: PAYLOAD as u32 };
     let segment = Segment { data, subflow: number, offset: number * PAYLOAD, timestamp: 0, echo: 0, push };
     receiver.handle_packet(now, PathId(0), &Packet::Segment(segment), log);
@@ -52,6 +63,35 @@ fn the_end_of_a_burst_is_acknowledged_as_soon_as_everything_is_read() {
     let mut take = |number, push| take(&mut receiver, &mut log, next + number, push).len();
     assert_eq!([take(0, false), take(1, false)], [0, 1]);
     assert_eq!([take(2, true), take(3, true)], [1, 1]);
+}
+
+/// A pause is what is longer than the receiver's own retransmission timeout: 1 s, or what a handshake's round trip makes of it.
+#[test]
+fn a_gap_that_is_long_in_being_filled_is_a_pause() {
+    // Acknowledgements of six segments after a gap that was filled `wait` ms after the segment before it.
+    let after = |mut receiver: Receiver, wait: u64| {
+        let mut log = Log::default();
+        let first = settle(&mut receiver, &mut log);
+        let last = BEGIN + ms(first - 1);
+        let mut take = |number: u64, after: u64| {
+            take_at(&mut receiver, &mut log, first + number, false, last + ms(after)).len()
+        };
+        // What comes beyond the gap does not end the pause.
+        (1..=5).for_each(|number| _ = take(number, number * wait / 6));
+        take(0, wait);
+        (6..12).map(|number| take(number, wait + number)).sum::<usize>()
+    };
+    assert_eq!([950, 1_050].map(|wait| after(Receiver::new(&linux(), 1), wait)), [3, 6]);
+    let opened = || {
+        let mut receiver = Receiver::new(&linux(), 1);
+        for (millis, packet) in [(0, Packet::Syn { timestamp: 0 }), (60, Packet::Confirm { timestamp: 0 })] {
+            receiver.handle_packet(at(millis), PathId(0), &packet, &mut Log::default());
+            while receiver.poll_transmit(at(millis)).is_some() {}
+        }
+        receiver
+    };
+    // 60 ms and at least 200.
+    assert_eq!([250, 270].map(|wait| after(opened(), wait)), [3, 6]);
 }
 
 #[test]
