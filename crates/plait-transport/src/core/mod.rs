@@ -33,6 +33,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
 use plait_sched::{Capabilities, Duration, Event, PathId, PathState, Scheduler, Time};
+pub(crate) use send_buffer::WRITE;
 use send_buffer::{Pieces, SendBuffer};
 use std::collections::VecDeque;
 use stream::Stream;
@@ -173,7 +174,7 @@ pub(crate) struct Core<S> {
     pub(crate) sent_end: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
-    buffer: SendBuffer,
+    pub(crate) buffer: SendBuffer,
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,

@@ -11,7 +11,11 @@ const LEAST: u64 = 4608;
 
 /// Bytes that the application hands over at once; it is not asked for more before the scheduler has had its turn (`mptcp_sendmsg` ends
 /// with `__mptcp_push_pending`).
-const WRITE: u64 = 1 << 16;
+pub(crate) const WRITE: u64 = 1 << 16;
+
+/// Memory that is written before the writer waits, in a buffer without a limit: Linux has no such thing, and the kernel that results
+/// are compared with holds so much (`net.ipv4.tcp_wmem`).
+const UNLIMITED: u64 = 1 << 24;
 
 /// The parts in which the application's data goes into the buffer's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +98,11 @@ impl SendBuffer {
             self.written = self.edge.min((self.written / WRITE + 1) * WRITE);
         }
         more
+    }
+
+    /// Up to where in the stream, in packets of `payload` bytes, the application writes before anything is acknowledged.
+    pub(crate) fn first_filling(&self, payload: u64) -> u64 {
+        if self.size == u64::MAX { UNLIMITED / (payload + PACKET_MEMORY) * payload } else { self.edge }
     }
 
     /// True if all `end` bytes that the application has to write are in a buffer of memory.

@@ -36,6 +36,7 @@ mod grant;
 mod handshake;
 mod incoming;
 mod linux;
+mod marks;
 mod merging;
 mod needless;
 mod receiver;

@@ -1,5 +1,6 @@
 //! The sender: reading acknowledgements, timers, and what leaves next.
 
+use super::marks::Marks;
 use super::reinjection::Reinjections;
 use super::rules::Losses;
 use super::subflow::{Phase, Repair, Resent, Subflow};
@@ -68,6 +69,8 @@ pub struct Sender<S> {
     pub(super) control: VecDeque<Transmit>,
     /// Sent, but held back until it is known whether it ends a burst.
     held_back: Option<Leaving>,
+    /// Which segments of plain TCP are marked.
+    pub(super) marks: Marks,
     /// Nothing was found to follow the burst's last segment: until something comes in, nothing is there to be sent.
     burst_ended: bool,
     spurious_retransmissions: u64,
@@ -103,6 +106,7 @@ impl<S: Scheduler> Sender<S> {
             parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
             held_back: None,
+            marks: Marks::default(),
             burst_ended: false,
             spurious_retransmissions: 0,
             started: !config.handshake,
@@ -399,7 +403,13 @@ impl<S: Scheduler> Sender<S> {
             return Ok(Some(transmit));
         }
         if !self.config.rules.pushes || !self.config.multipath {
-            return Ok(self.next_segment(now, observer)?.map(Leaving::into_transmit));
+            let mut next = self.next_segment(now, observer)?;
+            if self.config.rules.pushes
+                && let Some(leaving) = next.as_mut().filter(|leaving| leaving.fresh)
+            {
+                leaving.segment.push = self.marks(leaving.segment.offset, leaving.segment.data.bytes);
+            }
+            return Ok(next.map(Leaving::into_transmit));
         }
         if core::mem::take(&mut self.burst_ended) && !self.core.has_opportunity() {
             return Ok(None);

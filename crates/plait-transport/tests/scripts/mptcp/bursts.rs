@@ -94,6 +94,24 @@ fn a_gap_that_is_long_in_being_filled_is_a_pause() {
     assert_eq!([250, 270].map(|wait| after(opened(), wait)), [3, 6]);
 }
 
+/// Plain TCP's application writes 64 KiB at a time, all before the first acknowledgement tells more than the SYN's answer did.
+#[test]
+fn plain_tcp_marks_what_ends_half_a_window_of_writing() {
+    let marks = Rc::new(RefCell::new(Vec::new()));
+    let mut pair = Pair::new(Config { multipath: false, ..linux() }, &[20], in_turns()).spaced(ms(1));
+    let seen = Rc::clone(&marks);
+    pair.script(move |judged| {
+        if let Packet::Segment(Segment { data, push: true, .. }) = judged.packet {
+            seen.borrow_mut().push(data.segment);
+        }
+        Fate::Pass
+    });
+    pair.send_file(150 * PAYLOAD);
+    pair.run_until(at(1_000));
+    // 22 * 1452 bytes are less than 65,535 / 2, 23 are more; likewise beyond 65,536 and 131,072. The last is the file's end.
+    assert_eq!(*marks.borrow(), [22, 67, 112, 149]);
+}
+
 #[test]
 fn the_last_segment_of_a_burst_is_marked() {
     let marks = |config: Config, paths: &[u64]| {
