@@ -42,24 +42,30 @@ fn numbers(segments: &[Segment]) -> Vec<(u64, u64, u32)> {
     segments.iter().map(|sent| (sent.subflow, sent.data.segment, sent.data.bytes)).collect()
 }
 
-/// All 14 segments are for the second path, and the connection's window has room for them. Eight are on their way there, its own window
-/// is that large, and its congestion window has room for the other four.
-fn shut() -> Hand<impl Scheduler> {
+/// Ten of 14 segments, all of them for the second path, have left there; the window has room for so many.
+fn sending(window: u64) -> Hand<impl Scheduler> {
     let recall = Rc::new(Cell::new(false));
     let asked = Rc::clone(&recall);
     let scheduler = By(move |_, connection: &Connection, paths: &[Path]| match asked.take() {
         true => Decision::Recall { path: SHUT },
-        false if paths[1].is_open() && connection.sendable() > 0 => {
+        false if paths[1].is_usable() && connection.sendable() > 0 => {
             Decision::Assign { path: SHUT, segments: 1 }
         }
         false => Decision::WAIT,
     });
     let mut config = linux();
-    config.connection.receive_window = 19 * PAYLOAD;
+    config.connection.receive_window = window * PAYLOAD;
     let sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
     let mut hand = Hand { sender, log: Log::default(), recall };
     hand.sender.write(14 * PAYLOAD);
     assert_eq!(hand.sent(at(0)).len(), 10);
+    hand
+}
+
+/// The connection's window has room for all 14. Eight are on their way, the path's own window is that large, and its congestion window
+/// has room for the other four.
+fn shut() -> Hand<impl Scheduler> {
+    let mut hand = sending(19);
     hand.told(at(20), SHUT, (2, 2), 8, 0);
     assert!(hand.sent(at(20)).is_empty());
     assert_eq!(hand.sender.paths()[1].queued, 4);
@@ -93,4 +99,26 @@ fn it_is_the_new_data_that_tells_whether_a_timeout_was_needless() {
     assert_eq!(numbers(&sent), [(2, 2, PAYLOAD as u32)]);
     hand.told(now + ms(20), SHUT, (3, 3), 8, sent[0].timestamp);
     assert_eq!(numbers(&hand.sent(now + ms(20))), [(10, 10, PAYLOAD as u32)]);
+}
+
+#[test]
+fn a_subflow_that_repairs_after_a_timeout_gets_nothing_of_its_queue() {
+    let mut hand = sending(100);
+    let (mut now, mut sent) = (at(0), Vec::new());
+    while hand.sender.counters().timeouts == 0 {
+        now = hand.sender.poll_timeout().expect("a timer");
+        hand.sender.handle_timeout(now, &mut hand.log).expect("the peer is there");
+        sent = hand.sent(now);
+    }
+    assert_eq!(hand.sender.paths()[1].queued, 4);
+    // Slow start: each time twice as many may leave, the last time more than were lost.
+    let mut left = Vec::new();
+    for arrived in [1, 3, 7, 10] {
+        now += ms(20);
+        hand.told(now, SHUT, (arrived, arrived), 100, sent[0].timestamp);
+        sent = hand.sent(now);
+        left.push(sent.iter().map(|sent| sent.subflow).collect::<Vec<_>>());
+    }
+    let expected: [&[u64]; 4] = [&[1, 2], &[3, 4, 5, 6], &[7, 8, 9], &[10, 11, 12, 13]];
+    assert_eq!(left, expected, "first what was lost, and nothing new");
 }
