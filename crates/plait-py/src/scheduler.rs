@@ -3,7 +3,7 @@
 use crate::ConformanceError;
 use crate::facts::{Assign, Connection, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
 use plait_sched::conformance::{self, Options};
-use plait_sched::{self as sched, Capabilities, Decision, PathId, Time};
+use plait_sched::{self as sched, Capabilities, Decision, Interest, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -184,6 +184,10 @@ impl sched::Scheduler for PythonScheduler {
 
     fn needs(&self) -> Capabilities {
         self.needs
+    }
+
+    fn interest(&self) -> Interest {
+        if self.listens { Interest::ALL } else { Interest::NONE }
     }
 }
 

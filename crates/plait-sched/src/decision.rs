@@ -152,6 +152,44 @@ impl Capabilities {
     }
 }
 
+/// Which of the events that every packet causes a scheduler wants to hear of. The others it always hears of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interest {
+    /// [`Event::Sent`].
+    pub sent: bool,
+    /// [`Event::Acked`].
+    pub acked: bool,
+}
+
+impl Interest {
+    /// Both.
+    pub const ALL: Self = Self { sent: true, acked: true };
+    /// Neither: an engine saves the work of telling.
+    pub const NONE: Self = Self { sent: false, acked: false };
+    /// Acknowledgements only.
+    pub const ACKED: Self = Self { sent: false, acked: true };
+    /// What is sent only.
+    pub const SENT: Self = Self { sent: true, acked: false };
+
+    /// What either of the two wants.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { sent: self.sent | other.sent, acked: self.acked | other.acked }
+    }
+
+    /// True if `event` is to be told.
+    #[inline]
+    pub const fn covers(self, event: &Event) -> bool {
+        match event {
+            Event::Sent { .. } => self.sent,
+            Event::Acked { .. } => self.acked,
+            Event::Lost { .. } | Event::Timeout { .. } | Event::PathDown { .. } | Event::PathUp { .. } => {
+                true
+            }
+        }
+    }
+}
+
 /// Decides which path carries the next segments of a stream.
 ///
 /// A scheduler is pure in its arguments and its own state: it has no clock, does no I/O and allocates nothing per
@@ -166,12 +204,18 @@ pub trait Scheduler {
     /// be `Wait`.
     fn decide(&mut self, now: Time, connection: &crate::Connection, paths: &[crate::Path]) -> Decision;
 
-    /// Told of every event; the facts already contain it.
+    /// Told of every event that [`Scheduler::interest`] covers; the facts already contain it.
     fn on_event(&mut self, _event: &Event, _connection: &crate::Connection, _paths: &[crate::Path]) {}
 
     /// What the scheduler needs from its engine; an engine that lacks it refuses the scheduler by name.
     fn needs(&self) -> Capabilities {
         Capabilities::NONE
+    }
+
+    /// Which of the frequent events it wants to hear of; asked once, before the first decision. One that ignores them should say
+    /// so: telling costs as much as deciding.
+    fn interest(&self) -> Interest {
+        Interest::ALL
     }
 }
 
@@ -186,5 +230,9 @@ impl<S: Scheduler + ?Sized> Scheduler for &mut S {
 
     fn needs(&self) -> Capabilities {
         (**self).needs()
+    }
+
+    fn interest(&self) -> Interest {
+        (**self).interest()
     }
 }

@@ -56,7 +56,7 @@ pub mod time;
 pub mod units;
 pub mod view;
 
-pub use decision::{Capabilities, Decision, Event, Scheduler};
+pub use decision::{Capabilities, Decision, Event, Interest, Scheduler};
 pub use options::OPTIONS;
 pub use params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 pub use registry::{Builtin, RegistryError, SCHEDULERS};

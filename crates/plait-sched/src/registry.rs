@@ -8,7 +8,7 @@ use core::fmt;
 use crate::algorithms::{
     daps, daps_rounds, delivery_delay, dqs, intelligent_delivery_delay, lowest_rtt, redundant, round_robin,
 };
-use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::options::{OPTIONS, OptionInfo, Options, WithOptions};
 use crate::params::{ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::text::{ShortText, write_choices};
@@ -63,6 +63,12 @@ macro_rules! builtins {
             fn needs(&self) -> Capabilities {
                 match self {
                     $(Self::$scheduler(scheduler) => scheduler.needs(),)*
+                }
+            }
+
+            fn interest(&self) -> Interest {
+                match self {
+                    $(Self::$scheduler(scheduler) => scheduler.interest(),)*
                 }
             }
         }
@@ -142,6 +148,10 @@ impl Scheduler for Builtin {
 
     fn needs(&self) -> Capabilities {
         self.0.needs()
+    }
+
+    fn interest(&self) -> Interest {
+        self.0.interest()
     }
 }
 

@@ -10,6 +10,7 @@
 //! - [`mptcp`]: what is particular to MPTCP, and TCP as its case of one path;
 //! - [`congestion`], [`rtt`]: per path, behind small interfaces;
 //! - [`reassembly`]: the receiver's side that protocols share;
+//! - [`ring`], [`run_set`]: what is numbered, and sets of numbers, at a cost that does not grow with windows;
 //! - [`observer`]: callbacks for whoever records.
 
 pub mod cmt_sctp;
@@ -22,6 +23,7 @@ pub mod mptcp;
 pub mod observer;
 pub mod packet;
 pub mod reassembly;
+pub mod ring;
 pub mod rtt;
 pub mod run_set;
 

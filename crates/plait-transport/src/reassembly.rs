@@ -2,9 +2,9 @@
 
 use crate::observer::Observer;
 use crate::packet::Data;
+use crate::ring::Ring;
 use crate::run_set::RunSet;
 use plait_sched::{PathId, Time};
-use std::collections::VecDeque;
 
 /// What an arriving segment was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ pub enum Arrival {
 pub struct Reassembly {
     waiting: RunSet,
     /// Payload bytes of the segments from the next expected one on; zero where nothing waits.
-    bytes: VecDeque<u32>,
+    bytes: Ring<u32>,
     counted_overhead: u32,
     capacity: u64,
     buffered: u64,
@@ -43,7 +43,7 @@ impl Reassembly {
     pub fn new(capacity: u64, counted_overhead: u32, enforce_capacity: bool) -> Self {
         Self {
             waiting: RunSet::new(),
-            bytes: VecDeque::with_capacity(256),
+            bytes: Ring::default(),
             counted_overhead,
             capacity,
             buffered: 0,
@@ -69,7 +69,7 @@ impl Reassembly {
 
     /// The first segment beyond everything that has arrived.
     pub fn end(&self) -> u64 {
-        self.waiting.base() + self.bytes.len() as u64
+        self.bytes.next().max(self.waiting.base())
     }
 
     /// Counted bytes that wait for delivery.
@@ -107,15 +107,15 @@ impl Reassembly {
             observer.arrived(now, path, data.segment, data.bytes);
             observer.delivered(now, data.segment, data.bytes);
             self.delivered += u64::from(data.bytes);
-            self.bytes.pop_front();
             let end = self.waiting.first_absent(next + 1);
             for segment in next + 1..end {
-                let bytes = self.bytes.pop_front().unwrap_or(0);
+                let bytes = self.bytes.get(segment).copied().unwrap_or(0);
                 self.buffered -= self.counted(bytes);
                 self.delivered += u64::from(bytes);
                 observer.delivered(now, segment, bytes);
             }
             self.waiting.advance(end);
+            self.bytes.forget_below(end);
             debug_assert!(
                 self.bytes.front().is_none_or(|&bytes| bytes == 0),
                 "the next segment has not arrived"
@@ -130,11 +130,9 @@ impl Reassembly {
             return Arrival::Refused;
         }
         observer.arrived(now, path, data.segment, data.bytes);
-        let offset = (data.segment - next) as usize;
-        if offset >= self.bytes.len() {
-            self.bytes.resize(offset + 1, 0);
+        if let Some(bytes) = self.bytes.reach(data.segment, 0) {
+            *bytes = data.bytes;
         }
-        self.bytes[offset] = data.bytes;
         self.buffered += counted;
         match self.waiting.insert(data.segment) {
             Some((first, last)) => Arrival::OutOfOrder { first, last },

@@ -41,7 +41,7 @@ use super::opportunity::Opportunity;
 use super::round_robin::RoundRobin;
 use super::round_trip::{ROUND_TRIP, RoundTrip};
 use super::{clip, room, room_now};
-use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
@@ -213,6 +213,10 @@ impl Scheduler for Daps {
 
     fn needs(&self) -> Capabilities {
         Capabilities { limit: self.fast_limit == FastLimit::Reserved, ..Capabilities::NONE }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {

@@ -41,7 +41,7 @@ use super::round_robin::RoundRobin;
 use super::round_trip::RoundTrip;
 use super::suspects::Suspects;
 use super::{clip, room_now};
-use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId, usable};
@@ -230,6 +230,10 @@ impl Scheduler for DapsRounds {
 
     fn needs(&self) -> Capabilities {
         Self::INFO.needs
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
     }
 }
 

@@ -19,7 +19,7 @@
 //! * As many segments as fit are assigned at once: no fact that the rule looks at changes before they are sent.
 
 use super::clip;
-use crate::decision::{Decision, Scheduler};
+use crate::decision::{Decision, Interest, Scheduler};
 use crate::params::{Parameters, SchedulerInfo};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
@@ -56,6 +56,10 @@ impl Scheduler for DeliveryDelay {
             }
             _ => Decision::WAIT,
         }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::NONE
     }
 }
 

@@ -29,7 +29,7 @@
 
 use super::clip;
 use super::suspects::Suspects;
-use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::{Duration, Time};
 use crate::view::{Connection, MAX_PATHS, Path, usable};
@@ -144,6 +144,10 @@ impl Scheduler for Dqs {
     fn needs(&self) -> Capabilities {
         let assign_ahead = self.window == Window::Whole;
         Capabilities { assign_ahead, recall: true, ..Capabilities::NONE }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
     }
 }
 

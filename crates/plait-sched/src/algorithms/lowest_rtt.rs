@@ -11,7 +11,7 @@
 //! looks at changes before they are sent.
 
 use super::clip;
-use crate::decision::{Decision, Scheduler};
+use crate::decision::{Decision, Interest, Scheduler};
 use crate::params::{Parameters, SchedulerInfo};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
@@ -47,6 +47,10 @@ impl Scheduler for LowestRtt {
             }
             _ => Decision::WAIT,
         }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::NONE
     }
 }
 

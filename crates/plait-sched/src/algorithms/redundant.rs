@@ -17,7 +17,7 @@
 //! * A copy that turns out to be of no use (the segment arrived, or the path carries it) is not sent, but decided.
 
 use super::clip;
-use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Parameters, SchedulerInfo};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, usable};
@@ -108,6 +108,10 @@ impl Scheduler for Redundant {
 
     fn needs(&self) -> Capabilities {
         Self::INFO.needs
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::SENT
     }
 }
 

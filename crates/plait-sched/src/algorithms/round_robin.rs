@@ -17,7 +17,7 @@
 //!   for later, so a path that gets its room back one acknowledgement at a time does not hold up the others.
 
 use super::clip;
-use crate::decision::{Decision, Scheduler};
+use crate::decision::{Decision, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
 use crate::view::{Connection, Path, usable};
@@ -91,6 +91,10 @@ impl Scheduler for RoundRobin {
         let Some(path) = from_next.or(first) else { return Decision::WAIT };
         self.next = path.id.0.wrapping_add(1);
         Decision::Assign { path: path.id, segments: clip(path.room().min(self.per_turn), sendable) }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::NONE
     }
 }
 

@@ -82,4 +82,6 @@ impl Scheduler for Recorder<'_> {
     fn needs(&self) -> Capabilities {
         self.scheduler.needs()
     }
+
+    // The records are of all calls that an engine may make: kernels know nothing of interests.
 }

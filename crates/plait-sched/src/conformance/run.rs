@@ -143,6 +143,9 @@ impl<'a> Run<'a> {
     }
 
     fn tell_one(&mut self, event: &Event, connection: &Connection) -> Verdict<()> {
+        if !self.scheduler.interest().covers(event) {
+            return Ok(());
+        }
         let paths = &self.model.paths;
         let before = self.allocations.map(|count| count());
         let told = catch_unwind(AssertUnwindSafe(|| self.scheduler.on_event(event, connection, paths)));

@@ -13,7 +13,7 @@ pub use rtt_error::RttError;
 
 use core::fmt;
 
-use crate::decision::{Capabilities, Decision, Event, Scheduler};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId};
@@ -272,6 +272,11 @@ impl<S: Scheduler> Scheduler for WithOptions<S> {
             needs = needs.and(MITIGATION.needs);
         }
         needs
+    }
+
+    fn interest(&self) -> Interest {
+        let mitigation = if self.options.mitigation.is_some() { Interest::ACKED } else { Interest::NONE };
+        self.scheduler.interest().and(mitigation)
     }
 }
 

@@ -210,3 +210,18 @@ fn needs_are_those_of_both() {
     );
     assert_eq!(needs(with(false, Some(3.0))), Capabilities { limit: true, ..Capabilities::NONE });
 }
+
+#[test]
+fn a_scheduler_hears_what_it_or_its_options_want_to_hear() {
+    let hears = |scheduler: &dyn Scheduler| {
+        let sent = Event::Sent { path: PathId(0), segment: 0, retransmission: false };
+        let acked = Event::Acked { path: PathId(0), segments: 1, rtt: None };
+        let interest = scheduler.interest();
+        assert!(interest.covers(&Event::Timeout { path: PathId(0) }), "what is rare is always told");
+        (interest.covers(&sent), interest.covers(&acked))
+    };
+    assert_eq!(hears(&LowestRtt), (false, false));
+    assert_eq!(hears(&WithOptions::new(LowestRtt, with(true, None))), (false, false));
+    assert_eq!(hears(&WithOptions::new(LowestRtt, with(false, Some(3.0)))), (false, true));
+    assert_eq!(hears(&crate::Builtin::new("redundant+bm", &[]).unwrap()), (true, true));
+}

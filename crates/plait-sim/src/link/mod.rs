@@ -25,9 +25,10 @@ pub mod trace;
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use plait_sched::{Duration, Time};
+use plait_transport::ring::Ring;
 
 use crate::agenda::Key;
 
@@ -249,7 +250,7 @@ struct Packet<P> {
 /// The packets inside a link. Only a link that reorders pays for a heap.
 #[derive(Clone, Debug)]
 enum Flight<P> {
-    Fifo(VecDeque<Packet<P>>),
+    Fifo(Ring<Packet<P>>),
     Sorted(BinaryHeap<Reverse<Packet<P>>>),
 }
 
@@ -258,7 +259,7 @@ const ROOM: usize = 64;
 
 impl<P: Copy> Flight<P> {
     fn fifo() -> Self {
-        Self::Fifo(VecDeque::with_capacity(ROOM))
+        Self::Fifo(Ring::default())
     }
 
     fn sorted() -> Self {
@@ -267,7 +268,9 @@ impl<P: Copy> Flight<P> {
 
     fn push(&mut self, packet: Packet<P>) {
         match self {
-            Self::Fifo(packets) => packets.push_back(packet),
+            Self::Fifo(packets) => {
+                packets.push(packet);
+            }
             Self::Sorted(packets) => packets.push(Reverse(packet)),
         }
     }
@@ -288,7 +291,7 @@ impl<P: Copy> Flight<P> {
 
     fn len(&self) -> usize {
         match self {
-            Self::Fifo(packets) => packets.len(),
+            Self::Fifo(packets) => packets.len() as usize,
             Self::Sorted(packets) => packets.len(),
         }
     }

@@ -1,8 +1,7 @@
 //! The queue in front of a wire: drop-tail, limited in packets, bytes or time.
 
-use std::collections::VecDeque;
-
 use plait_sched::{Duration, Time};
+use plait_transport::ring::Ring;
 
 /// When an arriving packet is dropped. The packet in transmission counts until its last bit has left; a packet that
 /// arrives at that very moment finds its place free.
@@ -23,7 +22,7 @@ impl QueueLimit {
     pub(super) fn admits(self, backlog: &Backlog, bytes: u32, wait: Duration) -> bool {
         match self {
             Self::Infinite => true,
-            Self::Packets(limit) => (backlog.departures.len() as u64) < limit,
+            Self::Packets(limit) => backlog.departures.len() < limit,
             Self::Bytes(limit) => backlog.bytes + u64::from(bytes) <= limit,
             Self::Wait(longest) => wait <= longest,
         }
@@ -33,13 +32,13 @@ impl QueueLimit {
 /// The packets whose last bit has not left yet, the one in transmission first.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
-    departures: VecDeque<(Time, u32)>,
+    departures: Ring<(Time, u32)>,
     bytes: u64,
 }
 
 impl Backlog {
     pub(super) fn new() -> Self {
-        Self { departures: VecDeque::with_capacity(super::ROOM), bytes: 0 }
+        Self { departures: Ring::default(), bytes: 0 }
     }
 
     /// Forgets what has left by `now`.
@@ -53,12 +52,12 @@ impl Backlog {
     }
 
     pub(super) fn push(&mut self, departure: Time, bytes: u32) {
-        self.departures.push_back((departure, bytes));
+        self.departures.push((departure, bytes));
         self.bytes += u64::from(bytes);
     }
 
     pub(super) fn waiting_packets(&self) -> u64 {
-        (self.departures.len() as u64).saturating_sub(1)
+        self.departures.len().saturating_sub(1)
     }
 
     pub(super) fn waiting_bytes(&self) -> u64 {

@@ -14,6 +14,7 @@ use crate::scenario::Workload;
 use decisions::DecisionLog;
 use frames::{PacketFrame, nanos};
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
+use plait_transport::ring::Ring;
 use plait_transport::{Observer, SendReason, Sent};
 use statistics::{Level, Spans};
 use std::collections::VecDeque;
@@ -88,9 +89,8 @@ pub struct Recorder {
     warmup_end: Time,
     /// The transmission that is arriving.
     arriving: u64,
-    pending: VecDeque<Pending>,
-    /// The segment of `pending[0]`.
-    next_delivery: u64,
+    /// By the number of the segment; the first one is the next to be delivered.
+    pending: Ring<Pending>,
     pub(crate) paths: Vec<PathRecord>,
     pub(crate) app_delay: Spans,
     pub(crate) blocking: Spans,
@@ -125,8 +125,7 @@ impl Recorder {
         Self {
             warmup_end: Time::ZERO + warmup,
             arriving: 0,
-            pending: VecDeque::with_capacity(1024),
-            next_delivery: 0,
+            pending: Ring::default(),
             paths: vec![PathRecord::default(); paths],
             app_delay: Spans::new(),
             blocking: Spans::new(),
@@ -175,12 +174,8 @@ impl Recorder {
     }
 
     fn pending_mut(&mut self, segment: u64) -> Option<&mut Pending> {
-        let offset = segment.checked_sub(self.next_delivery)? as usize;
-        if offset >= self.pending.len() {
-            let unsent = Pending { sent: Time::MAX, arrived: Time::MAX, transmission: u64::MAX };
-            self.pending.resize(offset + 1, unsent);
-        }
-        self.pending.get_mut(offset)
+        let unsent = Pending { sent: Time::MAX, arrived: Time::MAX, transmission: u64::MAX };
+        self.pending.reach(segment, unsent)
     }
 
     fn measures(&self, now: Time) -> bool {
@@ -240,8 +235,7 @@ impl Recorder {
     /// # Panics
     /// If it is not the segment after the one that was delivered before.
     pub fn segment_delivered(&mut self, now: Time, segment: u64) {
-        assert_eq!(segment, self.next_delivery, "the receiver delivered out of order");
-        self.next_delivery += 1;
+        assert_eq!(segment, self.pending.first(), "the receiver delivered out of order");
         self.waiting_packets -= 1;
         self.delivered_packets += 1;
         let Some(pending) = self.pending.pop_front() else { return };

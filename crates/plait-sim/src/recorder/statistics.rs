@@ -11,6 +11,8 @@ const LONGEST: u64 = 10_000 * 1_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Spans {
     histogram: Histogram<u64>,
+    /// Samples of no length, the most frequent ones, which are not in the histogram.
+    zeros: u64,
     sum: u128,
     max: u64,
 }
@@ -41,12 +43,16 @@ impl Spans {
     pub fn new() -> Self {
         #[expect(clippy::expect_used, reason = "constant bounds that the library accepts")]
         let histogram = Histogram::new_with_bounds(1, LONGEST, 3).expect("valid bounds");
-        Self { histogram, sum: 0, max: 0 }
+        Self { histogram, zeros: 0, sum: 0, max: 0 }
     }
 
     /// Adds a sample.
     pub fn add(&mut self, span: Duration) {
         let nanos = span.as_nanos();
+        if nanos == 0 {
+            self.zeros += 1;
+            return;
+        }
         self.histogram.saturating_record(nanos);
         self.sum += u128::from(nanos);
         self.max = self.max.max(nanos);
@@ -54,7 +60,7 @@ impl Spans {
 
     /// How many samples there were.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.len() + self.zeros
     }
 
     /// The summary, if there was any sample.
@@ -64,7 +70,9 @@ impl Spans {
             return None;
         }
         // A bucket's upper bound may exceed the largest sample; nobody was delayed longer than that.
-        let percentile = |p: f64| self.histogram.value_at_percentile(p).min(self.max) as f64 / 1e6;
+        let mut histogram = self.histogram.clone();
+        histogram.saturating_record_n(0, self.zeros);
+        let percentile = |p: f64| histogram.value_at_percentile(p).min(self.max) as f64 / 1e6;
         Some(SpanSummary {
             mean: self.sum as f64 / count as f64 / 1e6,
             p50: percentile(50.0),

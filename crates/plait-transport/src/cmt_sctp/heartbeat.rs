@@ -6,13 +6,10 @@ use plait_sched::{PathId, PathState, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     /// When the next heartbeat is to be sent or given up.
-    pub(super) fn next_heartbeat(&self) -> Option<Time> {
-        self.core
-            .paths
-            .iter()
-            .map(|path| path.heartbeat.deadline.unwrap_or(path.heartbeat.due))
-            .min()
-            .filter(|&at| at < Time::MAX)
+    /// When the next heartbeat is due, or given up. [`Time::MAX`] is never.
+    pub(super) fn next_heartbeat(&self) -> Time {
+        let heartbeats = self.core.paths.iter().map(|path| &path.heartbeat);
+        heartbeats.fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))
     }
 
     pub(super) fn check_heartbeats(&mut self, now: Time, observer: &mut impl Observer) {

@@ -5,7 +5,7 @@ use super::reports::Reports;
 use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
-use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Transmit, Via, common_to_senders, earliest};
+use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Transmit, Via, common_to_senders, timer};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, Sack};
@@ -349,7 +349,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        earliest(self.core.timers().chain([self.next_heartbeat()]))
+        timer(self.core.next_timer().min(self.next_heartbeat()))
     }
 
     fn sets_looks(&self) -> u64 {

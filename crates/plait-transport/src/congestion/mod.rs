@@ -214,120 +214,136 @@ pub struct CongestionConfig {
     pub hystart: bool,
 }
 
-/// The controllers that exist, dispatched without allocation.
+/// From one line per controller: what exists, dispatched without allocation.
+macro_rules! controllers {
+    ($($controller:ident,)*) => {
+        #[derive(Clone, Debug)]
+        enum Kind {
+            $($controller($controller),)*
+        }
+
+        impl Kind {
+            fn new(config: &CongestionConfig) -> Self {
+                match config.algorithm {
+                    $(Algorithm::$controller => Self::$controller($controller::new(config)),)*
+                }
+            }
+        }
+
+        /// Calls a controller.
+        macro_rules! dispatch {
+            ($kind:expr, $it:ident => $call:expr) => {
+                match $kind {
+                    $(Kind::$controller($it) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+controllers! {
+    NewReno,
+    Reno,
+    Cubic,
+    Lia,
+    Olia,
+    Balia,
+    LinuxReno,
+    LinuxCubic,
+}
+
+/// A path's controller. Its window and threshold are asked for several times with each packet and change less often, so they
+/// are kept beside it.
 #[derive(Clone, Debug)]
-pub enum Controller {
-    /// See [`NewReno`].
-    NewReno(NewReno),
-    /// See [`Reno`].
-    Reno(Reno),
-    /// See [`Cubic`].
-    Cubic(Cubic),
-    /// See [`Lia`].
-    Lia(Lia),
-    /// See [`Olia`].
-    Olia(Olia),
-    /// See [`Balia`].
-    Balia(Balia),
-    /// See [`LinuxReno`].
-    LinuxReno(LinuxReno),
-    /// See [`LinuxCubic`].
-    LinuxCubic(LinuxCubic),
+pub struct Controller {
+    kind: Kind,
+    window: u64,
+    threshold: u64,
 }
 
 impl Controller {
     /// A controller at its start.
     pub fn new(config: &CongestionConfig) -> Self {
-        match config.algorithm {
-            Algorithm::NewReno => Self::NewReno(NewReno::new(config)),
-            Algorithm::Reno => Self::Reno(Reno::new(config)),
-            Algorithm::Cubic => Self::Cubic(Cubic::new(config)),
-            Algorithm::Lia => Self::Lia(Lia::new(config)),
-            Algorithm::Olia => Self::Olia(Olia::new(config)),
-            Algorithm::Balia => Self::Balia(Balia::new(config)),
-            Algorithm::LinuxReno => Self::LinuxReno(LinuxReno::new(config)),
-            Algorithm::LinuxCubic => Self::LinuxCubic(LinuxCubic::new(config)),
-        }
+        let kind = Kind::new(config);
+        let (window, threshold) = dispatch!(&kind, it => (it.window(), it.slow_start_threshold()));
+        Self { kind, window, threshold }
     }
 }
 
-macro_rules! dispatch {
-    ($self:ident, $controller:ident => $call:expr) => {
-        match $self {
-            Controller::NewReno($controller) => $call,
-            Controller::Reno($controller) => $call,
-            Controller::Cubic($controller) => $call,
-            Controller::Lia($controller) => $call,
-            Controller::Olia($controller) => $call,
-            Controller::Balia($controller) => $call,
-            Controller::LinuxReno($controller) => $call,
-            Controller::LinuxCubic($controller) => $call,
-        }
+/// Tells the controller of something that may change its window.
+macro_rules! tell {
+    ($self:ident, $it:ident => $call:expr) => {
+        ($self.window, $self.threshold) = dispatch!(&mut $self.kind, $it => {
+            $call;
+            ($it.window(), $it.slow_start_threshold())
+        })
     };
 }
 
 impl CongestionControl for Controller {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
-        dispatch!(self, c => c.on_acknowledged(acknowledged, shares));
+        tell!(self, it => it.on_acknowledged(acknowledged, shares));
     }
 
     fn on_repaired(&mut self, bytes: u64) {
-        dispatch!(self, c => c.on_repaired(bytes));
+        tell!(self, it => it.on_repaired(bytes));
     }
 
     fn on_congestion(&mut self, now: Time, outstanding: u64) {
-        dispatch!(self, c => c.on_congestion(now, outstanding));
+        tell!(self, it => it.on_congestion(now, outstanding));
     }
 
     fn on_timeout(&mut self, now: Time, outstanding: u64) {
-        dispatch!(self, c => c.on_timeout(now, outstanding));
+        tell!(self, it => it.on_timeout(now, outstanding));
     }
 
     fn on_timeout_in_repair(&mut self, now: Time, outstanding: u64) {
-        dispatch!(self, c => c.on_timeout_in_repair(now, outstanding));
+        tell!(self, it => it.on_timeout_in_repair(now, outstanding));
     }
 
     fn on_round_trip(&mut self, acknowledged: &Acknowledged) {
-        dispatch!(self, c => c.on_round_trip(acknowledged));
+        tell!(self, it => it.on_round_trip(acknowledged));
     }
 
     fn on_undone(&mut self, window: u64, threshold: u64) {
-        dispatch!(self, c => c.on_undone(window, threshold));
+        tell!(self, it => it.on_undone(window, threshold));
     }
 
     fn set_window(&mut self, window: u64) {
-        dispatch!(self, c => c.set_window(window));
+        tell!(self, it => it.set_window(window));
     }
 
     fn on_penalty(&mut self) {
-        dispatch!(self, c => c.on_penalty());
+        tell!(self, it => it.on_penalty());
     }
 
     fn loss_interval(&self) -> u64 {
-        dispatch!(self, c => c.loss_interval())
+        dispatch!(&self.kind, it => it.loss_interval())
     }
 
     fn on_sent(&mut self, used: &WindowUse) {
-        dispatch!(self, c => c.on_sent(used));
+        tell!(self, it => it.on_sent(used));
     }
 
     fn on_idle(&mut self) {
-        dispatch!(self, c => c.on_idle());
+        tell!(self, it => it.on_idle());
     }
 
     fn on_resumed(&mut self, now: Time, idle: Duration) {
-        dispatch!(self, c => c.on_resumed(now, idle));
+        tell!(self, it => it.on_resumed(now, idle));
     }
 
     fn on_drained(&mut self) {
-        dispatch!(self, c => c.on_drained());
+        tell!(self, it => it.on_drained());
     }
 
+    #[inline]
     fn window(&self) -> u64 {
-        dispatch!(self, c => c.window())
+        self.window
     }
 
+    #[inline]
     fn slow_start_threshold(&self) -> u64 {
-        dispatch!(self, c => c.slow_start_threshold())
+        self.threshold
     }
 }

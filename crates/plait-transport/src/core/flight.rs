@@ -1,8 +1,8 @@
 //! The transmissions of one path, in the order in which they were sent.
 
 use crate::effort::Effort;
+use crate::ring::Ring;
 use plait_sched::Time;
-use std::collections::VecDeque;
 
 /// A copy of the same segment that was sent earlier on some path and may still be in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,8 +52,7 @@ impl Transmission {
 /// order, whatever a scheduler put on it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
-    first: u64,
-    ring: VecDeque<Transmission>,
+    ring: Ring<Transmission>,
     segments: u32,
     bytes: u64,
     /// Bytes of all in the ring.
@@ -67,7 +66,7 @@ pub(crate) struct Flight {
 
 impl Flight {
     pub(crate) fn new(keeps_lost: bool) -> Self {
-        Self { ring: VecDeque::with_capacity(256), keeps_lost, ..Self::default() }
+        Self { keeps_lost, ..Self::default() }
     }
 
     /// Segments in flight.
@@ -97,31 +96,29 @@ impl Flight {
 
     /// The number that the next transmission will get.
     pub(crate) fn next(&self) -> u64 {
-        self.first + self.ring.len() as u64
+        self.ring.next()
     }
 
     /// The number of the oldest transmission in flight, or if lost ones are kept, not acknowledged.
     pub(crate) fn first(&self) -> u64 {
-        self.first
+        self.ring.first()
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<&Transmission> {
         self.effort.look();
-        self.ring.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+        self.ring.get(number)
     }
 
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Transmission> {
         self.effort.look();
-        self.ring.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+        self.ring.get_mut(number)
     }
 
     pub(crate) fn push(&mut self, transmission: Transmission) -> u64 {
-        let number = self.next();
         self.segments += 1;
         self.bytes += u64::from(transmission.bytes);
         self.span += u64::from(transmission.bytes);
-        self.ring.push_back(transmission);
-        number
+        self.ring.push(transmission)
     }
 
     /// Takes a transmission out of the flight. Returns it as it was, and whether it was the oldest in flight; `None`
@@ -185,7 +182,7 @@ impl Flight {
 
     /// Drops what is settled from the head; true if `number` was the oldest.
     fn forget_settled(&mut self, number: u64) -> bool {
-        let was_oldest = number == self.first;
+        let was_oldest = number == self.ring.first();
         let keeps_lost = self.keeps_lost;
         let settled = |state| match state {
             TransmissionState::InFlight => false,
@@ -195,7 +192,6 @@ impl Flight {
         while let Some(front) = self.ring.front().filter(|transmission| settled(transmission.state)) {
             self.span -= u64::from(front.bytes);
             self.ring.pop_front();
-            self.first += 1;
         }
         was_oldest
     }

@@ -32,7 +32,7 @@ use crate::congestion::{CongestionConfig, Share};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
-use plait_sched::{Capabilities, Duration, Event, PathId, PathState, Scheduler, Time};
+use plait_sched::{Capabilities, Duration, Event, Interest, PathId, PathState, Scheduler, Time};
 pub(crate) use send_buffer::WRITE;
 use send_buffer::{Pieces, SendBuffer};
 use std::collections::VecDeque;
@@ -163,6 +163,7 @@ pub(crate) struct Core<S> {
     pub(crate) facts: Vec<plait_sched::Path>,
     pub(crate) scheduler: S,
     needs: Capabilities,
+    interest: Interest,
     /// Ask the scheduler before the next transmission.
     opportunity: bool,
     /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
@@ -205,6 +206,7 @@ impl<S: Scheduler> Core<S> {
         if let Some(capability) = needs.missing_from(offered) {
             return Err(Error::Unsupported { capability });
         }
+        let interest = scheduler.interest();
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes, config.joined_writes),
@@ -214,6 +216,7 @@ impl<S: Scheduler> Core<S> {
                 .collect(),
             scheduler,
             needs,
+            interest,
             opportunity: true,
             ask_again: false,
             wake: None,
@@ -283,7 +286,11 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Tells the scheduler; the facts must be up to date.
+    #[inline]
     pub(crate) fn notify(&mut self, event: &Event) {
+        if !self.interest.covers(event) {
+            return;
+        }
         let connection = self.connection_facts();
         self.scheduler.on_event(event, &connection, &self.facts);
     }
@@ -335,9 +342,11 @@ impl<S: Scheduler> Core<S> {
         path.refresh_amounts(&mut self.facts[index]);
     }
 
-    /// The core's own timers: retransmission timers and the scheduler's wait.
-    pub(crate) fn timers(&self) -> impl Iterator<Item = Option<Time>> + '_ {
-        self.paths.iter().map(|path| path.retransmission_timer).chain([self.wake])
+    /// The earliest of the core's own timers: retransmission timers and the scheduler's wait. [`Time::MAX`] is never.
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Time {
+        let timers = self.paths.iter().map(|path| moment(path.retransmission_timer));
+        timers.fold(moment(self.wake), Time::min)
     }
 
     /// Wakes the scheduler if it asked to be.
@@ -349,9 +358,14 @@ impl<S: Scheduler> Core<S> {
     }
 }
 
-/// The earliest of timers, any of which may not be set. One that runs out at [`Time::MAX`] never does.
+/// When a timer runs out: [`Time::MAX`], which is never, if it is not set.
 #[inline]
-pub(crate) fn earliest(timers: impl Iterator<Item = Option<Time>>) -> Option<Time> {
-    let earliest = timers.fold(Time::MAX, |earliest, timer| earliest.min(timer.unwrap_or(Time::MAX)));
-    (earliest < Time::MAX).then_some(earliest)
+pub(crate) fn moment(timer: Option<Time>) -> Time {
+    timer.unwrap_or(Time::MAX)
+}
+
+/// Likewise the other way round.
+#[inline]
+pub(crate) fn timer(moment: Time) -> Option<Time> {
+    (moment < Time::MAX).then_some(moment)
 }

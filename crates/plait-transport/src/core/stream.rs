@@ -1,6 +1,7 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
 use crate::effort::Effort;
+use crate::ring::Ring;
 use plait_sched::{PathId, PathSet};
 use std::collections::VecDeque;
 
@@ -52,9 +53,8 @@ const ENDLESS: u64 = u64::MAX;
 pub(crate) struct Stream {
     /// Payload bytes of a full segment.
     segment_bytes: u32,
-    /// The first segment that is not cumulatively acknowledged; `segments[0]`.
-    first: u64,
-    segments: VecDeque<Segment>,
+    /// From the first one that is not cumulatively acknowledged on.
+    segments: Ring<Segment>,
     /// Bytes of each write that are not cut into segments yet. A segment never spans two writes, unless it may.
     writes: VecDeque<u64>,
     may_span: bool,
@@ -77,8 +77,7 @@ impl Stream {
         Self {
             may_span,
             segment_bytes,
-            first: 0,
-            segments: VecDeque::with_capacity(256),
+            segments: Ring::default(),
             writes: VecDeque::new(),
             uncut_segments: 0,
             recalled: VecDeque::new(),
@@ -150,7 +149,7 @@ impl Stream {
 
     /// The first segment that has not been cut yet.
     pub(crate) fn frontier(&self) -> u64 {
-        self.first + self.segments.len() as u64
+        self.segments.next()
     }
 
     /// Payload bytes of the stream before the first segment that has not been cut yet.
@@ -176,17 +175,17 @@ impl Stream {
 
     /// The first segment that is not cumulatively acknowledged.
     pub(crate) fn first(&self) -> u64 {
-        self.first
+        self.segments.first()
     }
 
     pub(crate) fn get(&self, segment: u64) -> Option<&Segment> {
         self.effort.look();
-        self.segments.get(usize::try_from(segment.checked_sub(self.first)?).ok()?)
+        self.segments.get(segment)
     }
 
     pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut Segment> {
         self.effort.look();
-        self.segments.get_mut(usize::try_from(segment.checked_sub(self.first)?).ok()?)
+        self.segments.get_mut(segment)
     }
 
     /// How often a segment was looked at, see [`Effort`].
@@ -213,8 +212,7 @@ impl Stream {
                 self.writes.pop_front();
             }
         }
-        let number = self.frontier();
-        self.segments.push_back(Segment {
+        let number = self.segments.push(Segment {
             transmission: 0,
             offset: self.frontier_offset,
             bytes,
@@ -248,12 +246,7 @@ impl Stream {
 
     /// Everything below `cumulative` has arrived: hands out the segments that are forgotten, lowest first.
     pub(crate) fn pop_below(&mut self, cumulative: u64) -> Option<Segment> {
-        if self.first >= cumulative {
-            return None;
-        }
-        let segment = self.segments.pop_front()?;
-        self.first += 1;
-        Some(segment)
+        if self.segments.first() >= cumulative { None } else { self.segments.pop_front() }
     }
 }
 

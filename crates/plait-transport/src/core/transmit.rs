@@ -48,7 +48,13 @@ impl<S: Scheduler> Core<S> {
         Some(self.send(now, index, segment, SendReason::New, observer))
     }
 
+    #[inline]
     fn next_retransmission(&mut self) -> Option<(usize, u64)> {
+        let none = self.paths.iter().all(|path| path.retransmissions.is_empty());
+        if none && self.shared_retransmissions.is_empty() { None } else { self.find_retransmission() }
+    }
+
+    fn find_retransmission(&mut self) -> Option<(usize, u64)> {
         let mut best: Option<(usize, u64)> = None;
         for index in 0..self.paths.len() {
             skip_settled(&mut self.paths[index].retransmissions, &self.stream);

@@ -14,7 +14,7 @@ use super::rules::Reinjection;
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::core::{SegmentState, earliest, insert_ascending};
+use crate::core::{SegmentState, insert_ascending, moment, timer};
 use crate::observer::Observer;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
@@ -147,8 +147,8 @@ impl<S: Scheduler> Sender<S> {
             return Some(retry);
         }
         let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
-        let timer = earliest(own.into_iter())?;
-        Some(subflow.linux.due.map_or(timer, |due| due.min(timer)))
+        let earliest = timer(own.into_iter().map(moment).fold(Time::MAX, Time::min))?;
+        Some(subflow.linux.due.map_or(earliest, |due| due.min(earliest)))
     }
 
     /// Looks whether the timer has run out.

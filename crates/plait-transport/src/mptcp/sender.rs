@@ -9,7 +9,7 @@ use super::{CAPABILITIES, Config, Grant};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
-    Transmit, common_to_senders, earliest, merge_ascending,
+    Transmit, common_to_senders, merge_ascending, moment, timer,
 };
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -689,7 +689,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// When [`Sender::handle_timeout`] must be called next.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let subflows = self.subflows.iter().flat_map(Subflow::timers);
-        earliest(subflows.chain(self.core.timers()).chain([self.repeats.timer()]))
+        let own = self.core.next_timer().min(moment(self.repeats.timer()));
+        timer(self.subflows.iter().fold(own, |next, subflow| next.min(subflow.next_timer())))
     }
 }

@@ -1,6 +1,7 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
 use super::linux::{ProportionalReduction, Scoreboard};
+use crate::core::moment;
 use crate::run_set::RunSet;
 use plait_sched::{Duration, Time};
 use std::collections::VecDeque;
@@ -118,13 +119,14 @@ impl Subflow {
         }
     }
 
-    /// When the subflow's own timers run out.
-    pub(super) fn timers(&self) -> [Option<Time>; 3] {
+    /// When the first of the subflow's own timers runs out. [`Time::MAX`] is never.
+    #[inline]
+    pub(super) fn next_timer(&self) -> Time {
         let retry = match self.phase {
-            Phase::Opening { retry, .. } => Some(retry),
-            Phase::Closed | Phase::Open => None,
+            Phase::Opening { retry, .. } => retry,
+            Phase::Closed | Phase::Open => Time::MAX,
         };
-        [self.loss_timer, self.probe_timer, retry]
+        retry.min(moment(self.loss_timer)).min(moment(self.probe_timer))
     }
 }
 

@@ -1,0 +1,200 @@
+//! Things that are numbered one after the other, from the oldest that is still needed on: what is in flight, what waits.
+
+/// Entries with consecutive numbers, in a ring of slots that grows by doubling and never shrinks.
+///
+/// Finding an entry by its number takes a subtraction and a mask, which is what packets pay most often.
+///
+/// ```
+/// use plait_transport::ring::Ring;
+///
+/// let mut ring = Ring::starting_at(7);
+/// assert_eq!(ring.push('a'), 7);
+/// assert_eq!(ring.push('b'), 8);
+/// assert_eq!(ring.pop_front(), Some('a'));
+/// assert_eq!((ring.get(7), ring.get(8)), (None, Some(&'b')));
+/// assert_eq!((ring.first(), ring.next()), (8, 9));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    /// A power of two of them, or none before the first entry.
+    slots: Vec<T>,
+    first: u64,
+    next: u64,
+}
+
+/// Slots that the first entry makes room for.
+const ROOM: usize = 64;
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self::starting_at(0)
+    }
+}
+
+impl<T> Ring<T> {
+    /// An empty ring whose first entry will have the number `first`.
+    pub const fn starting_at(first: u64) -> Self {
+        Self { slots: Vec::new(), first, next: first }
+    }
+
+    /// The number of the oldest entry, or of the next one if there is none.
+    #[inline]
+    pub const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The number that the next entry will get.
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// How many entries there are.
+    #[inline]
+    pub const fn len(&self) -> u64 {
+        self.next - self.first
+    }
+
+    /// True if there are none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.next == self.first
+    }
+
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        number as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// True if there is an entry with this number.
+    #[inline]
+    pub const fn contains(&self, number: u64) -> bool {
+        number.wrapping_sub(self.first) < self.len()
+    }
+
+    /// The entry with this number.
+    #[inline]
+    pub fn get(&self, number: u64) -> Option<&T> {
+        if self.contains(number) { self.slots.get(self.slot(number)) } else { None }
+    }
+
+    /// Likewise, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
+        let slot = self.slot(number);
+        if self.contains(number) { self.slots.get_mut(slot) } else { None }
+    }
+
+    /// The oldest entry.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        self.get(self.first)
+    }
+
+    /// The newest entry.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        self.get(self.next.wrapping_sub(1))
+    }
+
+    /// All entries, the oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + '_ {
+        (self.first..self.next).filter_map(|number| self.get(number))
+    }
+
+    /// Forgets everything before `number`; what comes next has that number at least.
+    pub fn forget_below(&mut self, number: u64) {
+        self.first = self.first.max(number);
+        self.next = self.next.max(self.first);
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// Adds an entry; its number.
+    #[inline]
+    pub fn push(&mut self, entry: T) -> u64 {
+        if self.len() == self.slots.len() as u64 {
+            self.grow(entry);
+        }
+        let (number, slot) = (self.next, self.slot(self.next));
+        if let Some(place) = self.slots.get_mut(slot) {
+            *place = entry;
+        }
+        self.next += 1;
+        number
+    }
+
+    /// Takes the oldest entry out.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let entry = *self.front()?;
+        self.first += 1;
+        Some(entry)
+    }
+
+    /// Adds entries like `filler` until there is one with this number, and answers it; `None` if it is gone already.
+    #[inline]
+    pub fn reach(&mut self, number: u64, filler: T) -> Option<&mut T> {
+        while self.next <= number {
+            self.push(filler);
+        }
+        self.get_mut(number)
+    }
+
+    #[cold]
+    fn grow(&mut self, filler: T) {
+        let before = self.slots.len();
+        let mut slots = vec![filler; (2 * before).max(ROOM)];
+        let mask = slots.len() - 1;
+        for number in self.first..self.next {
+            if let (Some(entry), Some(place)) = (self.get(number), slots.get_mut(number as usize & mask)) {
+                *place = *entry;
+            }
+        }
+        self.slots = slots;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn numbers_go_on_over_what_was_forgotten() {
+        let mut ring = Ring::default();
+        (0..3).for_each(|entry| assert_eq!(ring.push(entry), entry));
+        ring.forget_below(10);
+        assert!(ring.is_empty());
+        assert_eq!((ring.push(5), ring.first(), ring.get(9)), (10, 10, None));
+        assert_eq!(ring.reach(13, 0).copied(), Some(0));
+        assert_eq!(ring.iter().copied().collect::<Vec<_>>(), [5, 0, 0, 0]);
+        assert_eq!(ring.reach(9, 0), None);
+    }
+
+    proptest! {
+        /// Against the standard library's queue.
+        #[test]
+        fn is_a_queue(operations in prop::collection::vec(prop::option::weighted(0.6, any::<u32>()), 0..600)) {
+            let (mut ring, mut model, mut first) = (Ring::default(), VecDeque::new(), 0_u64);
+            for operation in operations {
+                match operation {
+                    Some(entry) => {
+                        prop_assert_eq!(ring.push(entry), first + model.len() as u64);
+                        model.push_back(entry);
+                    }
+                    None => {
+                        first += u64::from(!model.is_empty());
+                        prop_assert_eq!(ring.pop_front(), model.pop_front());
+                    }
+                }
+                prop_assert_eq!(ring.front(), model.front());
+                prop_assert_eq!(ring.back(), model.back());
+                prop_assert_eq!(ring.len(), model.len() as u64);
+            }
+            prop_assert!(ring.iter().eq(model.iter()));
+            prop_assert_eq!(ring.get(first.wrapping_sub(1)), None);
+        }
+    }
+}
