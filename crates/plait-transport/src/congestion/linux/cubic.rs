@@ -206,7 +206,8 @@ impl CongestionControl for LinuxCubic {
     }
 
     fn on_penalty(&mut self) {
-        self.state.epoch = None;
+        // The function of time knows nothing of it: `halve` in linux/schedulers/subflow.c writes the window alone, and one that is far
+        // below where the function is grows by a packet with every second one acknowledged (`bictcp_update`).
         self.window.penalize();
     }
 
@@ -291,6 +292,20 @@ mod tests {
         control.window.window = peak;
         control.on_congestion(Time::ZERO, 0);
         control
+    }
+
+    #[test]
+    fn a_penalty_leaves_the_function_of_time_alone() {
+        let mut control = after_loss(100);
+        run(&mut control, 0, 1_000);
+        let before = control.window.window;
+        control.on_penalty();
+        let halved = control.window.window;
+        assert_eq!(halved, before / 2);
+        run(&mut control, 1_000, 1_100);
+        // A packet for every second one acknowledged, of windows that grow meanwhile; an epoch of its own would begin slowly.
+        let grown = control.window.window;
+        assert!((halved * 4 / 3..=halved * 5 / 3).contains(&grown), "{halved} {grown}");
     }
 
     #[test]
