@@ -168,6 +168,8 @@ pub(crate) struct Core<S> {
     opportunity: bool,
     /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
     ask_again: bool,
+    /// The scheduler has not waited since.
+    asking: Option<schedule::Asking>,
     wake: Option<Time>,
     /// What the receiver admits.
     pub(crate) window: SendWindow,
@@ -219,6 +221,7 @@ impl<S: Scheduler> Core<S> {
             interest,
             opportunity: true,
             ask_again: false,
+            asking: None,
             wake: None,
             window: SendWindow::new(config.window_rule, config.receive_window),
             sent_end: 0,

@@ -6,6 +6,14 @@ use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
 use plait_sched::{Connection, Decision, Outstanding, PathId, Scheduler, Time};
 
+/// How often the scheduler was asked since something happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asking {
+    decisions: u64,
+    /// Segments that it assigned and did not take back: that many decisions came to something.
+    assigned: u64,
+}
+
 impl<S: Scheduler> Core<S> {
     /// The facts of the connection as the scheduler sees them.
     pub(crate) fn connection_facts(&self) -> Connection {
@@ -59,8 +67,15 @@ impl<S: Scheduler> Core<S> {
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last.
     pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        self.begin_asking(now);
+        while self.ask(now, observer)? {}
+        Ok(())
+    }
+
+    /// The scheduler is asked from now on until it waits, if anything happened since it was asked last.
+    pub(crate) fn begin_asking(&mut self, now: Time) {
         if !self.opportunity && !self.ask_again {
-            return Ok(());
+            return;
         }
         if self.opportunity {
             self.note_idleness(now);
@@ -69,34 +84,41 @@ impl<S: Scheduler> Core<S> {
         self.opportunity = false;
         self.ask_again = false;
         self.wake = None;
-        // Segments that were assigned at this opportunity and not taken back: that many decisions came to something.
-        let mut assigned = 0;
-        let mut decisions = 0;
-        while decisions < u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + assigned {
-            decisions += 1;
-            let connection = self.connection_facts();
-            // With an empty data queue there may still be something to copy, or to take back from a path's queue.
-            let recallable = self.needs.recall && self.queued_segments > 0;
-            if connection.unassigned == 0 && !self.needs.reinject && !recallable {
-                return Ok(());
-            }
-            let decision = self.scheduler.decide(now, &connection, &self.facts);
-            observer.decided(now, &decision, &connection, &self.facts);
-            if let Decision::Wait { until } = decision {
-                // Asked again at this very moment, it would wait for ever without time passing.
-                if let Some(past) = until.filter(|&until| until <= now) {
-                    return Err(Error::Scheduler { at: now, fault: SchedulerFault::PastWait(past) });
-                }
-                self.counters.waits += 1;
-                self.wake = until;
-                return Ok(());
-            }
-            self.counters.decisions += 1;
-            let queued_before = self.queued_segments;
-            self.carry_out(&decision, &connection).map_err(|fault| Error::Scheduler { at: now, fault })?;
-            assigned = (assigned + self.queued_segments).saturating_sub(queued_before);
+        self.asking = Some(Asking::default());
+    }
+
+    /// Lets the scheduler decide once, if it is to be asked. True if it decided something, and is to be asked again.
+    pub(crate) fn ask(&mut self, now: Time, observer: &mut impl Observer) -> Result<bool, Error> {
+        let Some(asking) = self.asking.take() else { return Ok(false) };
+        if asking.decisions >= u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + asking.assigned {
+            return Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits });
         }
-        Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits })
+        let connection = self.connection_facts();
+        // With an empty data queue there may still be something to copy, or to take back from a path's queue; Linux' MPTCP
+        // asks while anything waits there (`mptcp_sched_pending`, `ask_again` in linux/schedulers/facts.c).
+        let waits = (self.needs.recall || self.commits) && self.queued_segments > 0;
+        if connection.unassigned == 0 && !self.needs.reinject && !waits {
+            return Ok(false);
+        }
+        let decision = self.scheduler.decide(now, &connection, &self.facts);
+        observer.decided(now, &decision, &connection, &self.facts);
+        if let Decision::Wait { until } = decision {
+            // Asked again at this very moment, it would wait for ever without time passing.
+            if let Some(past) = until.filter(|&until| until <= now) {
+                return Err(Error::Scheduler { at: now, fault: SchedulerFault::PastWait(past) });
+            }
+            self.counters.waits += 1;
+            self.wake = until;
+            return Ok(false);
+        }
+        self.counters.decisions += 1;
+        let queued_before = self.queued_segments;
+        self.carry_out(&decision, &connection).map_err(|fault| Error::Scheduler { at: now, fault })?;
+        self.asking = Some(Asking {
+            decisions: asking.decisions + 1,
+            assigned: (asking.assigned + self.queued_segments).saturating_sub(queued_before),
+        });
+        Ok(true)
     }
 
     fn carry_out(&mut self, decision: &Decision, connection: &Connection) -> Result<(), SchedulerFault> {

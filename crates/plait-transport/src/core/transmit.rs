@@ -114,6 +114,13 @@ impl<S: Scheduler> Core<S> {
         None
     }
 
+    /// True if the receiver's window lets a new segment out. A window probe: one segment may be on its way whatever the window
+    /// (RFC 9260 §6.1 A). The one that the receiver waits for takes no room there; if later ones that were refused are on
+    /// their way, only it opens the window.
+    fn may_begin(&self, segment: u64) -> bool {
+        self.admits(segment) || self.window.is_idle() || segment == self.stream.first()
+    }
+
     pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
         if self.queued_segments == 0 {
             return None;
@@ -132,13 +139,19 @@ impl<S: Scheduler> Core<S> {
                 && path.takes(now, segment)
                 && self.lets_in(index, segment)
             {
+                // Linux gives to the first path whose queue has something for it (`send_queued`).
+                if self.commits {
+                    if self.may_begin(segment) {
+                        best = Some((index, segment));
+                        break;
+                    }
+                    continue;
+                }
                 best = Some((index, segment));
             }
         }
         let (index, segment) = best?;
-        // A window probe: one segment may be on its way whatever the window (RFC 9260 §6.1 A). The one that the receiver
-        // waits for takes no room there; if later ones that were refused are on their way, only it opens the window.
-        if !self.admits(segment) && !self.window.is_idle() && segment != self.stream.first() {
+        if !self.commits && !self.may_begin(segment) {
             return None;
         }
         self.paths[index].queue.pop_front();

@@ -441,8 +441,14 @@ impl<S: Scheduler> Sender<S> {
 
     /// The next segment of what the application has written.
     fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+        // Linux' engine asks for a decision once no path's queue has anything that may leave, and then for the next one
+        // (`get_send` in linux/schedulers/engine.c): so a queue leaves by the limit of before.
         loop {
-            self.core.run_scheduler(now, observer)?;
+            if self.core.commits {
+                self.core.begin_asking(now);
+            } else {
+                self.core.run_scheduler(now, observer)?;
+            }
             if let Some(leaving) = self.next_retransmission(now, observer) {
                 return Ok(Some(leaving));
             }
@@ -461,7 +467,12 @@ impl<S: Scheduler> Sender<S> {
             let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
             let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
             let wanted = || self.next_wanted_copy().map(|next| (next, SendReason::Reinjection));
-            let Some(((index, segment), reason)) = next.or_else(wanted) else { break };
+            let Some(((index, segment), reason)) = next.or_else(wanted) else {
+                if self.core.commits && self.core.ask(now, observer)? {
+                    continue;
+                }
+                break;
+            };
             self.note_burst(index);
             let outgoing = if self.core.holds_back(index, segment) {
                 let offset = self.core.commit(index, segment, reason);

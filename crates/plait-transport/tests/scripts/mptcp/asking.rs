@@ -1,0 +1,81 @@
+//! By Linux' rules what waits in the paths' queues goes before the next decision.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{By, Log, at};
+use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
+use plait_transport::PathConfig;
+use plait_transport::mptcp::{Config, Rules, Sender};
+use plait_transport::packet::{Ack, Packet};
+
+const PATH: PathId = PathId(0);
+
+/// Segments that leave now on the first path.
+fn sent(sender: &mut Sender<impl Scheduler>, now: Time) -> Vec<u64> {
+    let mut sent = Vec::new();
+    while let Some(transmit) = sender.poll_transmit(now, &mut Log::default()).expect("no fault") {
+        if let (PATH, Packet::Segment(segment)) = (transmit.path, transmit.packet) {
+            sent.push(segment.data.segment);
+        }
+    }
+    sent
+}
+
+/// Six segments are for the path, of which four may be in flight, and later two, as soon as the scheduler says so. What leaves when
+/// the first two have arrived.
+fn after_a_new_limit(rules: Rules, all_at_once: bool) -> Vec<u64> {
+    let scheduler = By(move |now, connection: &Connection, paths: &[Path]| {
+        let in_flight = if now == at(0) { 4 } else { 2 };
+        match paths[0].limit {
+            limit if limit != in_flight => Decision::Limit { path: PATH, in_flight },
+            _ if connection.sendable() > 0 && paths[0].queued < 6 && (now == at(0) || !all_at_once) => {
+                Decision::Assign { path: PATH, segments: 1 }
+            }
+            _ => Decision::WAIT,
+        }
+    });
+    let config = Config { rules, ..linux() };
+    let mut sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
+    sender.write(if all_at_once { 6 * PAYLOAD } else { 20 * PAYLOAD });
+    assert_eq!(sent(&mut sender, at(0)), [0, 1, 2, 3]);
+    let ack = Ack::new(2, 2, 0, 0).with_window(2 * PAYLOAD, 30 * PAYLOAD);
+    sender.handle_packet(at(20), PATH, &Packet::Ack(ack), &mut Log::default());
+    let left = sent(&mut sender, at(20));
+    assert_eq!(sender.paths()[0].limit, 2);
+    left
+}
+
+#[test]
+fn a_queue_leaves_by_the_limit_of_before() {
+    assert_eq!(after_a_new_limit(Rules::LINUX, false), [4, 5]);
+    // The scheduler is asked although it has nothing to assign, as something waits there.
+    assert_eq!(after_a_new_limit(Rules::LINUX, true), [4, 5]);
+    assert_eq!(after_a_new_limit(Rules::STANDARD, false), []);
+}
+
+#[test]
+fn the_first_path_that_may_send_goes_first() {
+    let scheduler = By(|_, connection: &Connection, _: &[Path]| match connection.next_segment {
+        next if connection.unassigned > 0 => Decision::Assign { path: PathId((next % 2) as u8), segments: 1 },
+        _ => Decision::WAIT,
+    });
+    let mut config = linux();
+    config.connection.receive_window = 4 * PAYLOAD;
+    let mut sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
+    sender.write(12 * PAYLOAD);
+    let sent = |sender: &mut Sender<_>, now| {
+        let mut sent = Vec::new();
+        while let Some(transmit) = sender.poll_transmit(now, &mut Log::default()).expect("no fault") {
+            if let Packet::Segment(segment) = transmit.packet {
+                sent.push((transmit.path.0, segment.data.segment));
+            }
+        }
+        sent
+    };
+    let before = sent(&mut sender, at(0)).len() as u64;
+    assert!((1..8).contains(&before));
+    let ack = Ack::new(0, 0, 0, 0).with_window(0, 20 * PAYLOAD);
+    sender.handle_packet(at(20), PATH, &Packet::Ack(ack), &mut Log::default());
+    let left: Vec<u8> = sent(&mut sender, at(20)).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(left.len() as u64, 12 - before);
+    assert!(left.is_sorted(), "{left:?}");
+}
