@@ -1,11 +1,11 @@
 //! The receiving side of one subflow: its own order, and when what arrived is acknowledged.
 
 use super::Rules;
+use super::ack_delay::AckDelay;
 use super::grant::PACKET_MEMORY;
 use crate::packet::Segment;
-use crate::rtt::{RtoConfig, RttEstimator};
 use crate::run_set::RunSet;
-use plait_sched::{Duration, Time};
+use plait_sched::Time;
 use std::collections::VecDeque;
 
 /// Runs beyond a gap that a receiver remembers to report (TCP_NUM_SACKS); an acknowledgement has room for fewer.
@@ -13,59 +13,6 @@ const REMEMBERED_RUNS: usize = 4;
 
 /// So many of them an acknowledgement that was put off is trusted to report (TCP_SACK_BLOCKS_EXPECTED).
 const REPORTED_RUNS: usize = 2;
-
-/// What decides how long acknowledgements wait, see [`Rules`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AckDelay {
-    /// So many more are not delayed.
-    pub(super) quick: u8,
-    /// How long one waits.
-    pub(super) wait: Duration,
-    /// When the last segment arrived in order.
-    last: Option<Time>,
-    /// When the SYN was answered, until what follows arrives.
-    answered: Option<Time>,
-    /// A pause after which acknowledgements are not delayed, as the sender starts anew: the receiver's own retransmission timeout.
-    pause: Duration,
-}
-
-impl AckDelay {
-    /// The SYN is answered.
-    pub(super) fn note_answer(&mut self, now: Time) {
-        self.answered = Some(now);
-    }
-
-    /// What follows the SYN has arrived: of a receiver's round trips that is all that it ever measures (`tcp_synack_rtt_meas`, which
-    /// `tcp_check_req` in net/ipv4/tcp_minisocks.c calls).
-    pub(super) fn note_opened(&mut self, now: Time, rto: RtoConfig) {
-        if let Some(answered) = self.answered.take() {
-            let mut handshake = RttEstimator::new(rto);
-            handshake.sample(now.since(answered));
-            self.pause = handshake.rto();
-        }
-    }
-}
-
-impl Rules {
-    /// A segment arrived in order. How long acknowledgements wait follows the spacing of such segments, as far as they come
-    /// closer together than that (`tcp_event_data_recv` in net/ipv4/tcp_input.c, which `tcp_data_queue` calls for what is in order
-    /// alone: a gap that is long in being filled is a pause).
-    pub(super) fn adapt(&self, delay: &mut AckDelay, now: Time, least: Duration) {
-        let gap = delay.last.map(|last| now.since(last));
-        delay.last = Some(now);
-        match (gap, self.longest_ack_delay) {
-            (Some(gap), Some(longest)) if gap <= least / 2 => {
-                delay.wait = (delay.wait / 2 + least / 2).min(longest);
-            }
-            (Some(gap), Some(longest)) if gap < delay.wait => {
-                delay.wait = (delay.wait / 2 + gap).min(longest);
-            }
-            (Some(gap), _) if gap <= delay.pause => {}
-            (Some(_), _) => delay.quick = self.quick_acks,
-            (None, _) => (delay.quick, delay.wait) = (self.quick_acks, least),
-        }
-    }
-}
 
 /// What a segment was for its subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,7 +91,7 @@ fn is_older(timestamp: u32, other: u32, tolerance: u32) -> bool {
 }
 
 impl Incoming {
-    pub(super) fn new(rto: RtoConfig) -> Self {
+    pub(super) fn new(delay: AckDelay) -> Self {
         Self {
             arrived: RunSet::new(),
             recent: [None; REMEMBERED_RUNS],
@@ -157,13 +104,7 @@ impl Incoming {
             duplicate: None,
             beyond_gap: BeyondGap::default(),
             echo: 0,
-            delay: AckDelay {
-                quick: 0,
-                wait: Duration::ZERO,
-                last: None,
-                answered: None,
-                pause: rto.initial,
-            },
+            delay,
         }
     }
 
@@ -189,11 +130,11 @@ impl Incoming {
     }
 
     /// Takes a segment at its `place`, and keeps it if others are to come before it.
-    pub(super) fn take(&mut self, place: Place, segment: &Segment, keep: bool, quick: u8) {
+    pub(super) fn take(&mut self, place: Place, segment: &Segment, keep: bool, rules: &Rules) {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         match place {
             Place::Known => {
-                self.report_again(segment.subflow, quick);
+                self.report_again(segment.subflow, rules);
                 // What is older lies before the window, and is dropped before its timestamp is looked at.
                 if segment.subflow + 1 == self.next() && !is_older(segment.timestamp, self.echo, 0) {
                     self.echo = segment.timestamp;
@@ -235,9 +176,9 @@ impl Incoming {
     }
 
     /// A segment that had arrived before came again.
-    pub(super) fn report_again(&mut self, number: u64, quick: u8) {
+    pub(super) fn report_again(&mut self, number: u64, rules: &Rules) {
         self.duplicate = Some(number);
-        self.delay.quick = quick;
+        rules.hurry(&mut self.delay);
     }
 
     /// The next segment that waited for the one that was [taken](Self::take) in order. Call until it answers `None`.
@@ -282,6 +223,11 @@ impl Incoming {
     /// Runs beyond a gap, the one that changed last first.
     pub(super) fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.recent.iter().flatten().copied()
+    }
+
+    /// True if acknowledgements of what arrived beyond a gap wait to be put together.
+    pub(super) fn is_compressing(&self) -> bool {
+        self.beyond_gap.waiting > 0
     }
 
     /// An acknowledgement leaves.

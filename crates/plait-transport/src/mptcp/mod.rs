@@ -30,6 +30,7 @@
 //! fell back to TCP (`fallback.rs`) keeps the headers and the payload of MPTCP's data packets, while Linux' payload grows by 1.7 % then;
 //! and a send buffer without a limit is one, while Linux' grows with the window up to one.
 
+mod ack_delay;
 mod clock;
 mod fallback;
 mod grant;

@@ -1,5 +1,6 @@
 //! The receiver: subflows in their own order, the stream in its own, and when to acknowledge.
 
+use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
 use super::merging::{Merging, Queued};
@@ -63,7 +64,7 @@ impl Receiver {
         Self {
             config: *config,
             reassembly: Reassembly::new(connection.receive_window, connection.counted_overhead, refuses),
-            subflows: (0..paths).map(|_| Incoming::new(connection.rto)).collect(),
+            subflows: vec![Incoming::new(AckDelay::new(config.ack_delay, &connection.rto)); paths],
             grants,
             waiting: Merging::new(longest),
             announced: RunSet::new(),
@@ -110,7 +111,7 @@ impl Receiver {
     /// (RFC 8684 §3.2).
     fn handle_confirmation(&mut self, now: Time, path: PathId) {
         let joins = path != self.config.initial_path;
-        self.subflows[path.index()].delay.note_opened(now, self.config.connection.rto);
+        self.subflows[path.index()].delay.note_confirmed(now, &self.config.connection.rto);
         if let Some(grants) = &mut self.grants {
             if joins {
                 grants.open(path.index());
@@ -137,6 +138,7 @@ impl Receiver {
             self.reject_outdated(now, path, segment, observer);
             return;
         }
+        self.subflows[index].delay.note_confirmed(now, &self.config.connection.rto);
         if self.unproved {
             self.look_for_proof(now, path, segment);
         }
@@ -151,7 +153,7 @@ impl Receiver {
     fn reject_outdated(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
         let subflow = &mut self.subflows[path.index()];
         if segment.subflow < subflow.next() {
-            subflow.report_again(segment.subflow, self.config.rules.quick_acks);
+            subflow.report_again(segment.subflow, &self.config.rules);
             observer.duplicate(now, path, segment.data.segment);
         } else {
             observer.refused(now, path, segment.data.segment);
@@ -168,9 +170,9 @@ impl Receiver {
             self.acknowledge(now, path.index(), 0);
             return;
         }
-        self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
+        self.config.rules.adapt(&mut subflow.delay, now);
         let place = subflow.place(segment.subflow);
-        subflow.take(place, segment, false, self.config.rules.quick_acks);
+        subflow.take(place, segment, false, &self.config.rules);
         if self.is_due(path.index(), place) {
             self.acknowledge(now, path.index(), 0);
         } else {
@@ -189,15 +191,13 @@ impl Receiver {
         let ahead = segment.subflow.saturating_sub(subflow.next()) * self.config.segment_bytes();
         if place != Place::Known && !grants.admits(index, subflow.bytes, ahead, bytes) {
             observer.refused(now, path, segment.data.segment);
-            subflow.delay.quick = self.config.rules.quick_acks;
+            self.config.rules.hurry(&mut subflow.delay);
             self.acknowledge(now, index, 0);
             return;
         }
         let in_order = matches!(place, Place::Next { .. });
         if in_order {
-            // It may be the first that follows the SYN.
-            subflow.delay.note_opened(now, self.config.connection.rto);
-            self.config.rules.adapt(&mut subflow.delay, now, self.config.ack_delay);
+            self.config.rules.adapt(&mut subflow.delay, now);
         }
         let age = self.config.clock.age(now, segment.echo);
         grants.note_echo(index, bytes, segment.echo, age);
@@ -212,7 +212,7 @@ impl Receiver {
             self.acknowledge(now, index, 0);
         }
         let subflow = &mut self.subflows[index];
-        subflow.take(place, segment, true, self.config.rules.quick_acks);
+        subflow.take(place, segment, true, &self.config.rules);
         // A short one ends what was written (tcp_measure_rcv_mss).
         subflow.pushed |= segment.push || bytes < self.config.segment_bytes();
         if place == Place::Ahead && !self.config.multipath {
@@ -330,12 +330,21 @@ impl Receiver {
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
 
+    /// An acknowledgement is put off. By Linux' rules one that was put off before leaves now if it is due soon, and never later than
+    /// it would by what is known now (tcp_send_delayed_ack in net/ipv4/tcp_output.c).
     fn delay_acknowledgement(&mut self, now: Time, index: usize) {
+        let rules = &self.config.rules;
         let subflow = &mut self.subflows[index];
-        if subflow.deadline.is_none() {
-            let due = now.saturating_add(subflow.delay.wait);
-            let by_wheel = self.config.rules.losses == Losses::ByTime;
-            subflow.deadline = Some(if by_wheel { wheel::runs_out(now, due) } else { due });
+        let by_wheel = rules.losses == Losses::ByTime;
+        if subflow.deadline.is_some() && (!by_wheel || subflow.is_compressing()) {
+            return;
+        }
+        let wait = rules.ack_delay(&subflow.delay);
+        let due = now.saturating_add(wait);
+        let due = if by_wheel { wheel::runs_out(now, due) } else { due };
+        match subflow.deadline {
+            Some(deadline) if deadline <= now.saturating_add(wait / 4) => self.acknowledge(now, index, 0),
+            deadline => subflow.deadline = Some(deadline.map_or(due, |deadline| deadline.min(due))),
         }
     }
 
@@ -394,7 +403,11 @@ impl Receiver {
     /// Call when [`Receiver::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time) {
         for index in 0..self.subflows.len() {
-            if self.subflows[index].deadline.is_some_and(|deadline| deadline <= now) {
+            let subflow = &mut self.subflows[index];
+            if subflow.deadline.is_some_and(|deadline| deadline <= now) {
+                if !subflow.is_compressing() {
+                    self.config.rules.note_waited(&mut subflow.delay);
+                }
                 self.acknowledge(now, index, 0);
             }
         }

@@ -1,5 +1,6 @@
 //! MPTCP, and TCP as its case of one path.
 
+mod ack_delay;
 mod asking;
 mod bursts;
 mod committed;

@@ -1,0 +1,105 @@
+//! By Linux' rules an acknowledgement waits for as long as the last ones waited in vain, but no longer than a round trip.
+
+use super::linux::{PAYLOAD, linux};
+use crate::common::{Log, at, ms};
+use plait_sched::{Duration, PathId, Time};
+use plait_transport::mptcp::{Config, Receiver};
+use plait_transport::packet::{Data, Packet, Segment};
+
+const PATH: PathId = PathId(0);
+
+struct Listener {
+    receiver: Receiver,
+    log: Log,
+    now: Time,
+    next: u64,
+}
+
+impl Listener {
+    /// Has answered a SYN, and heard `round_trip` later that the answer arrived.
+    fn new(round_trip: Duration) -> Self {
+        let mut config = Config { handshake: true, ..linux() };
+        config.connection.receive_window = 30 * PAYLOAD;
+        let mut listener =
+            Self { receiver: Receiver::new(&config, 2), log: Log::default(), now: at(1), next: 0 };
+        listener.take(&Packet::Syn { timestamp: 1 });
+        listener.now += round_trip;
+        listener.take(&Packet::Confirm { timestamp: 1 });
+        listener
+    }
+
+    /// Takes a packet; true if it is answered at once.
+    fn take(&mut self, packet: &Packet) -> bool {
+        self.receiver.handle_packet(self.now, PATH, packet, &mut self.log);
+        std::iter::from_fn(|| self.receiver.poll_transmit(self.now)).count() > 0
+    }
+
+    /// How long the acknowledgement of the next segment waits, which comes `later`.
+    fn wait(&mut self, later: Duration) -> Duration {
+        self.now += later;
+        let data = Data { segment: self.next, bytes: PAYLOAD as u32 };
+        let (subflow, offset) = (self.next, self.next * PAYLOAD);
+        self.next += 1;
+        let segment = Segment { data, subflow, offset, timestamp: 1, echo: 1, push: false };
+        if self.take(&Packet::Segment(segment)) {
+            return Duration::ZERO;
+        }
+        let due = self.receiver.poll_timeout().expect("a timer");
+        self.receiver.handle_timeout(due);
+        assert!(self.receiver.poll_transmit(due).is_some());
+        due.since(self.now)
+    }
+}
+
+/// What the first acknowledgements that wait at all wait; one segment each 150 ms. Those before them leave at once, also while the
+/// window still grows.
+fn waits(listener: &mut Listener) -> Vec<Duration> {
+    let first = (0..1_000).map(|_| listener.wait(ms(150))).find(|wait| *wait > Duration::ZERO);
+    let mut waits = vec![first.expect("the window stops growing")];
+    waits.extend((0..3).map(|_| listener.wait(ms(150))));
+    waits
+}
+
+/// A timer of so many milliseconds runs out a tick late, one of more than 63 up to eight.
+fn about(milliseconds: u64) -> impl Fn(&Duration) -> bool {
+    move |wait| (ms(milliseconds)..=ms(milliseconds + 8)).contains(wait)
+}
+
+#[test]
+fn an_acknowledgement_that_waited_in_vain_makes_the_next_one_wait_longer() {
+    let waits = waits(&mut Listener::new(ms(100)));
+    assert!(about(40)(&waits[0]), "{waits:?}");
+    assert!(about(80)(&waits[1]), "{waits:?}");
+    assert!(waits[2..].iter().all(about(100)), "{waits:?}");
+}
+
+#[test]
+fn it_waits_no_longer_than_a_round_trip() {
+    let waits = waits(&mut Listener::new(ms(30)));
+    assert!(waits.iter().all(about(40)), "{waits:?}");
+}
+
+#[test]
+fn what_comes_again_ends_the_waiting() {
+    let mut listener = Listener::new(ms(100));
+    waits(&mut listener);
+    listener.next -= 1;
+    assert_eq!(listener.wait(ms(150)), Duration::ZERO);
+    for _ in 0..15 {
+        assert_eq!(listener.wait(ms(150)), Duration::ZERO);
+    }
+    let wait = listener.wait(ms(150));
+    assert!(about(40)(&wait), "{wait:?}");
+}
+
+#[test]
+fn a_pause_of_more_than_a_timeout_ends_it_too() {
+    // The timeout is what the first round trip makes it: 20 ms and 200.
+    let after = |pause| {
+        let mut listener = Listener::new(ms(20));
+        waits(&mut listener);
+        listener.wait(ms(pause))
+    };
+    assert!(about(40)(&after(210)));
+    assert_eq!(after(230), Duration::ZERO);
+}
