@@ -71,16 +71,16 @@ fn a_subflow_that_is_silent_for_five_periods_is_stale_until_it_answers() {
 fn what_the_timer_sends_does_not_set_it() {
     let mut pair = Pair::new(linux(), &[20, 400], in_turns());
     pair.cut(1, at(3_000), at(60_000));
-    pair.send_file(1_200 * PAYLOAD);
+    pair.send_file(600 * PAYLOAD);
     pair.run_until(at(3_000));
-    pair.send_file(400 * PAYLOAD);
+    pair.send_file(200 * PAYLOAD);
     pair.run_until(at(6_000));
     let mut rounds: Vec<u64> =
         reinjected(&pair).iter().filter(|copy| copy.1 == 0).map(|copy| copy.0).collect();
     rounds.dedup_by(|later, earlier| *later - *earlier < 60);
     // Each round delivers a fragment, and the timer begins anew: with what the dead subflow's timer was when data was given
     // last, not with that of the idle subflow, whose tail's probe is due after two round trips.
-    assert!(rounds.len() >= 3, "{rounds:?}");
+    assert!(rounds.len() >= 2, "{rounds:?}");
     assert!(rounds.windows(2).all(|pair| pair[1] - pair[0] >= 400), "{rounds:?}");
 }
 
