@@ -182,3 +182,105 @@ fn the_rest_of_what_a_waiting_writer_has_written_is_sent() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// Two paths had answered, but not what was lost on them before; with no timeout allowed, the first one of the others was one too many.
+#[test]
+fn what_was_lost_before_the_last_answer_is_a_reason_to_give_the_peer_up() {
+    let scenario = r#"
+        seed = 905481481
+        duration = "17s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        packet = "1500B"
+        receive_buffer = "415500B"
+        receive_window_accounting = "buffer"
+        initial_window = "4380B"
+        initial_ssthresh = "1B"
+        max_burst = 0
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "2ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "loss-rate"
+        fast_retransmit_threshold = 3
+        rto_min = "178ms"
+        rto_initial = "178ms"
+        rto_max = "6691ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 0
+        potentially_failed = false
+        heartbeat_interval = "100ms"
+        [workload]
+        kind = "bulk"
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "39013109bit", delay = "1us", queue = "1p", loss = "7.07%" }
+        backward = { rate = "39013109bit", delay = "1us", queue = "infinite" }
+        [[path]]
+        links = ["link1"]
+        [[path]]
+        backup = false
+        cost = 0
+        outages = [{ from = "1ms", to = "50ms" }]
+        forward = { rate = "1847865bit", delay = "33393us", queue = "infinite" }
+        backward = { rate = "1847865bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+        [[path]]
+        links = ["link1"]
+        [[link]]
+        name = "link1"
+        forward = { rate = "190181bit", delay = "1us", queue = "88ms" }
+        backward = { rate = "190181bit", delay = "1us", queue = "infinite", loss = "9.19%", jitter = { amount = "6770us", reorder = false } }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
+
+/// The first of three timeouts was for what had been lost before the last answer.
+#[test]
+fn a_timer_that_began_before_the_last_answer_counts() {
+    let scenario = r#"
+        seed = 934544564
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "mptcp"
+        profile = "linux"
+        packet = "1500B"
+        receive_buffer = "139500B"
+        congestion_control = "lia"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "16ms"
+        rto_min = "138ms"
+        rto_initial = "138ms"
+        rto_max = "795ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 2
+        potentially_failed = false
+        handshake = true
+        timestamp_granularity = "205193us"
+        clock_offset = "0us"
+        [workload]
+        kind = "bulk"
+        [[path]]
+        backup = false
+        cost = 0
+        outages = [{ from = "241ms", to = "258ms" }, { from = "262ms", to = "302ms" }, { from = "562ms", to = "1605ms" }]
+        forward = { rate = "984593bit", delay = "13us", queue = "infinite", loss = { model = "gilbert-elliott", to_bad = "12.35%", to_good = "50%", good_loss = "3%", bad_loss = "50%" } }
+        backward = { rate = "984593bit", delay = "536us", queue = "3ms", loss = { model = "gilbert-elliott", to_bad = "3.12%", to_good = "50%", good_loss = "3%", bad_loss = "21%" } }
+        [[flow]]
+        direction = "backward"
+        kind = "tcp"
+        path = "path1"
+        size = "1B"
+        [[flow]]
+        direction = "forward"
+        kind = "tcp"
+        path = "path1"
+        size = "252563B"
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

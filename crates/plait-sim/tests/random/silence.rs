@@ -5,12 +5,19 @@ use plait_sched::{Duration, Time};
 use plait_sim::scenario::{Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use plait_transport::packet::Packet;
+use std::collections::BTreeMap;
 
 /// What happened on each path since the sender heard of the peer there for the last time.
 pub(crate) struct Silence {
     heard: Time,
     /// Packets sent on each path since something came back on it.
     unanswered: Vec<u64>,
+    /// When that was.
+    heard_on: Vec<Time>,
+    /// When those were sent that are under way, by path, kind and number.
+    under_way: BTreeMap<(u8, bool, u64), Time>,
+    /// When those were sent on each path that got lost.
+    lost: Vec<Vec<Time>>,
     /// Paths on which anything was ever sent.
     begun: Vec<bool>,
     /// Something arrived at the receiver that it has not answered, since then.
@@ -24,6 +31,9 @@ impl Silence {
         Self {
             heard: Time::ZERO,
             unanswered: vec![0; paths],
+            heard_on: vec![Time::ZERO; paths],
+            under_way: BTreeMap::new(),
+            lost: vec![Vec::new(); paths],
             begun: vec![false; paths],
             owed: None,
             most: u64::from(scenario.transport.association_max_retransmissions),
@@ -33,14 +43,21 @@ impl Silence {
     /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
     /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
     /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
-    /// acknowledgements and jitter included: its timer may run out on anything.
+    /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what has arrived: one that got
+    /// lost before, so lately that its timer was still running, is unanswered too, and the timer goes by one of them.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
-        let Self { heard, unanswered, begun, owed, most } = self;
+        let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
         let hasty = |path: usize| {
             let round_trip = round_trip(scenario, path);
             transport.rto_max <= round_trip * 3 || transport.rto_min <= round_trip
         };
+        let before = |path: usize| {
+            let timed = |&sent: &Time| sent <= heard_on[path] && sent + transport.rto_max >= heard_on[path];
+            u64::from(self.lost[path].iter().any(timed))
+        };
+        let unanswered: Vec<u64> =
+            self.unanswered.iter().enumerate().map(|(path, since)| since + before(path)).collect();
         let paths = || (0..unanswered.len()).filter(|&path| begun[path]);
         let silent = paths().all(|path| unanswered[path] > 0 || hasty(path));
         let enough = unanswered.iter().sum::<u64>() > *most || paths().any(hasty);
@@ -65,12 +82,16 @@ impl Tap for Silence {
             Way::Forward => {
                 self.unanswered[seen.id.path.index()] += 1;
                 self.begun[seen.id.path.index()] = true;
+                self.under_way.insert((seen.id.path.0, seen.id.data, seen.id.number), seen.time);
             }
             Way::Backward => self.owed = None,
         }
     }
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
+        if seen.id.way == Way::Forward {
+            self.under_way.remove(&(seen.id.path.0, seen.id.data, seen.id.number));
+        }
         match seen.id.way {
             // What ends a handshake need not be answered.
             Way::Forward if matches!(seen.packet, Packet::Confirm { .. }) => {}
@@ -80,9 +101,16 @@ impl Tap for Silence {
             Way::Backward => {
                 self.heard = seen.time;
                 self.unanswered[seen.id.path.index()] = 0;
+                self.heard_on[seen.id.path.index()] = seen.time;
             }
         }
     }
 
-    fn gone(&mut self, _id: PacketId) {}
+    fn gone(&mut self, id: PacketId) {
+        if id.way == Way::Forward
+            && let Some(sent) = self.under_way.remove(&(id.path.0, id.data, id.number))
+        {
+            self.lost[id.path.index()].push(sent);
+        }
+    }
 }
