@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 from plait import _core
 from plait.captures import Folder, capture_places
-from plait.linux import engine as linux_engine
-from plait.linux.plan import make_plan
-from plait.linux.refusals import Refused
+from plait.engines import Ability, Engine, Order, Refused
+from plait.engines.registry import EngineName, engine_called
 from plait.progress import Progress
 from plait.result import Comparison, Result
 from plait.scenario import AnyScenario, scenario_json
@@ -38,16 +36,12 @@ class Task:
     """Capture the connection's packets, in a folder of the run's own below this one."""
 
 
-Engine = Literal["sim", "linux"]
-"""What makes a run: the simulator, or a real kernel in virtual time (`plait.linux`)."""
-
-
 def run_tasks(
     tasks: Sequence[Task],
     *,
     threads: int = 0,
     progress: Callable[[float], None] | None = None,
-    engine: Engine = "sim",
+    engine: EngineName = "sim",
 ) -> list[Result]:
     """Make several runs on `threads` threads (0: one per core); results in the order of the tasks.
 
@@ -55,70 +49,53 @@ def run_tasks(
         ScenarioError: bad input, or what the engine cannot do. RunError: a run failed. OutputError: captures cannot be
             written. KeyboardInterrupt: interrupted; nothing is left running.
     """
-    if engine not in get_args(Engine):
-        message = f"engine {engine!r}: expected one of: {', '.join(get_args(Engine))}"
-        raise _core.ScenarioError(message)
-    jobs, labels, folders = [], [], dict[str, set[str]]()
+    chosen = engine_called(engine)
+    orders, labels, folders = [], [], dict[str, set[str]]()
     for task in tasks:
         taken = folders.setdefault(str(task.pcap), set())
-        job, label = _job(task, engine, taken)
-        jobs.append(job)
+        order, label = _order(task, chosen, taken)
+        orders.append(order)
         labels.append(label)
-    runs = (
-        _core.run(jobs, threads=threads, progress=progress)
-        if engine == "sim"
-        else linux_engine.run(_requests(tasks, jobs), processes=threads, progress=progress)
-    )
-    return [Result(run, label, job.scenario_json) for run, label, job in zip(runs, labels, jobs, strict=True)]
+    runs = chosen.run(orders, workers=threads, progress=progress)
+    made = zip(runs, labels, orders, strict=True)
+    return [Result(run, label, order.job.scenario_json) for run, label, order in made]
 
 
-def refusal(task: Task, engine: Engine) -> str | None:
+def refusal(task: Task, engine: EngineName) -> str | None:
     """Why the engine cannot make a run; None if it can.
 
     Raises:
         ScenarioError: the input is bad, whatever the engine.
     """
-    if engine == "linux":
-        try:
-            make_plan(_job(replace(task, pcap=None), engine, set())[0])
-        except Refused as refused:
-            return refused.why
-    return None
+    chosen = engine_called(engine)
+    order, _ = _order(replace(task, pcap=None), chosen, set())
+    return chosen.refusal(order)
 
 
-def _job(task: Task, engine: Engine, taken: set[str]) -> tuple[_core.Job, str | None]:
-    """The run as the engines take it, and the label of its scheduler; `taken` are the names of folders of captures."""
+def _order(task: Task, engine: Engine, taken: set[str]) -> tuple[Order, str | None]:
+    """The run as engines take it, and the label of its scheduler; `taken` are the names of folders of captures."""
     choice, scenario = override(task.scheduler), scenario_json(task.scenario)
     _check(task, scenario)
-    if engine == "linux" and choice.python is not None:
-        raise Refused(json.loads(scenario)["name"], f"scheduler {choice.label}", "the kernel runs no Python")
-    if engine == "linux" and task.pcap is not None:
-        why = (
-            f"the kernel makes its own captures; {linux_engine.KEEP}=DIR keeps them: DIR/run-0/sender.pcap, …"
-        )
-        raise Refused(json.loads(scenario)["name"], "pcap", why)
+    asked: dict[Ability, str] = {}
+    if choice.python is not None:
+        asked["python"] = f"scheduler {choice.label}"
+    if task.pcap is not None:
+        asked["pcap"] = "pcap"
+    for ability, what in asked.items():
+        if why := engine.lacks.get(ability):
+            raise Refused(engine.name, json.loads(scenario)["name"], what, why)
+    series_ns = None if task.series is None else duration_ns(task.series)
     job = _core.Job(
         scenario,
         scheduler=choice.built_in,
         python_scheduler=choice.python,
         seed=task.seed,
         packets=task.packets,
-        series_ns=None if task.series is None else duration_ns(task.series),
+        series_ns=series_ns,
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
         pcap=None if task.pcap is None else capture_places(task.pcap, scenario, choice.label, taken),
     )
-    return job, choice.label
-
-
-def _requests(tasks: Sequence[Task], jobs: Sequence[_core.Job]) -> list[linux_engine.Request]:
-    return [
-        linux_engine.Request(
-            job=job,
-            series_ns=None if task.series is None else duration_ns(task.series),
-            decisions=task.decisions,
-        )
-        for task, job in zip(tasks, jobs, strict=True)
-    ]
+    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.label
 
 
 def _check(task: Task, scenario: str) -> None:
@@ -146,7 +123,7 @@ def run(
     series: Duration | None = None,
     decisions: bool = False,
     pcap: Folder | None = None,
-    engine: Engine = "sim",
+    engine: EngineName = "sim",
 ) -> Result:
     """Run one scenario.
 
@@ -187,7 +164,7 @@ def compare(
     decisions: bool = False,
     pcap: Folder | None = None,
     threads: int = 0,
-    engine: Engine = "sim",
+    engine: EngineName = "sim",
 ) -> Comparison:
     """Run one scenario with each of the schedulers, with the same seed, so that all meet the same losses.
 

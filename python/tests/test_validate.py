@@ -17,8 +17,9 @@ from scipy import stats
 
 import plait
 from plait import _core
+from plait.engines import Refused
 from plait.linux import kernel
-from plait.linux.refusals import KERNEL_NAMES, Refused
+from plait.linux.refusals import KERNEL_NAMES
 from plait.pages import fill
 from plait.run import run_tasks
 from plait.units import duration_ns

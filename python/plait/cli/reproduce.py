@@ -14,6 +14,7 @@ from rich.text import Text
 from plait._core import ScenarioError
 from plait.cli.output import console, print_json, say
 from plait.cli.run import ENGINE, JSON, THREADS
+from plait.engines.registry import EngineName
 from plait.files import make_folder
 from plait.papers import Reproduction, engines, load_paper, names
 from plait.papers import reproduce as reproduce_paper
@@ -22,7 +23,6 @@ from plait.papers.page import pivot
 from plait.papers.rows import Row, differing, lacking
 from plait.papers.wording import difference, said, tolerance, verdict
 from plait.progress import Progress
-from plait.run import Engine
 from plait.wording import wording
 
 NARROW = 130
@@ -52,7 +52,7 @@ STYLES = {"agrees": "green", "differs": "bold red"}
 def reproduce(
     paper: str | None,
     as_list: bool,
-    engine: Engine,
+    engine: EngineName,
     scenarios: tuple[str, ...],
     as_json: bool,
     out: Path | None,

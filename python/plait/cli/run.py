@@ -10,10 +10,11 @@ import click
 from plait._core import ScenarioError
 from plait.cli.output import documents, print_json, print_tables, say
 from plait.cli.record import is_file_name, write_qlogs, write_results
+from plait.engines.registry import EngineName
 from plait.files import make_folder
 from plait.progress import Progress
 from plait.result import Result
-from plait.run import Engine, Task, run_tasks
+from plait.run import Task, run_tasks
 from plait.scenario import load
 from plait.scheduler import Choice, parse_choice, schedulers
 from plait.units import duration_ns
@@ -48,7 +49,7 @@ QLOG = click.option(
 )
 ENGINE = click.option(
     "--engine",
-    type=click.Choice(get_args(Engine)),
+    type=click.Choice(get_args(EngineName)),
     default="sim",
     show_default=True,
     help="What runs the scenario: the simulator, or the real kernel's MPTCP (plait linux build once).",
@@ -77,7 +78,7 @@ def run(
     files: tuple[Path, ...],
     names: tuple[str, ...],
     seed: int | None,
-    engine: Engine,
+    engine: EngineName,
     as_json: bool,
     out: Path | None,
     series: str,
@@ -118,7 +119,7 @@ def compare(
     file: Path,
     names: str,
     seed: int | None,
-    engine: Engine,
+    engine: EngineName,
     as_json: bool,
     out: Path | None,
     series: str,
@@ -166,7 +167,7 @@ def _run(
     pcap: Path | None,
     qlog: Path | None,
     threads: int,
-    engine: Engine,
+    engine: EngineName,
     title: str,
 ) -> list[list[Result]]:
     """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""

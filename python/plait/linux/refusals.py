@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from plait import _core
+from plait.engines import Refused
 from plait.linux.guest.flows import DATAGRAM_HEADERS
 from plait.scheduler import schedulers
 
@@ -87,18 +88,10 @@ def directions(scenario: Table) -> Iterator[tuple[str, Table]]:
                     yield f"{kind}[{index}].{way}", one[way]
 
 
-class Refused(_core.ScenarioError):
-    """The linux engine cannot make a run: `why` names the place and the value, and says what the kernel has."""
-
-    def __init__(self, scenario: str, what: str, reason: str) -> None:
-        super().__init__(f"{scenario}: {what}: not with the linux engine: {reason}")
-        self.why = f"{what}: {reason}"
-
-
 def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
     """Raises Refused."""
     shown = f'"{value}"' if isinstance(value, str) else str(value).lower()
-    raise Refused(scenario["name"], f"{place} = {shown}", reason)
+    raise Refused("linux", scenario["name"], f"{place} = {shown}", reason)
 
 
 def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:

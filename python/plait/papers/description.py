@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from plait._core import ScenarioError
+from plait.engines.registry import EngineName
 from plait.models import PathModel
 from plait.papers.adaptation import Adaptation, Skip
 from plait.papers.family import Member, expand
-from plait.run import Engine
 from plait.template import Variables
 
 DATA = Path(__file__).parent / "data"
@@ -164,22 +164,22 @@ class Paper:
     orders: Mapping[tuple[str, str], ReceiveOrder] = field(default_factory=dict)
     rates: str = "kbit/s"
     varied: tuple[str, ...] = ("receive_buffer",)
-    engine: Engine = "sim"
+    engine: EngineName = "sim"
     adaptation: Adaptation = field(default_factory=Adaptation)
 
 
-def names(engine: Engine = "sim") -> list[str]:
+def names(engine: EngineName = "sim") -> list[str]:
     """The papers that can be reproduced on an engine."""
     file = "paper.toml" if engine == "sim" else f"{engine}.toml"
     return sorted(folder.name for folder in DATA.iterdir() if (folder / file).is_file())
 
 
-def engines(name: str) -> list[Engine]:
+def engines(name: str) -> list[EngineName]:
     """The engines on which a paper can be reproduced."""
-    return [engine for engine in get_args(Engine) if name in names(engine)]
+    return [engine for engine in get_args(EngineName) if name in names(engine)]
 
 
-def load_paper(name: str, engine: Engine = "sim") -> Paper:
+def load_paper(name: str, engine: EngineName = "sim") -> Paper:
     """Read a paper's description, as it is on an engine.
 
     Raises:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from plait import plots
 from plait._core import ScenarioError
+from plait.engines.registry import EngineName
 from plait.files import make_folder, whole_file, write_text
 from plait.papers import figures
 from plait.papers.description import Paper, load_paper, names, restricted
@@ -17,7 +18,7 @@ from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
 from plait.papers.runs import DERIVED, SERIES, Made, Results
 from plait.result import Result
-from plait.run import Engine, Task, refusal, run_tasks
+from plait.run import Task, refusal, run_tasks
 from plait.scenario import Scenario, load
 
 
@@ -142,7 +143,7 @@ def _for_metrics(paper: Paper) -> Tables:
 def reproduce(
     name: str,
     *,
-    engine: Engine = "sim",
+    engine: EngineName = "sim",
     scenarios: Sequence[str] = (),
     with_figures: bool = True,
     members: int | None = None,

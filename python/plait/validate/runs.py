@@ -17,10 +17,10 @@ import polars as pl
 
 from plait import _core
 from plait._core import RunError
+from plait.engines import Refused
 from plait.files import make_folder, write_text
 from plait.linux import kernel
 from plait.linux.plan import make_plan
-from plait.linux.refusals import Refused
 from plait.run import Task, run_tasks
 from plait.scheduler import override, parse_choice
 from plait.validate.cases import Case, Validation

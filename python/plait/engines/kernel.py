@@ -1,0 +1,39 @@
+"""The real kernel in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from plait import _core
+from plait.engines import Ability, Engine, Order, Refused
+from plait.linux import engine as lab
+from plait.linux.plan import make_plan
+
+
+class Kernel(Engine):
+    """Linux' own TCP and MPTCP, each run in a guest of its own (`plait.linux`)."""
+
+    name = "linux"
+    lacks: ClassVar[Mapping[Ability, str]] = {
+        "python": "the kernel runs no Python",
+        "pcap": f"the kernel makes its own captures; {lab.KEEP}=DIR keeps them: DIR/run-0/sender.pcap, …",
+    }
+
+    def refusal(self, order: Order) -> str | None:
+        """What the plan of the run refuses."""
+        try:
+            make_plan(order.job)
+        except Refused as refused:
+            return refused.why
+        return None
+
+    def run(
+        self, orders: Sequence[Order], *, workers: int, progress: Callable[[float], None] | None
+    ) -> list[_core.Run]:
+        """See `Engine.run`."""
+        requests = [
+            lab.Request(job=order.job, series_ns=order.series_ns, decisions=order.decisions)
+            for order in orders
+        ]
+        return lab.run(requests, processes=workers, progress=progress)

@@ -1,0 +1,28 @@
+"""The engines by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from plait import _core
+from plait.engines import Engine
+from plait.engines.kernel import Kernel
+from plait.engines.simulator import Simulator
+
+EngineName = Literal["sim", "linux"]
+"""What makes a run: the simulator, or a real kernel in virtual time (`plait.linux`)."""
+
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel())}
+
+
+def engine_called(name: EngineName) -> Engine:
+    """The engine of this name.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    if name not in ENGINES:
+        message = f"engine {name!r}: expected one of: {', '.join(get_args(EngineName))}"
+        raise _core.ScenarioError(message)
+    return ENGINES[name]
