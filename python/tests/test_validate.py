@@ -281,6 +281,24 @@ def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:
     assert agreement(small, goodput("a-5", "daps", [1.0], [1.0])).ranking() == 100
 
 
+def test_what_chance_leaves_of_a_ranking(small: Validation) -> None:
+    def alone(*rows: Rows) -> float:
+        (goal,) = (goal for goal in agreement(small, *rows).goals() if "ranked" in goal.name)
+        assert goal.chance is not None
+        return goal.chance
+
+    steady = goodput("a-5", "lowest-rtt", [10.0, 10.0], [10.0, 10.0])
+    assert alone(steady, goodput("a-5", "daps", [5.0, 5.0], [5.0, 5.0])) == 100
+    # Two that are the same but for chance: heads or tails.
+    loose = [
+        goodput("a-5", name, [5.0, 15.0], [15.0, 5.0 + tiny])
+        for name, tiny in (("lowest-rtt", 0), ("daps", 1e-9))
+    ]
+    assert alone(*loose) == pytest.approx(50, abs=3)
+    # The same runs say nothing.
+    assert math.isnan(alone(loose[0], goodput("a-5", "daps", [5.0, 15.0], [15.0, 5.0])))
+
+
 def test_goals(small: Validation) -> None:
     close = agreement(small, goodput("a-5", "daps", [100.0], [102.9]), goodput("b-10", "daps", [1.0], [1.0]))
     assert [goal.reached for goal in close.goals()] == [True, True, False, True]  # there are no delays

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import stats
 
@@ -17,6 +18,8 @@ from plait.validate.cases import Case, Validation
 from plait.validate.metrics import METRICS, Scale
 from plait.validate.regions import order
 from plait.validate.runs import Measured
+
+FloatArray = npt.NDArray[np.float64]
 
 GOODPUT = "goodput_bps"
 COMPLETION = "completion_time_s"
@@ -211,13 +214,18 @@ class Agreement:
         return self.of(DELAY)
 
     @cached_property
-    def pairs(self) -> list[Pair]:
-        """Pairs of schedulers of a case whose goodputs are at least `apart` percent apart in the kernel."""
+    def _rivals(self) -> list[tuple[Comparison, Comparison]]:
+        """All pairs of schedulers of a case."""
         by_case: dict[str, list[Comparison]] = {}
         for one in self.of(GOODPUT):
             by_case.setdefault(one.case, []).append(one)
-        apart = self.validation.goals.apart
-        return [pair for some in by_case.values() for pair in _pairs(some) if pair.kernel > apart]
+        return [pair for some in by_case.values() for pair in itertools.combinations(some, 2)]
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Pairs of schedulers of a case whose goodputs are at least `apart` percent apart in the kernel."""
+        pairs = (_pair(*rivals) for rivals in self._rivals)
+        return [pair for pair in pairs if pair is not None and pair.kernel > self.validation.goals.apart]
 
     def ranking(self) -> float:
         """Percent of the pairs that are ranked alike; 100 if there are none."""
@@ -240,7 +248,16 @@ class Agreement:
                         f"{what}: {name} of the differences (%)", percentile(rows, share), bound, True, alone
                     )
                 )
-        found.append(Goal("pairs of schedulers ranked alike (%)", self.ranking(), bounds.ranking, most=False))
+        alone = ranking_by_chance(self._rivals, bounds.apart)
+        found.append(
+            Goal(
+                "pairs of schedulers ranked alike (%)",
+                self.ranking(),
+                bounds.ranking,
+                most=False,
+                chance=alone,
+            )
+        )
         return found
 
     def regions(self) -> Iterator[tuple[str, str, list[Case]]]:
@@ -314,6 +331,38 @@ def chance(rows: Sequence[Comparison], shares: Sequence[float]) -> list[float]:
     return [float(np.mean(np.percentile(drawn, share, axis=1))) for share in shares]
 
 
+def ranking_by_chance(rivals: Sequence[tuple[Comparison, Comparison]], apart: float) -> float:
+    """Percent of the pairs that would be ranked alike if the engines were the same, with the runs that there are.
+
+    Each scheduler's mean is then that of all runs, and both engines' means are drawn around it. Only pairs that are
+    more than `apart` percent apart as drawn for the kernel count, as with the true ones. Two schedulers that did the
+    same in both engines are one.
+    """
+    rng = np.random.default_rng(1)
+    alike = counted = 0.0
+    for pair in rivals:
+        if pair[0].kernel == pair[1].kernel and pair[0].simulator == pair[1].simulator:
+            continue
+        kernel, simulator = (
+            np.array([_drawn(one, side, rng) for one, side in zip(pair, sides, strict=True)])
+            for sides in ([one.kernel for one in pair], [one.simulator for one in pair])
+        )
+        counts = np.abs(kernel[0] - kernel[1]) > apart / 100 * np.abs(kernel).min(axis=0)
+        counted += float(np.sum(counts))
+        alike += float(np.sum(counts & ((kernel[0] > kernel[1]) == (simulator[0] > simulator[1]))))
+    return 100 * alike / counted if counted else math.nan
+
+
+def _drawn(one: Comparison, side: Side, rng: np.random.Generator) -> FloatArray:
+    """Means of as many runs as a side has, if the engines are the same."""
+    sides = (one.kernel, one.simulator)
+    runs = sum(each.runs for each in sides)
+    middle = sum(each.mean * each.runs for each in sides) / runs
+    freedom = runs - len(sides)
+    deviation = math.sqrt(sum(each.squares for each in sides) / freedom) if freedom else 0.0
+    return middle + deviation / math.sqrt(side.runs) * rng.standard_normal(DRAWS)
+
+
 def _side(values: Sequence[float]) -> Side:
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return Side(float(np.mean(values)), deviation, len(values))
@@ -344,20 +393,21 @@ def pooled(one: Side, other: Side) -> Noise:
     return Noise(math.sqrt(variance * (1 / one.runs + 1 / other.runs)), freedom)
 
 
-def _pairs(some: list[Comparison]) -> Iterator[Pair]:
-    for pair in itertools.combinations(some, 2):
-        worse, better = sorted(pair, key=lambda one: one.kernel.mean)
-        if worse.kernel.mean > 0:
-            # The noise of each is that of a difference between the engines; the kernel's own is at most that.
-            both = math.hypot(better.noise * better.kernel.mean, worse.noise * worse.kernel.mean)
-            yield Pair(
-                case=worse.case,
-                better=better.scheduler,
-                worse=worse.scheduler,
-                kernel=100 * (better.kernel.mean / worse.kernel.mean - 1),
-                simulator=_above(better.simulator.mean, worse.simulator.mean),
-                noise=both / worse.kernel.mean,
-            )
+def _pair(one: Comparison, other: Comparison) -> Pair | None:
+    """None if the worse one delivered nothing in the kernel."""
+    worse, better = sorted((one, other), key=lambda each: each.kernel.mean)
+    if worse.kernel.mean <= 0:
+        return None
+    # The noise of each is that of a difference between the engines; the kernel's own is at most that.
+    both = math.hypot(better.noise * better.kernel.mean, worse.noise * worse.kernel.mean)
+    return Pair(
+        case=worse.case,
+        better=better.scheduler,
+        worse=worse.scheduler,
+        kernel=100 * (better.kernel.mean / worse.kernel.mean - 1),
+        simulator=_above(better.simulator.mean, worse.simulator.mean),
+        noise=both / worse.kernel.mean,
+    )
 
 
 def _above(one: float, other: float) -> float:
