@@ -284,3 +284,57 @@ fn a_timer_that_began_before_the_last_answer_counts() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// Datagrams filled an endless queue: what was sent before the last answer still waited there.
+#[test]
+fn what_waits_in_a_queue_since_before_the_last_answer_counts() {
+    let scenario = r#"
+        seed = 1327549819
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "mptcp"
+        packet = "1500B"
+        receive_buffer = "1500B"
+        congestion_control = "newreno"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = false
+        ack_every = 1
+        ack_delay = "1ms"
+        rto_min = "216ms"
+        rto_initial = "216ms"
+        rto_max = "2000ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = false
+        timestamp_granularity = "1us"
+        clock_offset = "0us"
+        [workload]
+        kind = "on-off"
+        rate = "10kbit"
+        block = "20B"
+        on = "4021ms"
+        off = "1ms"
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "197049bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "197049bit", delay = "1us", queue = "infinite" }
+        [[flow]]
+        direction = "forward"
+        kind = "on-off"
+        path = "path1"
+        rate = "1165kbit"
+        on = "14ms"
+        off = "1ms"
+        [[flow]]
+        direction = "forward"
+        kind = "cbr"
+        path = "path1"
+        rate = "2886kbit"
+        packet = "20B"
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

@@ -43,8 +43,8 @@ impl Silence {
     /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
     /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
     /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
-    /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what has arrived: one that got
-    /// lost before, so lately that its timer was still running, is unanswered too, and the timer goes by one of them.
+    /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what has arrived: one that had
+    /// got lost or waits in a queue, and left so lately that its timer was still running, is unanswered too; the timer goes by one of them.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
@@ -53,8 +53,9 @@ impl Silence {
             transport.rto_max <= round_trip * 3 || transport.rto_min <= round_trip
         };
         let before = |path: usize| {
-            let timed = |&sent: &Time| sent <= heard_on[path] && sent + transport.rto_max >= heard_on[path];
-            u64::from(self.lost[path].iter().any(timed))
+            let timed = |sent: &Time| *sent <= heard_on[path] && *sent + transport.rto_max >= heard_on[path];
+            let under_way = self.under_way.iter().filter(|((on, ..), _)| usize::from(*on) == path);
+            u64::from(self.lost[path].iter().any(timed) || under_way.map(|(_, sent)| sent).any(timed))
         };
         let unanswered: Vec<u64> =
             self.unanswered.iter().enumerate().map(|(path, since)| since + before(path)).collect();
