@@ -198,10 +198,15 @@ def worst_lines(found: Agreement, rows: Iterable[Comparison], count: int) -> tup
                 signed(one.difference, 1),
                 number(one.noise, 1),
                 "; ".join(stands_out(found, one.case, one.scheduler)) or "–",
-                found.mechanism(one.case, one.scheduler) or "–",
+                found.mechanism(one.case, one.scheduler) or _by_chance(one),
             ]
         )
     return [*headings, "what the engines counted (kernel / simulator)", "because"], lines
+
+
+def _by_chance(one: Comparison) -> str:
+    """What stands where no mechanism is known."""
+    return "–" if one.beyond_noise else "chance: runs of one engine differ as much"
 
 
 def worst_table(found: Agreement, rows: Iterable[Comparison]) -> str:
