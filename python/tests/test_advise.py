@@ -294,7 +294,7 @@ def test_the_recommended_buffer_removes_the_blocking() -> None:
     assert found.given_cost.value > 20
     assert "24 kB costs" in small_buffer().text
     # What buffers cost falls with their size once both paths are used, and stays low from the recommended one on.
-    costs = [cost for size, cost in found.costs if size >= 64_000]
+    costs = [cost for size, cost in found.costs if 64_000 <= size <= found.needed]
     assert costs[0] > 20
     assert all(later <= earlier + 1 for earlier, later in pairwise(costs))
     assert all(cost <= 3 for size, cost in found.costs if size >= found.needed)
@@ -343,12 +343,12 @@ def test_what_nothing_delivers_is_said() -> None:
 
 
 def test_a_path_of_several_that_adds_nothing() -> None:
-    # The slow path holds everything up in some variations and hardly matters in others: with few of them, chance
-    # decides whether all three together are borderline.
+    # The slow path holds everything up in some variations and hardly matters in others, so that all three together may
+    # be borderline; it is left out either way.
     advice = advise(
-        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=4 * EVENTS
+        [DSL, LTE, "gprs 40kbit 200ms 1%"], schedulers=["intelligent-delivery-delay"], events=2 * EVENTS
     )
-    assert advice.text.startswith("Use dsl and lte, but not gprs, with intelligent-delivery-delay.")
+    assert "dsl and lte, but not gprs, with intelligent-delivery-delay." in advice.text
     assert advice.document()["use_paths"] == ["dsl", "lte"]
     adds = {one.path: one.gain_percent for one in advice.left_out}
     assert adds["gprs"] < 2 < adds["lte"] < adds["dsl"]

@@ -20,7 +20,7 @@ def document(advice: Advice) -> dict[str, Any]:
     """Everything that was found; names end in their unit, as those of metrics do."""
     setting, choice, found = advice.setting, advice.choice, advice.buffer
     use = recommended(advice)
-    spare = wording.needless(advice) if advice.verdict == "worth" else None
+    spare = wording.needless(advice) if advice.verdict in ("worth", "borderline") else None
     return {
         "recommendation": wording.heading(advice),
         "verdict": advice.verdict,

@@ -30,18 +30,19 @@ def heading(advice: Advice) -> str:
         return f"One path, so there is nothing to schedule. This is what to expect of {alone}."
     best = advice.choice.best.label
     scheduler = f"{best}, MPTCP's default scheduler" if _is_default(advice) else best
+    spare = needless(advice)
+    together = (
+        _together(names)
+        if spare is None
+        else f"{listed([name for name in names if name != spare])}, but not {spare},"
+    )
     if advice.verdict == "worth":
-        spare = needless(advice)
-        if spare is not None:
-            return (
-                f"Use {listed([name for name in names if name != spare])}, but not {spare}, with {scheduler}."
-            )
-        return f"Use {_together(names)} with {scheduler}."
+        return f"Use {together} with {scheduler}."
     if advice.verdict == "not worth":
         other = next(name for name in names if name != alone)
         more = f"{other} as a second path is" if len(names) == 2 else "more paths are"
         return f"Use {alone} alone: {more} not worth it for {_purpose(advice.setting.traffic)}."
-    return f"Borderline: {alone} alone, or {_together(names)} with {scheduler}. {_borderline(advice)}"
+    return f"Borderline: {alone} alone, or {together} with {scheduler}. {_borderline(advice)}"
 
 
 def expectation(advice: Advice) -> list[str]:
