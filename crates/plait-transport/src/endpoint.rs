@@ -1,10 +1,11 @@
 //! The two ends of a connection, whatever its protocol: what an engine drives.
 
-use crate::core::{Counters, OneWayDelays, PathConfig, Transmit};
+use crate::core::{Counters, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
 use crate::reassembly::Reassembly;
+use crate::sink::Sink;
 use crate::{cmt_sctp, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 
@@ -50,7 +51,7 @@ impl Config {
 /// The sending end.
 ///
 /// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
-/// [`Sender::poll_transmit`] until it answers `None`, and by a look at [`Sender::poll_timeout`].
+/// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub enum Sender<S> {
     /// See [`cmt_sctp::Sender`].
@@ -179,16 +180,18 @@ impl<S: Scheduler> Sender<S> {
         sender!(self, sender => sender.handle_timeout(now, observer))
     }
 
-    /// The next packet to send now, if any.
+    /// Sends all that there is to send now.
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    pub fn poll_transmit(
+    #[inline]
+    pub fn transmit(
         &mut self,
         now: Time,
+        sink: &mut impl Sink,
         observer: &mut impl Observer,
-    ) -> Result<Option<Transmit>, Error> {
-        sender!(self, sender => sender.poll_transmit(now, observer))
+    ) -> Result<(), Error> {
+        sender!(self, sender => sender.transmit(now, sink, observer))
     }
 
     /// When [`Sender::handle_timeout`] must be called next.
@@ -220,7 +223,7 @@ impl Receiver {
         receiver!(self, receiver => receiver.reassembly())
     }
 
-    /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
+    /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         receiver!(self, receiver => receiver.handle_packet(now, path, packet, observer));
     }
@@ -230,13 +233,10 @@ impl Receiver {
         receiver!(self, receiver => receiver.handle_timeout(now));
     }
 
-    /// The next packet to send, if any. Call after every input until it answers `None`.
+    /// Sends what there is to send: call after every input.
     #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        match self {
-            Self::CmtSctp(receiver) => receiver.poll_transmit(),
-            Self::Mptcp(receiver) => receiver.poll_transmit(now),
-        }
+    pub fn transmit(&mut self, sink: &mut impl Sink) {
+        receiver!(self, receiver => receiver.transmit(sink));
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.

@@ -11,6 +11,7 @@
 //! - [`congestion`], [`rtt`]: per path, behind small interfaces;
 //! - [`reassembly`]: the receiver's side that protocols share;
 //! - [`ring`], [`run_set`]: what is numbered, and sets of numbers, at a cost that does not grow with windows;
+//! - [`sink`]: where packets go;
 //! - [`observer`]: callbacks for whoever records.
 
 pub mod cmt_sctp;
@@ -26,10 +27,12 @@ pub mod reassembly;
 pub mod ring;
 pub mod rtt;
 pub mod run_set;
+pub mod sink;
 
 pub use crate::core::{
     ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,
-    Transmit, WindowRule,
+    WindowRule,
 };
 pub use error::{Error, SchedulerFault};
 pub use observer::{Observer, SendReason, Sent};
+pub use sink::{Origin, Sink, Transmit};

@@ -2,13 +2,13 @@
 
 use super::application::Application;
 use super::network::{End, Network, RouteId};
-use super::tap::{Origin, PacketId, Sighting, Tap};
+use super::tap::{PacketId, Sighting, Tap};
 use crate::recorder::Recorder;
 use crate::scenario::Way;
 use plait_sched::{PathId, Scheduler, Time};
 use plait_transport::endpoint::{Receiver, Sender};
-use plait_transport::packet::{Overhead, Packet, Segment};
-use plait_transport::{Error, Observer, Transmit};
+use plait_transport::packet::{Overhead, Packet};
+use plait_transport::{Error, Observer, Sink, Transmit};
 
 /// What a connection is made of.
 pub(super) struct Parts<S, O> {
@@ -73,6 +73,20 @@ pub(crate) struct Connection<S, O, T = ()> {
     pub(super) tap: T,
     /// How many packets without data it has sent, of both ends.
     others: u64,
+}
+
+/// The way of a connection's packets to the network, in a form that leaves its ends free.
+macro_rules! wire {
+    ($connection:ident, $network:ident, $way:expr) => {
+        Wire {
+            network: $network,
+            routes: &$connection.routes,
+            overhead: $connection.overhead,
+            tap: &mut $connection.tap,
+            others: &mut $connection.others,
+            way: $way,
+        }
+    };
 }
 
 impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
@@ -151,10 +165,8 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
 
     #[inline]
     fn drain_receiver(&mut self, network: &mut Network) {
-        // By reference where it lies: a packet is large.
-        while let Some(ref transmit) = self.receiver.poll_transmit(network.now) {
-            self.put_on_wire(network, transmit, Way::Backward);
-        }
+        let mut wire = wire!(self, network, Way::Backward);
+        self.receiver.transmit(&mut wire);
         let timer = self.receiver.poll_timeout();
         self.set_timer(network, Timer::Receiver, timer);
     }
@@ -164,37 +176,12 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
         if network.now >= self.until {
             return Ok(());
         }
-        loop {
-            match self.sender.poll_transmit(network.now, &mut self.observer) {
-                Ok(Some(ref transmit)) => self.put_on_wire(network, transmit, Way::Forward),
-                Ok(None) => break,
-                Err(error) => return Err(error),
-            }
-        }
+        let now = network.now;
+        let mut wire = wire!(self, network, Way::Forward);
+        self.sender.transmit(now, &mut wire, &mut self.observer)?;
         let timer = self.sender.poll_timeout();
         self.set_timer(network, Timer::Sender, timer);
         Ok(())
-    }
-
-    #[inline]
-    fn put_on_wire(&mut self, network: &mut Network, transmit: &Transmit, way: Way) {
-        let Transmit { path, packet, transmission } = transmit;
-        let (bytes, data) = (self.overhead.wire_bytes(packet), is_data(packet));
-        self.others += u64::from(!data);
-        let number = if data { *transmission } else { self.others };
-        if T::LOOKS {
-            let id = PacketId { path: *path, way, data, number };
-            let origin = match (way, packet) {
-                (Way::Backward, _) => Origin::Receiver(self.receiver.reassembly()),
-                (_, Packet::Data(data) | Packet::Segment(Segment { data, .. })) => {
-                    Origin::Sender { offset: self.sender.offset(data.segment) }
-                }
-                _ => Origin::Sender { offset: None },
-            };
-            self.tap.sent(&Sighting { time: network.now, id, packet, bytes }, origin);
-        }
-        let route = self.routes[path.index()][usize::from(way == Way::Backward)];
-        network.send(route, packet, number, bytes);
     }
 
     fn set_timer(&self, network: &mut Network, timer: Timer, at: Option<Time>) {
@@ -214,6 +201,32 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
     /// Payload bytes that the application has written; `u64::MAX` if it never ends.
     pub(crate) const fn written_bytes(&self) -> u64 {
         self.application.written_bytes
+    }
+}
+
+/// Takes the packets of one end to its routes.
+struct Wire<'a, T> {
+    network: &'a mut Network,
+    routes: &'a [[RouteId; 2]],
+    overhead: Overhead,
+    tap: &'a mut T,
+    others: &'a mut u64,
+    way: Way,
+}
+
+impl<T: Tap> Sink for Wire<'_, T> {
+    #[inline]
+    fn send(&mut self, transmit: &Transmit<'_>) {
+        let &Transmit { path, packet, transmission, origin } = transmit;
+        let (bytes, data) = (self.overhead.wire_bytes(packet), is_data(packet));
+        *self.others += u64::from(!data);
+        let number = if data { transmission } else { *self.others };
+        if T::LOOKS {
+            let id = PacketId { path, way: self.way, data, number };
+            self.tap.sent(&Sighting { time: self.network.now, id, packet, bytes }, origin);
+        }
+        let route = self.routes[path.index()][usize::from(self.way == Way::Backward)];
+        self.network.send(route, packet, number, bytes);
     }
 }
 

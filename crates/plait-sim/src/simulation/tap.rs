@@ -3,7 +3,8 @@
 use crate::scenario::Way;
 use plait_sched::{PathId, Time};
 use plait_transport::packet::Packet;
-use plait_transport::reassembly::Reassembly;
+
+pub use plait_transport::Origin;
 
 /// Which packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,18 +31,6 @@ pub struct Sighting<'a> {
     pub packet: &'a Packet,
     /// Its size on the wire, headers included.
     pub bytes: u32,
-}
-
-/// What the end knows that sends a packet, and that the packet does not say in memory.
-#[derive(Clone, Copy, Debug)]
-pub enum Origin<'a> {
-    /// The data's sender.
-    Sender {
-        /// Where the payload begins in the stream, in bytes; `None` if there is none.
-        offset: Option<u64>,
-    },
-    /// The data's receiver, with what waits there for its delivery.
-    Receiver(&'a Reassembly),
 }
 
 /// Sees packets. What is not looked at costs nothing: without a tap (`()`) the compiler leaves all of it out.

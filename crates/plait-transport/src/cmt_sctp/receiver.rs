@@ -1,10 +1,10 @@
 //! The receiver: when to acknowledge, on which path, and what to report.
 
 use super::{Config, WindowAccounting};
-use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Data, MAX_GAP_BLOCKS, Packet, Sack};
 use crate::reassembly::{Arrival, Reassembly};
+use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{MAX_PATHS, PathId, Time};
 
 /// Changes of runs that are remembered for the next acknowledgements; one block is kept for an older run.
@@ -76,7 +76,7 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
+    /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
             Packet::Data(data) => self.handle_data(now, path, data, observer),
@@ -120,13 +120,14 @@ impl Receiver {
         }
     }
 
-    /// The next packet to send, if any. Call after every input until it answers `None`.
-    pub fn poll_transmit(&mut self) -> Option<Transmit> {
+    /// Sends what there is to send: call after every input.
+    pub fn transmit(&mut self, sink: &mut impl Sink) {
         if let Some((path, sent_at)) = self.reply.take() {
-            return Some(Transmit { path, packet: Packet::HeartbeatAck { sent_at }, transmission: 0 });
+            let (packet, origin) = (&Packet::HeartbeatAck { sent_at }, Origin::Receiver(&self.reassembly));
+            sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
         if !self.acknowledge {
-            return None;
+            return;
         }
         self.acknowledge = false;
         self.deadline = None;
@@ -137,11 +138,12 @@ impl Receiver {
         let sack = Sack::new(self.reassembly.next_expected(), window, self.unacknowledged);
         self.unacknowledged = 0;
         // Filled in where it lies: it is large.
-        let mut transmit = Some(Transmit { path: self.path, packet: Packet::Sack(sack), transmission: 0 });
-        if let Some(Transmit { packet: Packet::Sack(sack), .. }) = &mut transmit {
+        let mut packet = Packet::Sack(sack);
+        if let Packet::Sack(sack) = &mut packet {
             self.report(sack);
         }
-        transmit
+        let (packet, origin) = (&packet, Origin::Receiver(&self.reassembly));
+        sink.send(&Transmit { path: self.path, packet, transmission: 0, origin });
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.

@@ -5,18 +5,19 @@ use super::reports::Reports;
 use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
-use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Transmit, Via, common_to_senders, timer};
+use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Via, common_to_senders, timer};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, Sack};
 use crate::run_set::RunSet;
+use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{Event, Path, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
 /// One end of a connection, sending.
 ///
 /// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
-/// [`Sender::poll_transmit`] until it answers `None`, and by a look at [`Sender::poll_timeout`].
+/// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender<S> {
     pub(super) core: Core<S>,
@@ -322,29 +323,35 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// The next packet to send now, if any.
+    /// Sends all that there is to send now.
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    pub fn poll_transmit(
+    pub fn transmit(
         &mut self,
         now: Time,
+        sink: &mut impl Sink,
         observer: &mut impl Observer,
-    ) -> Result<Option<Transmit>, Error> {
-        self.core.run_scheduler(now, observer)?;
-        if let Some(out) = self.core.next_data(now, observer) {
+    ) -> Result<(), Error> {
+        loop {
+            self.core.run_scheduler(now, observer)?;
+            let Some(out) = self.core.next_data(now, observer) else { break };
             let sent = self.core.paths[out.path.index()].flight.get(out.number);
             let certain = sent.is_some_and(|sent| sent.first_time);
             self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
             if let Some(earlier) = sent.and_then(|sent| sent.earlier) {
                 self.round_trips.sent_again(PathId(earlier.path), earlier.transmission);
             }
-            let packet = Packet::Data(out.data);
-            return Ok(Some(Transmit { path: out.path, packet, transmission: out.transmission }));
+            let origin = Origin::Sender { offset: Some(out.offset) };
+            let (packet, transmission) = (&Packet::Data(out.data), out.transmission);
+            sink.send(&Transmit { path: out.path, packet, transmission, origin });
         }
         // Data first: where paths share a queue with one place, the probe of one must not take it from the data of another.
-        let Some((path, sent_at)) = self.heartbeats.pop_front() else { return Ok(None) };
-        Ok(Some(Transmit { path, packet: Packet::Heartbeat { sent_at }, transmission: 0 }))
+        while let Some((path, sent_at)) = self.heartbeats.pop_front() {
+            let (packet, origin) = (&Packet::Heartbeat { sent_at }, Origin::Sender { offset: None });
+            sink.send(&Transmit { path, packet, transmission: 0, origin });
+        }
+        Ok(())
     }
 
     /// When [`Sender::handle_timeout`] must be called next.

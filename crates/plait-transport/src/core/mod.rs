@@ -24,7 +24,6 @@ pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use stream::SegmentState;
 pub(crate) use transmit::Outgoing;
-pub use transmit::Transmit;
 pub(crate) use window::SendWindow;
 pub use window::WindowRule;
 

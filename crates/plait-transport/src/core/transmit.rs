@@ -5,20 +5,9 @@ use super::flight::{Copy, Transmission};
 use super::{Core, SegmentState, TransmissionState};
 use crate::congestion::CongestionControl;
 use crate::observer::{Observer, SendReason, Sent};
-use crate::packet::{Data, Packet};
+use crate::packet::Data;
 use plait_sched::{Event, PathId, Scheduler, Time};
 use std::collections::VecDeque;
-
-/// A packet for the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Transmit {
-    /// The path that carries it.
-    pub path: PathId,
-    /// The packet.
-    pub packet: Packet,
-    /// For data: the number of the transmission, counted over the connection; for tracing, not for the wire.
-    pub transmission: u64,
-}
 
 /// A segment that leaves now, before its protocol wraps it.
 #[derive(Clone, Copy, Debug)]

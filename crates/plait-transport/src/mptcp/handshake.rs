@@ -7,7 +7,6 @@ use super::rules::{Joins, Losses};
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use plait_sched::{PathId, Scheduler, Time};
@@ -21,7 +20,7 @@ impl<S: Scheduler> Sender<S> {
         self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry, confirming };
         let timestamp = self.config.clock.at_sender(now);
         let packet = if confirming { Packet::Confirm { timestamp } } else { Packet::Syn { timestamp } };
-        self.control.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
+        self.control.push_back((PathId(index as u8), packet));
     }
 
     /// Opens what can be opened: the first subflow at the start, the others once it is open.
@@ -76,7 +75,7 @@ impl<S: Scheduler> Sender<S> {
         let state = path.working_state();
         if !is_join && self.config.rules.joins == Joins::Confirmed {
             let packet = Packet::Confirm { timestamp: self.config.clock.at_sender(now) };
-            self.control.push_back(Transmit { path: PathId(index as u8), packet, transmission: 0 });
+            self.control.push_back((PathId(index as u8), packet));
         }
         self.core.refresh(index);
         self.core.set_state(now, index, state, observer);

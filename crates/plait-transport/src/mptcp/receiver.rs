@@ -6,11 +6,11 @@ use super::incoming::{Incoming, Place};
 use super::merging::{Merging, Queued};
 use super::reinjection::FRAGMENT;
 use super::{Config, Grant, Joins, Losses, wheel};
-use crate::core::Transmit;
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet, Segment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
+use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{PathId, Time};
 use std::collections::VecDeque;
 
@@ -78,7 +78,7 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Takes a packet from the network; afterwards, drain [`Receiver::poll_transmit`].
+    /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         if path.index() >= self.subflows.len() {
             return;
@@ -413,14 +413,16 @@ impl Receiver {
         }
     }
 
-    /// The next packet to send, if any. Call after every input until it answers `None`.
-    pub fn poll_transmit(&mut self, _now: Time) -> Option<Transmit> {
-        let (path, answer) = self.outgoing.pop_front()?;
-        let packet = match answer {
-            Answer::Ack(ack) => Packet::Ack(ack),
-            Answer::SynAck { timestamp, echo, window } => Packet::SynAck { timestamp, echo, window },
-        };
-        Some(Transmit { path, packet, transmission: 0 })
+    /// Sends what there is to send: call after every input.
+    pub fn transmit(&mut self, sink: &mut impl Sink) {
+        while let Some((path, answer)) = self.outgoing.pop_front() {
+            let packet = match answer {
+                Answer::Ack(ack) => Packet::Ack(ack),
+                Answer::SynAck { timestamp, echo, window } => Packet::SynAck { timestamp, echo, window },
+            };
+            let origin = Origin::Receiver(&self.reassembly);
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+        }
     }
 
     /// When [`Receiver::handle_timeout`] must be called next.

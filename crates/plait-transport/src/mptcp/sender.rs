@@ -9,11 +9,12 @@ use super::{CAPABILITIES, Config, Grant};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
-    Transmit, common_to_senders, merge_ascending, moment, timer,
+    common_to_senders, merge_ascending, moment, timer,
 };
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::{Ack, Data, Packet, Segment};
+use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{Event, Path, PathId, PathSet, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
@@ -41,15 +42,17 @@ struct Leaving {
 }
 
 impl Leaving {
-    fn into_transmit(self) -> Transmit {
-        Transmit { path: self.path, packet: Packet::Segment(self.segment), transmission: self.transmission }
+    fn leave(&self, sink: &mut impl Sink) {
+        let &Self { path, segment, transmission, .. } = self;
+        let origin = Origin::Sender { offset: Some(segment.offset) };
+        sink.send(&Transmit { path, packet: &Packet::Segment(segment), transmission, origin });
     }
 }
 
 /// One end of a connection, sending.
 ///
 /// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
-/// [`Sender::poll_transmit`] until it answers `None`, and by a look at [`Sender::poll_timeout`].
+/// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
 pub struct Sender<S> {
     pub(super) core: Core<S>,
@@ -66,13 +69,9 @@ pub struct Sender<S> {
     parked: VecDeque<u64>,
     parked_without: PathSet,
     /// Packets of handshakes.
-    pub(super) control: VecDeque<Transmit>,
-    /// Sent, but held back until it is known whether it ends a burst.
-    held_back: Option<Leaving>,
+    pub(super) control: VecDeque<(PathId, Packet)>,
     /// Which segments of plain TCP are marked.
     pub(super) marks: Marks,
-    /// Nothing was found to follow the burst's last segment: until something comes in, nothing is there to be sent.
-    burst_ended: bool,
     spurious_retransmissions: u64,
     started: bool,
     /// The peer speaks TCP.
@@ -105,9 +104,7 @@ impl<S: Scheduler> Sender<S> {
             parked: VecDeque::new(),
             parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
-            held_back: None,
             marks: Marks::default(),
-            burst_ended: false,
             spurious_retransmissions: 0,
             started: !config.handshake,
             fallen_back: false,
@@ -125,7 +122,6 @@ impl<S: Scheduler> Sender<S> {
 
     /// Takes a packet that came back on `path`.
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        self.burst_ended = false;
         if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
             self.core.paths[path.index()].silence = 0;
         }
@@ -344,7 +340,6 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        self.burst_ended = false;
         for index in 0..self.subflows.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
@@ -386,47 +381,59 @@ impl<S: Scheduler> Sender<S> {
         self.started && begun.map(|(_, path)| path.silence).min().is_some_and(|fewest| fewest > most)
     }
 
-    /// The next packet to send now, if any.
+    /// Sends all that there is to send now.
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    pub fn poll_transmit(
+    pub fn transmit(
         &mut self,
         now: Time,
+        sink: &mut impl Sink,
         observer: &mut impl Observer,
-    ) -> Result<Option<Transmit>, Error> {
+    ) -> Result<(), Error> {
         if !self.started {
             self.started = true;
             self.open_subflows(now);
         }
-        if let Some(transmit) = self.control.pop_front() {
-            return Ok(Some(transmit));
+        while let Some((path, packet)) = self.control.pop_front() {
+            let origin = Origin::Sender { offset: None };
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
         }
-        if !self.config.rules.pushes || !self.config.multipath {
-            let mut next = self.next_segment(now, observer)?;
-            if self.config.rules.pushes
-                && let Some(leaving) = next.as_mut().filter(|leaving| leaving.fresh)
-            {
+        if self.config.rules.pushes && self.config.multipath {
+            return self.transmit_bursts(now, sink, observer);
+        }
+        while let Some(mut leaving) = self.next_segment(now, observer)? {
+            if self.config.rules.pushes && leaving.fresh {
                 leaving.segment.push = self.marks(leaving.segment.offset, leaving.segment.data.bytes);
             }
-            return Ok(next.map(Leaving::into_transmit));
+            leaving.leave(sink);
         }
-        if core::mem::take(&mut self.burst_ended) && !self.core.has_opportunity() {
-            return Ok(None);
-        }
+        Ok(())
+    }
+
+    /// Likewise, where the end of each burst is marked: a segment leaves once it is known whether another one follows.
+    fn transmit_bursts(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        let mut held_back: Option<Leaving> = None;
         loop {
             let next = self.next_segment(now, observer)?;
-            let Some(mut last) = self.held_back.take() else {
-                match next {
-                    Some(next) if next.fresh => self.held_back = Some(next),
-                    other => return Ok(other.map(Leaving::into_transmit)),
+            if let Some(mut last) = held_back.take() {
+                last.segment.push =
+                    last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
+                last.leave(sink);
+                if next.is_none() && self.core.has_opportunity() {
+                    continue;
                 }
-                continue;
-            };
-            last.segment.push = last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
-            self.held_back = next;
-            self.burst_ended = next.is_none();
-            return Ok(Some(last.into_transmit()));
+            }
+            match next {
+                Some(next) if next.fresh => held_back = Some(next),
+                Some(other) => other.leave(sink),
+                None => return Ok(()),
+            }
         }
     }
 

@@ -218,19 +218,13 @@ impl<S: Scheduler> Pair<S> {
     }
 
     fn drain(&mut self) {
-        loop {
-            match self.sender.poll_transmit(self.now, &mut self.log) {
-                Ok(Some(transmit)) => self.put(Way::Forward, transmit.path, transmit.packet),
-                Ok(None) => break,
-                Err(error) => {
-                    self.error = Some(error);
-                    break;
-                }
-            }
-        }
-        while let Some(transmit) = self.receiver.poll_transmit(self.now) {
-            self.put(Way::Backward, transmit.path, transmit.packet);
-        }
+        let sent = sent_by(|sink| {
+            let transmitted = self.sender.transmit(self.now, sink, &mut self.log);
+            self.error = self.error.take().or(transmitted.err());
+        });
+        sent.into_iter().for_each(|(path, packet)| self.put(Way::Forward, path, packet));
+        let sent = sent_by(|sink| self.receiver.transmit(sink));
+        sent.into_iter().for_each(|(path, packet)| self.put(Way::Backward, path, packet));
         let buffered = self.receiver.reassembly().buffered();
         self.log.most_buffered = self.log.most_buffered.max(buffered);
         self.check();
@@ -276,6 +270,13 @@ impl<S: Scheduler> Pair<S> {
         }
         assert!(self.log.delivered.len() as u64 == self.receiver.reassembly().next_expected());
     }
+}
+
+/// What an end sends now.
+pub(crate) fn sent_by(transmit: impl FnOnce(&mut Vec<(PathId, Packet)>)) -> Vec<(PathId, Packet)> {
+    let mut sent = Vec::new();
+    transmit(&mut sent);
+    sent
 }
 
 /// A scheduler made of a closure, with everything a transport can offer.

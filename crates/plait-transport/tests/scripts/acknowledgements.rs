@@ -1,6 +1,6 @@
 //! The receiver by itself: when it acknowledges, on which path, and what it reports.
 
-use crate::common::{Fate, Pair, at, config, in_turns, ms, segments};
+use crate::common::{Fate, Pair, at, config, in_turns, ms, segments, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::cmt_sctp::{Config, Receiver};
 use plait_transport::packet::{Data, GapBlock, Packet, Sack};
@@ -16,11 +16,10 @@ fn take(receiver: &mut Receiver, now: Time, path: u8, segment: u64) -> Option<(u
 }
 
 fn sack(receiver: &mut Receiver) -> Option<(u8, Sack)> {
-    let transmit = receiver.poll_transmit()?;
-    assert!(receiver.poll_transmit().is_none());
-    match transmit.packet {
-        Packet::Sack(sack) => Some((transmit.path.0, sack)),
-        other => panic!("{other:?}"),
+    match sent_by(|sink| receiver.transmit(sink))[..] {
+        [] => None,
+        [(path, Packet::Sack(sack))] => Some((path.0, sack)),
+        ref other => panic!("{other:?}"),
     }
 }
 
@@ -48,7 +47,7 @@ fn a_delayed_acknowledgement_covers_two_packets_or_200_ms() {
     assert!(take(&mut receiver, at(10), 0, 2).is_none());
     assert_eq!(receiver.poll_timeout(), Some(at(210)));
     receiver.handle_timeout(at(209));
-    assert!(receiver.poll_transmit().is_none());
+    assert!(sack(&mut receiver).is_none());
     receiver.handle_timeout(at(210));
     let (_, third) = sack(&mut receiver).unwrap();
     assert_eq!((third.cumulative, third.packets), (3, 1));
@@ -125,8 +124,8 @@ fn every_run_is_repeated_in_turn_however_many_there_are() {
 fn a_heartbeat_is_answered_on_its_path_with_its_time() {
     let mut receiver = Receiver::new(&config());
     receiver.handle_packet(at(9), PathId(3), &Packet::Heartbeat { sent_at: at(4) }, &mut ());
-    let reply = receiver.poll_transmit().unwrap();
-    assert_eq!((reply.path, reply.packet), (PathId(3), Packet::HeartbeatAck { sent_at: at(4) }));
+    let replies = sent_by(|sink| receiver.transmit(sink));
+    assert_eq!(replies, [(PathId(3), Packet::HeartbeatAck { sent_at: at(4) })]);
 }
 
 #[test]

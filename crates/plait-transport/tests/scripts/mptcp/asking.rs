@@ -1,7 +1,7 @@
 //! By Linux' rules what waits in the paths' queues goes before the next decision.
 
 use super::linux::{PAYLOAD, linux};
-use crate::common::{By, Log, at};
+use crate::common::{By, Log, at, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
 use plait_transport::mptcp::{Config, Rules, Sender};
@@ -11,13 +11,12 @@ const PATH: PathId = PathId(0);
 
 /// Segments that leave now on the first path.
 fn sent(sender: &mut Sender<impl Scheduler>, now: Time) -> Vec<u64> {
-    let mut sent = Vec::new();
-    while let Some(transmit) = sender.poll_transmit(now, &mut Log::default()).expect("no fault") {
-        if let (PATH, Packet::Segment(segment)) = (transmit.path, transmit.packet) {
-            sent.push(segment.data.segment);
-        }
-    }
-    sent
+    let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
+    let segment = |packet| match packet {
+        (PATH, Packet::Segment(segment)) => Some(segment.data.segment),
+        _ => None,
+    };
+    packets.into_iter().filter_map(segment).collect()
 }
 
 /// Six segments are for the path, of which four may be in flight, and later two, as soon as the scheduler says so. What leaves when
@@ -63,13 +62,12 @@ fn the_first_path_that_may_send_goes_first() {
     let mut sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
     sender.write(12 * PAYLOAD);
     let sent = |sender: &mut Sender<_>, now| {
-        let mut sent = Vec::new();
-        while let Some(transmit) = sender.poll_transmit(now, &mut Log::default()).expect("no fault") {
-            if let Packet::Segment(segment) = transmit.packet {
-                sent.push((transmit.path.0, segment.data.segment));
-            }
-        }
-        sent
+        let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
+        let segment = |(path, packet): (PathId, Packet)| match packet {
+            Packet::Segment(segment) => Some((path.0, segment.data.segment)),
+            _ => None,
+        };
+        packets.into_iter().filter_map(segment).collect::<Vec<_>>()
     };
     let before = sent(&mut sender, at(0)).len() as u64;
     assert!((1..8).contains(&before));

@@ -1,7 +1,7 @@
 //! What Linux does at the beginning and at the end of a burst, and what it reports before it is too late.
 
 use super::linux::{PAYLOAD, linux};
-use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms};
+use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
@@ -36,8 +36,8 @@ fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now:
     let data = Data { segment: number, bytes: PAYLOAD as u32 };
     let segment = Segment { data, subflow: number, offset: number * PAYLOAD, timestamp: 0, echo: 0, push };
     receiver.handle_packet(now, PathId(0), &Packet::Segment(segment), log);
-    let sent = std::iter::from_fn(|| receiver.poll_transmit(now));
-    sent.filter_map(|sent| if let Packet::Ack(ack) = sent.packet { Some(ack) } else { None }).collect()
+    let sent = sent_by(|sink| receiver.transmit(sink)).into_iter();
+    sent.filter_map(|(_, packet)| if let Packet::Ack(ack) = packet { Some(ack) } else { None }).collect()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_gap_that_is_long_in_being_filled_is_a_pause() {
         let mut receiver = Receiver::new(&linux(), 1);
         for (millis, packet) in [(0, Packet::Syn { timestamp: 0 }), (60, Packet::Confirm { timestamp: 0 })] {
             receiver.handle_packet(at(millis), PathId(0), &packet, &mut Log::default());
-            while receiver.poll_transmit(at(millis)).is_some() {}
+            sent_by(|sink| receiver.transmit(sink));
         }
         receiver
     };

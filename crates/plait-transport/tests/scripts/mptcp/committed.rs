@@ -1,7 +1,7 @@
 //! By Linux' rules a subflow keeps what it was given although its own window is shut.
 
 use super::linux::{PAYLOAD, linux};
-use crate::common::{By, Log, at, ms};
+use crate::common::{By, Log, at, ms, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
 use plait_transport::mptcp::Sender;
@@ -22,13 +22,12 @@ struct Hand<S> {
 impl<S: Scheduler> Hand<S> {
     /// What leaves on the second path now.
     fn sent(&mut self, now: Time) -> Vec<Segment> {
-        let mut sent = Vec::new();
-        while let Some(transmit) = self.sender.poll_transmit(now, &mut self.log).expect("no fault") {
-            if let (SHUT, Packet::Segment(segment)) = (transmit.path, transmit.packet) {
-                sent.push(segment);
-            }
-        }
-        sent
+        let packets = sent_by(|sink| self.sender.transmit(now, sink, &mut self.log).expect("no fault"));
+        let segment = |packet| match packet {
+            (SHUT, Packet::Segment(segment)) => Some(segment),
+            _ => None,
+        };
+        packets.into_iter().filter_map(segment).collect()
     }
 
     /// `path` has got so many segments and the stream so many, and there is room for `window` more.

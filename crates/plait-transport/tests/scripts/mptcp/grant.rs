@@ -6,7 +6,7 @@
 //! Windows are multiples of 8.
 
 use super::linux::{PAYLOAD, linux};
-use crate::common::{Log, Pair, at, in_turns, ms};
+use crate::common::{Log, Pair, at, in_turns, ms, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
@@ -44,9 +44,10 @@ impl Hand {
         let packet =
             Segment { data, subflow: number, offset: segment * PAYLOAD, timestamp: 0, echo: 0, push: false };
         self.receiver.handle_packet(self.now, PathId(path), &Packet::Segment(packet), &mut self.log);
-        std::iter::from_fn(|| self.receiver.poll_transmit(self.now))
-            .filter_map(|sent| match sent.packet {
-                Packet::Ack(ack) => Some((sent.path.0, ack)),
+        sent_by(|sink| self.receiver.transmit(sink))
+            .into_iter()
+            .filter_map(|(path, packet)| match packet {
+                Packet::Ack(ack) => Some((path.0, ack)),
                 _ => None,
             })
             .collect()
@@ -248,8 +249,8 @@ fn small_segments_leave_less_of_the_memory_to_payload() {
         let packet =
             Segment { data, subflow: number, offset: number * 300, timestamp: 0, echo: 0, push: false };
         hand.receiver.handle_packet(hand.now, PathId(0), &Packet::Segment(packet), &mut hand.log);
-        while let Some(sent) = hand.receiver.poll_transmit(hand.now) {
-            let Packet::Ack(ack) = sent.packet else { continue };
+        for (_, packet) in sent_by(|sink| hand.receiver.transmit(sink)) {
+            let Packet::Ack(ack) = packet else { continue };
             assert!(ack.window <= (memory - 1_132) / 2 + 32, "{ack:?}");
         }
     }
