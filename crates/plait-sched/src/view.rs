@@ -41,6 +41,22 @@ impl PathSet {
     pub const fn remove(&mut self, path: PathId) {
         self.0 &= !(1 << path.0);
     }
+
+    /// The paths of this set that are not in `others`.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// The paths in the set, the lowest first.
+    pub fn iter(self) -> impl Iterator<Item = PathId> {
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let path = PathId(left.trailing_zeros() as u8);
+            left &= left.wrapping_sub(1);
+            (path.index() < MAX_PATHS).then_some(path)
+        })
+    }
 }
 
 /// Whether, and for what, a path may be used.

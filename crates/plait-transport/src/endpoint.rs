@@ -136,8 +136,8 @@ impl<S: Scheduler> Sender<S> {
         sender!(self, sender => sender.spurious_retransmissions())
     }
 
-    /// The facts of the paths, as the scheduler sees them.
-    pub fn paths(&self) -> &[Path] {
+    /// The facts of the paths, as the scheduler would see them now.
+    pub fn paths(&self) -> Vec<Path> {
         sender!(self, sender => sender.paths())
     }
 

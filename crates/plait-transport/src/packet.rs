@@ -157,7 +157,7 @@ pub struct GapBlock {
 }
 
 /// A selective acknowledgement (RFC 9260 §3.3.4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sack {
     /// The first segment that has not arrived: everything below has (cumulative TSN + 1).
     pub cumulative: u64,
@@ -177,6 +177,20 @@ pub struct Sack {
     duplicate_count: u8,
 }
 
+/// What is reported counts, not what was reported before in the same place.
+impl PartialEq for Sack {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |sack: &Self| (sack.cumulative, sack.window, sack.gap_blocks, sack.packets);
+        let changes = |sack: &Self| (sack.changes_from, sack.changes_end);
+        numbers(self) == numbers(other)
+            && changes(self) == changes(other)
+            && self.blocks() == other.blocks()
+            && self.duplicates() == other.duplicates()
+    }
+}
+
+impl Eq for Sack {}
+
 impl Sack {
     /// An acknowledgement without gap blocks and duplicates.
     pub fn new(cumulative: u64, window: u64, packets: u8) -> Self {
@@ -192,6 +206,25 @@ impl Sack {
             duplicates: [0; MAX_DUPLICATES],
             duplicate_count: 0,
         }
+    }
+
+    /// Becomes as `other`; what neither reports is not copied.
+    pub fn overwrite(&mut self, other: &Self) {
+        let Self { cumulative, window, gap_blocks, packets, changes_from, changes_end, .. } = *other;
+        (self.cumulative, self.window, self.gap_blocks, self.packets) =
+            (cumulative, window, gap_blocks, packets);
+        (self.changes_from, self.changes_end) = (changes_from, changes_end);
+        let blocks = other.blocks().len();
+        self.blocks[..blocks].copy_from_slice(&other.blocks[..blocks]);
+        self.block_count = other.block_count;
+        (self.duplicates, self.duplicate_count) = (other.duplicates, other.duplicate_count);
+    }
+
+    /// Begins anew, without gap blocks and duplicates.
+    pub fn restart(&mut self, cumulative: u64, window: u64, packets: u8) {
+        (self.cumulative, self.window, self.packets) = (cumulative, window, packets);
+        (self.gap_blocks, self.changes_from, self.changes_end) = (0, 0, 0);
+        (self.block_count, self.duplicate_count) = (0, 0);
     }
 
     /// The gap blocks that can be news to the sender. On the wire a SACK reports all of them; in memory it carries those

@@ -66,9 +66,16 @@ impl RunSet {
     }
 
     /// True if `number` is in the set.
+    #[inline]
     pub fn contains(&self, number: u64) -> bool {
         self.effort.look();
-        number >= self.base && number - self.base <= self.mask && self.other_end[self.slot(number)] != ABSENT
+        number.wrapping_sub(self.base) <= self.mask && self.other_end[self.slot(number)] != ABSENT
+    }
+
+    /// True if `first..=last`, of which all numbers are present if `first` is, is a maximal run. `first` is above the base.
+    #[inline]
+    pub fn is_run(&self, first: u64, last: u64) -> bool {
+        !self.contains(first - 1) && !self.contains(last + 1)
     }
 
     /// Adds `number`; the run that now contains it as `(first, last)`, or `None` if it was there or is below the base.

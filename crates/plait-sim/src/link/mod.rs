@@ -81,6 +81,8 @@ impl LinkConfig {
 pub enum Sent {
     /// Accepted: it will come out of [`Link::pop`].
     Queued,
+    /// Likewise, before all others that are inside: [`Link::head`] has changed.
+    First,
     /// The queue was full; the packet is gone.
     DroppedFull,
 }
@@ -121,7 +123,7 @@ pub struct Counters {
 ///
 /// let config = LinkConfig::new(1_000_000, Duration::from_millis(10));
 /// let mut link = Link::new(&config, 1, "fast/forward");
-/// assert_eq!(link.send(Time::ZERO, 1500, 0, "hello"), Sent::Queued);
+/// assert_eq!(link.send(Time::ZERO, 1500, 0, "hello"), Sent::First);
 /// let exit = link.head().expect("a packet is under way").time;
 /// assert_eq!(exit, Time::ZERO + Duration::from_millis(12 + 10)); // 12 ms to serialize 1500 bytes
 /// assert_eq!(link.pop(), Exit::Delivered("hello"));
@@ -190,8 +192,8 @@ impl<P: Copy> Link<P> {
                 self.last_arrival = arrival;
             }
         }
-        self.flight.push(Packet { key: Key { time: arrival, order }, bytes, lost, payload });
-        Sent::Queued
+        let first = self.flight.push(Packet { key: Key { time: arrival, order }, bytes, lost, payload });
+        if first { Sent::First } else { Sent::Queued }
     }
 
     /// When the next packet leaves the link; `None` while it is empty.
@@ -266,12 +268,19 @@ impl<P: Copy> Flight<P> {
         Self::Sorted(BinaryHeap::with_capacity(ROOM))
     }
 
-    fn push(&mut self, packet: Packet<P>) {
+    /// True if it is the first one now.
+    #[inline]
+    fn push(&mut self, packet: Packet<P>) -> bool {
         match self {
             Self::Fifo(packets) => {
                 packets.push(packet);
+                packets.len() == 1
             }
-            Self::Sorted(packets) => packets.push(Reverse(packet)),
+            Self::Sorted(packets) => {
+                let first = packets.peek().is_none_or(|other| packet < other.0);
+                packets.push(Reverse(packet));
+                first
+            }
         }
     }
 

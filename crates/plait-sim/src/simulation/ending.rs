@@ -16,7 +16,8 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
         let counters = sender.counters();
         let before = &self.baseline.sender;
         let counted = self.scenario.transport.counted_packet();
-        let paths = sender.paths().iter().enumerate().map(|(index, facts)| {
+        let facts = sender.paths();
+        let paths = facts.iter().enumerate().map(|(index, facts)| {
             let (packets_lost, packets_dropped) = self.forward_counters(index);
             let delays = sender.delays(facts.id);
             PathEnding {

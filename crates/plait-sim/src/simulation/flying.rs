@@ -136,10 +136,10 @@ impl Acknowledgements {
         };
         if let Some(kept) = &mut self.places[place as usize] {
             // By kind: an assignment of the whole would copy as much as the largest kind takes.
-            match packet {
-                Packet::Sack(sack) => **kept = Packet::Sack(*sack),
-                Packet::Ack(ack) => **kept = Packet::Ack(*ack),
-                _ => **kept = *packet,
+            match (packet, &mut **kept) {
+                (Packet::Sack(sack), Packet::Sack(kept)) => kept.overwrite(sack),
+                (Packet::Ack(ack), kept) => *kept = Packet::Ack(*ack),
+                (_, kept) => *kept = *packet,
             }
         }
         place

@@ -197,11 +197,14 @@ impl Network {
         let link = link as usize;
         let order = self.agenda.next_order();
         // A full queue drops silently, as real ones do: the sender finds out by itself.
-        if self.links[link].send(self.now, flying.bytes, order, flying) == Sent::DroppedFull {
-            self.routes[route as usize].counters.dropped += 1;
-            self.forget(&flying);
+        match self.links[link].send(self.now, flying.bytes, order, flying) {
+            Sent::Queued => {}
+            Sent::First => self.reschedule(link),
+            Sent::DroppedFull => {
+                self.routes[route as usize].counters.dropped += 1;
+                self.forget(&flying);
+            }
         }
-        self.reschedule(link);
     }
 
     /// The next packet leaves `link`: to be handed over if it has reached its route's end.
@@ -281,7 +284,6 @@ impl Network {
     #[inline]
     fn reschedule(&mut self, link: usize) {
         match self.links[link].head() {
-            Some(key) if self.agenda.get(link) == Some(key) => {}
             Some(key) => self.agenda.set(link, key),
             None => self.agenda.cancel(link),
         }

@@ -25,7 +25,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn send_heartbeat(&mut self, now: Time, index: usize) {
-        let busy = self.core.paths[index].flight.segments() > 0 && self.core.facts[index].is_usable();
+        let busy = self.core.paths[index].flight.segments() > 0 && self.core.facts()[index].is_usable();
         let interval = self.config.connection.heartbeat_interval;
         let path = &mut self.core.paths[index];
         if busy {
@@ -38,7 +38,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn heartbeat_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let suspected = self.core.facts[index].state == PathState::PotentiallyFailed;
+        let suspected = self.core.facts()[index].state == PathState::PotentiallyFailed;
         let interval = self.config.connection.heartbeat_interval;
         let path = &mut self.core.paths[index];
         path.heartbeat.deadline = None;
@@ -49,7 +49,7 @@ impl<S: Scheduler> Sender<S> {
         let due = path.heartbeat.due;
         self.note_error(now, index, observer);
         self.core.paths[index].heartbeat.due = due;
-        self.core.refresh(index);
+        self.core.touch(index);
     }
 
     pub(super) fn handle_heartbeat_ack(
@@ -67,7 +67,7 @@ impl<S: Scheduler> Sender<S> {
         path.heartbeat.deadline = None;
         path.heartbeat.due = now.saturating_add(path.rtt.rto()).saturating_add(interval);
         let state = path.working_state();
-        self.core.refresh(index);
+        self.core.touch(index);
         self.core.set_state(now, index, state, observer);
         self.core.note_opportunity();
     }

@@ -10,6 +10,7 @@
 //! - a lost segment may be sent again on another path ([`RetransmissionPolicy`]);
 //! - heartbeats, path failure and return.
 
+mod changes;
 mod heartbeat;
 mod holes;
 mod receiver;

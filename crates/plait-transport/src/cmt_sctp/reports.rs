@@ -4,7 +4,7 @@
 //! in the receiver's count. SACKs of different paths overtake each other and some have no room for everything, so the ranges
 //! come in any order and with holes. A SACK tells what is missing only if there is no hole.
 
-use crate::packet::{MAX_GAP_BLOCKS, Sack};
+use crate::packet::{GapBlock, MAX_GAP_BLOCKS, Sack};
 use crate::run_set::RunSet;
 
 /// Changes beyond a hole that are remembered; a hole that stays longer ends with the cumulative acknowledgement.
@@ -48,6 +48,16 @@ impl Reports {
         } else if self.doubt.is_none_or(|(_, end)| end <= self.known) {
             self.doubt = Some((sent_end, self.newest));
         }
+    }
+
+    /// The blocks of a SACK that can be news: the first ones, which report the changes that are not known yet, and the last one, which
+    /// may be an older run in turn. One that counts no changes reports all its runs.
+    pub(super) fn news<'a>(&self, sack: &'a Sack) -> impl Iterator<Item = &'a GapBlock> + use<'a> {
+        let blocks = sack.blocks();
+        let unknown =
+            if sack.changes_end == 0 { u64::MAX } else { sack.changes_end.saturating_sub(self.known) };
+        let first = blocks.len().min(usize::try_from(unknown).unwrap_or(usize::MAX));
+        blocks[..first].iter().chain(blocks[first..].last())
     }
 
     fn know(&mut self, end: u64) {

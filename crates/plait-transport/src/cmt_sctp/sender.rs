@@ -101,7 +101,7 @@ impl<S: Scheduler> Sender<S> {
         }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
         if own.is_some() && self.core.news[path.index()].segments == 0 {
-            self.core.refresh(path.index());
+            self.core.touch(path.index());
         }
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
         self.fast_retransmit(now);
@@ -117,7 +117,7 @@ impl<S: Scheduler> Sender<S> {
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack, via: Via) {
         let end = self.core.sent_end;
-        for block in sack.blocks() {
+        for block in self.reports.news(sack) {
             let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
             let first = (sack.cumulative + u64::from(block.first)).max(self.acknowledged.base());
             let mut segment = self.acknowledged.first_absent(first);
@@ -143,8 +143,11 @@ impl<S: Scheduler> Sender<S> {
         let paths_with_news = self.core.news.iter().filter(|news| news.segments > 0).count();
         for index in 0..self.core.paths.len() {
             let news = self.core.news[index];
+            if news.newest_end == 0 {
+                continue;
+            }
             let flight = &mut self.core.paths[index].flight;
-            let overtaken = news.newest_end.saturating_sub(1);
+            let overtaken = news.newest_end - 1;
             self.holes[index].extend(flight, overtaken);
             self.holes[index].retain(flight, news.highest_end, |number, sent| {
                 if number >= overtaken || sent.segment + 1 >= news.highest_end {
@@ -182,9 +185,10 @@ impl<S: Scheduler> Sender<S> {
                 path.control.on_congestion(now, path.flight.bytes());
                 path.recovery_end = path.flight.next();
             }
-            self.core.refresh(index);
+            self.core.touch(index);
             let origin = PathId(index as u8);
-            let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
+            self.core.update_facts();
+            let target = self.config.retransmission_policy.choose(origin, self.core.facts());
             // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
             // overshoot it there drops the very packet that is urgent.
             if target == Some(origin) {
@@ -211,7 +215,7 @@ impl<S: Scheduler> Sender<S> {
                 let timer = now.saturating_add(path.rtt.rto());
                 path.retransmission_timer = (path.flight.segments() > 0).then_some(timer);
             }
-            self.core.refresh(index);
+            self.core.touch(index);
             self.core.notify(&Event::Lost { path: origin, segments });
         }
     }
@@ -277,9 +281,10 @@ impl<S: Scheduler> Sender<S> {
         path.timed = None;
         path.recovery_end = path.flight.next();
         self.note_error(now, index, observer);
-        self.core.refresh(index);
+        self.core.touch(index);
         let origin = PathId(index as u8);
-        let target = self.config.retransmission_policy.choose(origin, &self.core.facts);
+        self.core.update_facts();
+        let target = self.config.retransmission_policy.choose(origin, self.core.facts());
         let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
         (first..next).for_each(|number| self.round_trips.sent_again(origin, number));
         self.core.lose_all(index, target.or(ANY_PATH));
@@ -295,7 +300,7 @@ impl<S: Scheduler> Sender<S> {
         self.association_errors += 1;
         let state = if path.errors > self.config.connection.path_max_retransmissions {
             PathState::Failed
-        } else if self.config.connection.potentially_failed && self.core.facts[index].is_usable() {
+        } else if self.config.connection.potentially_failed && self.core.facts()[index].is_usable() {
             PathState::PotentiallyFailed
         } else {
             return;
@@ -307,11 +312,11 @@ impl<S: Scheduler> Sender<S> {
 
     /// If no path is usable, the potentially failed one with the fewest errors is used all the same (RFC 7829 §5).
     fn keep_one_usable(&mut self, now: Time, observer: &mut impl Observer) {
-        if self.core.facts.iter().any(Path::is_usable) {
+        if self.core.facts().iter().any(Path::is_usable) {
             return;
         }
         let best = (0..self.core.paths.len())
-            .filter(|&index| self.core.facts[index].state == PathState::PotentiallyFailed)
+            .filter(|&index| self.core.facts()[index].state == PathState::PotentiallyFailed)
             .min_by_key(|&index| self.core.paths[index].errors);
         if let Some(index) = best {
             let path = &mut self.core.paths[index];

@@ -202,7 +202,7 @@ impl<S: Scheduler> Core<S> {
             } else if news.oldest_acknowledged {
                 path.retransmission_timer = Some(now.saturating_add(rto));
             }
-            self.refresh(index);
+            self.touch(index);
         }
         for index in 0..self.paths.len() {
             let news = self.news[index];

@@ -47,7 +47,7 @@ impl<S: Scheduler> Core<S> {
         let taken = self.take(index, segment, reason);
         let sender = &mut self.paths[index];
         sender.committed.push_back(taken);
-        sender.refresh_amounts(&mut self.facts[index]);
+        self.touch_amounts(index);
         self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
         taken.offset
     }

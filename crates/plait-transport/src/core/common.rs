@@ -53,9 +53,9 @@ macro_rules! common_to_senders {
             self.spurious_retransmissions
         }
 
-        /// The facts of the paths, as the scheduler sees them.
-        pub fn paths(&self) -> &[plait_sched::Path] {
-            &self.core.facts
+        /// The facts of the paths, as the scheduler would see them now.
+        pub fn paths(&self) -> Vec<plait_sched::Path> {
+            self.core.fresh_facts()
         }
 
         /// The facts of the connection, as the scheduler sees them.

@@ -19,13 +19,14 @@ impl<S: Scheduler> Core<S> {
             Some(target) => {
                 let path = &mut self.paths[target.index()];
                 path.waiting += merge_ascending(&mut path.retransmissions, segments.drain(..)) as u32;
-                path.refresh_amounts(&mut self.facts[target.index()]);
+                self.touch_amounts(target.index());
             }
             None => {
                 merge_ascending(&mut self.shared_retransmissions, segments.drain(..));
             }
         }
         self.lost = segments;
+        self.retransmits = true;
     }
 
     /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
@@ -33,7 +34,7 @@ impl<S: Scheduler> Core<S> {
         let Some(entry) = self.stream.get_mut(segment) else { return };
         if let Some(path) = entry.waits_on.take() {
             self.paths[path.index()].waiting -= 1;
-            self.paths[path.index()].refresh_amounts(&mut self.facts[path.index()]);
+            self.touch_amounts(path.index());
         }
     }
 
@@ -42,7 +43,7 @@ impl<S: Scheduler> Core<S> {
         let (first, next) = (self.paths[index].flight.first(), self.paths[index].flight.next());
         self.lose(index, first..next, target);
         self.paths[index].superseded.clear();
-        self.refresh(index);
+        self.touch(index);
     }
 
     /// True if all that is in flight on the path are copies of segments that have arrived.

@@ -31,7 +31,7 @@ use crate::congestion::{CongestionConfig, Share};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
-use plait_sched::{Capabilities, Duration, Event, Interest, PathId, PathState, Scheduler, Time};
+use plait_sched::{Capabilities, Duration, Event, Interest, PathId, PathSet, PathState, Scheduler, Time};
 pub(crate) use send_buffer::WRITE;
 use send_buffer::{Pieces, SendBuffer};
 use std::collections::VecDeque;
@@ -159,7 +159,9 @@ pub(crate) struct Core<S> {
     pub(crate) config: ConnectionConfig,
     pub(crate) stream: Stream,
     pub(crate) paths: Vec<PathSender>,
-    pub(crate) facts: Vec<plait_sched::Path>,
+    facts: Vec<plait_sched::Path>,
+    /// Paths whose facts have to be brought up to date before anybody sees them: all of them, and those about amounts alone.
+    touched: [PathSet; 2],
     pub(crate) scheduler: S,
     needs: Capabilities,
     interest: Interest,
@@ -188,6 +190,8 @@ pub(crate) struct Core<S> {
     lost: Vec<u64>,
     /// Lost segments that any path may send again, ascending.
     pub(crate) shared_retransmissions: VecDeque<u64>,
+    /// Something may wait in their queues.
+    retransmits: bool,
     next_transmission: u64,
     pub(crate) counters: Counters,
     pub(crate) news: Vec<PathNews>,
@@ -215,6 +219,7 @@ impl<S: Scheduler> Core<S> {
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
                 .collect(),
+            touched: [PathSet::EMPTY; 2],
             scheduler,
             needs,
             interest,
@@ -232,12 +237,14 @@ impl<S: Scheduler> Core<S> {
             commits: false,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
+            retransmits: false,
             next_transmission: 0,
             counters: Counters::default(),
             news: vec![PathNews::default(); paths.len()],
             shares: Vec::with_capacity(paths.len()),
         };
-        (0..paths.len()).for_each(|index| core.refresh(index));
+        (0..paths.len()).for_each(|index| core.touch(index));
+        core.update_facts();
         Ok(core)
     }
 
@@ -259,9 +266,8 @@ impl<S: Scheduler> Core<S> {
 
     /// Whether a path repairs losses in a way that admits no new data.
     pub(crate) fn set_recovering(&mut self, index: usize, recovering: bool) {
-        let path = &mut self.paths[index];
-        path.recovering = recovering;
-        self.facts[index].in_recovery = path.admits_nothing_new();
+        self.paths[index].recovering = recovering;
+        self.touch_amounts(index);
     }
 
     /// Something changed that the scheduler should hear of.
@@ -274,13 +280,43 @@ impl<S: Scheduler> Core<S> {
         self.opportunity
     }
 
-    pub(crate) fn refresh(&mut self, index: usize) {
-        self.paths[index].refresh(&mut self.facts[index]);
+    /// Something about a path has changed.
+    #[inline]
+    pub(crate) fn touch(&mut self, index: usize) {
+        self.touched[0].insert(PathId(index as u8));
     }
 
-    /// As [`Core::refresh`], for the one-way delay.
-    pub(crate) fn refresh_delay(&mut self, index: usize) {
-        self.paths[index].refresh_delay(&mut self.facts[index]);
+    /// What is in flight or waits on a path has changed.
+    #[inline]
+    pub(crate) fn touch_amounts(&mut self, index: usize) {
+        self.touched[1].insert(PathId(index as u8));
+    }
+
+    /// Brings the facts up to date, where something has changed: several changes between two looks cost as much as one.
+    #[inline]
+    pub(crate) fn update_facts(&mut self) {
+        if self.touched != [PathSet::EMPTY; 2] {
+            let touched = core::mem::take(&mut self.touched);
+            refresh(touched, &self.paths, &mut self.facts);
+        }
+    }
+
+    /// What the scheduler would see of the paths now.
+    pub(crate) fn fresh_facts(&self) -> Vec<plait_sched::Path> {
+        let mut facts = self.facts.clone();
+        refresh(self.touched, &self.paths, &mut facts);
+        facts
+    }
+
+    /// What the scheduler sees of the paths, as of the last [update](Self::update_facts); states are always true.
+    #[inline]
+    pub(crate) fn facts(&self) -> &[plait_sched::Path] {
+        &self.facts
+    }
+
+    /// No path can be used until it is opened.
+    pub(crate) fn close_paths(&mut self) {
+        self.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
     }
 
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
@@ -293,6 +329,7 @@ impl<S: Scheduler> Core<S> {
         if !self.interest.covers(event) {
             return;
         }
+        self.update_facts();
         let connection = self.connection_facts();
         self.scheduler.on_event(event, &connection, &self.facts);
     }
@@ -327,10 +364,11 @@ impl<S: Scheduler> Core<S> {
                     entry.copies.remove(path);
                 }
             }
-            self.refresh(index);
+            self.retransmits |= !self.shared_retransmissions.is_empty();
+            self.touch(index);
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {
-            self.refresh(index);
+            self.touch(index);
             self.notify(&Event::PathUp { path });
         }
         self.note_opportunity();
@@ -341,7 +379,7 @@ impl<S: Scheduler> Core<S> {
         let path = &mut self.paths[index];
         self.queued_segments -= path.queue.len() as u64;
         self.stream.recall(&mut path.queue);
-        path.refresh_amounts(&mut self.facts[index]);
+        self.touch_amounts(index);
     }
 
     /// The earliest of the core's own timers: retransmission timers and the scheduler's wait. [`Time::MAX`] is never.
@@ -356,6 +394,17 @@ impl<S: Scheduler> Core<S> {
         if self.wake.is_some_and(|wake| wake <= now) {
             self.wake = None;
             self.note_opportunity();
+        }
+    }
+}
+
+/// Brings facts up to date: all of those of the first paths, and those about amounts of the second.
+fn refresh([all, amounts]: [PathSet; 2], paths: &[PathSender], facts: &mut [plait_sched::Path]) {
+    for (path, facts) in paths.iter().zip(facts) {
+        if all.contains(facts.id) {
+            path.refresh(facts);
+        } else if amounts.contains(facts.id) {
+            path.refresh_amounts(facts);
         }
     }
 }

@@ -235,7 +235,7 @@ impl PathSender {
     }
 
     /// The congestion window, cut by the burst limit.
-    fn window(&self) -> u64 {
+    pub(super) fn window(&self) -> u64 {
         let window = self.reduced_window.unwrap_or(self.control.window()).min(self.burst_limit);
         window.max(self.probe_room)
     }
@@ -268,8 +268,8 @@ impl PathSender {
         if self.backup { PathState::Backup } else { PathState::Active }
     }
 
-    /// Brings the scheduler's facts up to date; the state is kept by [`super::Core`].
-    pub(crate) fn refresh(&self, facts: &mut Path) {
+    /// Brings the scheduler's facts up to date; state, limit and cost are kept there.
+    pub(super) fn refresh(&self, facts: &mut Path) {
         facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
         facts.rttvar = self.rtt.variation();
@@ -277,46 +277,46 @@ impl PathSender {
         facts.min_rtt = self.rtt.min();
         facts.own_rtt = self.rtt.own();
         facts.rto = self.rtt.rto();
-        self.refresh_delay(facts);
+        facts.forward_delay = self.delays.map(|delays| delays.forward);
         facts.delivery_rate = self.delivery.bits_per_second;
         facts.loss_ppm =
             if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
-        self.refresh_window(facts);
-    }
-
-    /// As [`PathSender::refresh`], for the one-way delay.
-    pub(crate) fn refresh_delay(&self, facts: &mut Path) {
-        facts.forward_delay = self.delays.map(|delays| delays.forward);
-    }
-
-    /// As [`PathSender::refresh`], for the window and what it holds.
-    pub(crate) fn refresh_window(&self, facts: &mut Path) {
-        let segments = |bytes: u64| {
-            let rounded = bytes.saturating_add(self.segment - self.headroom) / self.segment;
-            u32::try_from(rounded).unwrap_or(u32::MAX)
-        };
-        let window = self.window();
-        facts.cwnd = segments(window);
-        facts.ssthresh = segments(self.control.slow_start_threshold());
-        self.refresh_amounts_in(window, facts);
+        facts.cwnd = self.segments(self.window());
+        let threshold = self.control.slow_start_threshold();
+        facts.ssthresh = if threshold == u64::MAX { u32::MAX } else { self.segments(threshold) };
+        self.refresh_amounts(facts);
     }
 
     /// As [`PathSender::refresh`], for what is in flight and queued.
-    pub(crate) fn refresh_amounts(&self, facts: &mut Path) {
-        self.refresh_amounts_in(self.window(), facts);
-    }
-
-    #[inline]
-    fn refresh_amounts_in(&self, window: u64, facts: &mut Path) {
+    pub(super) fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
-        // The window is the sum of this and of what may leave still, so that its rounding is the same whatever is in flight.
-        let shown = match self.open_segments(window) {
-            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(facts.cwnd),
-            open => facts.cwnd.saturating_sub(open),
-        };
-        facts.in_flight = if self.flight.segments() == 0 { 0 } else { shown.max(1) };
+        facts.in_flight = self.in_flight_beside(facts.cwnd);
         facts.lost = self.flight.lost() + self.waiting;
         facts.queued = (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32;
+    }
+
+    /// A window in segments, rounded as the protocol lets them be in flight.
+    fn segments(&self, window: u64) -> u32 {
+        let rounded = window.saturating_add(self.segment - self.headroom) / self.segment;
+        u32::try_from(rounded).unwrap_or(u32::MAX)
+    }
+
+    /// Segments in flight, as schedulers see them now.
+    pub(super) fn shown_in_flight(&self) -> u32 {
+        self.in_flight_beside(self.segments(self.window()))
+    }
+
+    /// Segments in flight, as schedulers see them beside a window of `cwnd` segments. The window is the sum of this and of what may
+    /// leave still, so that its rounding is the same whatever is in flight.
+    fn in_flight_beside(&self, cwnd: u32) -> u32 {
+        if self.flight.segments() == 0 {
+            return 0;
+        }
+        let shown = match self.open_segments(self.window()) {
+            0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd),
+            open => cwnd.saturating_sub(open),
+        };
+        shown.max(1)
     }
 }
 

@@ -100,6 +100,7 @@ impl<S: Scheduler> Core<S> {
         if connection.unassigned == 0 && !self.needs.reinject && !waits {
             return Ok(false);
         }
+        self.update_facts();
         let decision = self.scheduler.decide(now, &connection, &self.facts);
         observer.decided(now, &decision, &connection, &self.facts);
         if let Decision::Wait { until } = decision {
@@ -132,8 +133,8 @@ impl<S: Scheduler> Core<S> {
                 if wanted > connection.unassigned {
                     return Err(SchedulerFault::OverAssigned { wanted, unassigned: connection.unassigned });
                 }
-                let room = u64::from(self.facts[path.index()].room());
-                if !self.needs.assign_ahead && wanted > room.min(connection.window_left) {
+                let room = || u64::from(self.facts[path.index()].room()).min(connection.window_left);
+                if !self.needs.assign_ahead && wanted > room() {
                     return Err(SchedulerFault::Undeclared("assign-ahead"));
                 }
                 self.assign(path, segments)
@@ -175,7 +176,7 @@ impl<S: Scheduler> Core<S> {
                     sender.penalty = true;
                 } else {
                     sender.control.on_penalty();
-                    self.refresh(path.index());
+                    self.touch(path.index());
                 }
                 Ok(())
             }
@@ -204,7 +205,7 @@ impl<S: Scheduler> Core<S> {
             insert_ascending(&mut self.paths[index].queue, segment);
             self.queued_segments += 1;
         }
-        self.paths[index].refresh_amounts(&mut self.facts[index]);
+        self.touch_amounts(index);
         Ok(())
     }
 
@@ -220,7 +221,7 @@ impl<S: Scheduler> Core<S> {
             entry.copies.insert(path);
             let sender = &mut self.paths[path.index()];
             sender.reinjections.push_back(segment);
-            sender.refresh_amounts(&mut self.facts[path.index()]);
+            self.touch_amounts(path.index());
         }
         Ok(())
     }
@@ -231,9 +232,13 @@ impl<S: Scheduler> Core<S> {
             return;
         }
         let burst = u64::from(self.config.max_burst) * self.config.counted_segment();
-        for (path, facts) in self.paths.iter_mut().zip(&mut self.facts) {
+        for index in 0..self.paths.len() {
+            let path = &mut self.paths[index];
+            let before = path.window();
             path.burst_limit = path.flight.bytes() + burst;
-            path.refresh_window(facts);
+            if path.window() != before {
+                self.touch(index);
+            }
         }
     }
 
@@ -256,7 +261,7 @@ impl<S: Scheduler> Core<S> {
                 path.control.on_idle();
             }
             path.idle_from = now;
-            self.refresh(index);
+            self.touch(index);
         }
     }
 }

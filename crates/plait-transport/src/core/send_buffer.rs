@@ -88,6 +88,9 @@ impl SendBuffer {
     /// whole, and the application a little ahead.
     pub(crate) fn segments_left(&self, assigned: u64, bytes: u64) -> u64 {
         let left = self.left(assigned);
+        if self.size == u64::MAX {
+            return left;
+        }
         if self.pieces.is_some() && self.written == self.edge { left.div_ceil(bytes) } else { left / bytes }
     }
 

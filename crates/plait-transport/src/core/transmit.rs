@@ -39,12 +39,13 @@ impl<S: Scheduler> Core<S> {
 
     #[inline]
     fn next_retransmission(&mut self) -> Option<(usize, u64)> {
-        let none = self.paths.iter().all(|path| path.retransmissions.is_empty());
-        if none && self.shared_retransmissions.is_empty() { None } else { self.find_retransmission() }
+        if self.retransmits { self.find_retransmission() } else { None }
     }
 
+    #[cold]
     fn find_retransmission(&mut self) -> Option<(usize, u64)> {
         let mut best: Option<(usize, u64)> = None;
+        self.update_facts();
         for index in 0..self.paths.len() {
             skip_settled(&mut self.paths[index].retransmissions, &self.stream);
             let path = &self.paths[index];
@@ -62,7 +63,10 @@ impl<S: Scheduler> Core<S> {
             return Some((index, segment));
         }
         skip_settled(&mut self.shared_retransmissions, &self.stream);
-        let &segment = self.shared_retransmissions.front()?;
+        let Some(&segment) = self.shared_retransmissions.front() else {
+            self.retransmits = self.paths.iter().any(|path| !path.retransmissions.is_empty());
+            return None;
+        };
         let index = self.soonest_open_path()?;
         self.shared_retransmissions.pop_front();
         Some((index, segment))
@@ -79,8 +83,14 @@ impl<S: Scheduler> Core<S> {
     /// True if the segment that everything waits for is the next new one on a path. It goes before retransmissions: a path
     /// that repairs what the others lose might never come to it, and nothing would be delivered any more.
     pub(crate) fn has_awaited(&self, index: usize) -> bool {
-        let facts = &self.facts[index];
-        self.paths[index].queue.front() == Some(&self.stream.first()) && facts.in_flight < facts.limit
+        self.paths[index].queue.front() == Some(&self.stream.first()) && !self.is_limited(index, 0)
+    }
+
+    /// True if the scheduler's limit lets nothing new out on the path, where `waiting` segments count beside those in flight.
+    #[inline]
+    fn is_limited(&self, index: usize, waiting: u32) -> bool {
+        let limit = self.facts[index].limit;
+        limit < u32::MAX && self.paths[index].shown_in_flight().saturating_add(waiting) >= limit
     }
 
     pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
@@ -94,7 +104,7 @@ impl<S: Scheduler> Core<S> {
                 if let Some(entry) = self.stream.get_mut(segment) {
                     entry.copies.remove(PathId(index as u8));
                 }
-                self.paths[index].refresh_amounts(&mut self.facts[index]);
+                self.touch_amounts(index);
                 if in_flight {
                     return Some((index, segment));
                 }
@@ -110,15 +120,16 @@ impl<S: Scheduler> Core<S> {
         self.admits(segment) || self.window.is_idle() || segment == self.stream.first()
     }
 
+    #[inline]
     pub(crate) fn next_new(&mut self, now: Time) -> Option<(usize, u64)> {
-        if self.queued_segments == 0 {
-            return None;
-        }
+        if self.queued_segments == 0 { None } else { self.find_new(now) }
+    }
+
+    fn find_new(&mut self, now: Time) -> Option<(usize, u64)> {
         let mut best: Option<(usize, u64)> = None;
         for (index, path) in self.paths.iter().enumerate() {
             let Some(&segment) = path.queue.front() else { continue };
-            let taken = self.facts[index].in_flight.saturating_add(path.committed.len() as u32);
-            let limited = taken >= self.facts[index].limit;
+            let limited = self.is_limited(index, path.committed.len() as u32);
             // Nothing of the queue goes to a subflow in TCP_CA_Loss (`sendable` in linux/schedulers/engine.c).
             let stopped = self.commits && path.recovering;
             if path.has_room()
@@ -239,7 +250,7 @@ impl<S: Scheduler> Core<S> {
             && moment == now
         {
             (0..times).for_each(|_| path.control.on_idle());
-            path.refresh_window(&mut self.facts[index]);
+            self.touch(index);
         }
     }
 
@@ -277,7 +288,7 @@ impl<S: Scheduler> Core<S> {
         sender.idle_from = now;
         sender.heartbeat.due =
             now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
-        sender.refresh_amounts(&mut self.facts[path.index()]);
+        self.touch_amounts(path.index());
         match reason {
             SendReason::New => {}
             SendReason::Retransmission => self.counters.retransmissions += 1,

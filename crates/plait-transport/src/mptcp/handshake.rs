@@ -77,7 +77,7 @@ impl<S: Scheduler> Sender<S> {
             let packet = Packet::Confirm { timestamp: self.config.clock.at_sender(now) };
             self.control.push_back((PathId(index as u8), packet));
         }
-        self.core.refresh(index);
+        self.core.touch(index);
         self.core.set_state(now, index, state, observer);
         self.open_subflows(now);
     }

@@ -75,6 +75,6 @@ impl<S: Scheduler> Sender<S> {
         path.recovery_end = 0;
         self.core.set_recovering(index, false);
         self.core.counters.undone_reductions += 1;
-        self.core.refresh(index);
+        self.core.touch(index);
     }
 }

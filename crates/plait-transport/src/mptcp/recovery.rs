@@ -119,7 +119,7 @@ impl<S: Scheduler> Sender<S> {
     /// The timer of the second rule has come.
     pub(super) fn overdue(&mut self, now: Time, index: usize) {
         self.find_lost(now, index);
-        self.core.refresh(index);
+        self.core.touch(index);
     }
 
     /// How long something that was overtaken may still arrive; `None` if reordering was never seen, so that three later
@@ -138,7 +138,7 @@ impl<S: Scheduler> Sender<S> {
             // The window that was just reduced must not hold up the repair (RFC 6675 §5, step 4.3).
             self.subflows[index].exempt = 1;
         }
-        self.core.refresh(index);
+        self.core.touch(index);
         self.core.notify(&Event::Lost { path: PathId(index as u8), segments: losses });
         self.core.note_opportunity();
     }
@@ -162,7 +162,7 @@ impl<S: Scheduler> Sender<S> {
         if probe.repeated && !duplicate && first > probe.end && !self.is_repairing(index) {
             // The probe itself filled the hole: what it repeated had been lost. Nothing is left to be repaired.
             self.reduce_window(now, index);
-            self.core.refresh(index);
+            self.core.touch(index);
         }
         // The acknowledgement that ends right behind the probe may be that of the original; a later one decides.
         if duplicate || !probe.repeated || first > probe.end {
@@ -265,7 +265,7 @@ impl<S: Scheduler> Sender<S> {
     /// A subflow's timer ran out: who else is to know.
     fn tell_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.note_silence(now, index, observer);
-        self.core.refresh(index);
+        self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.reinject_all(index);
         self.core.note_opportunity();
@@ -274,13 +274,13 @@ impl<S: Scheduler> Sender<S> {
     /// A subflow that stays silent is suspected, if that is wanted, and given up after too many timeouts.
     fn note_silence(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let connection = &self.config.connection;
-        let others = (self.core.facts.iter()).any(|path| path.is_usable() && path.id.index() != index);
+        let others = (self.core.facts().iter()).any(|path| path.is_usable() && path.id.index() != index);
         if self.core.paths[index].errors > connection.path_max_retransmissions {
             // The only usable subflow is used on: there is nothing better.
-            if others || !self.core.facts.iter().any(Path::is_usable) {
+            if others || !self.core.facts().iter().any(Path::is_usable) {
                 self.core.set_state(now, index, PathState::Failed, observer);
             }
-        } else if connection.potentially_failed && others && self.core.facts[index].is_usable() {
+        } else if connection.potentially_failed && others && self.core.facts()[index].is_usable() {
             self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
         }
     }

@@ -209,7 +209,7 @@ impl<S: Scheduler> Sender<S> {
         }
         let better = (0..self.subflows.len()).any(|other| {
             let watch = &self.repeats.watches[other];
-            let works = self.core.facts[other].is_usable() && !watch.stale;
+            let works = self.core.facts()[other].is_usable() && !watch.stale;
             other != index && works && watch.silent < STALE_PERIODS - 1
         });
         if better {
@@ -257,7 +257,8 @@ impl<S: Scheduler> Sender<S> {
                 self.repeats.anywhere.pop_front();
                 continue;
             }
-            let open = plait_sched::usable(&self.core.facts)
+            self.core.update_facts();
+            let open = plait_sched::usable(self.core.facts())
                 .filter(|path| self.core.paths[path.id.index()].has_window())
                 .filter(|path| self.core.admits_on(path.id.index(), segment))
                 .min_by_key(|path| path.srtt)?;

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::{Ack, Data, Packet, Segment};
 use crate::sink::{Origin, Sink, Transmit};
-use plait_sched::{Event, Path, PathId, PathSet, PathState, Scheduler, Time};
+use plait_sched::{Event, Path, PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
 
 /// When the segments were sent that an acknowledgement settles and that tell a round trip.
@@ -92,7 +92,7 @@ impl<S: Scheduler> Sender<S> {
         core.penalties_wait = config.rules.losses == Losses::ByTime;
         core.commits = config.multipath && config.rules.grant == Grant::Free;
         if config.handshake {
-            core.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
+            core.close_paths();
         }
         let mut sender = Self {
             core,
@@ -167,7 +167,7 @@ impl<S: Scheduler> Sender<S> {
         if progress {
             let delays = &mut self.core.paths[index].delays;
             self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
-            self.core.refresh_delay(index);
+            self.core.touch(index);
         }
         self.carry_out_penalty(index);
     }
@@ -178,7 +178,7 @@ impl<S: Scheduler> Sender<S> {
         if core::mem::take(&mut self.core.paths[index].penalty) && !self.subflows[index].linux.is_repairing()
         {
             self.core.paths[index].control.on_penalty();
-            self.core.refresh(index);
+            self.core.touch(index);
         }
     }
 
@@ -201,7 +201,7 @@ impl<S: Scheduler> Sender<S> {
         if news.segments > 0 {
             self.take_news(now, index, &news, progress, observer);
         } else {
-            self.core.refresh(index);
+            self.core.touch(index);
         }
         self.judge_probe(now, index, ack.duplicate.is_some());
         if progress || news.segments > 0 {
@@ -292,7 +292,7 @@ impl<S: Scheduler> Sender<S> {
         if self.core.paths[index].flight.segments() == 0 {
             self.core.paths[index].control.on_drained();
         }
-        self.core.refresh(index);
+        self.core.touch(index);
         self.tell_acknowledged(index, news);
     }
 
@@ -432,9 +432,10 @@ impl<S: Scheduler> Sender<S> {
             match next {
                 Some(next) if next.fresh => held_back = Some(next),
                 Some(other) => other.leave(sink),
-                None => return Ok(()),
+                None => break,
             }
         }
+        Ok(())
     }
 
     fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
@@ -650,6 +651,9 @@ impl<S: Scheduler> Sender<S> {
         if let Some(repeat) = self.next_stale() {
             return Some(repeat);
         }
+        if !self.reinjections.is_empty() {
+            self.core.update_facts();
+        }
         while let Some(&segment) = self.reinjections.front() {
             let entry = self.core.stream.get(segment).filter(|s| s.state == SegmentState::InFlight);
             let Some(entry) = entry else {
@@ -659,15 +663,15 @@ impl<S: Scheduler> Sender<S> {
             let carried = entry.carried;
             let fresh = |path: &&Path| !carried.contains(path.id);
             // Nobody takes it now. Unless all carry it already and deliver it themselves, it waits for one that does.
-            if !plait_sched::usable(&self.core.facts).any(|path| fresh(&path)) {
+            if !plait_sched::usable(self.core.facts()).any(|path| fresh(&path)) {
                 self.reinjections.pop_front();
-                if self.core.facts.iter().any(|path| fresh(&path)) {
+                if self.core.facts().iter().any(|path| fresh(&path)) {
                     self.parked.push_back(segment);
                     self.parked_without = self.usable();
                 }
                 continue;
             }
-            let open = plait_sched::usable(&self.core.facts).filter(fresh).filter(|path| {
+            let open = plait_sched::usable(self.core.facts()).filter(fresh).filter(|path| {
                 let index = path.id.index();
                 self.core.paths[index].has_window()
                     && self.core.admits_on(index, segment)
@@ -697,7 +701,7 @@ impl<S: Scheduler> Sender<S> {
 
     fn usable(&self) -> PathSet {
         let mut usable = PathSet::EMPTY;
-        plait_sched::usable(&self.core.facts).for_each(|path| usable.insert(path.id));
+        plait_sched::usable(self.core.facts()).for_each(|path| usable.insert(path.id));
         usable
     }
 

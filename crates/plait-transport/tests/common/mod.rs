@@ -195,8 +195,8 @@ impl<S: Scheduler> Pair<S> {
     }
 
     /// The facts of a path.
-    pub(crate) fn path(&self, path: usize) -> &Path {
-        &self.sender.paths()[path]
+    pub(crate) fn path(&self, path: usize) -> Path {
+        self.sender.paths().swap_remove(path)
     }
 
     fn step(&mut self, arrival: Option<Time>) {

@@ -26,7 +26,7 @@ impl<S: Scheduler> Sender<S> {
     /// So many segments turned out to be lost.
     pub(super) fn tell_lost(&mut self, index: usize, segments: u32) {
         self.core.paths[index].lost += u64::from(segments);
-        self.core.refresh(index);
+        self.core.touch(index);
         self.core.notify(&Event::Lost { path: PathId(index as u8), segments });
         self.core.note_opportunity();
     }
@@ -273,6 +273,6 @@ impl<S: Scheduler> Sender<S> {
         self.core.paths[index].recovery_end = if state >= State::Recovery { high.max(first) } else { 0 };
         // A TCP has no other path to send new data on meanwhile.
         self.core.set_recovering(index, state == State::Loss && self.is_multipath());
-        self.core.refresh(index);
+        self.core.touch(index);
     }
 }

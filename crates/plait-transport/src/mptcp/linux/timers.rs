@@ -116,7 +116,7 @@ impl<S: Scheduler> Sender<S> {
             subflow.probe_due = false;
             subflow.linux.probe = Some(Probe { end: next, repeated: false });
             self.core.paths[index].probe_room = 0;
-            self.core.refresh(index);
+            self.core.touch(index);
             self.stop_timers(index);
             self.rearm_timeout(now, index);
             return;
@@ -180,7 +180,7 @@ impl<S: Scheduler> Sender<S> {
                 // New data probes as well, and may leave whatever the congestion window says.
                 let path = &mut self.core.paths[index];
                 path.probe_room = path.used() + self.config.connection.counted_segment();
-                self.core.refresh(index);
+                self.core.touch(index);
                 self.core.note_opportunity();
             }
         }

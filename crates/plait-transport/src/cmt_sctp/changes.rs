@@ -1,0 +1,84 @@
+//! What changed at the receiver lately, and what of it an acknowledgement tells.
+
+use crate::packet::{MAX_GAP_BLOCKS, Sack};
+use crate::reassembly::Reassembly;
+use plait_sched::{MAX_PATHS, PathId};
+
+/// Changes of runs that are remembered for the next acknowledgements; one block is kept for an older run.
+const REMEMBERED: u64 = MAX_GAP_BLOCKS as u64 - 1;
+
+/// Every change is reported at least this often, and in three acknowledgements of every path: some get lost.
+const REPEATED: u64 = 6;
+
+/// Gap blocks that fit a packet of 1500 bytes: (1500 − 48) / 4.
+const MAX_WIRE_BLOCKS: usize = 363;
+
+/// Slots that one acknowledgement looks through for an older run to repeat.
+const REPEAT_SEARCH: u64 = 64;
+
+/// The runs that changed, in the receiver's count.
+#[derive(Clone, Debug)]
+pub(super) struct Changes {
+    /// The newest; the change with number n is at `n % MAX_GAP_BLOCKS`.
+    runs: [(u64, u64); MAX_GAP_BLOCKS],
+    /// How many there were.
+    count: u64,
+    /// How many there had been when the last three acknowledgements left on each path, newest first.
+    reported: [[u64; 3]; MAX_PATHS],
+    /// Where the search for an older run to repeat goes on.
+    repeat_from: u64,
+}
+
+impl Changes {
+    pub(super) const NONE: Self =
+        Self { runs: [(0, 0); MAX_GAP_BLOCKS], count: 0, reported: [[0; 3]; MAX_PATHS], repeat_from: 0 };
+
+    /// A run begins, or has grown.
+    pub(super) fn note(&mut self, first: u64, last: u64) {
+        self.runs[self.count as usize % MAX_GAP_BLOCKS] = (first, last);
+        self.count += 1;
+    }
+
+    /// Writes gap blocks into an acknowledgement that leaves on `path`.
+    pub(super) fn report(&mut self, path: PathId, reassembly: &mut Reassembly, sack: &mut Sack) {
+        let waiting = reassembly.waiting();
+        let reported = &mut self.reported[path.index()];
+        let news = (self.count - reported[2]).clamp(REPEATED, REMEMBERED).min(self.count);
+        *reported = [self.count, reported[0], reported[1]];
+        sack.changes_end = self.count;
+        if waiting.is_empty() {
+            return;
+        }
+        sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
+        for change in (self.count - news..self.count).rev() {
+            let (first, last) = self.runs[change as usize % MAX_GAP_BLOCKS];
+            // A run that was delivered or has grown since is no run any more; the newer change reports it.
+            if first > sack.cumulative && waiting.is_run(first, last) {
+                sack.push_block(first, last);
+            }
+        }
+        if waiting.runs() > sack.blocks().len() {
+            sack.changes_from = self.count - news;
+            self.push_older_run(reassembly, sack);
+        }
+    }
+
+    /// Repeats one older run per acknowledgement, in turn, so that even a long loss of acknowledgements is made good.
+    fn push_older_run(&mut self, reassembly: &mut Reassembly, sack: &mut Sack) {
+        let waiting = reassembly.waiting_mut();
+        let mut from = self.repeat_from.max(sack.cumulative + 1);
+        for _ in 0..REPEAT_SEARCH {
+            if waiting.contains(from) {
+                // Only a run's start is sure to be whole; `from` follows an absent number, so it is one.
+                let end = waiting.first_absent(from);
+                if !waiting.contains(from - 1) {
+                    sack.push_block(from, end - 1);
+                }
+                self.repeat_from = end + 1;
+                return;
+            }
+            from += 1;
+        }
+        self.repeat_from = if from >= reassembly.end() { 0 } else { from };
+    }
+}
