@@ -21,9 +21,9 @@ from study import Answer  # noqa: E402
 
 from plait import plots  # noqa: E402
 from plait.cli.errors import guarded  # noqa: E402
-from plait.files import write_text  # noqa: E402
-from plait.pages import fill, tables_wanted, values_in  # noqa: E402
-from plait.progress import Progress  # noqa: E402
+from plait.support.files import write_text  # noqa: E402
+from plait.support.pages import fill, tables_wanted, values_in  # noqa: E402
+from plait.support.progress import Progress  # noqa: E402
 
 IMAGES = HERE / "images"
 REPEATED = {

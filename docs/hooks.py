@@ -1,8 +1,8 @@
 """What MkDocs asks of us while it builds the site.
 
 Pages stay as they are read in the repository; here their links to files outside of `docs` are led to pages, the marks
-of `plait.pages` are taken out, and `<!-- generated: … -->` is replaced by what the code says (`generated`). Files
-outside of `docs` that are pages of the site, such as the papers' READMEs, are read from where they are.
+of `plait.support.pages` are taken out, and `<!-- generated: … -->` is replaced by what the code says (`generated`).
+Files outside of `docs` that are pages of the site, such as the papers' READMEs, are read from where they are.
 """
 
 from __future__ import annotations

@@ -16,15 +16,15 @@ from pathlib import Path
 import polars as pl
 
 import plait
-from plait.designs import DESIGNS, uniformity
 from plait.papers import Paper, Reproduction, names, reproduce
 from plait.papers.description import restricted
 from plait.papers.page import pivot
 from plait.papers.rows import Row
 from plait.papers.wording import said, verdict
-from plait.run import Task, run_tasks
-from plait.scheduler import parse_choice
-from plait.wording import wording
+from plait.results.wording import wording
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scheduler import parse_choice
+from plait.statistics.designs import DESIGNS, uniformity
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 QUEUES = (17, 50, 200)

@@ -13,8 +13,8 @@ import polars as pl
 
 from plait import plots
 from plait.cli.errors import guarded
-from plait.files import OutputError, write_text
-from plait.pages import fill
+from plait.support.files import OutputError, write_text
+from plait.support.pages import fill
 from plait.validate import Agreement, Measured, load_validation
 from plait.validate.report import figure, region_figure
 from plait.validate.tables import tables, values

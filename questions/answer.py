@@ -20,9 +20,9 @@ from study import HERE, Answer, MissingInputError, measure
 
 from plait import plots
 from plait.cli.errors import guarded
-from plait.files import write_text
-from plait.pages import fill
-from plait.progress import Progress
+from plait.support.files import write_text
+from plait.support.pages import fill
+from plait.support.progress import Progress
 
 PAGES = HERE.parent / "docs" / "questions"
 CRITERION = HERE.parent / "target" / "criterion"

@@ -15,7 +15,7 @@ from drawing import Cell, Panel, maps
 from matplotlib.figure import Figure
 from study import Answer, values, written
 
-from plait.pages import markdown
+from plait.support.pages import markdown
 
 CASE = ["protocol", "cf", "buffer", "ratio", "share"]
 PROTOCOLS = ("CMT-SCTP", "MPTCP, ACK per packet", "MPTCP, delayed ACKs")

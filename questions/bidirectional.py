@@ -8,8 +8,8 @@ import polars as pl
 from drawing import dots
 from study import Answer, change, values, with_interval, written
 
-from plait.estimate import Estimate, change_of_mean, mean
-from plait.pages import markdown
+from plait.statistics.estimate import Estimate, change_of_mean, mean
+from plait.support.pages import markdown
 
 WAYS = ("one-way", "two-way")
 METRICS = (("goodput_bps", "goodput (Mbit/s)", 1e-6), ("app_delay_ms.mean", "application delay (ms)", 1.0))

@@ -9,8 +9,8 @@ from pathlib import Path
 from study import Answer, MissingInputError, written
 
 from plait import schedulers
-from plait.pages import markdown
 from plait.plots.style import colour, label, legend, new_figure
+from plait.support.pages import markdown
 
 COUNTS = (2, 4, 8)
 ENGINE = "engine-alone"

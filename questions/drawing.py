@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from plait.estimate import Estimate
 from plait.plots.style import colour, label, legend, line, new_figure
+from plait.statistics.estimate import Estimate
 
 EXTREME = 100.0
 """Changes in percent beyond this have the darkest colour."""

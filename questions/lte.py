@@ -9,8 +9,8 @@ from drawing import dots
 from rtt_error import percent
 from study import Answer, values, with_interval, written
 
-from plait.estimate import Estimate
-from plait.pages import markdown
+from plait.statistics.estimate import Estimate
+from plait.support.pages import markdown
 
 BASE = "lowest-rtt"
 RECORDINGS = tuple(

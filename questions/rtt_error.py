@@ -13,8 +13,8 @@ import polars as pl
 from drawing import curves
 from study import Answer, change, with_interval, written
 
-from plait.estimate import Estimate, mean
-from plait.pages import markdown
+from plait.statistics.estimate import Estimate, mean
+from plait.support.pages import markdown
 
 POINT = ["family", "scheduler", "c1", "c2", "r1", "r2", "b1", "b2"]
 METRICS = (

@@ -17,12 +17,13 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import plait
-from plait.estimate import Estimate
 from plait.papers.family import expand
-from plait.result import Result, metric
-from plait.run import Task, run_tasks
-from plait.scheduler import parse_choice
-from plait.template import fill
+from plait.results.metrics import metric
+from plait.results.result import Result
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scheduler import parse_choice
+from plait.scenarios.template import fill
+from plait.statistics.estimate import Estimate
 
 HERE = Path(__file__).resolve().parent
 

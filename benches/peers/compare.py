@@ -24,7 +24,7 @@ from rich.console import Console
 from verdict import DIFFERS, compare, steps
 
 import plait
-from plait.progress import Progress
+from plait.support.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from metrics import Delays, Level, Metrics, PathMetrics, Speed
 
 import plait
-from plait.run import Task, run_tasks
+from plait.runs.run import Task, run_tasks
 
 if TYPE_CHECKING:
     from cases import Case

@@ -21,7 +21,7 @@ from rich.table import Table
 from verdict import AGREES, COUNTING, DIFFERS, FIVE_PERCENT, Compared, overall, standard_error
 
 import plait
-from plait.run import Task, run_tasks
+from plait.runs.run import Task, run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -95,7 +95,7 @@ def signature(name: str, thing: Any) -> str:
         found = inspect.signature(thing)
     except (TypeError, ValueError):
         return short
-    text = re.sub(r"plait\.(_core|scenario|result|run|scheduler)\.", "", f"{short}{found}")
+    text = re.sub(r"plait\.(?:[a-z_]+\.)+", "", f"{short}{found}")
     text = re.sub(r"(: |-> )(['\"])(.*?)\2(?=[,)=\s]|$)", r"\1\3", text)
     if len(text) <= 90:
         return text

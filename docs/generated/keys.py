@@ -7,7 +7,7 @@ from typing import Any
 
 import plait
 from generated.markdown import cell, code
-from plait.pages import markdown
+from plait.support.pages import markdown
 
 TOP = "(top)"
 

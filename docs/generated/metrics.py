@@ -1,15 +1,15 @@
-"""The metrics' definitions: what the docstrings of `plait.result` say of each key."""
+"""The metrics' definitions: what the docstrings of `plait.results.metrics` say of each key."""
 
 from __future__ import annotations
 
 import inspect
 
 from generated.markdown import cell, code
-from plait import result
-from plait.pages import markdown
-from plait.report.definition import entries
+from plait.reports.definition import entries
+from plait.results import metrics
+from plait.support.pages import markdown
 
-CLASSES = {"connection": result.Metrics, "path": result.PathMetrics, "flow": result.FlowMetrics}
+CLASSES = {"connection": metrics.Metrics, "path": metrics.PathMetrics, "flow": metrics.FlowMetrics}
 VALUES = {"Spread": "mean, p50, p95, p99, max", "Occupancy": "mean, max"}
 """What a metric that is not one number consists of."""
 

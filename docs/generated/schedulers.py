@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from generated.markdown import cell, code
-from plait.pages import markdown
 from plait.papers import names
 from plait.papers.description import load_paper
-from plait.scheduler import Parameter, schedulers
+from plait.scenarios.scheduler import Parameter, schedulers
+from plait.support.pages import markdown
 
 
 def facts(name: str) -> str:

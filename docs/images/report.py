@@ -15,9 +15,9 @@ import polars as pl
 from playwright.sync_api import Page, sync_playwright
 
 import plait
-from plait.report import Rows
-from plait.result import metric
-from plait.run import Task, run_tasks
+from plait.reports import Rows
+from plait.results.metrics import metric
+from plait.runs.run import Task, run_tasks
 
 HERE = Path(__file__).resolve().parent
 SCHEDULERS = ["lowest-rtt", "round-robin", "redundant"]

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from study import Answer, with_interval, written
 
 import plait
-from plait.estimate import Estimate, change_of_mean, mean
-from plait.pages import markdown
 from plait.plots.style import colour, label, legend, line, new_figure
-from plait.result import metric
-from plait.run import Task, run_tasks
+from plait.results.metrics import metric
+from plait.runs.run import Task, run_tasks
+from plait.statistics.estimate import Estimate, change_of_mean, mean
+from plait.support.pages import markdown
 from studies.networks import FOLDER
 
 SEEDS = range(1, 9)

@@ -10,10 +10,10 @@ from pathlib import Path
 from study import Answer, with_interval, written
 
 import plait
-from plait.estimate import change_of_mean, mean
-from plait.pages import markdown
-from plait.run import Task, run_tasks
-from plait.scheduler import parse_choice
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scheduler import parse_choice
+from plait.statistics.estimate import change_of_mean, mean
+from plait.support.pages import markdown
 from studies.choosing import numbers, panels
 from studies.networks import FOLDER
 

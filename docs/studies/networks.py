@@ -16,10 +16,10 @@ import polars as pl
 from study import with_interval, written
 
 import plait
-from plait.estimate import Estimate, change_of_mean, mean
-from plait.pages import markdown
-from plait.result import metric
-from plait.run import Task, run_tasks
+from plait.results.metrics import metric
+from plait.runs.run import Task, run_tasks
+from plait.statistics.estimate import Estimate, change_of_mean, mean
+from plait.support.pages import markdown
 
 FOLDER = Path(__file__).resolve().parents[1] / "networks"
 BASE = "lowest-rtt"

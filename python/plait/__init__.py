@@ -38,11 +38,11 @@ from plait._core import (
     check_scheduler,
 )
 from plait._core import Path as PathFacts
-from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
-from plait.report import report
-from plait.result import Comparison, NotRecordedError, Result, verdicts
-from plait.run import compare, run
-from plait.scenario import (
+from plait.reports import report
+from plait.results.result import Comparison, NotRecordedError, Result, verdicts
+from plait.runs.run import compare, run
+from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
+from plait.scenarios.scenario import (
     Bulk,
     ConstantRate,
     ConstantRateFlow,
@@ -59,7 +59,7 @@ from plait.scenario import (
     load,
     scenario_keys,
 )
-from plait.scheduler import schedulers
+from plait.scenarios.scheduler import schedulers
 
 if TYPE_CHECKING:
     from plait import plots

@@ -31,8 +31,8 @@ from plait.advice.page import page
 from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.variations import SPREAD, cut_recording, variations, varied
 from plait.cli import cli
-from plait.estimate import Estimate
-from plait.files import OutputError
+from plait.statistics.estimate import Estimate
+from plait.support.files import OutputError
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT.parent / "shared" / "traces"

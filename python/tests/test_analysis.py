@@ -15,7 +15,7 @@ from scipy import stats
 from plait.analysis import analyze
 from plait.analysis.comparison import compare, holm, outcome, units
 from plait.analysis.regions import regions
-from plait.direction import direction
+from plait.results.metrics import direction
 from plait.sweep import read, sweep
 
 Runs = list[tuple[int, int, str, float | None]]

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from plait import ScenarioError, axes
+from plait import ScenarioError
+from plait.statistics import axes
 
 
 def values(axis: dict[str, Any], name: str) -> list[axes.Value]:

@@ -15,7 +15,7 @@ from typing import Literal
 import pytest
 
 import plait
-from plait.files import OutputError
+from plait.support.files import OutputError
 
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import plait
-from plait.changes import change
+from plait.scenarios.changes import change
 
 TABLE = {
     "duration": "3s",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import plait
-from plait.files import OutputError
+from plait.support.files import OutputError
 from plait.sweep import cluster, sweep
 
 distributed = pytest.importorskip("distributed", reason="needs plait[cluster]")

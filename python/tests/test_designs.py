@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from plait import ScenarioError, designs
+from plait import ScenarioError
+from plait.statistics import designs
 
 
 @pytest.mark.parametrize(("points", "factors"), [(2, 1), (20, 2), (200, 6)])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plait.estimate import (
+from plait.statistics.estimate import (
     Estimate,
     bootstrap_mean,
     change_of_mean,

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import plait
 from plait.cli.explain import _print
-from plait.decision_log import Question, look_up
+from plait.runs.decisions import Question, look_up
 
 BACKUP = """
 name = "a backup"

@@ -11,7 +11,7 @@ from plait.papers import description, load_paper, reproduce
 from plait.papers.family import expand
 from plait.papers.reproduce import tasks
 from plait.papers.runs import common_prefix
-from plait.template import fill
+from plait.scenarios.template import fill
 
 FOLDER = Path("papers/example")
 SCENARIO = """

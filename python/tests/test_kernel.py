@@ -11,7 +11,7 @@ import pytest
 
 import plait
 from plait.linux import boot, kernel, refusals, tools
-from plait.run import Task, run_tasks
+from plait.runs.run import Task, run_tasks
 
 pytestmark = [
     pytest.mark.kernel,

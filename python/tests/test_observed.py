@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from plait import _core
-from plait.result import Result, metric
+from plait.results.metrics import metric
+from plait.results.result import Result
 
 START = 1_000_000_000_000
 SCENARIO = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import plait
-from plait.pages import fill, markdown
+from plait.support.pages import fill, markdown
 
 
 def test_pages_are_filled() -> None:

@@ -14,8 +14,8 @@ from plait.papers.figures import kind
 from plait.papers.reproduce import tasks
 from plait.papers.rows import Row, agrees
 from plait.papers.wording import difference, said
-from plait.scheduler import parse_choice
-from plait.wording import wording
+from plait.results.wording import wording
+from plait.scenarios.scheduler import parse_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = ("schedulers-csws14",)

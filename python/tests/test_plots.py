@@ -7,9 +7,9 @@ from matplotlib.text import Text
 
 import plait
 from plait import plots
-from plait.estimate import Estimate
-from plait.files import OutputError
 from plait.plots import style
+from plait.statistics.estimate import Estimate
+from plait.support.files import OutputError
 
 
 @pytest.fixture(scope="module")

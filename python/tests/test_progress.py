@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from plait import progress
-from plait.progress import Progress
+from plait.support import progress
+from plait.support.progress import Progress
 
 
 class Terminal(io.StringIO):

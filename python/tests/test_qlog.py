@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from conftest import SCENARIO
 
 import plait
-from plait import qlog
 from plait.cli import cli
-from plait.decision_log import ENDLESS
-from plait.files import OutputError
+from plait.results import qlog
+from plait.results.result import ENDLESS
+from plait.support.files import OutputError
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/capture.md"

@@ -17,11 +17,11 @@ from conftest import Command
 
 import plait
 from plait.cli.record import write_results
-from plait.files import OutputError
-from plait.recorded import read_origins, read_results
-from plait.report.chart import distribution
-from plait.report.series import delays
-from plait.run import Task, run_tasks
+from plait.reports.chart import distribution
+from plait.reports.series import delays
+from plait.results.recorded import read_origins, read_results
+from plait.runs.run import Task, run_tasks
+from plait.support.files import OutputError
 from plait.sweep import Dataset, read
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 import plait
-from plait.report.chart import distribution, thinned
-from plait.report.definition import definitions
-from plait.report.field import contest, cut
-from plait.report.reading import Rows
-from plait.result import Metrics, PathMetrics
-from plait.summary import METRICS
+from plait.reports.chart import distribution, thinned
+from plait.reports.definition import definitions
+from plait.reports.field import contest, cut
+from plait.reports.reading import Rows
+from plait.results.metrics import Metrics, PathMetrics
+from plait.results.summary import METRICS
 
 
 def test_few_points_keep_the_extremes() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 import plait
 from plait.plots.style import NotebookFigure
-from plait.result import Metrics, PathMetrics, metric
-from plait.run import Task, run_tasks
+from plait.results.metrics import Metrics, PathMetrics, metric
+from plait.runs.run import Task, run_tasks
 
 
 class Alternating(plait.Scheduler):

@@ -1,7 +1,7 @@
 import pytest
 
 import plait
-from plait.scheduler import Choice, label, override, parse_choice
+from plait.scenarios.scheduler import Choice, label, override, parse_choice
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 import plait
-from plait.pages import tables_wanted, values_in
+from plait.support.pages import tables_wanted, values_in
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -186,7 +186,7 @@ def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType])
         cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    choice = plait.scheduler.parse_choice(f"{DOCS / 'examples' / 'soonest.py'}:Soonest")
+    choice = plait.scenarios.scheduler.parse_choice(f"{DOCS / 'examples' / 'soonest.py'}:Soonest")
     own = json.loads(done.stdout)
     ours = plait.run(file, choice)
     assert own["metrics"] == ours.metrics

@@ -12,9 +12,9 @@ import pytest
 
 import plait
 from plait._core import parse_bytes, parse_rate
-from plait.scenario import from_table
-from plait.scenario_file import scenario_text
-from plait.units import duration_ns
+from plait.scenarios.scenario import from_table
+from plait.scenarios.text import scenario_text
+from plait.scenarios.units import duration_ns
 from plait.validate import space
 from plait.validate.regions import facets, has_chance, order
 

@@ -21,8 +21,8 @@ import polars as pl
 import pytest
 
 import plait
-from plait.files import OutputError
-from plait.result import metric
+from plait.results.metrics import metric
+from plait.support.files import OutputError
 from plait.sweep import Plan, read, sweep
 from plait.sweep.journal import Journal
 

@@ -1,7 +1,7 @@
 import pytest
 
 import plait
-from plait.units import duration_ns, duration_text, rate_bps, rate_text, size_bytes, size_text
+from plait.scenarios.units import duration_ns, duration_text, rate_bps, rate_text, size_bytes, size_text
 
 
 def test_text_and_numbers() -> None:

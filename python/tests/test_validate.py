@@ -20,9 +20,9 @@ from plait import _core
 from plait.engines import Refused
 from plait.linux import kernel
 from plait.linux.refusals import KERNEL_NAMES
-from plait.pages import fill
-from plait.run import run_tasks
-from plait.units import duration_ns
+from plait.runs.run import run_tasks
+from plait.scenarios.units import duration_ns
+from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, space, write
 from plait.validate import runs as validate_runs
 from plait.validate.agreement import Comparison, Noise, Side, chance, percentile, pooled

@@ -18,10 +18,10 @@ from plait.advice.links import KnownPath, parse_paths
 from plait.advice.threshold import LeftOut, Threshold
 from plait.advice.traffic import Traffic, parse_traffic
 from plait.advice.trial import Bench, Cell, Grid, Setting
-from plait.files import write_text
-from plait.progress import Progress
-from plait.scenario import Scenario
-from plait.units import NANOSECONDS, Size, size_bytes
+from plait.scenarios.scenario import Scenario
+from plait.scenarios.units import NANOSECONDS, Size, size_bytes
+from plait.support.files import write_text
+from plait.support.progress import Progress
 
 PROTOCOLS = ("mptcp", "cmt-sctp")
 RECEIVE_BUFFER = "6MiB"

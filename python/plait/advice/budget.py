@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from plait.advice.candidates import Candidate, copying
 from plait.advice.links import PACKET
 from plait.advice.trial import EVENTS_PER_PACKET, SHORTEST_NS, Bench, Cell, Grid, Setting, capacity_events
-from plait.units import NANOSECONDS
+from plait.scenarios.units import NANOSECONDS
 
 EVENTS = 30_000_000
 """The budget of an advice: about nine seconds on one core."""

@@ -9,8 +9,8 @@ from plait.advice.budget import FEW, longest_of
 from plait.advice.candidates import Candidate
 from plait.advice.judging import gain_of
 from plait.advice.trial import Bench, Cell, Grid, Setting
-from plait.estimate import Estimate
-from plait.units import NANOSECONDS
+from plait.scenarios.units import NANOSECONDS
+from plait.statistics.estimate import Estimate
 
 DOUBLINGS = 10
 REFINED = (2**0.25, 2**0.5, 2**0.75)

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from plait import _core
-from plait.scenario import Path, Scenario
-from plait.scheduler import Choice, parse_choice, schedulers
+from plait.scenarios.scenario import Path, Scenario
+from plait.scenarios.scheduler import Choice, parse_choice, schedulers
 
 DEFAULT = "lowest-rtt"
 """MPTCP's default scheduler; its options are candidates too."""

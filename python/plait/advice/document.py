@@ -9,8 +9,8 @@ from plait.advice import wording
 from plait.advice.advice import Advice
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.page import recommended
-from plait.estimate import Estimate
-from plait.scenario_file import scenario_text
+from plait.scenarios.text import scenario_text
+from plait.statistics.estimate import Estimate
 
 METRICS = {"bulk": "goodput_bps", "blocks": "block_delay_ms.p95", "file": "completion_time_s"}
 """By what each kind of traffic is judged."""

@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from plait import estimate
 from plait.advice.candidates import Candidate, effort
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Grid
-from plait.estimate import Estimate
+from plait.statistics import estimate
+from plait.statistics.estimate import Estimate
 
 WORTH_PERCENT = 10.0
 """More paths are worth it from this gain on: more goodput, less delay or less time than with the best single path."""

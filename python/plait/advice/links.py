@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait import _core
-from plait.scenario import Direction, Path, Scenario
-from plait.units import NANOSECONDS, duration_ns, rate_bps
+from plait.scenarios.scenario import Direction, Path, Scenario
+from plait.scenarios.units import NANOSECONDS, duration_ns, rate_bps
 
 PACKET = 1500
 """Bytes of a packet on the wire, and of one delivery opportunity of a recording."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from plait.estimate import Estimate
+from plait.statistics.estimate import Estimate
 
 TENFOLD = 900.0
 """Percent more."""

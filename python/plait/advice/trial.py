@@ -13,11 +13,12 @@ from plait.advice.candidates import Candidate
 from plait.advice.links import PACKET, KnownPath
 from plait.advice.traffic import Traffic
 from plait.advice.variations import Variation, cut_recording, nominal, queue_ns, variations, varied
-from plait.result import Metrics, Result, Spread
-from plait.run import Task, run_tasks
-from plait.scenario import Scenario, Transport
-from plait.scheduler import Choice, parse_choice
-from plait.units import NANOSECONDS
+from plait.results.metrics import Metrics, Spread
+from plait.results.result import Result
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import Scenario, Transport
+from plait.scenarios.scheduler import Choice, parse_choice
+from plait.scenarios.units import NANOSECONDS
 
 WARMUP = 0.25
 """Share of a run of endless traffic that is not counted."""

@@ -16,8 +16,8 @@ from scipy.stats import qmc
 
 from plait import _core
 from plait.advice.links import KnownPath
-from plait.scenario import Path
-from plait.units import NANOSECONDS, duration_ns, size_bytes
+from plait.scenarios.scenario import Path
+from plait.scenarios.units import NANOSECONDS, duration_ns, size_bytes
 
 SPREAD = 0.2
 """Rate, round trip and loss are up to this share more or less than said, and so is a queue that was said."""

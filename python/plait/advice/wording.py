@@ -11,7 +11,7 @@ from plait.advice.candidates import DEFAULT, summary
 from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed
 from plait.advice.threshold import Threshold
 from plait.advice.traffic import Traffic
-from plait.estimate import Estimate
+from plait.statistics.estimate import Estimate
 
 ADDS_NOTHING = 2.0
 """A path that adds less, in percent, can be left out."""

@@ -11,8 +11,8 @@ import numpy as np
 from plait._core import ScenarioError
 from plait.analysis.comparison import Comparison, Units, compare, outcome, units
 from plait.analysis.regions import Region, check_variables, regions
-from plait.direction import HIGHER, LOWER, direction
-from plait.estimate import CONFIDENCE
+from plait.results.metrics import HIGHER, LOWER, direction
+from plait.statistics.estimate import CONFIDENCE
 from plait.sweep.dataset import Dataset
 
 TIE = 0.01

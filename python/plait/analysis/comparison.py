@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
-from plait import estimate
-from plait.estimate import Estimate
+from plait.statistics import estimate
+from plait.statistics.estimate import Estimate
 
 UNIT = {True: "points", False: "seeds"}
 """What is counted: points, each with the means of its seeds, if there are at least two; else seeds."""

@@ -7,8 +7,8 @@ from typing import NoReturn
 import click
 
 from plait.cli.errors import LazyGroup, guarded
-from plait.progress import Progress
-from plait.version import plait_version
+from plait.support.machine import plait_version
+from plait.support.progress import Progress
 
 COMMANDS = {
     "run": "plait.cli.run:run",

@@ -15,7 +15,7 @@ from plait.advice.page import WIDTH, page
 from plait.advice.traffic import FORMS
 from plait.cli.output import console, print_json, say
 from plait.cli.run import JSON, THREADS
-from plait.files import whole_file
+from plait.support.files import whole_file
 
 
 @click.command()

@@ -14,10 +14,10 @@ from plait._core import ScenarioError
 from plait.analysis import Analysis, Comparison, MetricAnalysis, Part, analyze
 from plait.cli.output import console, print_json
 from plait.cli.run import JSON
-from plait.estimate import Estimate
-from plait.summary import heading
+from plait.results.summary import heading
+from plait.results.wording import Wording, wording
+from plait.statistics.estimate import Estimate
 from plait.sweep import read
-from plait.wording import Wording, wording
 
 FEW = 8
 """Points or seeds below which a bootstrap is not to be trusted: it resamples too few values."""

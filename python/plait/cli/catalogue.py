@@ -7,7 +7,7 @@ from rich.table import Table
 
 from plait.cli.output import console, print_json
 from plait.cli.run import JSON
-from plait.scheduler import Parameter, schedulers
+from plait.scenarios.scheduler import Parameter, schedulers
 
 
 @click.command("schedulers")

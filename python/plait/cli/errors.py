@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from plait._core import RunError, ScenarioError
-from plait.files import OutputError
+from plait.support.files import OutputError
 
 FAILED = 1
 BAD_INPUT = 2

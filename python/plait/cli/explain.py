@@ -13,11 +13,11 @@ from rich.text import Text
 from plait._core import ScenarioError
 from plait.cli.output import console, print_json
 from plait.cli.run import JSON, SEED
-from plait.decision_log import Question, look_up, moment_text
-from plait.progress import Progress
-from plait.scenario import load
-from plait.scheduler import parse_choice
-from plait.units import duration_ns
+from plait.runs.decisions import Question, look_up, moment_text
+from plait.scenarios.scenario import load
+from plait.scenarios.scheduler import parse_choice
+from plait.scenarios.units import duration_ns
+from plait.support.progress import Progress
 
 WIDTH = 110
 """Columns of a decision's table at most."""

@@ -7,8 +7,8 @@ import click
 from plait._core import ScenarioError
 from plait.cli.output import print_json
 from plait.cli.run import JSON
-from plait.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
-from plait.units import size_bytes
+from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
+from plait.scenarios.units import size_bytes
 
 PATHS = click.option(
     "--path",

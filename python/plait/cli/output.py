@@ -11,8 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from plait.result import Result
-from plait.summary import metric_rows, path_rows
+from plait.results.result import Result
+from plait.results.summary import metric_rows, path_rows
 
 WIDTH = 160
 """Columns of a table where standard output is not a terminal."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from plait import qlog
-from plait.captures import run_name
-from plait.files import make_folder, parquet, whole_file, write_text
-from plait.machine import command_line, surroundings
-from plait.recorded import ORIGIN, RESULT, SCENARIO, origins_with
-from plait.result import Result
+from plait.results import qlog
+from plait.results.captures import run_name
+from plait.results.recorded import ORIGIN, RESULT, SCENARIO, origins_with
+from plait.results.result import Result
+from plait.support.files import make_folder, parquet, whole_file, write_text
+from plait.support.machine import command_line, surroundings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ PACKETS_SHOWN = 40
 def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
     """Write each run into its own folder below `folder`: result.json, scenario.json, Parquet tables, PNG figures.
 
-    Beside them run.json says what made them; `plait.recorded` has its layout.
+    Beside them run.json says what made them; `plait.results.recorded` has its layout.
 
     Raises:
         OutputError: the folder cannot be written to.

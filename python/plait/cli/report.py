@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from plait.cli.output import say
-from plait.report import report as write_report
+from plait.reports import report as write_report
 
 
 @click.command()

@@ -15,15 +15,15 @@ from plait._core import ScenarioError
 from plait.cli.output import console, print_json, say
 from plait.cli.run import ENGINE, JSON, THREADS
 from plait.engines.registry import EngineName
-from plait.files import make_folder
 from plait.papers import Reproduction, engines, load_paper, names
 from plait.papers import reproduce as reproduce_paper
 from plait.papers.headline import HeadlineTable
 from plait.papers.page import pivot
 from plait.papers.rows import Row, differing, lacking
 from plait.papers.wording import difference, said, tolerance, verdict
-from plait.progress import Progress
-from plait.wording import wording
+from plait.results.wording import wording
+from plait.support.files import make_folder
+from plait.support.progress import Progress
 
 NARROW = 130
 """Columns of a terminal below which tables are made narrower."""

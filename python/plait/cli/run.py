@@ -11,13 +11,13 @@ from plait._core import ScenarioError
 from plait.cli.output import documents, print_json, print_tables, say
 from plait.cli.record import is_file_name, write_qlogs, write_results
 from plait.engines.registry import EngineName
-from plait.files import make_folder
-from plait.progress import Progress
-from plait.result import Result
-from plait.run import Task, run_tasks
-from plait.scenario import load
-from plait.scheduler import Choice, parse_choice, schedulers
-from plait.units import duration_ns
+from plait.results.result import Result
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import load
+from plait.scenarios.scheduler import Choice, parse_choice, schedulers
+from plait.scenarios.units import duration_ns
+from plait.support.files import make_folder
+from plait.support.progress import Progress
 
 SEED = click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), help="Use this seed instead of the scenario's."

@@ -12,7 +12,7 @@ import click
 from plait._core import RunError
 from plait.cli.output import print_json, say
 from plait.cli.run import JSON, THREADS
-from plait.progress import Progress
+from plait.support.progress import Progress
 from plait.sweep import Outcome, Plan, cluster
 from plait.sweep import sweep as make
 

@@ -15,9 +15,9 @@ from plait._core import RunError
 from plait.cli.errors import PlaitGroup
 from plait.cli.output import console, print_json, say
 from plait.cli.run import JSON, THREADS
-from plait.files import make_folder, write_text
-from plait.progress import Progress
-from plait.scenario_file import scenario_text
+from plait.scenarios.text import scenario_text
+from plait.support.files import make_folder, write_text
+from plait.support.progress import Progress
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
 from plait.validate.report import document
 from plait.validate.tables import goal_lines, worst_lines

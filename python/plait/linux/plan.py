@@ -22,7 +22,7 @@ from plait.linux.guest.plan import (
     Source,
 )
 from plait.linux.topology import ADDRESS, Route, Topology
-from plait.units import duration_ns
+from plait.scenarios.units import duration_ns
 
 Table = Mapping[str, Any]
 Periods = Sequence[tuple[int, int]]

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from plait import _core
 from plait.engines import Refused
 from plait.linux.guest.flows import DATAGRAM_HEADERS
-from plait.scheduler import schedulers
+from plait.scenarios.scheduler import schedulers
 
 Table = Mapping[str, Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 from plait import _core
 from plait.linux.guest.plan import RECEIVER, SENDER, Setting
 from plait.linux.refusals import CONGESTION_CONTROLS, KERNEL_NAMES
-from plait.scheduler import schedulers
-from plait.units import duration_ns
+from plait.scenarios.scheduler import schedulers
+from plait.scenarios.units import duration_ns
 
 Table = Mapping[str, Any]
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from plait import _core
 from plait.linux.guest.plan import Change
-from plait.units import duration_ns
+from plait.scenarios.units import duration_ns
 
 ETHERNET = 14
 ACKNOWLEDGEMENT = 64

@@ -11,10 +11,10 @@ from typing import Any, TypeVar, get_args
 
 from plait._core import ScenarioError
 from plait.engines.registry import EngineName
-from plait.models import PathModel
 from plait.papers.adaptation import Adaptation, Skip
 from plait.papers.family import Member, expand
-from plait.template import Variables
+from plait.scenarios.models import PathModel
+from plait.scenarios.template import Variables
 
 DATA = Path(__file__).parent / "data"
 """The papers; in the source tree a link to the folder `papers` at its top."""

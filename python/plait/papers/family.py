@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plait import axes
 from plait._core import ScenarioError
-from plait.template import Variables, fill
+from plait.scenarios.template import Variables, fill
+from plait.statistics import axes
 
 KEYS = ("id", "title", "file", "schedulers", "axes", "seeds", "design", "set")
 

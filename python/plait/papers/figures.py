@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 
 from plait import plots
 from plait._core import ScenarioError
-from plait.estimate import Estimate
-from plait.models import max_blocking_ms
 from plait.papers.description import Paper, PaperFigure
 from plait.papers.rows import estimate
 from plait.papers.runs import Made, Results, common_prefix, forward_delays_ms, receive_order, run_metric
-from plait.result import Result
-from plait.wording import wording
+from plait.results.result import Result
+from plait.results.wording import wording
+from plait.scenarios.models import max_blocking_ms
+from plait.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from plait.papers.description import Paper
 from plait.papers.rows import measure
 from plait.papers.runs import Results
 from plait.papers.wording import said
-from plait.wording import wording
+from plait.results.wording import wording
 
 
 @dataclass(frozen=True)

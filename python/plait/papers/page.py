@@ -12,7 +12,7 @@ from plait.papers import wording
 from plait.papers.description import Measure, Paper
 from plait.papers.headline import HeadlineTable
 from plait.papers.rows import Row, differing, lacking
-from plait.wording import wording as metric_wording
+from plait.results.wording import wording as metric_wording
 
 
 def page(

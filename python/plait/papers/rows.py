@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plait.estimate import Estimate, change_of_mean, mean, median
-from plait.models import asymmetry, max_blocking_ms
 from plait.papers.description import Claim, Expected, Paper, PaperScenario
 from plait.papers.runs import Results, run_metric
+from plait.scenarios.models import asymmetry, max_blocking_ms
+from plait.statistics.estimate import Estimate, change_of_mean, mean, median
 
 ROUNDING = 1e-9
 """Share of a value by which two ways of computing it may differ."""

@@ -12,9 +12,10 @@ import polars as pl
 
 from plait.papers.description import Paper, ReceiveOrder
 from plait.papers.family import Member
-from plait.result import Result, metric
-from plait.scenario import Scenario
-from plait.units import duration_ns, rate_bps
+from plait.results.metrics import metric
+from plait.results.result import Result
+from plait.scenarios.scenario import Scenario
+from plait.scenarios.units import duration_ns, rate_bps
 
 SERIES = "10ms"
 """The interval of recorded time series."""

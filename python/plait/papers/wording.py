@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plait.papers.description import Expected, Paper
 from plait.papers.rows import Row
-from plait.wording import wording
+from plait.results.wording import wording
 
 
 def said(row: Row | Expected, paper: Paper | None = None) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from plait.files import whole_file
 from plait.plots.bars import application_delay, metric_bars, slow_path_usage
 from plait.plots.blocking import blocking_time
 from plait.plots.delays import estimated_delays
@@ -18,6 +17,7 @@ from plait.plots.over import over
 from plait.plots.sequence import sequence
 from plait.plots.space_time import space_time
 from plait.plots.throughput import cumulative_throughput
+from plait.support.files import whole_file
 
 RESOLUTION = 144
 """Dots per inch of a PNG."""

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from plait.plots.style import grouped_bars, label, legend, new_figure
-from plait.result import Result, metric
+from plait.results.metrics import metric
+from plait.results.result import Result
 
 
 def metric_bars(
@@ -24,7 +25,7 @@ def metric_bars(
     Args:
         results: one group per entry, one bar per result in it, the same schedulers in each.
         titles: of the groups.
-        name: the metric's dotted name, see `plait.result.metric`.
+        name: the metric's dotted name, see `plait.results.metrics.metric`.
         axis: label of the vertical axis, with the unit after scaling.
         scale: factor from the metric's unit to the axis's.
         beside: for each group results that are no bars but lines across it, such as single-path TCP.

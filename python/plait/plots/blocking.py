@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from plait.plots.style import MODEL, colour, in_window, label, legend, new_figure, seconds
-from plait.result import Result
+from plait.results.result import Result
 
 DOTS: dict[str, Any] = {"linestyle": "", "marker": ".", "markersize": 2.5, "markeredgewidth": 0}
 """A line would show what is not there: packets that wait alternate with packets that do not."""

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from plait.estimate import median
 from plait.plots.style import colour, label, legend, line, new_figure
+from plait.statistics.estimate import median
 
 LOWEST = 1e-3
 """Where a logarithmic axis begins for values of zero."""

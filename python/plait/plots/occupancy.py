@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from plait.plots.style import LINES, colour, in_window, label, legend, new_figure, seconds
-from plait.result import Result
+from plait.results.result import Result
 
 
 def receive_buffer(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from plait.estimate import Estimate
 from plait.plots.style import colour, label, legend, line, new_figure
+from plait.statistics.estimate import Estimate
 
 
 def over(

@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from plait.plots.style import colour, in_window, label, legend, new_figure, seconds
-from plait.result import Result
+from plait.results.result import Result
 
 MOST_DOTS = 20_000
 """Dots per panel and path; of more packets every second, third … is drawn."""

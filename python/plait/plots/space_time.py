@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from plait.plots.style import LOSS, colour, label, new_figure
-from plait.result import Result
+from plait.results.result import Result
 
 LANE = 0.075
 """Height of one lane of blocked intervals, where the way from sender to receiver is 1."""

@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from plait.plots.style import LINES, NANOSECONDS, colour, in_window, label, legend, new_figure
-from plait.result import Result
+from plait.results.result import Result
 
 MOST_CURVES = 2
 """Paths whose curves still fit into one panel."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from plait import _core
 from plait._core import RunError, ScenarioError
-from plait.scheduler import Source
+from plait.scenarios.scheduler import Source
+from plait.support.machine import plait_version
 from plait.sweep.journal import Row
 from plait.sweep.plan import Contender, Plan, Run
-from plait.version import plait_version
 
 POLL_SECONDS = 0.1
 """Between two looks whether someone pressed Ctrl-C."""

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints, is_typeddict
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.result import FlowMetrics, Metrics, PathMetrics
+from plait.results.metrics import FlowMetrics, Metrics, PathMetrics
 
 PLACE: Mapping[str, Any] = {
     "index": pl.UInt64,

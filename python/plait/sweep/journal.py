@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from plait.files import OutputError, write_text
+from plait.support.files import OutputError, write_text
 
 
 class Row(NamedTuple):

@@ -5,7 +5,7 @@
     seeds = 5                                   # 1 to 5; or a list
     set = { "path.lte.rtt" = "{rtt}ms", "transport.receive_buffer" = "{round(buffer)}kB" }
 
-    [[axis]]                                    # see `plait.axes`; several axes make a grid
+    [[axis]]                                    # see `plait.statistics.axes`; several axes make a grid
     rtt = { range = [20, 200], points = 7 }
 
     [[axis]]
@@ -30,13 +30,14 @@ from typing import Any
 
 import polars as pl
 
-from plait import _core, axes
+from plait import _core
 from plait._core import ScenarioError
-from plait.changes import change
-from plait.scheduler import Source, label, override, parse_choice, read_source, schedulers
+from plait.scenarios.changes import change
+from plait.scenarios.scheduler import Source, label, override, parse_choice, read_source, schedulers
+from plait.scenarios.template import fill
+from plait.statistics import axes
+from plait.support.machine import plait_version
 from plait.sweep.columns import Columns
-from plait.template import fill
-from plait.version import plait_version
 
 KEYS = ("name", "scenario", "schedulers", "seeds", "set", "axis")
 MOST_RUNS = 2**32

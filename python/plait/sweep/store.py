@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from plait.files import OutputError, make_folder, parquet, whole_file, write_text
+from plait.support.files import OutputError, make_folder, parquet, whole_file, write_text
 from plait.sweep.journal import Journal, Row
 from plait.sweep.plan import Plan
 
@@ -188,7 +188,7 @@ def _lock(folder: Path) -> int:
 
 
 def _sweep_up(folder: Path) -> None:
-    """Remove what a killed process was writing: see `plait.files.whole_file`."""
+    """Remove what a killed process was writing: see `plait.support.files.whole_file`."""
     for name in (PLAN, PARTS, JOURNAL, "part-????????.parquet"):
         for file in folder.glob(f".{Path(name).stem}-*{Path(name).suffix}"):
             file.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import stats
 
-from plait.estimate import CONFIDENCE
+from plait.statistics.estimate import CONFIDENCE
 from plait.validate.cases import Case, Validation
 from plait.validate.metrics import METRICS, Scale
 from plait.validate.regions import order

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from plait import _core, axes
+from plait import _core
 from plait._core import ScenarioError
-from plait.changes import change
 from plait.papers.description import DATA as PAPERS
-from plait.scenario import ConstantRate, Scenario, from_table, load
-from plait.template import fill
-from plait.units import duration_ns, rate_text
+from plait.scenarios.changes import change
+from plait.scenarios.scenario import ConstantRate, Scenario, from_table, load
+from plait.scenarios.template import fill
+from plait.scenarios.units import duration_ns, rate_text
+from plait.statistics import axes
 from plait.validate import space
 from plait.validate.regions import facets, has_chance
 

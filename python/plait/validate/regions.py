@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from plait import _core
-from plait.units import duration_ns
+from plait.scenarios.units import duration_ns
 
 Table = Mapping[str, Any]
 

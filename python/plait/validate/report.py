@@ -10,8 +10,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from plait import plots
-from plait.files import make_folder, whole_file, write_text
 from plait.plots.agreement import Panel, agreement, regions
+from plait.support.files import make_folder, whole_file, write_text
 from plait.validate.agreement import Agreement
 from plait.validate.metrics import METRICS
 from plait.validate.tables import case_table, tables

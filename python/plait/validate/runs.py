@@ -18,11 +18,11 @@ import polars as pl
 from plait import _core
 from plait._core import RunError
 from plait.engines import Refused
-from plait.files import make_folder, write_text
 from plait.linux import kernel
 from plait.linux.plan import make_plan
-from plait.run import Task, run_tasks
-from plait.scheduler import override, parse_choice
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scheduler import override, parse_choice
+from plait.support.files import make_folder, write_text
 from plait.validate.cases import Case, Validation
 from plait.validate.metrics import counted, values
 

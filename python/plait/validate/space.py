@@ -16,8 +16,8 @@ from itertools import accumulate, permutations
 from pathlib import Path
 from typing import Any
 
-from plait import axes
 from plait._core import ScenarioError
+from plait.statistics import axes
 
 Table = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from plait.pages import markdown
+from plait.support.pages import markdown
 from plait.validate.agreement import Agreement, Comparison, Pair, percentile
 from plait.validate.metrics import METRICS, Metric
 from plait.validate.standing import stands_out

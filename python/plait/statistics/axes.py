@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from plait._core import ScenarioError
 
 if TYPE_CHECKING:
-    from plait.designs import Design
+    from plait.statistics.designs import Design
 
 Value = float | int | str
 """What a variable can be."""
@@ -110,7 +110,7 @@ def _spread(given: Mapping[str, Any], place: str) -> list[Value]:
 
 
 def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
-    from plait import designs  # noqa: PLC0415 - SciPy takes longer to load than everything else
+    from plait.statistics import designs  # noqa: PLC0415 - SciPy takes longer to load than everything else
 
     _known(axis, DESIGN_KEYS, place)
     kind, ranges = axis["design"], axis.get("ranges")
@@ -138,7 +138,7 @@ def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
 
 @lru_cache
 def _points(kind: str, points: int, factors: int, seed: int) -> Design:
-    from plait import designs  # noqa: PLC0415
+    from plait.statistics import designs  # noqa: PLC0415
 
     return designs.DESIGNS[kind](points, factors, seed)
 

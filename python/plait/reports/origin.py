@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plait.result import Result
-from plait.scheduler import schedulers
+from plait.results.result import Result
+from plait.scenarios.scheduler import schedulers
 
 Table = dict[str, Any]
 """A table of a page: `headings`, `lines` of texts."""

@@ -7,9 +7,16 @@ import platform
 import shlex
 import sys
 from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from plait.version import plait_version
+
+def plait_version() -> str:
+    """The installed version, such as ``0.1.0``."""
+    try:
+        return version("plait")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def surroundings() -> dict[str, str | int]:

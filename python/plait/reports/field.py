@@ -16,11 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from plait import _core
-from plait.direction import direction
-from plait.estimate import student
-from plait.report.chart import Chart, Floats, packed
-from plait.report.sample import Sample
-from plait.summary import heading, scale
+from plait.reports.chart import Chart, Floats, packed
+from plait.reports.sample import Sample
+from plait.results.metrics import direction
+from plait.results.summary import heading, scale
+from plait.statistics.estimate import student
 
 MOST_VALUES = 12
 """A variable with more values is cut into bins of equally many pairs."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
-from plait.files import free_name, make_folder
+from plait.scenarios.scheduler import scheduler_name
+from plait.support.files import free_name, make_folder
 
 Folder = str | PathLike[str]
 """A folder, by its name."""
@@ -37,8 +36,3 @@ def capture_places(folder: Folder, scenario: str, scheduler: str | None, taken: 
 def run_name(scenario: str, scheduler: str, taken: set[str]) -> str:
     """A run's name as a file or folder; numbered if another run has it, and added to those."""
     return free_name(f"{scenario}-{scheduler}", taken)
-
-
-def scheduler_name(choice: Any) -> str:
-    """The name of a scheduler that a document has as a name or a table."""
-    return str(choice.get("name")) if isinstance(choice, Mapping) else str(choice)

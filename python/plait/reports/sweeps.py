@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 
 from plait import _core
-from plait.direction import direction
-from plait.report.chart import colours
-from plait.report.definition import definitions
-from plait.report.field import curve_chart, field_data, value_text
-from plait.report.origin import network_table, scheduler_notes, settings
-from plait.report.reading import Rows
-from plait.report.sample import Sample, difference_data, distribution_chart, estimate_table
-from plait.summary import count, heading
+from plait.reports.chart import colours
+from plait.reports.definition import definitions
+from plait.reports.field import curve_chart, field_data, value_text
+from plait.reports.origin import network_table, scheduler_notes, settings
+from plait.reports.reading import Rows
+from plait.reports.sample import Sample, difference_data, distribution_chart, estimate_table
+from plait.results.metrics import direction
+from plait.results.summary import count, heading
 
 MOST_FAILURES = 200
 """Failed runs that are listed."""

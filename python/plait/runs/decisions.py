@@ -11,14 +11,12 @@ from typing import Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.result import Result, verdicts
-from plait.run import Task, run_tasks
-from plait.scenario import Scenario
-from plait.scheduler import Choice
-from plait.units import NANOSECONDS, duration_ns
+from plait.results.result import ENDLESS, Result, verdicts
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import Scenario
+from plait.scenarios.scheduler import Choice
+from plait.scenarios.units import NANOSECONDS, duration_ns
 
-ENDLESS = 1 << 40
-"""Segments that no run sends: an amount above it has no limit."""
 REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
 """How far after the moment is simulated, one after the other, until enough decisions are found; at last to the end."""
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from plait.direction import direction
-from plait.estimate import Estimate, mean, median_by_ranks
-from plait.report.chart import Chart, Floats, distribution, packed
-from plait.report.reading import KEYS, Rows
-from plait.summary import METRICS, best, heading, scale, written
+from plait.reports.chart import Chart, Floats, distribution, packed
+from plait.reports.reading import KEYS, Rows
+from plait.results.metrics import direction
+from plait.results.summary import METRICS, best, heading, scale, written
+from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
 MOST_METRICS = 32
 """Metrics of a page; a dataset with more shows the first ones, the usual ones before others."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plait.direction import direction
-from plait.result import Result, metric
-from plait.wording import wording
+from plait.results.metrics import direction, metric
+from plait.results.result import Result
+from plait.results.wording import wording
 
 METRICS = (
     "goodput_bps",

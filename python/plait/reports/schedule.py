@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from plait.plots.space_time import lanes_of
-from plait.report.chart import packed
-from plait.report.series import recorded, warmup_ns
-from plait.result import Result
+from plait.reports.chart import packed
+from plait.reports.series import recorded, warmup_ns
+from plait.results.result import Result
 
 MOST_PACKETS = 1200
 """Transmissions of one run in a window."""

@@ -17,7 +17,7 @@ SCRIPTS = {"runs": ("common.js", "schedule.js"), "dataset": ("common.js", "datas
 def page(content: Mapping[str, Any]) -> str:
     """The page's HTML; `content` is what `runs_page` or `dataset_page` gives."""
     environment = Environment(
-        loader=PackageLoader("plait.report", "."),
+        loader=PackageLoader("plait.reports", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -33,7 +33,7 @@ def page(content: Mapping[str, Any]) -> str:
 
 
 def _file(name: str) -> str:
-    return resources.files("plait.report").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("plait.reports").joinpath(name).read_text(encoding="utf-8")
 
 
 def _embedded(data: Any) -> str:

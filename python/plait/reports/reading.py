@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.machine import surroundings
-from plait.recorded import RESULT, read_origins, read_results
-from plait.result import Result
+from plait.results.recorded import RESULT, read_origins, read_results
+from plait.results.result import Result
+from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
 from plait.sweep.store import PLAN
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from plait.report.chart import colours
-from plait.report.definition import definitions
-from plait.report.origin import network_table, origin_table, scenario_of, scheduler_notes, settings
-from plait.report.reading import Runs
-from plait.report.schedule import MOST_PACKETS, schedule
-from plait.report.series import LEVELS, buffer_chart, decision_rows, delay_charts, level_chart, verdict_chart
-from plait.result import Result
-from plait.summary import count, flow_rows, metric_rows, path_rows
+from plait.reports.chart import colours
+from plait.reports.definition import definitions
+from plait.reports.origin import network_table, origin_table, scenario_of, scheduler_notes, settings
+from plait.reports.reading import Runs
+from plait.reports.schedule import MOST_PACKETS, schedule
+from plait.reports.series import LEVELS, buffer_chart, decision_rows, delay_charts, level_chart, verdict_chart
+from plait.results.result import Result
+from plait.results.summary import count, flow_rows, metric_rows, path_rows
 
 ENGINES = {"sim": "simulator", "linux": "Linux kernel in virtual time"}
 

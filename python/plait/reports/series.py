@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from plait.report.chart import Chart, Floats, axis, distribution, packed, rows, thinned
-from plait.result import NotRecordedError, Result, verdicts
-from plait.units import duration_ns
+from plait.reports.chart import Chart, Floats, axis, distribution, packed, rows, thinned
+from plait.results.result import NotRecordedError, Result, verdicts
+from plait.scenarios.units import duration_ns
 
 MOST_POINTS = 2000
 """Points of a curve over time."""

@@ -14,9 +14,8 @@ from typing import IO, Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.decision_log import ENDLESS
-from plait.files import OutputError, whole_file
-from plait.result import Result, verdicts
+from plait.results.result import ENDLESS, Result, verdicts
+from plait.support.files import OutputError, whole_file
 
 SUFFIXES = (".sqlog", ".qlog")
 """What qlog files' names end in; the first one is that of sequences."""

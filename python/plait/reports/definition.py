@@ -1,10 +1,10 @@
-"""What the metrics mean: the docstrings of `plait.result`, where they are defined once."""
+"""What the metrics mean: the docstrings of `plait.results.metrics`, where they are defined once."""
 
 from __future__ import annotations
 
 import re
 
-from plait.result import FlowMetrics, Metrics, PathMetrics
+from plait.results.metrics import FlowMetrics, Metrics, PathMetrics
 
 ENTRY = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.+)$")
 

@@ -11,7 +11,7 @@ Python aggregates, a page's scripts only choose what is shown, and Plotly draws.
 | `runs.py` | the page about runs |
 | `sample.py`, `field.py` | of a dataset: distributions, estimates, differences of pairs; who wins where |
 | `sweeps.py` | the page about a dataset |
-| `definition.py` | what the metrics mean, from the docstrings of `plait.result` |
+| `definition.py` | what the metrics mean, from the docstrings of `plait.results.metrics` |
 | `page.py`, `*.j2`, `*.css`, `*.js` | the page |
 """
 
@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from plait.files import whole_file
-from plait.report.reading import Rows, subject
-from plait.result import Result
+from plait.reports.reading import Rows, subject
+from plait.results.result import Result
+from plait.support.files import whole_file
 from plait.sweep import Dataset
 
 
@@ -49,9 +49,9 @@ def report(
     Raises:
         ScenarioError: there is nothing to report, or a file cannot be read. OutputError: the page cannot be written.
     """
-    from plait.report.page import page  # noqa: PLC0415 - Jinja and Plotly take as long to load as everything else
-    from plait.report.runs import runs_page  # noqa: PLC0415
-    from plait.report.sweeps import dataset_page  # noqa: PLC0415
+    from plait.reports.page import page  # noqa: PLC0415 - Jinja and Plotly take as long to load as everything else
+    from plait.reports.runs import runs_page  # noqa: PLC0415
+    from plait.reports.sweeps import dataset_page  # noqa: PLC0415
 
     found = subject(what)
     place = Path(file)

@@ -62,6 +62,11 @@ def label(choice: Choice) -> str:
     return (choice if isinstance(choice, type) else type(choice)).__name__
 
 
+def scheduler_name(choice: Any) -> str:
+    """The name of a scheduler that a document has as a name or a table."""
+    return str(choice.get("name")) if isinstance(choice, Mapping) else str(choice)
+
+
 def parse_choice(text: str) -> Choice:
     """Read a choice as the command line writes it.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plait import _core
-from plait.units import Duration, Rate, Size, duration_ns, rate_bps, size_bytes
+from plait.scenarios.units import Duration, Rate, Size, duration_ns, rate_bps, size_bytes
 
 
 @dataclass(frozen=True)

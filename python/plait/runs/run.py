@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from plait import _core
-from plait.captures import Folder, capture_places
 from plait.engines import Ability, Engine, Order, Refused
 from plait.engines.registry import EngineName, engine_called
-from plait.progress import Progress
-from plait.result import Comparison, Result
-from plait.scenario import AnyScenario, scenario_json
-from plait.scheduler import Choice, override
-from plait.units import Duration, duration_ns
+from plait.results.captures import Folder, capture_places
+from plait.results.result import Comparison, Result
+from plait.scenarios.scenario import AnyScenario, scenario_json
+from plait.scenarios.scheduler import Choice, override
+from plait.scenarios.units import Duration, duration_ns
+from plait.support.progress import Progress
 
 MOST_SAMPLES = 1_000_000
 """Samples of a time series per run; each takes some hundred bytes."""

@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.result import Result
+from plait.results.result import Result
 
 ORIGIN = "run.json"
 RESULT = "result.json"

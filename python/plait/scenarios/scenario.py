@@ -16,8 +16,8 @@ from pathlib import Path as FilePath
 from typing import Any, Literal, TypedDict, cast
 
 from plait import _core
-from plait.changes import change
-from plait.units import Duration, Rate, Size, duration_text, rate_text, size_text
+from plait.scenarios.changes import change
+from plait.scenarios.units import Duration, Rate, Size, duration_text, rate_text, size_text
 
 Table = Mapping[str, Any]
 """A table of the scenario file, such as ``{"model": "gilbert-elliott", "to_bad": "1%", "to_good": "30%"}``."""

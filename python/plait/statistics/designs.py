@@ -1,8 +1,8 @@
 """Space-filling designs: few points that represent a domain of many dimensions, such as link parameters.
 
-A design is an array with one row per point and one column per factor, each value from 0 to 1; `plait.axes` stretches
-it to the factors' ranges. Sobol's sequences, Latin hypercubes and discrepancies are SciPy's; the WSP selection, for
-which no maintained Python library is known, is here.
+A design is an array with one row per point and one column per factor, each value from 0 to 1; `axes` stretches it to
+the factors' ranges. Sobol's sequences, Latin hypercubes and discrepancies are SciPy's; the WSP selection, for which no
+maintained Python library is known, is here.
 
 Sources: M. Sergent, "Contribution de la méthodologie de la recherche expérimentale à l'élaboration de matrices
 uniformes", thesis, Aix-Marseille 1989; J. Santiago, M. Claeys-Bruno, M. Sergent, "Construction of space-filling designs

@@ -1,0 +1,210 @@
+"""What metrics there are: what each means, how it is found by its name, and which way it is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypedDict
+
+
+class Spread(TypedDict):
+    """Distribution of a delay, in milliseconds."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+class Occupancy(TypedDict):
+    """Time-weighted mean and maximum of a buffer's occupancy."""
+
+    mean: float
+    max: float
+
+
+class Metrics(TypedDict, total=False):
+    """The metrics of a run, from the end of the warm-up on. A name ends in its unit; what has none is a count.
+
+    goodput_bps: payload delivered in order to the application, per second.
+    app_delay_ms: of a packet, from its first transmission to its in-order delivery.
+    blocking_ms: of a packet, from its arrival to its in-order delivery.
+    receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is time-weighted.
+    block_delay_ms: of a block of constant-rate or on-off traffic, from writing it to the delivery of its last byte.
+    delay_variance_ms: absolute difference of consecutive block delays.
+    retransmissions: packets that were sent again because they counted as lost.
+    spurious_retransmissions: retransmissions and copies that arrived although the packet had arrived before.
+    reinjections: copies of packets in flight that a scheduler sent on another path.
+    tail_probes: of the retransmissions, those that ask after the last packets, which nobody acknowledged (MPTCP and
+        TCP); None where the engine does not count them.
+    timeouts: expiries of retransmission timers; None where the engine does not count them.
+    spurious_timeouts: of the timeouts, those that were needless: something arrived that had not been sent again.
+    duplicate_reports: reports of packets that arrived twice (D-SACK).
+    reorderings: acknowledgements that told of a packet, sent once, that arrived after a later one of its path.
+    undone_reductions: reductions of a congestion window that turned out to be needless and were taken back. These
+        four of MPTCP and TCP; None where the engine does not count them (the kernel's own counters are in ``kernel``).
+    decisions: answers of the scheduler, without those to wait; None where the engine does not count them.
+    waits: answers of the scheduler to wait; None where the engine does not count them.
+    completion_time_s: when the last byte of a file was delivered; None if the run ended before.
+    aggregation_benefit: 0 is the goodput of the best single path, 1 the sum of all, −1 nothing at all.
+    packets_delivered: packets delivered in order.
+    delivered_bytes: payload handed to the application since the start of the run, warm-up included.
+    undelivered_bytes: payload written and not delivered when the run ended; None for endless traffic.
+    measured_s: seconds that the metrics cover.
+    events: simulated events, or captured packets where nothing is simulated.
+    """
+
+    goodput_bps: float
+    app_delay_ms: Spread
+    blocking_ms: Spread
+    receive_buffer_packets: Occupancy
+    receive_buffer_bytes: Occupancy
+    block_delay_ms: Spread
+    delay_variance_ms: Spread
+    retransmissions: int
+    spurious_retransmissions: int
+    reinjections: int
+    tail_probes: int | None
+    timeouts: int | None
+    spurious_timeouts: int | None
+    duplicate_reports: int | None
+    reorderings: int | None
+    undone_reductions: int | None
+    decisions: int | None
+    waits: int | None
+    completion_time_s: float | None
+    aggregation_benefit: float
+    packets_delivered: int
+    delivered_bytes: int
+    undelivered_bytes: int | None
+    measured_s: float
+    events: int
+
+
+class PathMetrics(TypedDict, total=False):
+    """The metrics of one path, from the end of the warm-up on.
+
+    name: the path's name in the scenario.
+    throughput_bps: payload that arrived for the first time, per second.
+    packets_sent: data packets sent on the path, retransmissions included.
+    retransmissions: of the packets sent, those sent again.
+    packets_lost: lost on the way.
+    packets_dropped: found the queue full.
+    srtt_ms: the smoothed round-trip time at the end; None without a sample.
+    forward_delay_ms: one-way delay to the receiver at the end, as timestamps tell it, with the clocks' offset in it;
+        None for CMT-SCTP.
+    backward_delay_ms: one-way delay of the acknowledgements, likewise.
+    cwnd_packets: the congestion window at the end; None if the path had none then.
+    """
+
+    name: str
+    throughput_bps: float
+    packets_sent: int
+    retransmissions: int
+    packets_lost: int
+    packets_dropped: int
+    srtt_ms: float | None
+    forward_delay_ms: float | None
+    backward_delay_ms: float | None
+    cwnd_packets: float | None
+
+
+class FlowMetrics(TypedDict, total=False):
+    """The metrics of one competing flow, from the end of the warm-up on.
+
+    name: the flow's name in the scenario.
+    kind: what traffic it is: tcp, multipath, cbr or on-off.
+    goodput_bps: payload delivered in order, per second; of datagrams what arrived, headers included.
+    packets_sent: data packets or datagrams sent.
+    retransmissions: packets sent again.
+    packets_delivered: data packets or datagrams delivered.
+    packets_lost: lost on the way.
+    packets_dropped: found a queue full; None where the engine cannot tell, and counts them as lost.
+    delay_ms: of a datagram, from sending to arrival; None for connections.
+    completion_time_s: when the last byte of a finite flow was delivered; None if the run ended before.
+    """
+
+    name: str
+    kind: str
+    goodput_bps: float
+    packets_sent: int
+    retransmissions: int
+    packets_delivered: int
+    packets_lost: int
+    packets_dropped: int | None
+    delay_ms: Spread | None
+    completion_time_s: float | None
+
+
+class WithMetrics(Protocol):
+    """What has metrics: a `plait.Result`."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Those of the connection."""
+        ...
+
+    @property
+    def paths(self) -> Sequence[PathMetrics]:
+        """Those of each path."""
+        ...
+
+
+def metric(result: WithMetrics, name: str) -> float | None:
+    """A metric by its dotted name.
+
+    ``app_delay_ms.mean`` is a metric of the connection, ``paths.slow.throughput_bps`` one of a path, and
+    ``paths.sum.throughput_bps`` the sum over the paths. None where the run has no value for it.
+
+    Raises:
+        KeyError: there is no metric of that name.
+    """
+    first, *rest = name.split(".")
+    if first == "paths" and len(rest) == 2:
+        path_name, key = rest
+        chosen = [path for path in result.paths if path_name in ("sum", path["name"])]
+        if not chosen:
+            raise KeyError(name)
+        values = [dict[str, Any](path)[key] for path in chosen]
+        return None if None in values else sum(float(value) for value in values)
+    value: Any = result.metrics
+    for key in (first, *rest):
+        if not isinstance(value, Mapping) or key not in value:
+            raise KeyError(name)
+        value = value[key]
+    return None if value is None else float(value)
+
+
+HIGHER = frozenset(
+    {"goodput_bps", "throughput_bps", "aggregation_benefit", "packets_delivered", "delivered_bytes"}
+)
+"""More is better."""
+LOWER = frozenset(
+    {
+        "app_delay_ms",
+        "blocking_ms",
+        "receive_buffer_packets",
+        "receive_buffer_bytes",
+        "block_delay_ms",
+        "delay_variance_ms",
+        "completion_time_s",
+        "undelivered_bytes",
+        "delay_ms",
+        "retransmissions",
+        "spurious_retransmissions",
+        "reinjections",
+        "timeouts",
+        "tail_probes",
+        "spurious_timeouts",
+        "packets_lost",
+        "packets_dropped",
+    }
+)
+"""Less is better."""
+
+
+def direction(name: str) -> int:
+    """1 where more of a metric, by its dotted name, is better, −1 where less is, 0 where neither can be said."""
+    parts = name.split(".")
+    key = parts[2] if parts[0] in ("paths", "flows") and len(parts) > 2 else parts[0]
+    return 1 if key in HIGHER else -1 if key in LOWER else 0

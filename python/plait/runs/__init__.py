@@ -1,0 +1,1 @@
+"""Running scenarios, and looking up the decisions of a run."""
