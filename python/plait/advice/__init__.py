@@ -1,7 +1,7 @@
 """`plait advise`: for someone who only knows their links.
 
 `links` and `traffic` read what was said, `variations` and `trial` simulate it, `budget` says how long, `judging`,
-`buffer` and `threshold` find what to say, and `wording` says it.
+`buffer` and `threshold` find what to say, `findings` holds it, and `wording` says it.
 """
 
 from plait.advice.advice import Advice, Simulated, advise

@@ -10,9 +10,10 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from plait import _core
-from plait.advice import budget, buffer, threshold
+from plait.advice import budget, buffer, document, page, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
+from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Standing, Verdict, best_single, choose, standings, verdict
 from plait.advice.links import KnownPath, parse_paths
 from plait.advice.threshold import LeftOut, Threshold
@@ -28,25 +29,8 @@ RECEIVE_BUFFER = "6MiB"
 """What Linux lets a TCP connection have at most, unless told otherwise (the last number of net.ipv4.tcp_rmem)."""
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """What the advice rests on. round_trips: how many of the longest, full queue included, the main runs last."""
-
-    variations: int
-    duration_s: float
-    round_trips: float
-    runs: int
-    events: int
-    seed: int
-
-    @property
-    def short(self) -> bool:
-        """Whether the links are too fast for runs that show more than a beginning."""
-        return self.round_trips < budget.SHORT_ROUND_TRIPS
-
-
 @dataclass(frozen=True, kw_only=True)
-class Advice:
+class Advice(Findings):
     """What `plait advise` found; `text` says it in words, `document` as JSON.
 
     single: the best single path. standings: schedulers and single paths, the best first. verdict: whether more than
@@ -55,24 +39,10 @@ class Advice:
     setting's if a file is too large to be simulated. scenario: what was said, unchanged, with that scheduler.
     """
 
-    setting: Setting
-    asked: Traffic
-    verdict: Verdict
-    single: Standing
-    choice: Choice | None
-    standings: tuple[Standing, ...]
-    buffer: BufferAdvice | None
-    thresholds: tuple[Threshold, ...]
-    left_out: tuple[LeftOut, ...]
-    simulated: Simulated
-    scenario: Scenario
-
     @cached_property
     def text(self) -> str:
         """The advice in words, for a screen of 100 columns."""
-        from plait.advice.page import text  # noqa: PLC0415  tables are not needed to compute
-
-        return text(self)
+        return page.text(self)
 
     def save(self, file: str | PathLike[str]) -> None:
         """Write the nominal scenario as a scenario file, for `plait run`, `compare` and whatever follows.
@@ -80,15 +50,11 @@ class Advice:
         Raises:
             OutputError: the file cannot be written.
         """
-        from plait.advice.document import scenario_file  # noqa: PLC0415
-
-        write_text(FilePath(file), scenario_file(self))
+        write_text(FilePath(file), document.scenario_file(self))
 
     def document(self) -> dict[str, Any]:
         """The advice as a JSON document."""
-        from plait.advice.document import document  # noqa: PLC0415
-
-        return document(self)
+        return document.document(self)
 
     def __str__(self) -> str:
         return self.text

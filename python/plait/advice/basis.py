@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from plait.advice import numbers
-from plait.advice.advice import Advice
+from plait.advice.findings import Findings
 from plait.advice.trial import WARMUP
 from plait.advice.variations import FEWEST_QUEUED, QUEUES, SPREAD
 
@@ -12,7 +12,7 @@ MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 0.7, 15.4, 91.6
 schedulers both rank alike: the figures of docs/validation.md."""
 
 
-def simulated(advice: Advice) -> list[str]:
+def simulated(advice: Findings) -> list[str]:
     """What was simulated."""
     setting, done = advice.setting, advice.simulated
     lines = []
@@ -36,7 +36,7 @@ def simulated(advice: Advice) -> list[str]:
     return lines
 
 
-def limits(advice: Advice) -> list[str]:
+def limits(advice: Findings) -> list[str]:
     """What this cannot know."""
     shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
@@ -48,7 +48,7 @@ def limits(advice: Advice) -> list[str]:
     return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]
 
 
-def _queues(advice: Advice) -> str:
+def _queues(advice: Findings) -> str:
     if all(path.queue is not None for path in advice.setting.paths):
         return ""
     low, high = QUEUES
@@ -57,15 +57,15 @@ def _queues(advice: Advice) -> str:
     )
 
 
-def _recordings(advice: Advice) -> str:
+def _recordings(advice: Findings) -> str:
     return "; recordings as they are, each time from another place on" if _any_trace(advice) else ""
 
 
-def _any_trace(advice: Advice) -> bool:
+def _any_trace(advice: Findings) -> bool:
     return any(path.trace is not None for path in advice.setting.paths)
 
 
-def _length(advice: Advice) -> str:
+def _length(advice: Findings) -> str:
     done = advice.simulated
     if advice.setting.traffic.kind == "file":
         return f"until the file has arrived, {numbers.time(done.duration_s)} at most"
@@ -76,7 +76,7 @@ def _length(advice: Advice) -> str:
     )
 
 
-def _protocol(advice: Advice) -> str:
+def _protocol(advice: Findings) -> str:
     setting = advice.setting
     if setting.protocol == "cmt-sctp":
         return "CMT-SCTP with NewReno." if len(setting.paths) > 1 else "SCTP with NewReno."

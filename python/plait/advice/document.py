@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from plait.advice import wording
-from plait.advice.advice import Advice
+from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.page import recommended
 from plait.scenarios.text import scenario_text
@@ -16,7 +16,7 @@ METRICS = {"bulk": "goodput_bps", "blocks": "block_delay_ms.p95", "file": "compl
 """By what each kind of traffic is judged."""
 
 
-def document(advice: Advice) -> dict[str, Any]:
+def document(advice: Findings) -> dict[str, Any]:
     """Everything that was found; names end in their unit, as those of metrics do."""
     setting, choice, found = advice.setting, advice.choice, advice.buffer
     use = recommended(advice)
@@ -91,13 +91,13 @@ def document(advice: Advice) -> dict[str, Any]:
     }
 
 
-def scenario_file(advice: Advice) -> str:
+def scenario_file(advice: Findings) -> str:
     """The nominal scenario as a scenario file."""
     comment = "What was said to plait advise, unchanged. Queues of which nothing was said are a guess."
     return scenario_text(advice.scenario.to_dict(), comment)
 
 
-def _standing(advice: Advice, one: Standing) -> dict[str, Any]:
+def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
     return {
         "label": one.label,
         "scheduler": one.candidate.scheduler,

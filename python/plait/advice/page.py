@@ -10,14 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from plait.advice import basis, numbers, wording
-from plait.advice.advice import Advice
+from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
 
 WIDTH = 110
 HEADINGS = {"bulk": "goodput", "blocks": "block delay", "file": "time"}
 
 
-def page(advice: Advice, *, wide: bool = True) -> Group:
+def page(advice: Findings, *, wide: bool = True) -> Group:
     """The recommendation, the evidence, the buffer, and what this rests on; `wide` is for `WIDTH` columns."""
     parts: list[ConsoleRenderable] = [Text(wording.heading(advice), style="bold")]
     for lines in (wording.expectation(advice), wording.alternatives(advice)):
@@ -29,7 +29,7 @@ def page(advice: Advice, *, wide: bool = True) -> Group:
     return Group(*parts)
 
 
-def evidence(advice: Advice, *, wide: bool = True) -> Table:
+def evidence(advice: Findings, *, wide: bool = True) -> Table:
     """Schedulers and single paths, the best first; the columns that matter most unless `wide`."""
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
@@ -62,7 +62,7 @@ def evidence(advice: Advice, *, wide: bool = True) -> Table:
     return table
 
 
-def recommended(advice: Advice) -> Standing | None:
+def recommended(advice: Findings) -> Standing | None:
     """The row of what the advice says to use."""
     if advice.verdict == "nothing":
         return None
@@ -71,7 +71,7 @@ def recommended(advice: Advice) -> Standing | None:
     return advice.choice.best
 
 
-def text(advice: Advice) -> str:
+def text(advice: Findings) -> str:
     """The page as plain text."""
     out = Console(file=io.StringIO(), width=WIDTH, color_system=None, legacy_windows=False)
     out.print(page(advice))
@@ -79,7 +79,7 @@ def text(advice: Advice) -> str:
     return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines())
 
 
-def _unit(advice: Advice) -> tuple[float, str]:
+def _unit(advice: Findings) -> tuple[float, str]:
     """The unit of the scores' column: of the best ones, so that collapsed ones do not decide."""
     best = recommended(advice) or advice.single
     if advice.setting.traffic.kind == "bulk":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from plait.advice import numbers
-from plait.advice.advice import Advice
 from plait.advice.buffer import TOLERATED, rule
 from plait.advice.candidates import DEFAULT, summary
+from plait.advice.findings import Findings
 from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed
 from plait.advice.threshold import Threshold
 from plait.advice.traffic import Traffic
@@ -18,7 +18,7 @@ ADDS_NOTHING = 2.0
 NEARLY_ALL = 0.9
 
 
-def heading(advice: Advice) -> str:
+def heading(advice: Findings) -> str:
     """The recommendation, in one or two sentences."""
     alone = advice.single.label.removesuffix(" alone")
     names = [path.name for path in advice.setting.paths]
@@ -45,7 +45,7 @@ def heading(advice: Advice) -> str:
     return f"Borderline: {alone} alone, or {together} with {scheduler}. {_borderline(advice)}"
 
 
-def expectation(advice: Advice) -> list[str]:
+def expectation(advice: Findings) -> list[str]:
     """What to expect against the best single path, and how sure that is."""
     traffic, single, count = advice.setting.traffic, advice.single, advice.simulated.variations
     if advice.verdict == "nothing":
@@ -63,7 +63,7 @@ def expectation(advice: Advice) -> list[str]:
     return [f"{_expect(traffic, best, count)}, against {against}: {change}.", _certain(advice)]
 
 
-def alternatives(advice: Advice) -> list[str]:
+def alternatives(advice: Findings) -> list[str]:
     """Schedulers that are as good, those that cannot be told apart, and those to avoid."""
     choice = advice.choice
     if choice is None or advice.verdict == "nothing":
@@ -104,7 +104,7 @@ def alternatives(advice: Advice) -> list[str]:
     return lines
 
 
-def receive_buffer(advice: Advice) -> list[str]:
+def receive_buffer(advice: Findings) -> list[str]:
     """Whether the buffer holds the sender back, and which does not."""
     found = advice.buffer
     if found is None:
@@ -125,7 +125,7 @@ def receive_buffer(advice: Advice) -> list[str]:
     return [f"Receive buffer: {line} {which}."]
 
 
-def _rule(advice: Advice) -> list[str]:
+def _rule(advice: Findings) -> list[str]:
     """The rule of thumb where nothing was searched."""
     if advice.choice is None or advice.verdict == "nothing":
         return []
@@ -137,7 +137,7 @@ def _rule(advice: Advice) -> list[str]:
     ]
 
 
-def thresholds(advice: Advice) -> list[str]:
+def thresholds(advice: Findings) -> list[str]:
     """What would make the second path worth it; or what each of several adds."""
     if advice.left_out:
         said = ", ".join(f"{one.path} {numbers.signed(one.gain_percent)}" for one in advice.left_out)
@@ -175,7 +175,7 @@ def value(traffic: Traffic, score: float) -> str:
     return numbers.time(score / 1e3 if traffic.kind == "blocks" else score)
 
 
-def needless(advice: Advice) -> str | None:
+def needless(advice: Findings) -> str | None:
     """The path of several that adds least, if that is as good as nothing."""
     if not advice.left_out:
         return None
@@ -200,7 +200,7 @@ def _expect(traffic: Traffic, one: Standing, count: int) -> str:
     return f"{said.format(value(traffic, one.value))} ({between}{whole}) with {one.label}"
 
 
-def _certain(advice: Advice) -> str:
+def _certain(advice: Findings) -> str:
     """How sure the recommendation is: in how many variations it holds."""
     assert advice.choice is not None
     best, count = advice.choice.best, advice.simulated.variations
@@ -217,7 +217,7 @@ def _certain(advice: Advice) -> str:
     )
 
 
-def _beginning(advice: Advice) -> list[str]:
+def _beginning(advice: Findings) -> list[str]:
     """That a short transfer hangs on the path where it begins."""
     first, alone = advice.setting.paths[0].name, advice.single.label.removesuffix(" alone")
     if advice.setting.traffic.kind != "file" or first == alone:
@@ -241,14 +241,14 @@ def _change(change: Estimate, traffic: Traffic) -> str:
     return f"{numbers.signed(change.value)} {what}" + (f" (95 % interval {certain})" if certain else "")
 
 
-def _borderline(advice: Advice) -> str:
+def _borderline(advice: Findings) -> str:
     assert advice.choice is not None
     if _gain(advice.choice.best) >= WORTH_PERCENT:
         return "More paths help, but not in all variations."
     return "More paths help in some variations only."
 
 
-def _is_default(advice: Advice) -> bool:
+def _is_default(advice: Findings) -> bool:
     return (
         advice.choice is not None
         and advice.choice.best.label == DEFAULT
@@ -260,7 +260,7 @@ def _gain(one: Standing) -> float:
     return 0.0 if one.gain is None else one.gain.value
 
 
-def _schedulers(advice: Advice) -> list[Standing]:
+def _schedulers(advice: Findings) -> list[Standing]:
     return [one for one in advice.standings if one.candidate.scheduler is not None]
 
 
@@ -282,7 +282,7 @@ def _amount(key: str, amount: float) -> str:
     return written[key](amount)
 
 
-def _second(advice: Advice) -> str:
+def _second(advice: Findings) -> str:
     alone = advice.single.label.removesuffix(" alone")
     return next(path.name for path in advice.setting.paths if path.name != alone)
 
@@ -299,5 +299,5 @@ def _together(names: Sequence[str]) -> str:
     return f"{listed(names)} together" if len(names) == 2 else f"all {len(names)} paths"
 
 
-def _all(advice: Advice) -> str:
+def _all(advice: Findings) -> str:
     return "Both paths" if len(advice.setting.paths) == 2 else f"All {len(advice.setting.paths)} paths"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from plait.papers.description import Paper
+from typing import Protocol
 
 LABELS = {
     "app_delay_ms": "application delay",
@@ -51,6 +49,34 @@ UNITS = {
 """By the end of a metric's name: unit, factor from its own unit to that one, decimals."""
 
 
+class Titled(Protocol):
+    """A scenario with a title."""
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        ...
+
+
+class Terms(Protocol):
+    """The words of a paper: the unit of its rates, what it compares with, the titles of its scenarios."""
+
+    @property
+    def rates(self) -> str:
+        """``kbit/s`` or ``Mbit/s``."""
+        ...
+
+    @property
+    def baseline(self) -> str:
+        """The scheduler with which others are compared."""
+        ...
+
+    @property
+    def scenarios(self) -> Mapping[str, Titled]:
+        """By their names."""
+        ...
+
+
 @dataclass(frozen=True)
 class Wording:
     """A metric's label, its unit and the factor from the metric's own unit to that one."""
@@ -79,7 +105,7 @@ class Wording:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-def wording(name: str, paper: Paper | None = None) -> Wording:
+def wording(name: str, paper: Terms | None = None) -> Wording:
     """How to write a metric, from its dotted name; `paper` has the baseline, the titles and the unit of rates."""
     kind, _, rest = name.partition(".")
     if kind in ("change", "excess", "since"):
@@ -107,7 +133,7 @@ def wording(name: str, paper: Paper | None = None) -> Wording:
     return Wording(label, *_unit(parts[0], rates))
 
 
-def _other(kind: str, scenario: str, paper: Paper | None) -> str:
+def _other(kind: str, scenario: str, paper: Terms | None) -> str:
     """What a metric is compared with."""
     if kind == "excess":
         return "the model"

@@ -1,0 +1,47 @@
+"""What was found out about links: what an advice says in words and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plait.advice import budget
+from plait.advice.buffer import BufferAdvice
+from plait.advice.judging import Choice, Standing, Verdict
+from plait.advice.threshold import LeftOut, Threshold
+from plait.advice.traffic import Traffic
+from plait.advice.trial import Setting
+from plait.scenarios.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the advice rests on. round_trips: how many of the longest, full queue included, the main runs last."""
+
+    variations: int
+    duration_s: float
+    round_trips: float
+    runs: int
+    events: int
+    seed: int
+
+    @property
+    def short(self) -> bool:
+        """Whether the links are too fast for runs that show more than a beginning."""
+        return self.round_trips < budget.SHORT_ROUND_TRIPS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What an advice consists of; `plait.Advice` says what each of it is."""
+
+    setting: Setting
+    asked: Traffic
+    verdict: Verdict
+    single: Standing
+    choice: Choice | None
+    standings: tuple[Standing, ...]
+    buffer: BufferAdvice | None
+    thresholds: tuple[Threshold, ...]
+    left_out: tuple[LeftOut, ...]
+    simulated: Simulated
+    scenario: Scenario

@@ -1,0 +1,107 @@
+"""How the package is put together: no module needs itself, whatever way round."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from importlib.util import resolve_name
+from pathlib import Path
+
+import pytest
+
+import plait
+
+PACKAGE = Path(plait.__file__).parent
+
+
+def modules(folder: Path) -> dict[str, Path]:
+    """The modules of the package in a folder, by their names."""
+    found = {}
+    for file in folder.rglob("*.py"):
+        parts = file.relative_to(folder.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def imported(name: str, file: Path) -> Iterator[str]:
+    """All that a module imports, wherever: in functions and for types alone too; ``from a import b`` may be ``a.b``."""
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            place = resolve_name("." * node.level + (node.module or ""), package)
+            yield from (f"{place}.{one.name}" for one in node.names)
+
+
+def needs(name: str, wanted: str, known: Mapping[str, Path]) -> Iterator[str]:
+    """The modules that an import loads: the one that it names, and the packages around that but not around `name`."""
+    parts = wanted.split(".")
+    for end in range(2, len(parts) + 1):
+        module = ".".join(parts[:end])
+        if module in known and not f"{name}.".startswith(f"{module}."):
+            yield module
+
+
+def graph(folder: Path) -> dict[str, set[str]]:
+    """Which module needs which."""
+    known = modules(folder)
+    return {
+        name: {module for wanted in imported(name, file) for module in needs(name, wanted, known)}
+        for name, file in known.items()
+    }
+
+
+def circle(folder: Path) -> list[str]:
+    """Modules that need each other, in order; empty if there are none."""
+    try:
+        TopologicalSorter(graph(folder)).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_need_each_other() -> None:
+    needed = graph(PACKAGE)
+    assert len(needed) > 100
+    assert "plait.runs.run" in needed["plait"]  # what is imported when first used counts
+    assert "plait.engines" in needed["plait.runs.run"]  # and so does a package around a module
+    assert circle(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "from pack.inner.first import A",
+        "import pack.inner.first",
+        "from pack.inner import first",
+        "from .inner import first",
+        "from .inner.first import A",
+        "def later():\n    from pack.inner.first import A",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pack.inner.first import A",
+        "from pack.inner.other import B",  # its package imports the first
+    ],
+)
+def test_a_circle_is_found(second: str, tmp_path: Path) -> None:
+    inner = tmp_path / "pack" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (inner / "__init__.py").write_text("from pack.inner.first import A")
+    (inner / "first.py").write_text("from pack.second import C\nA = 1")
+    (inner / "other.py").write_text("B = 1")
+    (tmp_path / "pack" / "second.py").write_text("C = 1")
+    assert circle(tmp_path / "pack") == []
+    (tmp_path / "pack" / "second.py").write_text(second)
+    assert {"pack.second", "pack.inner.first"} <= set(circle(tmp_path / "pack"))
+
+
+def test_modules_take_names_from_where_they_are() -> None:
+    """Not from `plait`, as users do: that is not there before its modules are."""
+    known = modules(PACKAGE)
+    wrong = [
+        f"{name}: {wanted}"
+        for name, file in known.items()
+        for wanted in imported(name, file)
+        if wanted == "plait" or (wanted.count(".") == 1 and wanted.startswith("plait."))
+        if wanted not in {*known, "plait._core"} - {"plait"}
+    ]
+    assert wrong == []
