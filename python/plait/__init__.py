@@ -38,9 +38,6 @@ from plait._core import (
     check_scheduler,
 )
 from plait._core import Path as PathFacts
-from plait.reports import report
-from plait.results.result import Comparison, NotRecordedError, Result, verdicts
-from plait.runs.run import compare, run
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
 from plait.scenarios.scenario import (
     Bulk,
@@ -64,9 +61,18 @@ from plait.scenarios.scheduler import schedulers
 if TYPE_CHECKING:
     from plait import plots
     from plait.advice import Advice, advise
+    from plait.reports import report
+    from plait.results.result import Comparison, NotRecordedError, Result, verdicts
+    from plait.runs.run import compare, run
 
-LATER = {"plots": "plait.plots", "advise": "plait.advice", "Advice": "plait.advice"}
-"""Imported when first used: matplotlib and SciPy's statistics take longer to load than everything else."""
+LATER = {
+    **dict.fromkeys(("Comparison", "NotRecordedError", "Result", "verdicts"), "plait.results.result"),
+    **dict.fromkeys(("compare", "run"), "plait.runs.run"),
+    **dict.fromkeys(("Advice", "advise"), "plait.advice"),
+    "report": "plait.reports",
+    "plots": "plait.plots",
+}
+"""Imported when first used: frames, figures and statistics take many times longer to load than everything else."""
 
 
 def __getattr__(name: str) -> Any:
@@ -76,6 +82,11 @@ def __getattr__(name: str) -> Any:
         return module if name == "plots" else getattr(module, name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    """All names, those that are imported when first used too."""
+    return sorted({*globals(), *LATER})
 
 
 __all__ = [

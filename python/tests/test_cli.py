@@ -8,10 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from conftest import SCENARIO, Command
 from rich.console import Console
 
+from plait.cli import COMMANDS, cli
 from plait.cli.reproduce import _comparison, _print_headline
 from plait.papers import Reproduction
 
@@ -268,3 +270,26 @@ def test_reproduce_writes_one_self_contained_page(command: Command, tmp_path: Pa
     page = (tmp_path / "results" / "daps-slides" / "index.html").read_text()
     assert page.count("data:image/png;base64,") == len(list(tmp_path.rglob("*.png")))
     assert "http" not in page.replace('http-equiv="', "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], [], ["fly"]])
+def test_what_runs_nothing_loads_no_library_for_it(arguments: list[str]) -> None:
+    script = """
+import atexit, sys
+atexit.register(lambda: print("loaded:", *{"matplotlib", "numpy", "plotly", "polars", "scipy"} & set(sys.modules)))
+from plait.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60.0, check=False
+    )
+    assert done.returncode == (0 if arguments[:1] in (["--help"], ["--version"]) else 2)
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_the_list_of_commands_says_what_their_own_help_says() -> None:
+    context = click.Context(cli)
+    for name, place in COMMANDS.items():
+        found = cli.get_command(context, name)
+        assert found is not None
+        assert (found.name, found.get_short_help_str(1000)) == (name, place.summary)

@@ -6,25 +6,34 @@ from typing import NoReturn
 
 import click
 
-from plait.cli.errors import LazyGroup, guarded
+from plait.cli.errors import guarded
+from plait.cli.groups import LazyGroup, Place
 from plait.support.machine import plait_version
 from plait.support.progress import Progress
 
 COMMANDS = {
-    "run": "plait.cli.run:run",
-    "compare": "plait.cli.run:compare",
-    "advise": "plait.cli.advise:advise",
-    "explain": "plait.cli.explain:explain",
-    "reproduce": "plait.cli.reproduce:reproduce",
-    "schedulers": "plait.cli.catalogue:list_schedulers",
-    "model": "plait.cli.model:model",
-    "sweep": "plait.cli.sweep:sweep",
-    "analyze": "plait.cli.analyze:analyze_command",
-    "report": "plait.cli.report:report",
-    "linux": "plait.cli.linux:linux",
-    "validate": "plait.cli.validate:validate",
+    "run": Place("run:run", "Run scenario files and print their metrics."),
+    "compare": Place("run:compare", "Compare schedulers on one scenario."),
+    "advise": Place(
+        "advise:advise",
+        "Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.",
+    ),
+    "explain": Place(
+        "explain:explain", "Explain decisions: what the scheduler saw, and why not the other paths."
+    ),
+    "reproduce": Place("reproduce:reproduce", "Reproduce a paper, or all that the engine can."),
+    "schedulers": Place(
+        "catalogue:list_schedulers",
+        "List the built-in schedulers with parameters and sources, and the options that all of them take.",
+    ),
+    "model": Place("model:model", "Closed formulas: blocking, buffer, asymmetry."),
+    "sweep": Place("sweep:sweep", "Make the runs of PLAN that its dataset lacks."),
+    "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),
+    "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
+    "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
+    "validate": Place("validate:validate", "How true the simulator is, against other engines."),
 }
-"""Where each command is, in the order in which help lists them."""
+"""The commands in the order in which help lists them; what it says of each is the first sentence of its own help."""
 
 
 @click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from plait._core import RunError, ScenarioError
+from plait.cli.groups import Interrupted
 from plait.support.files import OutputError
 
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
-
-
-class Interrupted(Exception):  # noqa: N818
-    """Ctrl-C, kept from click, which would print an empty line."""
-
-
-class PlaitGroup(click.Group):
-    """A group of commands; lets Ctrl-C through unchanged."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the chosen command."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise Interrupted from error
-
-
-class LazyGroup(PlaitGroup):
-    """A group whose commands are imported when they are used: statistics and figures take longer to load than a run.
-
-    Args:
-        places: where each command is: its name, and ``module:attribute``.
-    """
-
-    def __init__(self, *arguments: Any, places: Mapping[str, str], **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        self._places = places
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names, in the order in which help lists them."""
-        return list(self._places)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """A command by its name."""
-        if cmd_name not in self._places:
-            return None
-        module, attribute = self._places[cmd_name].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
 
 
 def guarded(command: Callable[[], Any]) -> NoReturn:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from plait.cli.errors import PlaitGroup
+from plait.cli.groups import PlaitGroup
 from plait.cli.output import print_json, say
 from plait.cli.run import JSON, run
 from plait.linux import archive, kernel, machine, tools

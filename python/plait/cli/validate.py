@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plait._core import RunError
-from plait.cli.errors import PlaitGroup
+from plait.cli.groups import PlaitGroup
 from plait.cli.output import console, print_json, say
 from plait.cli.run import JSON, THREADS
 from plait.scenarios.text import scenario_text

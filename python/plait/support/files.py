@@ -9,10 +9,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from plait._core import OutputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["OutputError", "free_name", "make_folder", "parquet", "whole_file", "write_text"]
 
