@@ -1,4 +1,4 @@
-"""How the package is put together: no module needs itself, whatever way round."""
+"""How the package is put together: no module needs itself, whatever way round, and no file is too long to read."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -105,3 +105,15 @@ def test_modules_take_names_from_where_they_are() -> None:
         if wanted not in {*known, "plait._core"} - {"plait"}
     ]
     assert wrong == []
+
+
+def test_files_are_short() -> None:
+    root = PACKAGE.parent
+    lengths = {file.relative_to(root): len(file.read_text().splitlines()) for file in root.rglob("*.py")}
+    assert {str(file): length for file, length in lengths.items() if length > 500} == {}
+
+
+def test_every_public_name_is_there_and_listed() -> None:
+    assert set(plait.__all__) <= set(dir(plait))
+    for name in plait.__all__:
+        assert getattr(plait, name).__doc__, name
