@@ -1,6 +1,9 @@
-//! The two ends of a connection, whatever its protocol: what an engine drives.
+//! One end of a connection, whatever its protocol: what an engine drives.
+//!
+//! An end sends a stream of its own and receives the peer's. Every input ([`Endpoint::write`], [`Endpoint::handle_packet`],
+//! [`Endpoint::handle_timeout`]) is to be followed by [`Endpoint::transmit`], and by a look at [`Endpoint::next_wakeup`].
 
-use crate::core::{Counters, OneWayDelays, PathConfig};
+use crate::core::{Core, Counters, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
@@ -9,175 +12,218 @@ use crate::sink::Sink;
 use crate::{cmt_sctp, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 
-/// A protocol with everything that can be set about it; both ends are made from the same.
+/// Which of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Config {
-    /// SCTP with concurrent multipath transfer.
-    CmtSctp(cmt_sctp::Config),
-    /// MPTCP, and TCP over one path.
-    Mptcp(mptcp::Config),
+pub enum Side {
+    /// Opens the connection.
+    Client,
+    /// Waits for it.
+    Server,
 }
 
-impl From<cmt_sctp::Config> for Config {
-    fn from(config: cmt_sctp::Config) -> Self {
-        Self::CmtSctp(config)
+/// What a protocol does by itself: its sequence spaces, reading acknowledgements and finding losses, when to acknowledge. What it
+/// shares with others is in the connection core, which it owns.
+pub(crate) trait Protocol<S: Scheduler> {
+    /// The stream that this end sends, the queues and windows of the paths, the scheduler.
+    fn core(&self) -> &Core<S>;
+    /// Likewise, to be written into.
+    fn core_mut(&mut self) -> &mut Core<S>;
+    /// What has arrived of the peer's stream.
+    fn reassembly(&self) -> &Reassembly;
+    /// Takes a packet from the network.
+    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer);
+    /// A timer may have run out.
+    fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error>;
+    /// Sends all that there is to send now.
+    fn transmit(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error>;
+    /// When the next timer runs out.
+    fn next_wakeup(&self) -> Option<Time>;
+    /// How often entries of the protocol's own books were looked at.
+    fn looks(&self) -> u64;
+    /// One-way delays, if the protocol measures them.
+    fn delays(&self, _path: PathId) -> Option<OneWayDelays> {
+        None
+    }
+    /// True if the connection goes on as one of a simpler protocol.
+    fn fell_back(&self) -> bool {
+        false
     }
 }
 
-impl From<mptcp::Config> for Config {
-    fn from(config: mptcp::Config) -> Self {
-        Self::Mptcp(config)
-    }
-}
-
-impl Config {
-    /// What the protocol adds to payload on the wire.
-    pub const fn overhead(&self) -> Overhead {
-        match self {
-            Self::CmtSctp(_) => Overhead::SCTP,
-            Self::Mptcp(config) => config.overhead(),
+/// From one line per protocol: what can be chosen, and its dispatch without allocation.
+macro_rules! protocols {
+    ($($(#[$meta:meta])* $protocol:ident = $module:ident,)*) => {
+        /// A protocol with everything that can be set about it; both ends are made from the same.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Config {
+            $($(#[$meta])* $protocol($module::Config),)*
         }
-    }
 
-    /// What the protocol lets a scheduler do.
-    pub const fn capabilities(&self) -> Capabilities {
-        match self {
-            Self::CmtSctp(_) => cmt_sctp::CAPABILITIES,
-            Self::Mptcp(_) => mptcp::CAPABILITIES,
+        $(impl From<$module::Config> for Config {
+            fn from(config: $module::Config) -> Self {
+                Self::$protocol(config)
+            }
+        })*
+
+        impl Config {
+            /// What the protocol adds to payload on the wire.
+            pub const fn overhead(&self) -> Overhead {
+                match self {
+                    $(Self::$protocol(config) => config.overhead(),)*
+                }
+            }
+
+            /// What the protocol lets a scheduler do.
+            pub const fn capabilities(&self) -> Capabilities {
+                match self {
+                    $(Self::$protocol(_) => $module::CAPABILITIES,)*
+                }
+            }
         }
-    }
-}
 
-/// The sending end.
-///
-/// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
-/// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
-#[derive(Clone, Debug)]
-pub enum Sender<S> {
-    /// See [`cmt_sctp::Sender`].
-    CmtSctp(cmt_sctp::Sender<S>),
-    /// See [`mptcp::Sender`].
-    Mptcp(mptcp::Sender<S>),
-}
+        /// One end of a connection; see the [module](self).
+        #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "there are two per connection: nothing is won by a box")]
+        pub enum Endpoint<S> {
+            $($(#[$meta])* $protocol($module::Endpoint<S>),)*
+        }
 
-/// The receiving end.
-#[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one per connection: nothing is won by a box")]
-pub enum Receiver {
-    /// See [`cmt_sctp::Receiver`].
-    CmtSctp(cmt_sctp::Receiver),
-    /// See [`mptcp::Receiver`].
-    Mptcp(mptcp::Receiver),
-}
+        impl<S: Scheduler> Endpoint<S> {
+            /// An end over `paths` that has sent and got nothing yet.
+            ///
+            /// # Errors
+            /// [`Error::Unsupported`] if the scheduler needs what the protocol does not offer.
+            pub fn new(config: &Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+                match config {
+                    $(Config::$protocol(config) => {
+                        $module::Endpoint::new(config, side, paths, scheduler).map(Self::$protocol)
+                    })*
+                }
+            }
+        }
 
-macro_rules! sender {
-    ($self:ident, $sender:ident => $call:expr) => {
-        match $self {
-            Self::CmtSctp($sender) => $call,
-            Self::Mptcp($sender) => $call,
+        /// Asks the protocol.
+        macro_rules! dispatch {
+            ($end:expr, $it:ident => $call:expr) => {
+                match $end {
+                    $(Endpoint::$protocol($it) => $call,)*
+                }
+            };
         }
     };
 }
 
-impl<S: Scheduler> Sender<S> {
-    /// A sender over `paths`.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what the protocol does not offer.
-    pub fn new(config: &Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        match config {
-            Config::CmtSctp(config) => cmt_sctp::Sender::new(*config, paths, scheduler).map(Self::CmtSctp),
-            Config::Mptcp(config) => mptcp::Sender::new(*config, paths, scheduler).map(Self::Mptcp),
-        }
+protocols! {
+    /// SCTP with concurrent multipath transfer.
+    CmtSctp = cmt_sctp,
+    /// MPTCP, and TCP over one path.
+    Mptcp = mptcp,
+}
+
+impl<S: Scheduler> Endpoint<S> {
+    fn core(&self) -> &Core<S> {
+        dispatch!(self, end => end.core())
     }
 
-    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes.
+    fn core_mut(&mut self) -> &mut Core<S> {
+        dispatch!(self, end => end.core_mut())
+    }
+
+    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes, unless the configuration
+    /// lets what waits be joined.
     pub fn write(&mut self, bytes: u64) {
-        sender!(self, sender => sender.write(bytes));
+        self.core_mut().write(bytes);
     }
 
     /// From now on there is always more to send.
     pub fn write_endlessly(&mut self) {
-        sender!(self, sender => sender.write_endlessly());
+        self.core_mut().write_endlessly();
     }
 
     /// The application writes no more.
     pub fn finish(&mut self) {
-        sender!(self, sender => sender.finish());
+        self.core_mut().finish();
     }
 
     /// True once everything written is cumulatively acknowledged.
     pub fn is_drained(&self) -> bool {
-        sender!(self, sender => sender.is_drained())
+        self.core().is_drained()
     }
 
-    /// Where a segment begins in the stream, in bytes; `None` if it is not there yet or cumulatively acknowledged.
-    pub fn offset(&self, segment: u64) -> Option<u64> {
-        sender!(self, sender => sender.offset(segment))
+    /// True if a segment was assigned to a path and is not known to have arrived; for tests of the bookkeeping.
+    pub fn is_outstanding(&self, segment: u64) -> bool {
+        self.core().is_outstanding(segment)
     }
 
     /// Segments that a path took and its own window holds back: they stay with it, also while it is down, and count as sent.
     pub fn held_back(&self, path: PathId) -> usize {
-        sender!(self, sender => sender.held_back(path))
+        self.core().held_back(path)
     }
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        sender!(self, sender => sender.counters())
+        self.core().counters()
     }
 
-    /// How often entries of its books were looked at; counted in builds with debug assertions only, for tests.
+    /// How often entries of its books were looked at; counted in builds with debug assertions only, for tests of what packets and
+    /// acknowledgements cost.
     pub fn looks(&self) -> u64 {
-        sender!(self, sender => sender.looks())
-    }
-
-    /// Segments that arrived again after a retransmission or reinjection, as the receiver reported.
-    pub fn spurious_retransmissions(&self) -> u64 {
-        sender!(self, sender => sender.spurious_retransmissions())
+        self.core().looks() + dispatch!(self, end => end.looks())
     }
 
     /// The facts of the paths, as the scheduler would see them now.
     pub fn paths(&self) -> Vec<Path> {
-        sender!(self, sender => sender.paths())
+        self.core().fresh_facts()
     }
 
     /// The facts of the connection, as the scheduler sees them.
     pub fn connection(&self) -> Connection {
-        sender!(self, sender => sender.connection())
+        self.core().connection_facts()
     }
 
     /// A path's congestion window and slow-start threshold in bytes, as the protocol counts them.
     pub fn window(&self, path: PathId) -> (u64, u64) {
-        sender!(self, sender => sender.window(path))
+        self.core().congestion_window(path)
+    }
+
+    /// The scheduler, for looking at its state.
+    pub fn scheduler(&self) -> &S {
+        self.core().scheduler()
     }
 
     /// A path's one-way delays, if the protocol measures them.
     pub fn delays(&self, path: PathId) -> Option<OneWayDelays> {
-        match self {
-            Self::CmtSctp(_) => None,
-            Self::Mptcp(sender) => sender.delays(path),
-        }
+        dispatch!(self, end => end.delays(path))
     }
 
     /// True if the connection was one of MPTCP and goes on as TCP, over its first path alone.
     pub fn fell_back(&self) -> bool {
-        match self {
-            Self::CmtSctp(_) => false,
-            Self::Mptcp(sender) => sender.fell_back(),
-        }
+        dispatch!(self, end => end.fell_back())
     }
 
-    /// Takes a packet that came back on `path`.
+    /// What has arrived of the peer's stream.
+    #[inline]
+    pub fn reassembly(&self) -> &Reassembly {
+        dispatch!(self, end => end.reassembly())
+    }
+
+    /// Takes a packet that came in on `path`.
+    #[inline]
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        sender!(self, sender => sender.handle_packet(now, path, packet, observer));
+        dispatch!(self, end => end.handle_packet(now, path, packet, observer));
     }
 
-    /// Call when [`Sender::poll_timeout`] has come; harmless at any other time.
+    /// Call when [`Endpoint::next_wakeup`] has come; harmless at any other time.
     ///
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        sender!(self, sender => sender.handle_timeout(now, observer))
+        dispatch!(self, end => end.handle_timeout(now, observer))
     }
 
     /// Sends all that there is to send now.
@@ -191,56 +237,12 @@ impl<S: Scheduler> Sender<S> {
         sink: &mut impl Sink,
         observer: &mut impl Observer,
     ) -> Result<(), Error> {
-        sender!(self, sender => sender.transmit(now, sink, observer))
+        dispatch!(self, end => end.transmit(now, sink, observer))
     }
 
-    /// When [`Sender::handle_timeout`] must be called next.
-    pub fn poll_timeout(&self) -> Option<Time> {
-        sender!(self, sender => sender.poll_timeout())
-    }
-}
-
-macro_rules! receiver {
-    ($self:ident, $receiver:ident => $call:expr) => {
-        match $self {
-            Self::CmtSctp($receiver) => $call,
-            Self::Mptcp($receiver) => $call,
-        }
-    };
-}
-
-impl Receiver {
-    /// A receiver of a connection over `paths` paths that has got nothing yet.
-    pub fn new(config: &Config, paths: usize) -> Self {
-        match config {
-            Config::CmtSctp(config) => Self::CmtSctp(cmt_sctp::Receiver::new(config)),
-            Config::Mptcp(config) => Self::Mptcp(mptcp::Receiver::new(config, paths)),
-        }
-    }
-
-    /// The buffer.
-    pub fn reassembly(&self) -> &Reassembly {
-        receiver!(self, receiver => receiver.reassembly())
-    }
-
-    /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
-        receiver!(self, receiver => receiver.handle_packet(now, path, packet, observer));
-    }
-
-    /// Call when [`Receiver::poll_timeout`] has come.
-    pub fn handle_timeout(&mut self, now: Time) {
-        receiver!(self, receiver => receiver.handle_timeout(now));
-    }
-
-    /// Sends what there is to send: call after every input.
+    /// When [`Endpoint::handle_timeout`] must be called next; `None` for never.
     #[inline]
-    pub fn transmit(&mut self, sink: &mut impl Sink) {
-        receiver!(self, receiver => receiver.transmit(sink));
-    }
-
-    /// When [`Receiver::handle_timeout`] must be called next.
-    pub fn poll_timeout(&self) -> Option<Time> {
-        receiver!(self, receiver => receiver.poll_timeout())
+    pub fn next_wakeup(&self) -> Option<Time> {
+        dispatch!(self, end => end.next_wakeup())
     }
 }

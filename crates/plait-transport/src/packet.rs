@@ -10,10 +10,6 @@ pub const MAX_DUPLICATES: usize = 2;
 
 /// A packet, as handed to and taken from the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a packet is handed on at once; engines that keep many store them as they like"
-)]
 pub enum Packet {
     /// One segment of the stream.
     Data(Data),
@@ -69,6 +65,8 @@ pub struct Segment {
     pub echo: u32,
     /// PSH: nothing follows it on the subflow for now.
     pub push: bool,
+    /// What its sender acknowledges of the peer's stream, if that sends one.
+    pub ack: Option<Ack>,
 }
 
 /// Selective blocks that a TCP acknowledgement has room for (RFC 2018), at most.
@@ -126,6 +124,11 @@ impl Ack {
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let number = |offset: u32| self.subflow + u64::from(offset);
         self.blocks[..usize::from(self.block_count)].iter().map(move |b| (number(b.first), number(b.last)))
+    }
+
+    /// Blocks on the wire, with that of a duplicate.
+    fn reported_blocks(&self) -> u32 {
+        u32::from(self.block_count) + u32::from(self.duplicate.is_some())
     }
 
     /// Adds a block; false if there is no room.
@@ -339,14 +342,16 @@ impl Overhead {
         let blocks = |count: u32| if count == 0 { 0 } else { self.first_block + count * self.block };
         self.packet
             + match packet {
-                Packet::Data(data) | Packet::Segment(Segment { data, .. }) => self.data + data.bytes,
+                Packet::Data(data) => self.data + data.bytes,
+                Packet::Segment(Segment { data, ack, .. }) => {
+                    self.data + data.bytes + ack.map_or(0, |ack| blocks(ack.reported_blocks()))
+                }
                 Packet::Sack(sack) => {
                     self.acknowledgement
                         + blocks(u32::from(sack.gap_blocks) + u32::from(sack.duplicate_count))
                 }
                 Packet::Ack(ack) => {
-                    self.acknowledgement * u32::from(!ack.plain)
-                        + blocks(u32::from(ack.block_count) + u32::from(ack.duplicate.is_some()))
+                    self.acknowledgement * u32::from(!ack.plain) + blocks(ack.reported_blocks())
                 }
                 Packet::Heartbeat { .. }
                 | Packet::HeartbeatAck { .. }

@@ -114,7 +114,11 @@ impl Wire {
             rules,
             handshake: *handshake,
             initial: initial.unwrap_or(PathId(0)),
-            clock: ClockConfig { granularity: *timestamp_granularity, receiver_offset: *clock_offset },
+            clock: ClockConfig {
+                granularity: *timestamp_granularity,
+                sender_offset: 0,
+                receiver_offset: *clock_offset,
+            },
             segment: transport.packet.saturating_sub(PLAIN_HEADERS) as u16,
             window,
             scale: scale.unwrap_or(MAX_SCALE),

@@ -4,7 +4,7 @@ use super::pace::Pace;
 use crate::random::Stream;
 use crate::scenario::{FlowKind, Workload};
 use plait_sched::{Duration, Scheduler, Time};
-use plait_transport::endpoint::Sender;
+use plait_transport::endpoint::Endpoint;
 
 /// The writer of a connection.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Application {
     }
 
     /// To be called at the time of [`Application::next`]; whether a block was written.
-    pub(super) fn write<S: Scheduler>(&mut self, sender: &mut Sender<S>) -> bool {
+    pub(super) fn write<S: Scheduler>(&mut self, sender: &mut Endpoint<S>) -> bool {
         match &mut self.task {
             Task::Once { size: None, .. } => {
                 self.written_bytes = u64::MAX;

@@ -5,19 +5,19 @@ use super::network::{End, Network, RouteId};
 use super::tap::{PacketId, Sighting, Tap};
 use crate::recorder::Recorder;
 use crate::scenario::Way;
-use plait_sched::{PathId, Scheduler, Time};
-use plait_transport::endpoint::{Receiver, Sender};
+use plait_sched::{Builtin, Connection as Facts, Decision, Path, PathId, PathState, Scheduler, Time};
+use plait_transport::endpoint::Endpoint;
 use plait_transport::packet::{Overhead, Packet};
-use plait_transport::{Error, Observer, Sink, Transmit};
+use plait_transport::{Error, Observer, Sent, Sink, Transmit};
 
 /// What a connection is made of.
 pub(super) struct Parts<S, O> {
-    pub(super) sender: Sender<S>,
-    pub(super) receiver: Receiver,
+    pub(super) near: Endpoint<S>,
+    pub(super) far: Endpoint<Builtin>,
     pub(super) overhead: Overhead,
     pub(super) observer: O,
     pub(super) application: Application,
-    /// The routes of each path: with the data, and with the acknowledgements.
+    /// The routes of each path: from the near end to the far one, and back.
     pub(super) routes: Vec<[RouteId; 2]>,
     /// When it falls silent.
     pub(super) until: Time,
@@ -47,21 +47,63 @@ impl Record for Recorder {
     }
 }
 
+/// Passes on what an end tells of the stream that it sends.
+struct Sending<'a, O>(&'a mut O);
+
+impl<O: Observer> Observer for Sending<'_, O> {
+    #[inline]
+    fn sent(&mut self, now: Time, sent: &Sent) {
+        self.0.sent(now, sent);
+    }
+
+    #[inline]
+    fn decided(&mut self, now: Time, decision: &Decision, connection: &Facts, paths: &[Path]) {
+        self.0.decided(now, decision, connection, paths);
+    }
+
+    fn path_state(&mut self, now: Time, path: PathId, state: PathState) {
+        self.0.path_state(now, path, state);
+    }
+}
+
+/// Passes on what an end tells of the stream that it receives.
+struct Receiving<'a, O>(&'a mut O);
+
+impl<O: Observer> Observer for Receiving<'_, O> {
+    #[inline]
+    fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
+        self.0.arrived(now, path, segment, bytes);
+    }
+
+    fn duplicate(&mut self, now: Time, path: PathId, segment: u64) {
+        self.0.duplicate(now, path, segment);
+    }
+
+    #[inline]
+    fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
+        self.0.delivered(now, segment, bytes);
+    }
+
+    fn refused(&mut self, now: Time, path: PathId, segment: u64) {
+        self.0.refused(now, path, segment);
+    }
+}
+
 /// What a connection can have to do at a moment: its sources in the agenda.
 #[derive(Clone, Copy)]
 pub(super) enum Timer {
-    Sender,
-    Receiver,
+    Near,
+    Far,
     Application,
 }
 
 /// How many sources of the agenda a connection has.
 pub(super) const TIMERS: usize = 3;
 
-/// A connection in progress.
+/// A connection in progress: the near end sends what is observed, the far end may send, too.
 pub(crate) struct Connection<S, O, T = ()> {
-    pub(crate) sender: Sender<S>,
-    receiver: Receiver,
+    pub(crate) near: Endpoint<S>,
+    far: Endpoint<Builtin>,
     overhead: Overhead,
     pub(crate) observer: O,
     application: Application,
@@ -92,8 +134,8 @@ macro_rules! wire {
 impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
     /// A connection whose sources in the agenda begin at `source`.
     pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T) -> Self {
-        let Parts { sender, receiver, overhead, observer, application, routes, until } = parts;
-        Self { sender, receiver, overhead, observer, application, routes, until, source, tap, others: 0 }
+        let Parts { near, far, overhead, observer, application, routes, until } = parts;
+        Self { near, far, overhead, observer, application, routes, until, source, tap, others: 0 }
     }
 
     /// Writes what is written at the very start, and sends what there is to send. A connection that is not `open` yet
@@ -101,34 +143,33 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
     pub(super) fn begin(&mut self, network: &mut Network, open: bool) -> Result<(), Error> {
         let at_once = self.application.is_due_at_start();
         if at_once {
-            let _ = self.application.write(&mut self.sender);
+            let _ = self.application.write(&mut self.near);
         }
         let next = self.application.next();
         self.set_timer(network, Timer::Application, next);
-        if open || at_once { self.drain_sender(network) } else { Ok(()) }
+        if open || at_once { self.drain_near(network) } else { Ok(()) }
     }
 
     /// One of the sources in the agenda has come: the `timer`th.
     pub(super) fn handle_timer(&mut self, network: &mut Network, timer: usize) -> Result<(), Error> {
         match timer {
-            n if n == Timer::Sender as usize => {
+            n if n == Timer::Near as usize => {
                 if network.now < self.until {
-                    self.sender.handle_timeout(network.now, &mut self.observer)?;
+                    self.near.handle_timeout(network.now, &mut Sending(&mut self.observer))?;
                 }
-                self.drain_sender(network)
+                self.drain_near(network)
             }
-            n if n == Timer::Receiver as usize => {
-                self.receiver.handle_timeout(network.now);
-                self.drain_receiver(network);
-                Ok(())
+            n if n == Timer::Far as usize => {
+                self.far.handle_timeout(network.now, &mut Receiving(&mut self.observer))?;
+                self.drain_far(network)
             }
             _ => {
-                if self.application.write(&mut self.sender) {
+                if self.application.write(&mut self.near) {
                     self.observer.block_written(network.now);
                 }
                 let next = self.application.next();
                 self.set_timer(network, Timer::Application, next);
-                self.drain_sender(network)
+                self.drain_near(network)
             }
         }
     }
@@ -151,36 +192,37 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
         match end.way {
             Way::Forward => {
                 self.observer.arriving(number);
-                self.receiver.handle_packet(network.now, path, packet, &mut self.observer);
+                self.far.handle_packet(network.now, path, packet, &mut Receiving(&mut self.observer));
                 self.observer.settle(network.now);
-                self.drain_receiver(network);
-                Ok(())
+                self.drain_far(network)
             }
             Way::Backward => {
-                self.sender.handle_packet(network.now, path, packet, &mut self.observer);
-                self.drain_sender(network)
+                self.near.handle_packet(network.now, path, packet, &mut Sending(&mut self.observer));
+                self.drain_near(network)
             }
         }
     }
 
     #[inline]
-    fn drain_receiver(&mut self, network: &mut Network) {
+    fn drain_far(&mut self, network: &mut Network) -> Result<(), Error> {
+        let now = network.now;
         let mut wire = wire!(self, network, Way::Backward);
-        self.receiver.transmit(&mut wire);
-        let timer = self.receiver.poll_timeout();
-        self.set_timer(network, Timer::Receiver, timer);
+        self.far.transmit(now, &mut wire, &mut ())?;
+        let timer = self.far.next_wakeup();
+        self.set_timer(network, Timer::Far, timer);
+        Ok(())
     }
 
     #[inline]
-    fn drain_sender(&mut self, network: &mut Network) -> Result<(), Error> {
+    fn drain_near(&mut self, network: &mut Network) -> Result<(), Error> {
         if network.now >= self.until {
             return Ok(());
         }
         let now = network.now;
         let mut wire = wire!(self, network, Way::Forward);
-        self.sender.transmit(now, &mut wire, &mut self.observer)?;
-        let timer = self.sender.poll_timeout();
-        self.set_timer(network, Timer::Sender, timer);
+        self.near.transmit(now, &mut wire, &mut self.observer)?;
+        let timer = self.near.next_wakeup();
+        self.set_timer(network, Timer::Near, timer);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ const FALLBACK: &str = "receiver: the packet that ended the handshake came witho
 impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
     /// The result of a run that is over.
     pub(super) fn finish(self) -> RunResult {
-        let sender = &self.main.sender;
+        let sender = &self.main.near;
         let counters = sender.counters();
         let before = &self.baseline.sender;
         let counted = self.scenario.transport.counted_packet();
@@ -36,7 +36,7 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
             kernel: None,
             end: self.network.now,
             written_bytes: self.main.written_bytes(),
-            spurious_retransmissions: sender.spurious_retransmissions() - self.baseline.spurious,
+            spurious_retransmissions: counters.spurious_retransmissions - before.spurious_retransmissions,
             tail_probes: Some(counters.tail_probes - before.tail_probes),
             timeouts: Some(counters.timeouts - before.timeouts),
             spurious_timeouts: Some(counters.spurious_timeouts - before.spurious_timeouts),

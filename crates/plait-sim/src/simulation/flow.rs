@@ -9,7 +9,7 @@ use super::setup;
 use crate::random::Stream;
 use crate::scenario::{self, FlowKind, Scenario, Way};
 use plait_sched::{Builtin, Time};
-use plait_transport::endpoint::{Receiver, Sender};
+use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, Observer, SendReason, Sent};
 
 /// Counts what a connection does, and keeps nothing else.
@@ -94,8 +94,8 @@ impl Flow {
                 };
                 let paths = setup::flow_paths(scenario, &flow.route);
                 let parts = Parts {
-                    sender: Sender::new(&setup, &paths, scheduler)?,
-                    receiver: Receiver::new(&setup, paths.len()),
+                    near: Endpoint::new(&setup, Side::Client, &paths, scheduler)?,
+                    far: Endpoint::new(&setup, Side::Server, &paths, setup::only_path())?,
                     overhead: setup.overhead(),
                     observer: Tally::default(),
                     application: Application::of_flow(&flow.kind, flow.start),

@@ -1,4 +1,4 @@
-//! Packets inside links, small: an acknowledgement is many times larger than a data packet's description and waits in a
+//! Packets inside links, small: what acknowledges is many times larger than a data packet's description and waits in a
 //! store of its own, so that long links full of data stay in the cache.
 
 use plait_sched::Time;
@@ -37,9 +37,10 @@ pub(super) enum Content {
         echo: u32,
         push: bool,
     },
-    /// The acknowledgement's place in its store.
-    Acknowledgement {
+    /// A larger packet's place in its store.
+    Kept {
         place: u32,
+        data: bool,
         number: u64,
     },
     Heartbeat {
@@ -73,8 +74,8 @@ impl Content {
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         Some(match *self {
             Self::Data { transmission, .. } | Self::Segment { transmission, .. } => (transmission, true),
-            Self::Acknowledgement { number, .. }
-            | Self::Heartbeat { number, .. }
+            Self::Kept { number, data, .. } => (number, data),
+            Self::Heartbeat { number, .. }
             | Self::HeartbeatAck { number, .. }
             | Self::Syn { number, .. }
             | Self::SynAck { number, .. }
@@ -84,16 +85,16 @@ impl Content {
     }
 }
 
-/// The acknowledgements under way; places are used again.
+/// The large packets under way; places are used again.
 ///
 /// Each is boxed: one that arrives is read where it lies, without a copy, while whoever reads it launches others.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Acknowledgements {
+pub(super) struct Kept {
     places: Vec<Option<Box<Packet>>>,
     free: Vec<u32>,
 }
 
-impl Acknowledgements {
+impl Kept {
     #[inline]
     pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Content {
         match *packet {
@@ -105,6 +106,7 @@ impl Acknowledgements {
                 timestamp,
                 echo,
                 push,
+                ack: None,
             }) => {
                 debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                 let bytes = bytes as u16;
@@ -119,7 +121,10 @@ impl Acknowledgements {
                     push,
                 }
             }
-            Packet::Sack(_) | Packet::Ack(_) => Content::Acknowledgement { place: self.keep(packet), number },
+            Packet::Sack(_) | Packet::Ack(_) => {
+                Content::Kept { place: self.keep(packet), data: false, number }
+            }
+            Packet::Segment(_) => Content::Kept { place: self.keep(packet), data: true, number },
             Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },
             Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
             Packet::Syn { timestamp } => Content::Syn { timestamp, number },
@@ -145,7 +150,7 @@ impl Acknowledgements {
         place
     }
 
-    /// An acknowledgement as it arrives; afterwards it is to be put back.
+    /// A packet as it arrives; afterwards it is to be put back.
     #[inline]
     pub(super) fn take(&mut self, place: u32) -> Option<Box<Packet>> {
         self.places[place as usize].take()
@@ -160,7 +165,7 @@ impl Acknowledgements {
 
     /// The packet never arrives.
     pub(super) fn forget(&mut self, content: Content) {
-        if let Content::Acknowledgement { place, .. } = content {
+        if let Content::Kept { place, .. } = content {
             self.free.push(place);
         }
     }

@@ -30,7 +30,7 @@ use crate::result::RunResult;
 use crate::scenario::{FlowKind, Scenario, Way, Workload};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
-use plait_transport::endpoint::{Receiver, Sender};
+use plait_transport::endpoint::{Endpoint, Side};
 
 /// When a random source is on: beginnings, each with its length.
 pub type OnTimes = Vec<(Time, Duration)>;
@@ -78,7 +78,6 @@ const CLOCKS: usize = 2;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Baseline {
     pub(crate) sender: Counters,
-    pub(crate) spurious: u64,
     paths: Vec<RouteCounters>,
     pub(crate) flows: Vec<Totals>,
 }
@@ -141,8 +140,8 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
         });
         let parts = Parts {
             routes: routes.collect(),
-            sender: Sender::new(&config, &setup::paths(scenario), scheduler)?,
-            receiver: Receiver::new(&config, paths),
+            near: Endpoint::new(&config, Side::Client, &setup::paths(scenario), scheduler)?,
+            far: Endpoint::new(&config, Side::Server, &setup::paths(scenario), setup::only_path())?,
             overhead: config.overhead(),
             observer: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
             application: Application::new(&scenario.workload, scenario.seed),
@@ -213,7 +212,7 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
                 }
             }
         }
-        if matches!(self.scenario.workload, Workload::Bulk { .. }) || self.main.sender.is_drained() {
+        if matches!(self.scenario.workload, Workload::Bulk { .. }) || self.main.near.is_drained() {
             self.network.now = end;
             return Ok(());
         }
@@ -298,8 +297,7 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
         self.main.observer.end_warmup();
         let paths = 0..self.scenario.paths.len();
         self.baseline = Baseline {
-            sender: self.main.sender.counters(),
-            spurious: self.main.sender.spurious_retransmissions(),
+            sender: self.main.near.counters(),
             paths: paths.map(|path| self.network.counters(self.main.data_route(path))).collect(),
             flows: self.flows.iter().map(|flow| flow.totals(&self.network)).collect(),
         };
@@ -315,10 +313,10 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
         series.buffer_packets.push(packets as u32);
         series.buffer_bytes.push(bytes);
         series.delivered_bytes.push(self.main.observer.delivered_bytes);
-        series.window_left.push(self.main.sender.connection().window_left);
+        series.window_left.push(self.main.near.connection().window_left);
         let counted = self.scenario.transport.counted_packet();
-        for (index, facts) in self.main.sender.paths().iter().enumerate() {
-            let (window, threshold) = self.main.sender.window(PathId(index as u8));
+        for (index, facts) in self.main.near.paths().iter().enumerate() {
+            let (window, threshold) = self.main.near.window(PathId(index as u8));
             let series = &mut self.path_series;
             series.time.push(time);
             series.path.push(index as u8);

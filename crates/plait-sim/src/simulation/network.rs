@@ -1,6 +1,6 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
-use super::flying::{Acknowledgements, Content, Flying};
+use super::flying::{Content, Flying, Kept};
 use super::tap::PacketId;
 use crate::agenda::{Agenda, Key};
 use crate::link::{Exit, Link, LinkConfig, Sent};
@@ -57,7 +57,7 @@ pub(crate) struct Network {
     links: Vec<Link<Flying>>,
     legs: Vec<Leg>,
     routes: Vec<Route>,
-    acknowledgements: Acknowledgements,
+    kept: Kept,
     pub(crate) now: Time,
     /// What got lost of the scenario's own connection, if somebody wants to know.
     gone: Option<Vec<PacketId>>,
@@ -122,7 +122,7 @@ impl Network {
             links,
             legs: Vec::new(),
             routes: Vec::new(),
-            acknowledgements: Acknowledgements::default(),
+            kept: Kept::default(),
             now: Time::ZERO,
             gone: None,
         }
@@ -141,7 +141,7 @@ impl Network {
     /// The packet never arrives.
     #[inline(never)]
     fn forget(&mut self, flying: &Flying) {
-        self.acknowledgements.forget(flying.content);
+        self.kept.forget(flying.content);
         let End { connection, path, way } = self.end(flying);
         if let (Some(gone), 0, Some((number, data))) = (&mut self.gone, connection, flying.content.number()) {
             gone.push(PacketId { path: PathId(path), way, data, number });
@@ -173,7 +173,7 @@ impl Network {
     /// Puts a connection's packet on a route.
     #[inline]
     pub(super) fn send(&mut self, route: RouteId, packet: &Packet, number: u64, bytes: u32) {
-        let content = self.acknowledgements.launch(packet, number);
+        let content = self.kept.launch(packet, number);
         self.send_content(route, content, bytes);
     }
 
@@ -241,10 +241,10 @@ impl Network {
     ) -> Option<R> {
         let made;
         let (packet, number) = match flying.content {
-            Content::Acknowledgement { place, number } => {
-                let packet = self.acknowledgements.take(place)?;
+            Content::Kept { place, number, .. } => {
+                let packet = self.kept.take(place)?;
                 let taken = take(self, &packet, number);
-                self.acknowledgements.put_back(place, packet);
+                self.kept.put_back(place, packet);
                 return Some(taken);
             }
             Content::Data { segment, transmission, bytes } => {
@@ -253,7 +253,7 @@ impl Network {
             }
             Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo, push } => {
                 let data = Data { segment, bytes: u32::from(bytes) };
-                made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push });
+                made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push, ack: None });
                 (&made, transmission)
             }
             Content::Heartbeat { sent_at, number } => {

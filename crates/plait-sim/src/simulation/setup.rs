@@ -53,9 +53,11 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
                 initial_path,
                 clock: mptcp::ClockConfig {
                     granularity: *timestamp_granularity,
+                    sender_offset: 0,
                     receiver_offset: *clock_offset,
                 },
                 multipath: options.protocol == Protocol::Mptcp,
+                two_way: false,
                 rules: match profile {
                     Profile::Standard => mptcp::Rules::STANDARD,
                     Profile::Linux => mptcp::Rules::LINUX,

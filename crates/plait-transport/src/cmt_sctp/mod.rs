@@ -11,6 +11,7 @@
 //! - heartbeats, path failure and return.
 
 mod changes;
+mod endpoint;
 mod heartbeat;
 mod holes;
 mod receiver;
@@ -19,11 +20,13 @@ mod retransmission;
 mod round_trip;
 mod sender;
 
+pub use endpoint::Endpoint;
 pub use receiver::Receiver;
 pub use retransmission::RetransmissionPolicy;
-pub use sender::Sender;
+pub(crate) use sender::Sender;
 
 use crate::core::ConnectionConfig;
+use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration};
 
 /// What CMT-SCTP lets a scheduler do: everything.
@@ -37,6 +40,13 @@ pub enum WindowAccounting {
     Buffer,
     /// The whole buffer is always advertised: the window is the buffer less what is outstanding (DAPS paper, Eq. 1).
     Outstanding,
+}
+
+impl Config {
+    /// What headers take on the wire.
+    pub const fn overhead(&self) -> Overhead {
+        Overhead::SCTP
+    }
 }
 
 /// Everything that can be set.

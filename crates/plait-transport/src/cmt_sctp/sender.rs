@@ -5,7 +5,8 @@ use super::reports::Reports;
 use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionControl;
-use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Via, common_to_senders, timer};
+use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Via};
+use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, Sack};
@@ -19,8 +20,9 @@ use std::collections::VecDeque;
 /// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
 /// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
-pub struct Sender<S> {
+pub(crate) struct Sender<S> {
     pub(super) core: Core<S>,
+    side: Side,
     pub(super) config: Config,
     /// Segments acknowledged by gap blocks, above the cumulative acknowledgement.
     acknowledged: RunSet,
@@ -34,8 +36,6 @@ pub struct Sender<S> {
     pub(super) heartbeats: VecDeque<(PathId, Time)>,
     /// Timeouts in a row on all paths together.
     association_errors: u32,
-    /// Retransmissions that the receiver reported as duplicates.
-    spurious_retransmissions: u64,
 }
 
 impl<S: Scheduler> Sender<S> {
@@ -43,8 +43,9 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer.
-    pub fn new(config: Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         Ok(Self {
+            side,
             core: Core::new(config.connection, paths, scheduler, CAPABILITIES)?,
             config,
             acknowledged: RunSet::new(),
@@ -54,14 +55,17 @@ impl<S: Scheduler> Sender<S> {
             lost: Vec::with_capacity(64),
             heartbeats: VecDeque::new(),
             association_errors: 0,
-            spurious_retransmissions: 0,
         })
     }
 
-    common_to_senders!();
-
     /// Takes a packet that came back on `path`.
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+    pub(super) fn handle_packet(
+        &mut self,
+        now: Time,
+        path: PathId,
+        packet: &Packet,
+        observer: &mut impl Observer,
+    ) {
         match packet {
             Packet::Sack(sack) => self.handle_sack(now, path, sack),
             Packet::HeartbeatAck { sent_at } => {
@@ -81,7 +85,7 @@ impl<S: Scheduler> Sender<S> {
         let overtaken = sack.cumulative < self.core.stream.first();
         let advanced = sack.cumulative > self.core.stream.first();
         self.hear(path.index());
-        self.spurious_retransmissions += sack.duplicates().len() as u64;
+        self.core.counters.spurious_retransmissions += sack.duplicates().len() as u64;
         let own = self.round_trips.came_back(now, path, sack);
         if let Some(rtt) = own {
             self.core.paths[path.index()].rtt.sample_own(rtt);
@@ -231,7 +235,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
-    pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+    pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.core.paths.len() {
             if self.core.paths[index].retransmission_timer.is_some_and(|timer| timer <= now) {
                 self.retransmission_timeout(now, index, observer);
@@ -332,7 +336,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    pub fn transmit(
+    pub(super) fn transmit(
         &mut self,
         now: Time,
         sink: &mut impl Sink,
@@ -359,17 +363,19 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
-    /// When [`Sender::handle_timeout`] must be called next.
-    pub fn poll_timeout(&self) -> Option<Time> {
-        timer(self.core.next_timer().min(self.next_heartbeat()))
+    /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
+    #[inline]
+    pub(super) fn next_timer(&self) -> Time {
+        self.core.next_timer().min(self.next_heartbeat())
     }
 
-    fn sets_looks(&self) -> u64 {
+    /// True if this end has nothing to send, and leaves it to the other one to see whether paths work.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.side == Side::Server && !self.core.has_written()
+    }
+
+    pub(super) fn looks(&self) -> u64 {
         self.acknowledged.looks()
-    }
-
-    /// True if a segment is known to the sender as not acknowledged; for tests of its bookkeeping.
-    pub fn is_outstanding(&self, segment: u64) -> bool {
-        self.core.stream.get(segment).is_some_and(|entry| entry.state != SegmentState::Acknowledged)
     }
 }

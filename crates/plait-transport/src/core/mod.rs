@@ -6,8 +6,8 @@
 
 mod acknowledgement;
 mod committed;
-mod common;
 mod flight;
+mod interface;
 mod loss;
 mod path;
 mod schedule;
@@ -17,7 +17,6 @@ mod transmit;
 mod window;
 
 pub(crate) use acknowledgement::Via;
-pub(crate) use common::common_to_senders;
 pub(crate) use flight::{Flight, Transmission, TransmissionState};
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub(crate) use path::PathSender;
@@ -150,6 +149,8 @@ pub struct Counters {
     pub undone_reductions: u64,
     /// Decisions other than waiting.
     pub decisions: u64,
+    /// Segments that arrived again although they had arrived, as the peer reported.
+    pub spurious_retransmissions: u64,
     /// Answers to wait.
     pub waits: u64,
 }

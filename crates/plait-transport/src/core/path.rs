@@ -240,6 +240,11 @@ impl PathSender {
         window.max(self.probe_room)
     }
 
+    /// The congestion window and the slow-start threshold in bytes, without what bounds single bursts.
+    pub(super) fn congestion_window(&self) -> (u64, u64) {
+        (self.reduced_window.unwrap_or(self.control.window()), self.control.slow_start_threshold())
+    }
+
     /// A copy in flight whose segment arrived by another one.
     pub(crate) fn supersede(&mut self, segment: u64, transmission: u64) {
         let place = self.superseded.partition_point(|&(other, _)| other < segment);

@@ -12,7 +12,9 @@ use plait_sched::{Duration, Time};
 pub struct ClockConfig {
     /// How long a tick is (Linux: 1 ms).
     pub granularity: Duration,
-    /// How much the receiver's clock is ahead of the sender's, in nanoseconds.
+    /// How much the sender's clock is ahead of virtual time, in nanoseconds.
+    pub sender_offset: i64,
+    /// Likewise the receiver's.
     pub receiver_offset: i64,
 }
 
@@ -25,7 +27,12 @@ impl ClockConfig {
 
     /// TSval of the sender.
     pub fn at_sender(&self, now: Time) -> u32 {
-        self.ticks(now.as_nanos() as i64)
+        self.ticks((now.as_nanos() as i64).wrapping_add(self.sender_offset))
+    }
+
+    /// For the stream the other way round: who receives the one sends the other.
+    pub(super) const fn reversed(self) -> Self {
+        Self { sender_offset: self.receiver_offset, receiver_offset: self.sender_offset, ..self }
     }
 
     /// TSval of the receiver.
@@ -63,7 +70,7 @@ mod tests {
     const MILLISECOND: i64 = 1_000_000;
 
     fn clock(receiver_offset: i64) -> ClockConfig {
-        ClockConfig { granularity: Duration::from_millis(1), receiver_offset }
+        ClockConfig { granularity: Duration::from_millis(1), sender_offset: 0, receiver_offset }
     }
 
     fn at(micros: u64) -> Time {

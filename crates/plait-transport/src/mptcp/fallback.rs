@@ -34,6 +34,7 @@ impl Receiver {
         let packet = self.config.packet_bytes();
         let outgoing = core::mem::take(&mut self.outgoing);
         *self = Self::with_packets(&config, self.subflows.len(), packet);
+        self.heard = true;
         self.outgoing = outgoing;
         if let Some(grants) = &mut self.grants {
             grants.open(path.index());
@@ -44,7 +45,7 @@ impl Receiver {
 
 impl<S: Scheduler> Sender<S> {
     /// True if the connection was one of MPTCP and goes on as TCP, over its first path alone.
-    pub fn fell_back(&self) -> bool {
+    pub(super) fn fell_back(&self) -> bool {
         self.fallen_back
     }
 

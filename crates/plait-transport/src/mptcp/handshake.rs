@@ -7,6 +7,7 @@ use super::rules::{Joins, Losses};
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
+use crate::endpoint::Side;
 use crate::observer::Observer;
 use crate::packet::Packet;
 use plait_sched::{PathId, Scheduler, Time};
@@ -23,8 +24,36 @@ impl<S: Scheduler> Sender<S> {
         self.control.push_back((PathId(index as u8), packet));
     }
 
+    /// The peer opens a subflow, and is answered.
+    pub(super) fn note_answered(&mut self, now: Time, path: PathId) {
+        if let Some(subflow) = self.subflows.get_mut(path.index())
+            && matches!(subflow.phase, Phase::Closed | Phase::Answered(_))
+        {
+            subflow.phase = Phase::Answered(now);
+        }
+    }
+
+    /// Something came that only who got the answer sends: this end may use the subflow, too. How long it took is the first round trip
+    /// (`tcp_synack_rtt_meas` in net/ipv4/tcp_input.c).
+    #[inline]
+    pub(super) fn note_accepted(&mut self, now: Time, path: PathId, observer: &mut impl Observer) {
+        let index = path.index();
+        if let Some(Phase::Answered(at)) = self.subflows.get(index).map(|subflow| subflow.phase) {
+            self.subflows[index].phase = Phase::Open;
+            let path = &mut self.core.paths[index];
+            path.rtt.sample(now.since(at));
+            path.idle_from = now;
+            let state = path.working_state();
+            self.core.touch(index);
+            self.core.set_state(now, index, state, observer);
+        }
+    }
+
     /// Opens what can be opened: the first subflow at the start, the others once it is open.
     pub(super) fn open_subflows(&mut self, now: Time) {
+        if self.side == Side::Server {
+            return;
+        }
         let first = self.config.initial_path.index();
         if self.subflows[first].phase == Phase::Closed {
             self.open(now, first, true, false);
@@ -73,7 +102,8 @@ impl<S: Scheduler> Sender<S> {
         }
         path.idle_from = now;
         let state = path.working_state();
-        if !is_join && self.config.rules.joins == Joins::Confirmed {
+        let confirms = self.config.rules.joins == Joins::Confirmed;
+        if !is_join && confirms || self.config.two_way && !confirming {
             let packet = Packet::Confirm { timestamp: self.config.clock.at_sender(now) };
             self.control.push_back((PathId(index as u8), packet));
         }

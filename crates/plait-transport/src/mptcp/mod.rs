@@ -32,6 +32,7 @@
 
 mod ack_delay;
 mod clock;
+mod endpoint;
 mod fallback;
 mod grant;
 mod handshake;
@@ -50,9 +51,10 @@ mod wheel;
 mod window;
 
 pub use clock::ClockConfig;
+pub use endpoint::Endpoint;
 pub use receiver::Receiver;
 pub use rules::{Grant, Joins, Losses, Reinjection, Rules};
-pub use sender::Sender;
+pub(crate) use sender::Sender;
 
 use crate::core::ConnectionConfig;
 use crate::packet::Overhead;
@@ -109,6 +111,8 @@ pub struct Config {
     pub clock: ClockConfig,
     /// MPTCP with its options; otherwise plain TCP.
     pub multipath: bool,
+    /// Both ends have data to send: the client ends each handshake with a packet, by which the server knows that the subflow is open.
+    pub two_way: bool,
     /// What it does where standards and implementations differ.
     pub rules: Rules,
 }

@@ -30,6 +30,8 @@ pub struct Receiver {
     pub(super) outgoing: VecDeque<(PathId, Answer)>,
     /// Nothing has come since the SYN that proves that the peer speaks MPTCP.
     pub(super) unproved: bool,
+    /// Data has come, so that there is something to acknowledge.
+    pub(super) heard: bool,
 }
 
 /// What the receiver sends.
@@ -70,6 +72,19 @@ impl Receiver {
             announced: RunSet::new(),
             outgoing: VecDeque::new(),
             unproved: config.multipath && config.handshake && config.rules.falls_back,
+            heard: false,
+        }
+    }
+
+    /// Of the end that opens subflows: what it is answered proves all there is to prove.
+    pub(super) fn of_client(self) -> Self {
+        Self { unproved: false, ..self }
+    }
+
+    /// The peer has answered the SYN of a subflow, so it may carry data this way, too.
+    pub(super) fn note_opened(&mut self, path: PathId) {
+        if let Some(grants) = self.grants.as_mut().filter(|_| path.index() < self.subflows.len()) {
+            grants.open(path.index());
         }
     }
 
@@ -127,6 +142,7 @@ impl Receiver {
 
     fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
         let index = path.index();
+        self.heard = true;
         // A number absurdly far ahead can only come from a broken peer; it must not make the set huge.
         let beyond = |number: u64, next: u64| number > next.saturating_add(4 * crate::MAX_QUEUED as u64);
         let next = self.subflows[index].next();
@@ -373,6 +389,24 @@ impl Receiver {
 
     /// An acknowledgement leaves, while the application has not read `unread` bytes of memory.
     fn acknowledge(&mut self, now: Time, index: usize, unread: u64) {
+        let ack = self.compose(now, index, unread, self.config.ack_blocks());
+        self.outgoing.push_back((PathId(index as u8), Answer::Ack(ack)));
+    }
+
+    /// True if data has come.
+    #[inline]
+    pub(super) fn has_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// The acknowledgement that rides on a segment which leaves now on `path`. Beside a mapping there is no room for selective blocks.
+    pub(super) fn ride(&mut self, now: Time, path: PathId) -> Option<Ack> {
+        let room = if self.config.multipath { 0 } else { self.config.ack_blocks() };
+        self.heard.then(|| self.compose(now, path.index(), 0, room))
+    }
+
+    /// What there is to acknowledge, with at most so many selective `blocks`.
+    fn compose(&mut self, now: Time, index: usize, unread: u64, blocks: usize) -> Ack {
         let used = self.used() + unread;
         let offset = self.reassembly.delivered_bytes();
         let subflow = &mut self.subflows[index];
@@ -390,14 +424,16 @@ impl Receiver {
         let data = self.reassembly.next_expected();
         let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
         ack.plain = !self.config.multipath;
-        ack.duplicate = core::mem::take(&mut subflow.duplicate);
         // The report of a duplicate takes a block's place.
-        let room = self.config.ack_blocks().saturating_sub(usize::from(ack.duplicate.is_some()));
+        if blocks > 0 {
+            ack.duplicate = core::mem::take(&mut subflow.duplicate);
+        }
+        let room = blocks.saturating_sub(usize::from(ack.duplicate.is_some()));
         for (first, last) in subflow.runs().take(room) {
             ack.push_block(first, last);
         }
         subflow.note_acknowledgement();
-        self.outgoing.push_back((PathId(index as u8), Answer::Ack(ack)));
+        ack
     }
 
     /// Call when [`Receiver::poll_timeout`] has come.

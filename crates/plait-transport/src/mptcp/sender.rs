@@ -9,8 +9,9 @@ use super::{CAPABILITIES, Config, Grant};
 use crate::congestion::CongestionControl;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
-    common_to_senders, merge_ascending, moment, timer,
+    merge_ascending, moment,
 };
+use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::{Ack, Data, Packet, Segment};
@@ -54,7 +55,7 @@ impl Leaving {
 /// Every input ([`Sender::write`], [`Sender::handle_packet`], [`Sender::handle_timeout`]) is to be followed by
 /// [`Sender::transmit`] and a look at [`Sender::poll_timeout`].
 #[derive(Clone, Debug)]
-pub struct Sender<S> {
+pub(crate) struct Sender<S> {
     pub(super) core: Core<S>,
     pub(super) config: Config,
     pub(super) subflows: Vec<Subflow>,
@@ -72,8 +73,8 @@ pub struct Sender<S> {
     pub(super) control: VecDeque<(PathId, Packet)>,
     /// Which segments of plain TCP are marked.
     pub(super) marks: Marks,
-    spurious_retransmissions: u64,
     started: bool,
+    pub(super) side: Side,
     /// The peer speaks TCP.
     pub(super) fallen_back: bool,
 }
@@ -83,7 +84,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer.
-    pub fn new(config: Config, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let phase = if config.handshake { Phase::Closed } else { Phase::Open };
         let mut core = Core::new(config.connection, paths, scheduler, CAPABILITIES)?;
         if config.rules.buffer_of_memory {
@@ -105,23 +106,27 @@ impl<S: Scheduler> Sender<S> {
             parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
             marks: Marks::default(),
-            spurious_retransmissions: 0,
-            started: !config.handshake,
+            started: !config.handshake || side == Side::Server,
+            side,
             fallen_back: false,
         };
         sender.begin_window();
         Ok(sender)
     }
 
-    common_to_senders!();
-
     /// A path's one-way delays as timestamps tell them.
-    pub fn delays(&self, path: PathId) -> Option<OneWayDelays> {
+    pub(super) fn delays(&self, path: PathId) -> Option<OneWayDelays> {
         self.core.paths[path.index()].delays
     }
 
     /// Takes a packet that came back on `path`.
-    pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+    pub(super) fn handle_packet(
+        &mut self,
+        now: Time,
+        path: PathId,
+        packet: &Packet,
+        observer: &mut impl Observer,
+    ) {
         if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
             self.core.paths[path.index()].silence = 0;
         }
@@ -158,7 +163,7 @@ impl<S: Scheduler> Sender<S> {
             self.open_subflows(now);
         }
         self.core.note_opportunity();
-        self.spurious_retransmissions += u64::from(ack.duplicate.is_some());
+        self.core.counters.spurious_retransmissions += u64::from(ack.duplicate.is_some());
         let progress = match self.config.rules.losses {
             Losses::ByTime => self.acknowledged_as_linux(now, index, ack, observer),
             Losses::ByOrder => self.acknowledged_by_order(now, index, ack, observer),
@@ -339,7 +344,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
-    pub fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+    pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         for index in 0..self.subflows.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
@@ -385,7 +390,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    pub fn transmit(
+    pub(super) fn transmit(
         &mut self,
         now: Time,
         sink: &mut impl Sink,
@@ -523,7 +528,7 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let (data, offset, subflow) = (outgoing.data, outgoing.offset, outgoing.number);
         let echo = self.seen[index].echo;
-        let segment = Segment { data, subflow, offset, timestamp, echo, push: false };
+        let segment = Segment { data, subflow, offset, timestamp, echo, push: false, ack: None };
         Leaving { path: outgoing.path, segment, transmission: outgoing.transmission, fresh: true }
     }
 
@@ -627,9 +632,9 @@ impl<S: Scheduler> Sender<S> {
         let data = Data { segment: sent.segment, bytes: sent.bytes };
         let transmission = self.core.note_sent_again(now, path, data, observer);
         let timestamp = self.config.clock.at_sender(now);
-        let offset = self.offset(data.segment).unwrap_or(0);
+        let offset = self.core.stream.get(data.segment).map_or(0, |entry| entry.offset);
         let echo = self.seen[index].echo;
-        let segment = Segment { data, subflow: number, offset, timestamp, echo, push: false };
+        let segment = Segment { data, subflow: number, offset, timestamp, echo, push: false, ack: None };
         Leaving { path, segment, transmission, fresh: false }
     }
 
@@ -705,13 +710,20 @@ impl<S: Scheduler> Sender<S> {
         usable
     }
 
-    fn sets_looks(&self) -> u64 {
+    pub(super) fn looks(&self) -> u64 {
         self.subflows.iter().map(|subflow| subflow.arrived.looks()).sum()
     }
 
-    /// When [`Sender::handle_timeout`] must be called next.
-    pub fn poll_timeout(&self) -> Option<Time> {
+    /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
+    #[inline]
+    pub(super) fn next_timer(&self) -> Time {
         let own = self.core.next_timer().min(moment(self.repeats.timer()));
-        timer(self.subflows.iter().fold(own, |next, subflow| next.min(subflow.next_timer())))
+        self.subflows.iter().fold(own, |next, subflow| next.min(subflow.next_timer()))
+    }
+
+    /// True if this end has nothing to send and opens nothing.
+    #[inline]
+    pub(super) fn is_silent(&self) -> bool {
+        self.side == Side::Server && !self.core.has_written()
     }
 }

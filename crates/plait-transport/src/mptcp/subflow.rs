@@ -22,6 +22,8 @@ pub(super) enum Phase {
         /// It was answered, and the packet that authenticates the subflow is on its way.
         confirming: bool,
     },
+    /// The peer's SYN was answered at this moment.
+    Answered(Time),
     /// Carries data.
     Open,
 }
@@ -124,7 +126,7 @@ impl Subflow {
     pub(super) fn next_timer(&self) -> Time {
         let retry = match self.phase {
             Phase::Opening { retry, .. } => retry,
-            Phase::Closed | Phase::Open => Time::MAX,
+            Phase::Closed | Phase::Answered(_) | Phase::Open => Time::MAX,
         };
         retry.min(moment(self.loss_timer)).min(moment(self.probe_timer))
     }

@@ -74,8 +74,13 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         ack_delay: Duration::from_millis(200),
         handshake: false,
         initial_path: PathId(0),
-        clock: mptcp::ClockConfig { granularity: Duration::from_millis(1), receiver_offset: 0 },
+        clock: mptcp::ClockConfig {
+            granularity: Duration::from_millis(1),
+            sender_offset: 0,
+            receiver_offset: 0,
+        },
         multipath: true,
+        two_way: false,
         rules: mptcp::Rules::STANDARD,
     }
 }

@@ -9,8 +9,8 @@ mod log;
 pub(crate) use config::{COUNTED, config, mptcp_config, segments};
 pub(crate) use log::Log;
 
-use plait_sched::{Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
-use plait_transport::endpoint::{Config, Receiver, Sender};
+use plait_sched::{Builtin, Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
+use plait_transport::endpoint::{Config, Endpoint, Side};
 use plait_transport::packet::Packet;
 use plait_transport::{Error, PathConfig};
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub(crate) enum Fate {
 pub(crate) struct Judged<'a> {
     /// When it is sent.
     pub(crate) now: Time,
+    /// Which way.
+    pub(crate) way: Way,
     /// On which path.
     pub(crate) path: usize,
     /// What it is.
@@ -87,8 +89,8 @@ struct Pipe {
 /// Both ends and what is between them.
 pub(crate) struct Pair<S> {
     pub(crate) now: Time,
-    pub(crate) sender: Sender<S>,
-    pub(crate) receiver: Receiver,
+    pub(crate) sender: Endpoint<S>,
+    pub(crate) receiver: Endpoint<Builtin>,
     pub(crate) log: Log,
     pipes: Vec<Pipe>,
     /// By arrival and first-in-first-out number.
@@ -118,8 +120,9 @@ impl<S: Scheduler> Pair<S> {
         let config = config.into();
         Self {
             now: Time::ZERO,
-            sender: Sender::new(&config, paths, scheduler).expect("both protocols offer everything"),
-            receiver: Receiver::new(&config, paths.len()),
+            sender: Endpoint::new(&config, Side::Client, paths, scheduler)
+                .expect("a protocol that offers everything"),
+            receiver: Endpoint::new(&config, Side::Server, paths, in_turns()).expect("a built-in scheduler"),
             log: Log::default(),
             pipes: round_trips.iter().map(pipe).collect(),
             under_way: BTreeMap::new(),
@@ -161,7 +164,7 @@ impl<S: Scheduler> Pair<S> {
     pub(crate) fn run_until(&mut self, until: Time) {
         self.drain();
         while self.error.is_none() {
-            let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
+            let timers = [self.sender.next_wakeup(), self.receiver.next_wakeup()];
             let arrival = self.under_way.keys().next().map(|(time, _)| *time);
             let Some(next) = timers.into_iter().flatten().chain(arrival).min() else { break };
             if next > until {
@@ -202,19 +205,30 @@ impl<S: Scheduler> Pair<S> {
     fn step(&mut self, arrival: Option<Time>) {
         if arrival.is_some_and(|time| time <= self.now) {
             let Some((_, (way, path, packet))) = self.under_way.pop_first() else { return };
-            match way {
-                Way::Forward => self.receiver.handle_packet(self.now, path, &packet, &mut self.log),
-                Way::Backward => {
-                    self.sender.handle_packet(self.now, path, &packet, &mut self.log);
-                }
-            }
+            self.hand(way, path, &packet);
         } else {
-            self.receiver.handle_timeout(self.now);
-            if let Err(error) = self.sender.handle_timeout(self.now, &mut self.log) {
-                self.error = Some(error);
-            }
+            let received = self.receiver.handle_timeout(self.now, &mut ());
+            let sent = self.sender.handle_timeout(self.now, &mut self.log);
+            self.error = self.error.take().or(sent.and(received).err());
         }
         self.drain();
+    }
+
+    /// An end takes a packet that nobody sent.
+    pub(crate) fn tamper(&mut self, way: Way, path: u8, packet: &Packet) {
+        self.hand(way, PathId(path), packet);
+        self.tampered = true;
+    }
+
+    /// An end takes a packet. What becomes of data that runs the other way is not logged.
+    fn hand(&mut self, way: Way, path: PathId, packet: &Packet) {
+        match (way, packet) {
+            (Way::Forward, _) => self.receiver.handle_packet(self.now, path, packet, &mut self.log),
+            (Way::Backward, Packet::Data(_) | Packet::Segment(_)) => {
+                self.sender.handle_packet(self.now, path, packet, &mut ());
+            }
+            (Way::Backward, _) => self.sender.handle_packet(self.now, path, packet, &mut self.log),
+        }
     }
 
     fn drain(&mut self) {
@@ -223,7 +237,7 @@ impl<S: Scheduler> Pair<S> {
             self.error = self.error.take().or(transmitted.err());
         });
         sent.into_iter().for_each(|(path, packet)| self.put(Way::Forward, path, packet));
-        let sent = sent_by(|sink| self.receiver.transmit(sink));
+        let sent = sent_by(|sink| self.receiver.transmit(self.now, sink, &mut ()).expect("no fault"));
         sent.into_iter().for_each(|(path, packet)| self.put(Way::Backward, path, packet));
         let buffered = self.receiver.reassembly().buffered();
         self.log.most_buffered = self.log.most_buffered.max(buffered);
@@ -232,7 +246,7 @@ impl<S: Scheduler> Pair<S> {
 
     fn put(&mut self, way: Way, path: PathId, packet: Packet) {
         let mut sent_before = 0;
-        let judged = Judged { now: self.now, path: path.index(), packet: &packet, sent_before };
+        let judged = Judged { now: self.now, way, path: path.index(), packet: &packet, sent_before };
         if let Some(segment) = judged.segment() {
             let count = self.sent.entry(segment).or_default();
             sent_before = *count;
@@ -262,7 +276,7 @@ impl<S: Scheduler> Pair<S> {
             let recallable = path.queued as usize - self.sender.held_back(path.id);
             assert!(path.is_usable() || recallable == 0, "data is stranded on {path:?}");
         }
-        if self.sender.is_drained() && matches!(self.sender, Sender::CmtSctp(_)) {
+        if self.sender.is_drained() && matches!(self.sender, Endpoint::CmtSctp(_)) {
             assert_eq!(connection.unassigned, 0);
             let in_flight: u32 = self.sender.paths().iter().map(|path| path.in_flight).sum();
             let copies = self.sender.counters().reinjections > 0;

@@ -92,7 +92,7 @@ fn what_is_lost_leaves_the_receivers_window_until_it_is_sent_again() {
     pair.sender.write_endlessly();
     pair.run_until(at(900));
     assert_eq!((pair.path(0).in_flight, pair.sender.connection().window_left), (10, 0));
-    let timeout = pair.sender.poll_timeout().unwrap();
+    let timeout = pair.sender.next_wakeup().unwrap();
     pair.run_until(timeout);
     let path = pair.path(0);
     assert_eq!((path.cwnd, path.in_flight, path.lost, path.room()), (1, 1, 9, 0));

@@ -76,7 +76,7 @@ fn slight_reordering_on_a_path_is_tolerated() {
         pair.script(move |judged| if judged.segment() == Some(3) { Fate::Late(by) } else { Fate::Pass });
         pair.run_until(at(2_000));
         assert!(pair.sender.is_drained());
-        (pair.sender.counters().retransmissions, pair.sender.spurious_retransmissions())
+        (pair.sender.counters().retransmissions, pair.sender.counters().spurious_retransmissions)
     };
     assert_eq!(late(ms(5) / 2), (0, 0), "overtaken by two");
     assert_eq!(late(ms(7) / 2), (1, 1), "overtaken by three: sent again in vain, and known to be");

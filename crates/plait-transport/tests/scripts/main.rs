@@ -7,6 +7,7 @@ mod accounting;
 mod acknowledgements;
 mod copies;
 mod cost;
+mod duplex;
 mod fast_retransmit;
 mod flow_control;
 mod growth;

@@ -30,7 +30,7 @@ fn a_copy_that_comes_second_is_a_duplicate_and_changes_no_window() {
     let counters = pair.sender.counters();
     assert_eq!((counters.reinjections, counters.retransmissions, counters.timeouts), (1, 0, 0));
     assert_eq!(pair.log.duplicates, [(at(30), 0)]);
-    assert_eq!(pair.sender.spurious_retransmissions(), 1);
+    assert_eq!(pair.sender.counters().spurious_retransmissions, 1);
     assert!(pair.sender.is_drained());
     assert_eq!((pair.window(0), pair.window(1)), (3, 3));
     assert_eq!(pair.path(1).loss_ppm, 0);

@@ -2,7 +2,7 @@
 
 use crate::common::{By, Pair, at, config, in_turns};
 use plait_sched::{Capabilities, Connection, Decision, Path, PathId, PathState, Scheduler, Time};
-use plait_transport::cmt_sctp::Sender;
+use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, MAX_QUEUED, PathConfig, SchedulerFault};
 
 /// What becomes of a scheduler that always gives the same answer, at time zero.
@@ -178,7 +178,8 @@ fn needs_are_compared_with_what_the_transport_offers() {
             Capabilities::ALL
         }
     }
-    assert!(Sender::new(config(), &[PathConfig::default()], Needy).is_ok(), "CMT-SCTP offers everything");
+    let end = Endpoint::new(&config().into(), Side::Client, &[PathConfig::default()], Needy);
+    assert!(end.is_ok(), "CMT-SCTP offers everything");
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Listener {
         let data = Data { segment: self.next, bytes: PAYLOAD as u32 };
         let (subflow, offset) = (self.next, self.next * PAYLOAD);
         self.next += 1;
-        let segment = Segment { data, subflow, offset, timestamp: 1, echo: 1, push: false };
+        let segment = Segment { data, subflow, offset, timestamp: 1, echo: 1, push: false, ack: None };
         if self.take(&Packet::Segment(segment)) {
             return Duration::ZERO;
         }

@@ -4,13 +4,14 @@ use super::linux::{PAYLOAD, linux};
 use crate::common::{By, Log, at, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
-use plait_transport::mptcp::{Config, Rules, Sender};
+use plait_transport::endpoint::{Endpoint, Side};
+use plait_transport::mptcp::{Config, Rules};
 use plait_transport::packet::{Ack, Packet};
 
 const PATH: PathId = PathId(0);
 
 /// Segments that leave now on the first path.
-fn sent(sender: &mut Sender<impl Scheduler>, now: Time) -> Vec<u64> {
+fn sent(sender: &mut Endpoint<impl Scheduler>, now: Time) -> Vec<u64> {
     let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
     let segment = |packet| match packet {
         (PATH, Packet::Segment(segment)) => Some(segment.data.segment),
@@ -33,7 +34,8 @@ fn after_a_new_limit(rules: Rules, all_at_once: bool) -> Vec<u64> {
         }
     });
     let config = Config { rules, ..linux() };
-    let mut sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
+    let mut sender = Endpoint::new(&config.into(), Side::Client, &[PathConfig::default(); 2], scheduler)
+        .expect("a sender");
     sender.write(if all_at_once { 6 * PAYLOAD } else { 20 * PAYLOAD });
     assert_eq!(sent(&mut sender, at(0)), [0, 1, 2, 3]);
     let ack = Ack::new(2, 2, 0, 0).with_window(2 * PAYLOAD, 30 * PAYLOAD);
@@ -59,9 +61,10 @@ fn the_first_path_that_may_send_goes_first() {
     });
     let mut config = linux();
     config.connection.receive_window = 4 * PAYLOAD;
-    let mut sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
+    let mut sender = Endpoint::new(&config.into(), Side::Client, &[PathConfig::default(); 2], scheduler)
+        .expect("a sender");
     sender.write(12 * PAYLOAD);
-    let sent = |sender: &mut Sender<_>, now| {
+    let sent = |sender: &mut Endpoint<_>, now| {
         let packets = sent_by(|sink| sender.transmit(now, sink, &mut Log::default()).expect("no fault"));
         let segment = |(path, packet): (PathId, Packet)| match packet {
             Packet::Segment(segment) => Some((path.0, segment.data.segment)),

@@ -34,7 +34,8 @@ fn take(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool) -> Vec<
 
 fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now: Time) -> Vec<Ack> {
     let data = Data { segment: number, bytes: PAYLOAD as u32 };
-    let segment = Segment { data, subflow: number, offset: number * PAYLOAD, timestamp: 0, echo: 0, push };
+    let segment =
+        Segment { data, subflow: number, offset: number * PAYLOAD, timestamp: 0, echo: 0, push, ack: None };
     receiver.handle_packet(now, PathId(0), &Packet::Segment(segment), log);
     let sent = sent_by(|sink| receiver.transmit(sink)).into_iter();
     sent.filter_map(|(_, packet)| if let Packet::Ack(ack) = packet { Some(ack) } else { None }).collect()

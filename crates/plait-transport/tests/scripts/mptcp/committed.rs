@@ -4,7 +4,7 @@ use super::linux::{PAYLOAD, linux};
 use crate::common::{By, Log, at, ms, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
-use plait_transport::mptcp::Sender;
+use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::packet::{Ack, Packet, Segment};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ const OTHER: PathId = PathId(0);
 const SHUT: PathId = PathId(1);
 
 struct Hand<S> {
-    sender: Sender<S>,
+    sender: Endpoint<S>,
     log: Log,
     /// What waits for the second path is to be taken back.
     recall: Rc<Cell<bool>>,
@@ -54,7 +54,8 @@ fn sending(window: u64) -> Hand<impl Scheduler> {
     });
     let mut config = linux();
     config.connection.receive_window = window * PAYLOAD;
-    let sender = Sender::new(config, &[PathConfig::default(); 2], scheduler).expect("a sender");
+    let sender = Endpoint::new(&config.into(), Side::Client, &[PathConfig::default(); 2], scheduler)
+        .expect("a sender");
     let mut hand = Hand { sender, log: Log::default(), recall };
     hand.sender.write(14 * PAYLOAD);
     assert_eq!(hand.sent(at(0)).len(), 10);
@@ -91,7 +92,7 @@ fn it_is_the_new_data_that_tells_whether_a_timeout_was_needless() {
     let mut hand = shut();
     let (mut now, mut sent) = (at(20), Vec::new());
     while hand.sender.counters().timeouts == 0 {
-        now = hand.sender.poll_timeout().expect("a timer");
+        now = hand.sender.next_wakeup().expect("a timer");
         hand.sender.handle_timeout(now, &mut hand.log).expect("the peer is there");
         sent = hand.sent(now);
     }
@@ -105,7 +106,7 @@ fn a_subflow_that_repairs_after_a_timeout_gets_nothing_of_its_queue() {
     let mut hand = sending(100);
     let (mut now, mut sent) = (at(0), Vec::new());
     while hand.sender.counters().timeouts == 0 {
-        now = hand.sender.poll_timeout().expect("a timer");
+        now = hand.sender.next_wakeup().expect("a timer");
         hand.sender.handle_timeout(now, &mut hand.log).expect("the peer is there");
         sent = hand.sent(now);
     }

@@ -41,8 +41,15 @@ impl Hand {
     fn take(&mut self, path: u8, number: u64, segment: u64) -> Vec<(u8, Ack)> {
         self.now += ms(1);
         let data = Data { segment, bytes: PAYLOAD as u32 };
-        let packet =
-            Segment { data, subflow: number, offset: segment * PAYLOAD, timestamp: 0, echo: 0, push: false };
+        let packet = Segment {
+            data,
+            subflow: number,
+            offset: segment * PAYLOAD,
+            timestamp: 0,
+            echo: 0,
+            push: false,
+            ack: None,
+        };
         self.receiver.handle_packet(self.now, PathId(path), &Packet::Segment(packet), &mut self.log);
         sent_by(|sink| self.receiver.transmit(sink))
             .into_iter()
@@ -246,8 +253,15 @@ fn small_segments_leave_less_of_the_memory_to_payload() {
     let memory = (290_400u64 * 256).div_ceil(67);
     for number in 0..400 {
         let data = Data { segment: number, bytes: 300 };
-        let packet =
-            Segment { data, subflow: number, offset: number * 300, timestamp: 0, echo: 0, push: false };
+        let packet = Segment {
+            data,
+            subflow: number,
+            offset: number * 300,
+            timestamp: 0,
+            echo: 0,
+            push: false,
+            ack: None,
+        };
         hand.receiver.handle_packet(hand.now, PathId(0), &Packet::Segment(packet), &mut hand.log);
         for (_, packet) in sent_by(|sink| hand.receiver.transmit(sink)) {
             let Packet::Ack(ack) = packet else { continue };

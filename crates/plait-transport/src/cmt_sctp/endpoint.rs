@@ -1,0 +1,86 @@
+//! One end of an association.
+
+use super::{Config, Receiver, Sender};
+use crate::core::{Core, PathConfig, moment, timer};
+use crate::endpoint::{Protocol, Side};
+use crate::error::Error;
+use crate::observer::Observer;
+use crate::packet::Packet;
+use crate::reassembly::Reassembly;
+use crate::sink::Sink;
+use plait_sched::{PathId, Scheduler, Time};
+
+/// One end of an association: acknowledgements and data leave in packets of their own.
+#[derive(Clone, Debug)]
+pub struct Endpoint<S> {
+    sender: Sender<S>,
+    receiver: Receiver,
+}
+
+impl<S: Scheduler> Endpoint<S> {
+    /// An end over `paths`. Nothing opens an association here; the client is the end that probes paths before it has sent anything.
+    pub(crate) fn new(
+        config: &Config,
+        side: Side,
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Result<Self, Error> {
+        Ok(Self { sender: Sender::new(*config, side, paths, scheduler)?, receiver: Receiver::new(config) })
+    }
+}
+
+impl<S: Scheduler> Protocol<S> for Endpoint<S> {
+    fn core(&self) -> &Core<S> {
+        &self.sender.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core<S> {
+        &mut self.sender.core
+    }
+
+    fn reassembly(&self) -> &Reassembly {
+        self.receiver.reassembly()
+    }
+
+    #[inline]
+    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        match packet {
+            Packet::Data(_) | Packet::Heartbeat { .. } => {
+                self.receiver.handle_packet(now, path, packet, observer);
+            }
+            Packet::Sack(_) | Packet::HeartbeatAck { .. } => {
+                self.sender.handle_packet(now, path, packet, observer);
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        self.receiver.handle_timeout(now);
+        if self.sender.is_silent() { Ok(()) } else { self.sender.handle_timeout(now, observer) }
+    }
+
+    #[inline]
+    fn transmit(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        self.receiver.transmit(sink);
+        if self.sender.is_silent() { Ok(()) } else { self.sender.transmit(now, sink, observer) }
+    }
+
+    #[inline]
+    fn next_wakeup(&self) -> Option<Time> {
+        let receiver = self.receiver.poll_timeout();
+        if self.sender.is_silent() {
+            return receiver;
+        }
+        timer(moment(receiver).min(self.sender.next_timer()))
+    }
+
+    fn looks(&self) -> u64 {
+        self.sender.looks()
+    }
+}

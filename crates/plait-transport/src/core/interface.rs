@@ -1,0 +1,65 @@
+//! What every protocol's end offers in the same way: writing, and looking at what became of it.
+
+use super::{Core, Counters, SegmentState};
+use plait_sched::{PathId, Scheduler};
+
+impl<S: Scheduler> Core<S> {
+    /// See [`crate::endpoint::Endpoint::write`].
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.stream.write(bytes);
+        self.note_opportunity();
+    }
+
+    /// From now on there is always more to send.
+    pub(crate) fn write_endlessly(&mut self) {
+        self.stream.write_endlessly();
+        self.note_opportunity();
+    }
+
+    /// True if the application has written anything.
+    #[inline]
+    pub(crate) fn has_written(&self) -> bool {
+        self.stream.end() > 0
+    }
+
+    /// The application writes no more.
+    pub(crate) fn finish(&mut self) {
+        self.stream.finish();
+        self.note_opportunity();
+    }
+
+    /// True once everything written is cumulatively acknowledged at the level of the stream.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.stream.is_drained()
+    }
+
+    /// True if a segment was assigned to a path and is not known to have arrived.
+    pub(crate) fn is_outstanding(&self, segment: u64) -> bool {
+        self.stream.get(segment).is_some_and(|entry| entry.state != SegmentState::Acknowledged)
+    }
+
+    /// Segments that a path took and its own window holds back.
+    pub(crate) fn held_back(&self, path: PathId) -> usize {
+        self.paths.get(path.index()).map_or(0, |path| path.committed.len())
+    }
+
+    /// What happened so far.
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// How often entries of the books were looked at.
+    pub(crate) fn looks(&self) -> u64 {
+        self.stream.looks() + self.paths.iter().map(|path| path.flight.looks()).sum::<u64>()
+    }
+
+    /// A path's congestion window and slow-start threshold in bytes, as the protocol counts them.
+    pub(crate) fn congestion_window(&self, path: PathId) -> (u64, u64) {
+        self.paths[path.index()].congestion_window()
+    }
+
+    /// The scheduler, for looking at its state.
+    pub(crate) fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
+}

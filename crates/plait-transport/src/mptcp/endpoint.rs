@@ -1,0 +1,152 @@
+//! One end of a connection: its sender and its receiver, and how acknowledgements ride on data.
+
+use super::{Config, Receiver, Sender};
+use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
+use crate::endpoint::{Protocol, Side};
+use crate::error::Error;
+use crate::observer::Observer;
+use crate::packet::{Packet, Segment};
+use crate::reassembly::Reassembly;
+use crate::sink::{Sink, Transmit};
+use plait_sched::{PathId, Scheduler, Time};
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Endpoint<S> {
+    sender: Sender<S>,
+    receiver: Receiver,
+}
+
+impl<S: Scheduler> Endpoint<S> {
+    /// An end over `paths`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer.
+    pub(crate) fn new(
+        config: &Config,
+        side: Side,
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Result<Self, Error> {
+        let other = Config { clock: config.clock.reversed(), ..*config };
+        let (sending, receiving) = match side {
+            Side::Client => (config, &other),
+            Side::Server => (&other, config),
+        };
+        Ok(Self {
+            sender: Sender::new(*sending, side, paths, scheduler)?,
+            receiver: match side {
+                Side::Client => Receiver::new(receiving, paths.len()).of_client(),
+                Side::Server => Receiver::new(receiving, paths.len()),
+            },
+        })
+    }
+}
+
+impl<S: Scheduler> Protocol<S> for Endpoint<S> {
+    fn core(&self) -> &Core<S> {
+        &self.sender.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core<S> {
+        &mut self.sender.core
+    }
+
+    fn reassembly(&self) -> &Reassembly {
+        self.receiver.reassembly()
+    }
+
+    #[inline]
+    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        match packet {
+            Packet::Segment(segment) => {
+                self.sender.note_accepted(now, path, observer);
+                if let Some(ack) = segment.ack {
+                    self.sender.handle_packet(now, path, &Packet::Ack(ack), observer);
+                }
+                self.receiver.handle_packet(now, path, packet, observer);
+            }
+            Packet::Syn { .. } => {
+                self.sender.note_answered(now, path);
+                self.receiver.handle_packet(now, path, packet, observer);
+            }
+            Packet::Confirm { .. } => {
+                self.sender.note_accepted(now, path, observer);
+                self.receiver.handle_packet(now, path, packet, observer);
+            }
+            Packet::Ack(_) | Packet::SynAck { .. } => {
+                if matches!(packet, Packet::SynAck { .. }) {
+                    self.receiver.note_opened(path);
+                }
+                self.sender.handle_packet(now, path, packet, observer);
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        self.receiver.handle_timeout(now);
+        if self.sender.is_silent() { Ok(()) } else { self.sender.handle_timeout(now, observer) }
+    }
+
+    #[inline]
+    fn transmit(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        self.receiver.transmit(sink);
+        if self.sender.is_silent() {
+            return Ok(());
+        }
+        if self.receiver.has_heard() {
+            let mut ridden = Ridden { now, sink, receiver: &mut self.receiver };
+            self.sender.transmit(now, &mut ridden, observer)
+        } else {
+            self.sender.transmit(now, sink, observer)
+        }
+    }
+
+    #[inline]
+    fn next_wakeup(&self) -> Option<Time> {
+        let receiver = self.receiver.poll_timeout();
+        if self.sender.is_silent() {
+            return receiver;
+        }
+        timer(moment(receiver).min(self.sender.next_timer()))
+    }
+
+    fn looks(&self) -> u64 {
+        self.sender.looks()
+    }
+
+    fn delays(&self, path: PathId) -> Option<OneWayDelays> {
+        self.sender.delays(path)
+    }
+
+    fn fell_back(&self) -> bool {
+        self.sender.fell_back()
+    }
+}
+
+/// Data on which acknowledgements ride: every segment carries what its end would acknowledge (RFC 9293 §3.10.4, RFC 8684 §3.3.2),
+/// and an acknowledgement that was put off need not leave by itself.
+struct Ridden<'a, K> {
+    now: Time,
+    sink: &'a mut K,
+    receiver: &'a mut Receiver,
+}
+
+impl<K: Sink> Sink for Ridden<'_, K> {
+    fn send(&mut self, transmit: &Transmit<'_>) {
+        match transmit.packet {
+            Packet::Segment(segment) => {
+                let ack = self.receiver.ride(self.now, transmit.path);
+                let packet = &Packet::Segment(Segment { ack, ..*segment });
+                self.sink.send(&Transmit { packet, ..*transmit });
+            }
+            _ => self.sink.send(transmit),
+        }
+    }
+}
