@@ -12,6 +12,7 @@
 //! - [`reassembly`]: the receiver's side that protocols share;
 //! - [`ring`], [`run_set`]: what is numbered, and sets of numbers, at a cost that does not grow with windows;
 //! - [`sink`]: where packets go;
+//! - [`wire`]: packets as bytes, for real networks and captures;
 //! - [`observer`]: callbacks for whoever records.
 
 pub mod cmt_sctp;
@@ -28,6 +29,7 @@ pub mod ring;
 pub mod rtt;
 pub mod run_set;
 pub mod sink;
+pub mod wire;
 
 pub use crate::core::{
     ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,

@@ -1,0 +1,94 @@
+//! Fields one after the other, with the place of each for errors.
+
+use super::DecodeError;
+
+/// Bytes that are being read. It is copied to look ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+    /// Bytes of what is decoded that lie before `rest`.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, at: 0 }
+    }
+
+    /// `bytes` that begin `at` bytes into what is decoded.
+    pub(super) const fn starting_at(bytes: &'a [u8], at: usize) -> Self {
+        Self { rest: bytes, at }
+    }
+
+    /// Where the next field begins.
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) const fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(super) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((array, rest)) => {
+                (self.rest, self.at) = (rest, self.at + N);
+                Ok(*array)
+            }
+            None => Err(self.short(field, N)),
+        }
+    }
+
+    pub(super) fn bytes(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
+        match self.rest.split_at_checked(length) {
+            Some((bytes, rest)) => {
+                (self.rest, self.at) = (rest, self.at + length);
+                Ok(bytes)
+            }
+            None => Err(self.short(field, length)),
+        }
+    }
+
+    /// A reader of the next `length` bytes.
+    pub(super) fn part(&mut self, length: usize, field: &'static str) -> Result<Self, DecodeError> {
+        let at = self.at;
+        self.bytes(length, field).map(|bytes| Self::starting_at(bytes, at))
+    }
+
+    /// All that is left.
+    pub(super) fn rest(&mut self) -> &'a [u8] {
+        let rest = core::mem::take(&mut self.rest);
+        self.at += rest.len();
+        rest
+    }
+
+    pub(super) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
+        self.array::<1>(field).map(|[byte]| byte)
+    }
+
+    pub(super) fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
+        self.array(field).map(u16::from_be_bytes)
+    }
+
+    pub(super) fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
+        self.array(field).map(u32::from_be_bytes)
+    }
+
+    pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
+        self.array(field).map(u64::from_be_bytes)
+    }
+
+    /// That `length` bytes are missing some, if they were to begin here.
+    fn short(&self, field: &'static str, length: usize) -> DecodeError {
+        DecodeError::Short { field, at: self.at, missing: length.saturating_sub(self.rest.len()) }
+    }
+
+    /// A length of `field`, which begins here.
+    pub(super) fn length(&self, field: &'static str, length: impl TryInto<u64>) -> DecodeError {
+        DecodeError::Length { field, at: self.at, length: length.try_into().unwrap_or(u64::MAX) }
+    }
+}

@@ -1,0 +1,57 @@
+//! HEARTBEAT and its answer: one parameter that only its sender understands (RFC 9260 §3.3.6).
+
+use super::chunk::{put_value, value};
+use crate::wire::DecodeError;
+use crate::wire::reader::Reader;
+use bytes::BufMut as _;
+
+/// The type of the Heartbeat Info parameter.
+const INFO: u16 = 1;
+
+/// What our heartbeats carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeartbeatInfo {
+    /// When it left, in nanoseconds of the sender's clock.
+    pub sent_at: u64,
+    /// On which path, counted from 0.
+    pub path: u64,
+}
+
+impl HeartbeatInfo {
+    /// As the parameter's value.
+    pub fn encode(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.sent_at.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.path.to_be_bytes());
+        bytes
+    }
+
+    /// Reads what came back.
+    ///
+    /// # Errors
+    /// If it has another length: it was not ours.
+    pub fn decode(info: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(info);
+        let decoded =
+            Self { sent_at: reader.u64("heartbeat's time")?, path: reader.u64("heartbeat's path")? };
+        if reader.is_empty() {
+            Ok(decoded)
+        } else {
+            Err(reader.length("heartbeat's information", info.len()))
+        }
+    }
+}
+
+pub(super) fn encode(info: &[u8], out: &mut Vec<u8>) {
+    out.put_u16(INFO);
+    put_value(out, |out| out.put_slice(info));
+}
+
+pub(super) fn decode<'a>(chunk: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let at = chunk.at();
+    let kind = chunk.u16("heartbeat's parameter")?;
+    if kind != INFO {
+        return Err(DecodeError::Value { field: "heartbeat's parameter", at, value: kind.into() });
+    }
+    value(chunk, "heartbeat's information").map(|mut info| info.rest())
+}
