@@ -24,8 +24,10 @@
 
 pub mod checksum;
 mod error;
+pub mod mptcp;
 pub mod number;
 mod reader;
 pub mod sctp;
+pub mod tcp;
 
 pub use error::DecodeError;

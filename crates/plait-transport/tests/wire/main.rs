@@ -2,6 +2,7 @@
 
 mod number;
 mod sctp;
+mod tcp;
 
 use proptest::prelude::*;
 
