@@ -26,6 +26,7 @@ pub mod checksum;
 mod error;
 pub mod mptcp;
 pub mod number;
+pub mod quic;
 mod reader;
 pub mod sctp;
 pub mod tcp;

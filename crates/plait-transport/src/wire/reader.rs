@@ -66,6 +66,13 @@ impl<'a> Reader<'a> {
         rest
     }
 
+    /// Passes over bytes that are `byte`; how many.
+    pub(super) fn skip(&mut self, byte: u8) -> usize {
+        let length = self.rest.iter().take_while(|&&other| other == byte).count();
+        (self.rest, self.at) = (&self.rest[length..], self.at + length);
+        length
+    }
+
     pub(super) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(field).map(|[byte]| byte)
     }

@@ -1,6 +1,7 @@
 //! The wire formats: what is written is read again, whatever it is; what is cut or made up is refused.
 
 mod number;
+mod quic;
 mod sctp;
 mod tcp;
 
