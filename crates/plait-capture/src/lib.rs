@@ -71,6 +71,7 @@ mod decisions;
 mod error;
 mod feed;
 mod folder;
+mod ip;
 mod observe;
 mod packet;
 mod ranges;

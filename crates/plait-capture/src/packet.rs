@@ -1,6 +1,15 @@
-//! Packets as captured: IPv4, TCP with its MPTCP options (RFC 8684), UDP.
+//! Packets as captured, and what of them matters here: IPv4 with TCP, MPTCP's options and UDP.
 
+use crate::ip;
+use etherparse::{UdpHeaderSlice, err};
+use plait_transport::wire::DecodeError;
+use plait_transport::wire::mptcp::{Join, Keys, Mapping, MptcpOption, Number};
+use plait_transport::wire::tcp::{self, Flags, TcpOption};
+use std::fmt;
 use std::net::Ipv4Addr;
+
+/// IP's number of UDP.
+const UDP: u8 = 17;
 
 /// An IPv4 packet of a kind that matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,183 +64,106 @@ pub(crate) struct Options {
     pub(crate) mapping: Option<Mapping>,
 }
 
-/// A number of the stream as an option carries it: whole, or its lower half.
+/// Why a packet cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Number {
-    Short(u32),
-    Long(u64),
+pub(crate) enum Malformed {
+    /// Too little of it was captured.
+    Cut,
+    /// What should be the network's header is none.
+    Network,
+    /// It contradicts itself.
+    Transport(DecodeError),
 }
 
-impl Number {
-    /// The whole number, the one nearest to `reference`.
-    pub(crate) fn expand(self, reference: u64) -> u64 {
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Long(number) => number,
-            Self::Short(low) => nearest(low, reference),
+            Self::Cut => write!(f, "its headers were cut off: capture at least 160 bytes of each packet"),
+            Self::Network => write!(f, "its IPv4 header is malformed"),
+            Self::Transport(error) => write!(f, "its TCP header is malformed: {error}"),
         }
     }
 }
 
-/// The number nearest to `reference` whose lower half is `low`.
-pub(crate) fn nearest(low: u32, reference: u64) -> u64 {
-    let ahead = low.wrapping_sub(reference as u32) as i32;
-    reference.wrapping_add_signed(i64::from(ahead))
+impl From<Malformed> for String {
+    fn from(malformed: Malformed) -> Self {
+        malformed.to_string()
+    }
 }
-
-/// A mapping of a DSS option (§3.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Mapping {
-    pub(crate) data: Number,
-    /// The first byte's number on the subflow; 1 is the first after the SYN.
-    pub(crate) subflow: u32,
-    /// Zero is the infinite mapping of a connection that falls back.
-    pub(crate) length: u16,
-}
-
-const HEADERS_CUT: &str = "its headers were cut off: capture at least 160 bytes of each packet";
 
 /// Reads a packet from its IP header on; `None` if it is of no kind that matters here.
-pub(crate) fn parse(ip: &[u8]) -> Result<Option<Packet>, &'static str> {
-    if ip.is_empty() {
+pub(crate) fn parse(packet: &[u8]) -> Result<Option<Packet>, Malformed> {
+    if packet.is_empty() {
         return Ok(None);
     }
-    if ip.len() < 20 {
-        return Err(HEADERS_CUT);
-    }
-    let header = usize::from(ip[0] & 15) * 4;
-    if ip[0] >> 4 != 4 || header < 20 {
-        return Err("its IPv4 header is malformed");
-    }
-    let fragment = u16_at(ip, 6) & 0x1fff;
-    let protocol = ip[9];
-    if fragment != 0 || !matches!(protocol, 6 | 17) {
+    let (header, body) = ip::split(packet).map_err(|error| match error {
+        err::ipv4::HeaderSliceError::Len(_) => Malformed::Cut,
+        err::ipv4::HeaderSliceError::Content(_) => Malformed::Network,
+    })?;
+    let protocol = header.protocol().0;
+    if header.fragments_offset().value() != 0 || !matches!(protocol, tcp::PROTOCOL | UDP) {
         return Ok(None);
     }
-    let total = usize::from(u16_at(ip, 2));
-    let Some(body) = ip.get(header..ip.len().min(total)) else { return Err("its IPv4 header is malformed") };
-    let length = total - header;
-    let content = if protocol == 6 { tcp(body, length)? } else { udp(body)? };
+    let length = header.payload_len().map_err(|_| Malformed::Network)?;
+    let content = if protocol == UDP { udp(body)? } else { Content::Tcp(segment(body, length)?) };
     Ok(Some(Packet {
-        source: Ipv4Addr::new(ip[12], ip[13], ip[14], ip[15]),
-        destination: Ipv4Addr::new(ip[16], ip[17], ip[18], ip[19]),
-        id: u16_at(ip, 4),
-        bytes: total as u32,
+        source: header.source_addr(),
+        destination: header.destination_addr(),
+        id: header.identification(),
+        bytes: header.total_len().into(),
         content,
     }))
 }
 
-fn udp(body: &[u8]) -> Result<Content, &'static str> {
-    if body.len() < 8 {
-        return Err(HEADERS_CUT);
-    }
-    let sequence = (body.len() >= 16).then(|| u64_at(body, 8));
-    Ok(Content::Udp { destination_port: u16_at(body, 2), sequence })
+fn udp(body: &[u8]) -> Result<Content, Malformed> {
+    let header = UdpHeaderSlice::from_slice(body).map_err(|_| Malformed::Cut)?;
+    let sequence = body[header.slice().len()..].first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+    Ok(Content::Udp { destination_port: header.destination_port(), sequence })
 }
 
 /// `length`: of header and payload on the wire.
-fn tcp(body: &[u8], length: usize) -> Result<Content, &'static str> {
-    if body.len() < 20 {
-        return Err(HEADERS_CUT);
-    }
-    let header = usize::from(body[12] >> 4) * 4;
-    if header < 20 || header > length {
-        return Err("its TCP header is malformed");
-    }
-    let Some(options) = body.get(20..header) else { return Err(HEADERS_CUT) };
-    let flags = body[13];
-    Ok(Content::Tcp(Tcp {
-        source_port: u16_at(body, 0),
-        destination_port: u16_at(body, 2),
-        sequence: u32_at(body, 4),
-        acknowledgement: u32_at(body, 8),
-        syn: flags & 2 != 0,
-        ack: flags & 16 != 0,
-        window: u16_at(body, 14),
-        payload: (length - header) as u32,
-        options: self::options(options)?,
-    }))
-}
-
-fn options(mut rest: &[u8]) -> Result<Options, &'static str> {
+fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
+    let (header, _) = tcp::Header::decode(body).map_err(|error| {
+        // What is missing was there, if there was more on the wire.
+        let cut = error.is_short() && body.len() < length.into();
+        if cut { Malformed::Cut } else { Malformed::Transport(error) }
+    })?;
     let mut options = Options::default();
-    while let Some((&kind, tail)) = rest.split_first() {
-        match kind {
-            0 => break,
-            1 => {
-                rest = tail;
-                continue;
+    for option in &header.options {
+        options.note(&option.map_err(Malformed::Transport)?);
+    }
+    Ok(Tcp {
+        source_port: header.source_port,
+        destination_port: header.destination_port,
+        sequence: header.sequence,
+        acknowledgement: header.acknowledgement,
+        syn: header.flags.has(Flags::SYN),
+        ack: header.flags.has(Flags::ACK),
+        window: header.window,
+        payload: u32::from(length) - header.encoded_bytes() as u32,
+        options,
+    })
+}
+
+impl Options {
+    fn note(&mut self, option: &TcpOption<'_>) {
+        match option {
+            TcpOption::WindowScale(shift) => self.window_scale = Some(*shift),
+            TcpOption::Timestamps { value, .. } => self.timestamp = Some(*value),
+            TcpOption::Mptcp(MptcpOption::Capable(capable)) => {
+                self.key = capable.sender_key();
+                if let Keys::Both(_, _, Some(data)) = capable.keys {
+                    self.first_length = Some(data.length);
+                }
+            }
+            TcpOption::Mptcp(MptcpOption::Join(Join::Syn { token, nonce, .. })) => {
+                self.join = Some((*token, *nonce));
+            }
+            TcpOption::Mptcp(MptcpOption::DataSequence(sequence)) => {
+                self.data_ack = sequence.acknowledgement;
+                self.mapping = sequence.mapping;
             }
             _ => {}
         }
-        let length = tail.first().map_or(0, |&length| usize::from(length));
-        if length < 2 || length > rest.len() {
-            return Err("a TCP option is malformed");
-        }
-        let (option, tail) = rest.split_at(length);
-        rest = tail;
-        match (kind, length) {
-            (3, 3) => options.window_scale = Some(option[2]),
-            (8, 10) => options.timestamp = Some(u32_at(option, 2)),
-            (30, 3..) => multipath(option, &mut options)?,
-            _ => {}
-        }
     }
-    Ok(options)
-}
-
-fn multipath(option: &[u8], options: &mut Options) -> Result<(), &'static str> {
-    const CAPABLE: u8 = 0;
-    const JOIN: u8 = 1;
-    const DSS: u8 = 2;
-    match option[2] >> 4 {
-        CAPABLE if option.len() >= 12 => {
-            options.key = Some(u64_at(option, 4));
-            if option.len() >= 22 {
-                options.first_length = Some(u16_at(option, 20));
-            }
-        }
-        // That of a SYN has this length, and no other one.
-        JOIN if option.len() == 12 => options.join = Some((u32_at(option, 4), u32_at(option, 8))),
-        DSS => data_sequence(option, options)?,
-        _ => {}
-    }
-    Ok(())
-}
-
-/// A DSS option: flags, then what they announce.
-fn data_sequence(option: &[u8], options: &mut Options) -> Result<(), &'static str> {
-    const CUT: &str = "a DSS option is too short for what its flags announce";
-    let flags = *option.get(3).ok_or(CUT)?;
-    let mut place = 4;
-    let mut number = |long: bool| {
-        let size = if long { 8 } else { 4 };
-        let bytes = option.get(place..place + size).ok_or(CUT)?;
-        place += size;
-        Ok::<_, &'static str>(if long {
-            Number::Long(u64_at(bytes, 0))
-        } else {
-            Number::Short(u32_at(bytes, 0))
-        })
-    };
-    if flags & 1 != 0 {
-        options.data_ack = Some(number(flags & 2 != 0)?);
-    }
-    if flags & 4 != 0 {
-        let data = number(flags & 8 != 0)?;
-        let rest = option.get(place..place + 6).ok_or(CUT)?;
-        options.mapping = Some(Mapping { data, subflow: u32_at(rest, 0), length: u16_at(rest, 4) });
-    }
-    Ok(())
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([bytes[at], bytes[at + 1]])
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) << 32 | u64::from(u32_at(bytes, at + 4))
 }

@@ -1,8 +1,9 @@
 //! The sending side of a connection, as its capture shows it: which bytes of the stream a packet carries.
 
 use crate::error::ObservationError;
-use crate::packet::{Tcp, nearest};
-use sha2::{Digest, Sha256};
+use crate::packet::Tcp;
+use plait_transport::wire::mptcp::key::initial_data_number;
+use plait_transport::wire::number::{Sequence, nearest};
 use std::collections::BTreeMap;
 
 /// Mappings that a subflow remembers, for packets that come without.
@@ -87,7 +88,7 @@ impl Sending {
     /// The number of a segment's first payload byte on its subflow.
     pub(crate) fn start(&self, path: usize, subflow: usize, sequence: u32) -> u64 {
         let subflow = &self.subflows[path][subflow];
-        nearest(sequence.wrapping_sub(subflow.initial).wrapping_sub(1), subflow.end)
+        Sequence { initial: subflow.initial.wrapping_add(1) }.unwrap(sequence, subflow.end)
     }
 
     /// The offset in the stream of a data acknowledgement, or of a TCP acknowledgement where there is one path.
@@ -201,10 +202,4 @@ impl Sending {
             _ => Err(place.malformed("no mapping of its subflow covers its payload")),
         }
     }
-}
-
-/// The initial data sequence number of a key (RFC 8684 §3.1).
-pub(crate) fn initial_data_number(key: u64) -> u64 {
-    let hash = Sha256::digest(key.to_be_bytes());
-    hash[24..].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

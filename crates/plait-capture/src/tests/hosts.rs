@@ -1,6 +1,5 @@
 //! Captures made by hand, packet by packet.
 
-use crate::sending::initial_data_number;
 use crate::{ObservationError, observe};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
@@ -8,6 +7,7 @@ use plait_sched::Duration;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
+use plait_transport::wire::mptcp::key::initial_data_number;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;

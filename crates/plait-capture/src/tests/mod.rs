@@ -3,7 +3,6 @@
 mod hosts;
 
 use crate::packet;
-use crate::sending::initial_data_number;
 use hosts::{ALL, FLOW_PORT, Hosts, KEY, SCENARIO, clock, scenario, short_mapping};
 use pcap_file::DataLink;
 use pcap_file::pcap::PcapReader;
@@ -13,6 +12,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use plait_sim::recorder::frames::NEVER;
+use plait_transport::wire::mptcp::key::initial_data_number;
 use proptest::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -180,8 +180,14 @@ fn what_contradicts_itself_or_the_scenario_is_refused() {
     type Case = (fn(&mut Hosts), &'static str);
     let cases: [Case; 3] = [
         (uncovered, "sender.pcap: record 5: no mapping of its subflow covers its payload"),
-        (malformed, "sender.pcap: record 4: a TCP option is malformed"),
-        (cut, "sender.pcap: record 4: a DSS option is too short for what its flags announce"),
+        (
+            malformed,
+            "sender.pcap: record 4: its TCP header is malformed: TCP option at byte 22: 5 bytes are missing",
+        ),
+        (
+            cut,
+            "sender.pcap: record 4: its TCP header is malformed: DSS option at byte 24: 4 bytes are missing",
+        ),
     ];
     for (make, expected) in cases {
         let mut hosts = Hosts::new();

@@ -1,6 +1,7 @@
 //! One pcapng file: whole at its end, or not there.
 
-use super::{Side, WriteError, ip};
+use super::{Side, WriteError};
+use crate::ip;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,

@@ -16,12 +16,12 @@
 //! Such packets carry the comment [`SYNTHETIC`].
 
 mod file;
-mod ip;
 mod options;
 mod sctp;
 mod tcp;
 mod under_way;
 
+use crate::ip;
 use crate::write::file::{CaptureFile, Interface};
 use crate::write::under_way::UnderWay;
 use plait_sched::{PathId, Time};
@@ -39,6 +39,8 @@ pub const PORT: u16 = 5_001;
 pub const SYNTHETIC: &str = "synthetic: not simulated";
 /// The sender's port on the first path; the others of TCP follow.
 const SENDER_PORT: u16 = 40_000;
+/// The stream's bytes, which checksums are computed over.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// Between two packets of a handshake before time 0, in nanoseconds.
 const PRELUDE_STEP: i64 = 1_000;
 

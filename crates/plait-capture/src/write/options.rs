@@ -1,148 +1,125 @@
-//! TCP's options: of RFC 7323 (timestamps, window scale), RFC 2018 (selective acknowledgements) and RFC 8684 (MPTCP).
+//! TCP's options as the packets of a simulated connection carry them: which, and with what numbers.
 
-use super::ip;
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use super::ZEROS;
 use plait_sched::PathId;
-use sha2::{Digest as _, Sha256};
+use plait_transport::wire::mptcp::key::{self, End};
+use plait_transport::wire::mptcp::{Capable, DataSequence, Join, Keys, Mapping, MptcpOption, Number};
+use plait_transport::wire::tcp::{OPTION_BYTES, Options, SackBlock, SackBlocks, TcpOption};
 
 /// The sender's and the receiver's key.
 pub(super) const KEYS: [u64; 2] = [0x706c_6169_7400_0001, 0x706c_6169_7400_0002];
 /// Random numbers of either end in joins; the path's number is added.
 const NONCES: [u32; 2] = [0x706c_0100, 0x706c_0200];
+/// MPTCP of RFC 8684.
+const VERSION: u8 = 1;
 
-/// MPTCP's option; its subtypes with version 1, or with flags that are not set.
-const MPTCP: u8 = 30;
-const CAPABLE: u8 = 0x01;
-const JOIN: u8 = 0x10;
-const DSS: u8 = 0x20;
-
-/// The options of a packet.
-#[derive(Clone, Debug)]
-pub(super) struct Options {
-    bytes: Vec<u8>,
-    long: bool,
+/// Puts the options of a packet together. In this project's packets no two of them need more room than there is.
+fn all<const N: usize>(list: [TcpOption<'_>; N]) -> Options {
+    let mut options = Options::new();
+    list.iter().for_each(|option| push(&mut options, option));
+    options
 }
 
-impl Options {
-    /// None yet. If `long`, MPTCP's numbers have 64 bits, and there are no checksums.
-    pub(super) fn new(long: bool) -> Self {
-        Self { bytes: Vec::new(), long }
-    }
+fn push(options: &mut Options, option: &TcpOption<'_>) {
+    let fits = options.push(option);
+    debug_assert!(fits, "no room for {option:?} beside {options:?}");
+}
 
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-    }
+/// Those of a SYN: largest segment, SACK permitted, timestamps, window scale.
+pub(super) fn of_syn(segment: u16, value: u32, echo: u32, scale: u8) -> Options {
+    all([
+        TcpOption::MaximumSegmentSize(segment),
+        TcpOption::SackPermitted,
+        TcpOption::Timestamps { value, echo },
+        TcpOption::NoOperation,
+        TcpOption::WindowScale(scale),
+    ])
+}
 
-    /// All of them, as long as headers can be.
-    pub(super) fn padded(&mut self) -> &[u8] {
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        &self.bytes
-    }
+/// Those of every other packet.
+pub(super) fn timestamps(value: u32, echo: u32) -> Options {
+    all([TcpOption::NoOperation, TcpOption::NoOperation, TcpOption::Timestamps { value, echo }])
+}
 
-    /// Those of a SYN: largest segment, SACK permitted, timestamps, window scale.
-    pub(super) fn put_syn(&mut self, segment: u16, timestamp: u32, echo: u32, scale: u8) {
-        self.bytes.extend_from_slice(&[2, 4]);
-        self.bytes.extend_from_slice(&segment.to_be_bytes());
-        self.bytes.extend_from_slice(&[4, 2, 8, 10]);
-        self.put_numbers([timestamp, echo]);
-        self.bytes.extend_from_slice(&[1, 3, 3, scale]);
+/// Adds selective blocks, as many as there is room for: left and right edges.
+pub(super) fn put_blocks(options: &mut Options, edges: impl Iterator<Item = (u32, u32)>) {
+    const AROUND: usize = 4;
+    const BLOCK: usize = 8;
+    let room = OPTION_BYTES.saturating_sub(options.padded().len() + AROUND) / BLOCK;
+    let mut blocks = SackBlocks::default();
+    for (left, right) in edges.take(room) {
+        blocks.push(SackBlock { left, right });
     }
-
-    pub(super) fn put_timestamps(&mut self, timestamp: u32, echo: u32) {
-        self.bytes.extend_from_slice(&[1, 1, 8, 10]);
-        self.put_numbers([timestamp, echo]);
-    }
-
-    /// Selective blocks: left and right edges.
-    pub(super) fn put_blocks(&mut self, blocks: impl Iterator<Item = (u32, u32)>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[1, 1, 5, 2]);
-        blocks.for_each(|(left, right)| self.put_numbers([left, right]));
-        match self.bytes.len() - start {
-            4 => self.bytes.truncate(start),
-            length => self.bytes[start + 3] = length as u8 - 2,
+    if !blocks.as_slice().is_empty() {
+        for option in [TcpOption::NoOperation, TcpOption::NoOperation, TcpOption::Sack(blocks)] {
+            push(options, &option);
         }
-    }
-
-    /// MP_CAPABLE of version 1 (RFC 8684 §3.1), with HMAC-SHA256 and with none, the receiver's or both keys.
-    pub(super) fn put_capable(&mut self, keys: &[u64]) {
-        const CHECKSUMS: u8 = 0x80;
-        const SHA256: u8 = 0x01;
-        let flags = SHA256 | if self.long { 0 } else { CHECKSUMS };
-        self.bytes.extend_from_slice(&[MPTCP, 4 + 8 * keys.len() as u8, CAPABLE, flags]);
-        keys.iter().for_each(|key| self.bytes.extend_from_slice(&key.to_be_bytes()));
-    }
-
-    /// The MP_JOIN of a SYN (§3.2), with the backup flag and the address' number: the receiver's token and a random number.
-    pub(super) fn put_join(&mut self, path: PathId, backup: bool, address: u8) {
-        self.bytes.extend_from_slice(&[MPTCP, 12, JOIN | u8::from(backup), address]);
-        self.bytes.extend_from_slice(&Sha256::digest(KEYS[1].to_be_bytes())[..4]);
-        self.bytes.extend_from_slice(&nonce(path, 0));
-    }
-
-    /// That of the answer: a proof, cut, and a random number.
-    pub(super) fn put_join_answer(&mut self, path: PathId, backup: bool, address: u8) {
-        self.bytes.extend_from_slice(&[MPTCP, 16, JOIN | u8::from(backup), address]);
-        self.bytes.extend_from_slice(&proof(path, 1)[..8]);
-        self.bytes.extend_from_slice(&nonce(path, 1));
-    }
-
-    /// That of the third packet: a proof.
-    pub(super) fn put_join_proof(&mut self, path: PathId) {
-        self.bytes.extend_from_slice(&[MPTCP, 24, JOIN, 0]);
-        self.bytes.extend_from_slice(&proof(path, 0)[..20]);
-    }
-
-    /// A mapping (§3.3.1) of `bytes` zeros from `number` on, which begin at `start` on the subflow; and what the sender has
-    /// got of the other direction. It is of the size that is simulated.
-    pub(super) fn put_mapping(&mut self, number: u64, start: u64, bytes: u32, got: u64) {
-        let (length, flags) = if self.long { (22, 0b1101) } else { (20, 0b0101) };
-        self.bytes.extend_from_slice(&[MPTCP, length, DSS, flags]);
-        self.put_numbers([got as u32]);
-        if self.long {
-            self.bytes.extend_from_slice(&number.to_be_bytes());
-        } else {
-            self.put_numbers([number as u32]);
-        }
-        let fields = self.bytes.len();
-        self.put_numbers([(start as u32).wrapping_add(1)]);
-        self.bytes.extend_from_slice(&(bytes as u16).to_be_bytes());
-        if self.long {
-            self.bytes.extend_from_slice(&[1, 1]);
-        } else {
-            // Over the whole number, what follows it, and the payload.
-            let others = !ip::checksum(0, &number.to_be_bytes());
-            let sum = ip::checksum(u32::from(others), &self.bytes[fields..]);
-            self.bytes.extend_from_slice(&sum.to_be_bytes());
-        }
-    }
-
-    /// A data acknowledgement (§3.3.2).
-    pub(super) fn put_data_ack(&mut self, number: u64) {
-        if self.long {
-            self.bytes.extend_from_slice(&[MPTCP, 12, DSS, 0b0011]);
-            self.bytes.extend_from_slice(&number.to_be_bytes());
-        } else {
-            self.bytes.extend_from_slice(&[MPTCP, 8, DSS, 0b0001]);
-            self.put_numbers([number as u32]);
-        }
-    }
-
-    fn put_numbers<const N: usize>(&mut self, numbers: [u32; N]) {
-        numbers.iter().for_each(|number| self.bytes.extend_from_slice(&number.to_be_bytes()));
     }
 }
 
-/// The random number of an end in the join of a path.
-fn nonce(path: PathId, end: usize) -> [u8; 4] {
-    (NONCES[end] + u32::from(path.0)).to_be_bytes()
+/// MPTCP's options of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Multipath {
+    /// Numbers of the stream have 64 bits, and there are no checksums.
+    pub(super) long: bool,
 }
 
-/// What proves that an end knows both keys (RFC 8684 §3.2): its own key and random number come first.
-fn proof(path: PathId, end: usize) -> [u8; 32] {
-    let keys = [KEYS[end], KEYS[1 - end]].map(u64::to_be_bytes).concat();
-    let mut hmac = Hmac::<Sha256>::new_from_slice(&keys).unwrap_or_else(|_| unreachable!("any key will do"));
-    hmac.update(&nonce(path, end));
-    hmac.update(&nonce(path, 1 - end));
-    hmac.finalize().into_bytes().into()
+impl Multipath {
+    pub(super) fn put(self, options: &mut Options, option: MptcpOption<'_>) {
+        push(options, &TcpOption::Mptcp(option));
+        // As Linux pads a mapping without a checksum.
+        if matches!(option, MptcpOption::DataSequence(DataSequence { mapping: Some(_), .. })) && self.long {
+            push(options, &TcpOption::NoOperation);
+            push(options, &TcpOption::NoOperation);
+        }
+    }
+
+    /// With HMAC-SHA256.
+    pub(super) fn capable(self, keys: Keys) -> MptcpOption<'static> {
+        let flags = Capable::HMAC_SHA256 | if self.long { 0 } else { Capable::CHECKSUMS };
+        MptcpOption::Capable(Capable { version: VERSION, flags, keys })
+    }
+
+    /// Of a SYN: the receiver's token and a random number.
+    pub(super) fn join(self, path: PathId, backup: bool, address: u8) -> MptcpOption<'static> {
+        let (token, nonce) = (key::token(KEYS[1]), end(path, 0).nonce);
+        MptcpOption::Join(Join::Syn { backup, address, token, nonce })
+    }
+
+    /// Of the answer: a proof, cut, and a random number.
+    pub(super) fn join_answer(self, path: PathId, backup: bool, address: u8) -> MptcpOption<'static> {
+        let proof = key::truncated(&key::proof(end(path, 1), end(path, 0)));
+        MptcpOption::Join(Join::SynAck { backup, address, proof, nonce: end(path, 1).nonce })
+    }
+
+    /// Of the third packet: a proof.
+    pub(super) fn join_proof(self, path: PathId) -> MptcpOption<'static> {
+        MptcpOption::Join(Join::Ack { proof: key::shortened(&key::proof(end(path, 0), end(path, 1))) })
+    }
+
+    /// A mapping of `bytes` zeros from `number` on, which begin at `start` on the subflow; and what the sender has got of the
+    /// other direction. It is of the size that is simulated.
+    pub(super) fn mapping(self, number: u64, start: u64, bytes: u32, got: u64) -> MptcpOption<'static> {
+        let subflow = (start as u32).wrapping_add(1);
+        let length = bytes as u16;
+        let mapping = if self.long {
+            Mapping { data: Number::Long(number), subflow, length, checksum: None }
+        } else {
+            let checksum = Mapping::checksum(number, subflow, length, &ZEROS[..bytes as usize]);
+            Mapping { data: Number::Short(number as u32), subflow, length, checksum: Some(checksum) }
+        };
+        let acknowledgement = Some(Number::Short(got as u32));
+        MptcpOption::DataSequence(DataSequence { acknowledgement, mapping: Some(mapping), fin: false })
+    }
+
+    /// A data acknowledgement.
+    pub(super) fn data_ack(self, number: u64) -> MptcpOption<'static> {
+        let number = if self.long { Number::Long(number) } else { Number::Short(number as u32) };
+        MptcpOption::DataSequence(DataSequence { acknowledgement: Some(number), ..DataSequence::default() })
+    }
+}
+
+/// The sender (0) or the receiver (1) in the join of a path.
+fn end(path: PathId, end: usize) -> End {
+    End { key: KEYS[end], nonce: NONCES[end] + u32::from(path.0) }
 }

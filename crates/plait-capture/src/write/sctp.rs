@@ -1,40 +1,24 @@
 //! SCTP packets (RFC 9260). A segment of the stream is a message of its own, in one DATA chunk: its TSN is its number.
 
-use super::ip::{self, Ends};
-use super::{Made, PORT, SENDER_PORT, addresses};
-use plait_sched::{PathId, Time};
+use super::{Made, PORT, SENDER_PORT, ZEROS, addresses};
+use crate::ip::{self, Ends};
+use plait_sched::PathId;
 use plait_sim::scenario::{OwnOptions, Scenario, Way};
 use plait_sim::simulation::{Origin, Sighting};
-use plait_transport::packet::{Data, Packet, Sack};
+use plait_transport::packet::{Packet, Sack};
 use plait_transport::reassembly::Reassembly;
+use plait_transport::wire::number::Sequence;
+use plait_transport::wire::sctp::{self, Chunk, Data, GapBlock, Header, HeartbeatInfo, Init, Parameter};
 
-const PROTOCOL: u8 = 132;
 /// Verification tags that the sender and the receiver of the data chose.
 const TAGS: [u32; 2] = [0x706c_6101, 0x706c_6102];
-/// The first TSN of either end.
-const INITIAL_TSN: u32 = 0;
+/// The TSNs of either end.
+const TSN: Sequence = Sequence { initial: 0 };
 const STREAMS: u16 = 1;
-/// A message that is whole: no fragment comes before or after it.
-const WHOLE: u8 = 3;
 /// What the receiver wants back.
 const COOKIE: [u8; 16] = *b"plait simulation";
-/// IPv4 header and common header, chunk header and the rest of a SACK.
-const AROUND_BLOCKS: u32 = 48;
-/// What data's checksums are computed over.
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-
-/// The types of chunks.
-#[derive(Clone, Copy, Debug)]
-enum Chunk {
-    Data = 0,
-    Init = 1,
-    InitAck = 2,
-    Sack = 3,
-    Heartbeat = 4,
-    HeartbeatAck = 5,
-    CookieEcho = 10,
-    CookieAck = 11,
-}
+/// IPv4 header, common header, and a SACK without blocks.
+const AROUND_BLOCKS: usize = ip::HEADER + sctp::HEADER_BYTES + sctp::Sack::HEADER_BYTES;
 
 /// Makes the packets of an association.
 #[derive(Clone, Debug)]
@@ -47,7 +31,6 @@ pub(super) struct Wire {
     counts_packets: bool,
     /// The next identification, of each path and direction.
     ids: Vec<[u16; 2]>,
-    chunk: Vec<u8>,
 }
 
 impl Wire {
@@ -60,7 +43,6 @@ impl Wire {
             window: scenario.transport.receive_buffer,
             counts_packets: matches!(own, OwnOptions::CmtSctp { delayed_ack_for_cmt: true, .. }),
             ids: vec![[0; 2]; paths],
-            chunk: Vec::new(),
         }
     }
 
@@ -68,22 +50,36 @@ impl Wire {
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
         let (path, way) = (seen.id.path, seen.id.way);
         let tag = TAGS[usize::from(way == Way::Forward)];
+        let info = |sent_at: plait_sched::Time| {
+            HeartbeatInfo { sent_at: sent_at.as_nanos(), path: path.0.into() }.encode()
+        };
         match (seen.packet, origin) {
             (Packet::Data(data), _) => {
-                self.data(data);
-                self.wrap(path, way, tag, data.bytes, headers);
+                let payload = &ZEROS[..data.bytes as usize];
+                let chunk = Data {
+                    tsn: TSN.wrap(data.segment),
+                    stream: 0,
+                    sequence: data.segment as u16,
+                    protocol: 0,
+                    beginning: true,
+                    ending: true,
+                    unordered: false,
+                    immediate: false,
+                    payload,
+                };
+                self.wrap(path, way, tag, &Chunk::Data(chunk), headers);
+                // The payload is added when the packet is stored.
+                headers.truncate(headers.len() - payload.len().next_multiple_of(4));
             }
             (Packet::Sack(sack), Origin::Receiver(reassembly)) => {
-                self.sack(sack, reassembly);
-                self.wrap(path, way, tag, 0, headers);
+                let chunk = Chunk::Sack(self.sack(sack, reassembly));
+                self.wrap(path, way, tag, &chunk, headers);
             }
             (Packet::Heartbeat { sent_at }, _) => {
-                self.heartbeat(Chunk::Heartbeat, path, *sent_at);
-                self.wrap(path, way, tag, 0, headers);
+                self.wrap(path, way, tag, &Chunk::Heartbeat(&info(*sent_at)), headers);
             }
             (Packet::HeartbeatAck { sent_at }, _) => {
-                self.heartbeat(Chunk::HeartbeatAck, path, *sent_at);
-                self.wrap(path, way, tag, 0, headers);
+                self.wrap(path, way, tag, &Chunk::HeartbeatAck(&info(*sent_at)), headers);
             }
             (other, _) => unreachable!("SCTP sends no {other:?}"),
         }
@@ -92,134 +88,79 @@ impl Wire {
     /// The handshake, on the first path; every end lists its addresses.
     pub(super) fn prelude(&mut self) -> Vec<Made> {
         let path = PathId(0);
+        let mut answer = self.init(Way::Backward);
+        answer.parameters.push(Parameter::StateCookie(&COOKIE));
         let steps = [
-            (Chunk::Init, Way::Forward, 0),
-            (Chunk::InitAck, Way::Backward, TAGS[0]),
-            (Chunk::CookieEcho, Way::Forward, TAGS[1]),
+            (Chunk::Init(self.init(Way::Forward)), Way::Forward, 0),
+            (Chunk::InitAck(answer), Way::Backward, TAGS[0]),
+            (Chunk::CookieEcho(&COOKIE), Way::Forward, TAGS[1]),
             (Chunk::CookieAck, Way::Backward, TAGS[0]),
         ];
         let packets = steps.map(|(chunk, way, tag)| {
-            match chunk {
-                Chunk::Init | Chunk::InitAck => self.init(chunk, way),
-                Chunk::CookieEcho => {
-                    self.begin(chunk, 0);
-                    self.chunk.extend_from_slice(&COOKIE);
-                }
-                _ => self.begin(chunk, 0),
-            }
             let mut headers = Vec::new();
-            self.wrap(path, way, tag, 0, &mut headers);
+            self.wrap(path, way, tag, &chunk, &mut headers);
             Made { path, way, headers }
         });
         packets.into()
     }
 
-    /// Begins a chunk; its length follows when it is wrapped.
-    fn begin(&mut self, chunk: Chunk, flags: u8) {
-        self.chunk.clear();
-        self.chunk.extend_from_slice(&[chunk as u8, flags, 0, 0]);
-    }
-
-    fn data(&mut self, data: &Data) {
-        self.begin(Chunk::Data, WHOLE);
-        self.chunk.extend_from_slice(&tsn(data.segment).to_be_bytes());
-        self.chunk.extend_from_slice(&[0, 0]);
-        self.chunk.extend_from_slice(&(data.segment as u16).to_be_bytes());
-        self.chunk.extend_from_slice(&[0; 4]);
-    }
-
     /// In memory a SACK has the runs that changed; on the wire it reports all that fit the packet and their numbers' 16 bits.
-    fn sack(&mut self, sack: &Sack, reassembly: &Reassembly) {
-        let flags = if self.counts_packets { sack.packets.min(3) << 6 } else { 0 };
-        self.begin(Chunk::Sack, flags);
-        self.chunk.extend_from_slice(&tsn(sack.cumulative).wrapping_sub(1).to_be_bytes());
-        self.chunk.extend_from_slice(&u32::try_from(sack.window).unwrap_or(u32::MAX).to_be_bytes());
+    fn sack(&self, sack: &Sack, reassembly: &Reassembly) -> sctp::Sack {
         let duplicates = sack.duplicates();
-        let room = (self.packet.saturating_sub(AROUND_BLOCKS) / 4) as usize;
+        let room = (self.packet as usize).saturating_sub(AROUND_BLOCKS) / sctp::Sack::ITEM_BYTES;
         let room = room.saturating_sub(duplicates.len()).min(usize::from(sack.gap_blocks));
-        let counts = self.chunk.len();
-        self.chunk.extend_from_slice(&[0; 4]);
         let runs = reassembly.waiting().iter().take(room).map_while(|(first, last)| {
             let offset = |segment: u64| u16::try_from(segment + 1 - sack.cumulative).ok();
             // The part of a run that can be told is told.
-            Some((offset(first)?, offset(last).unwrap_or(u16::MAX)))
+            Some(GapBlock { start: offset(first)?, end: offset(last).unwrap_or(u16::MAX) })
         });
-        let mut blocks = 0u16;
-        for (first, last) in runs {
-            self.chunk.extend_from_slice(&first.to_be_bytes());
-            self.chunk.extend_from_slice(&last.to_be_bytes());
-            blocks += 1;
+        sctp::Sack {
+            cumulative: TSN.wrap(sack.cumulative).wrapping_sub(1),
+            window: u32::try_from(sack.window).unwrap_or(u32::MAX),
+            packets: if self.counts_packets { sack.packets.min(3) } else { 0 },
+            blocks: runs.collect(),
+            duplicates: duplicates.iter().map(|&segment| TSN.wrap(segment)).collect(),
         }
-        for &segment in duplicates {
-            self.chunk.extend_from_slice(&tsn(segment).to_be_bytes());
-        }
-        self.chunk[counts..counts + 2].copy_from_slice(&blocks.to_be_bytes());
-        self.chunk[counts + 2..counts + 4].copy_from_slice(&(duplicates.len() as u16).to_be_bytes());
     }
 
-    /// With the time of its sending, and the path.
-    fn heartbeat(&mut self, chunk: Chunk, path: PathId, sent_at: Time) {
-        self.begin(chunk, 0);
-        self.chunk.extend_from_slice(&[0, 1, 0, 20]);
-        self.chunk.extend_from_slice(&sent_at.as_nanos().to_be_bytes());
-        self.chunk.extend_from_slice(&u64::from(path.0).to_be_bytes());
-    }
-
-    fn init(&mut self, chunk: Chunk, way: Way) {
-        self.begin(chunk, 0);
-        self.chunk.extend_from_slice(&TAGS[usize::from(way == Way::Backward)].to_be_bytes());
-        self.chunk.extend_from_slice(&u32::try_from(self.window).unwrap_or(u32::MAX).to_be_bytes());
-        self.chunk.extend_from_slice(&STREAMS.to_be_bytes());
-        self.chunk.extend_from_slice(&STREAMS.to_be_bytes());
-        self.chunk.extend_from_slice(&INITIAL_TSN.to_be_bytes());
-        for path in 0..self.paths {
+    fn init(&self, way: Way) -> Init<'static> {
+        let own = |path| {
             let (sender, receiver) = addresses(path);
-            let address = if way == Way::Forward { sender } else { receiver };
-            self.chunk.extend_from_slice(&[0, 5, 0, 8]);
-            self.chunk.extend_from_slice(&address.octets());
-        }
-        if matches!(chunk, Chunk::InitAck) {
-            self.chunk.extend_from_slice(&[0, 7, 0, 4 + COOKIE.len() as u8]);
-            self.chunk.extend_from_slice(&COOKIE);
+            Parameter::Ipv4Address(if way == Way::Forward { sender } else { receiver })
+        };
+        Init {
+            tag: TAGS[usize::from(way == Way::Backward)],
+            window: u32::try_from(self.window).unwrap_or(u32::MAX),
+            outbound_streams: STREAMS,
+            inbound_streams: STREAMS,
+            initial_tsn: TSN.initial,
+            parameters: (0..self.paths).map(own).collect(),
         }
     }
 
-    /// Puts headers around the chunk, which is followed by `payload` zeros, padded to words.
-    fn wrap(&mut self, path: PathId, way: Way, tag: u32, payload: u32, headers: &mut Vec<u8>) {
-        let length = self.chunk.len() as u32 + payload;
-        let length_field = u16::try_from(length).unwrap_or(u16::MAX);
-        self.chunk[2..4].copy_from_slice(&length_field.to_be_bytes());
-        let zeros = payload.next_multiple_of(4);
-        let total = ip::HEADER as u32 + 12 + self.chunk.len() as u32 + zeros;
+    /// Puts headers around the chunk.
+    fn wrap(&mut self, path: PathId, way: Way, tag: u32, chunk: &Chunk<'_>, headers: &mut Vec<u8>) {
         let (sender, receiver) = addresses(path.index());
         let backward = way == Way::Backward;
-        let (ends, ports) = if backward {
+        let (ends, [source_port, destination_port]) = if backward {
             (Ends { from: receiver, to: sender }, [PORT, SENDER_PORT])
         } else {
             (Ends { from: sender, to: receiver }, [SENDER_PORT, PORT])
         };
         let id = &mut self.ids[path.index()][usize::from(backward)];
-        headers.extend_from_slice(&ip::header(ends, PROTOCOL, *id, total));
+        let header = Header { source_port, destination_port, verification_tag: tag };
+        let chunks = std::slice::from_ref(chunk);
+        ip::put(ends, sctp::PROTOCOL, *id, 0, headers, |out| header.encode(chunks, out));
         *id = id.wrapping_add(1);
-        let common = headers.len();
-        ports.iter().for_each(|port| headers.extend_from_slice(&port.to_be_bytes()));
-        headers.extend_from_slice(&tag.to_be_bytes());
-        headers.extend_from_slice(&[0; 4]);
-        headers.extend_from_slice(&self.chunk);
-        let sum = crc32c::crc32c_append(crc32c::crc32c(&headers[common..]), &ZEROS[..zeros as usize]);
-        headers[common + 8..common + 12].copy_from_slice(&sum.to_le_bytes());
     }
-}
-
-/// A segment's TSN.
-fn tsn(segment: u64) -> u32 {
-    INITIAL_TSN.wrapping_add(segment as u32)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plait_sched::Time;
     use plait_sim::simulation::PacketId;
+    use plait_transport::packet;
     use std::path::Path;
 
     fn wire(packet: u32) -> Wire {
@@ -233,9 +174,9 @@ mod tests {
     fn sack(wire: &mut Wire, arrived: impl IntoIterator<Item = u64>, duplicate: Option<u64>) -> Vec<u8> {
         let mut reassembly = Reassembly::new(1 << 30, 0, false);
         for segment in arrived {
-            reassembly.accept(Time::ZERO, PathId(0), &Data { segment, bytes: 1 }, &mut ());
+            reassembly.accept(Time::ZERO, PathId(0), &packet::Data { segment, bytes: 1 }, &mut ());
         }
-        let mut sack = Sack::new(reassembly.next_expected(), 1 << 33, 2);
+        let mut sack = packet::Sack::new(reassembly.next_expected(), 1 << 33, 2);
         sack.gap_blocks = reassembly.waiting().runs().min(363) as u16;
         duplicate.into_iter().for_each(|segment| sack.push_duplicate(segment));
         let packet = Packet::Sack(sack);
@@ -284,13 +225,10 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_that_of_the_rfc() {
-        // 32 zeros: RFC 3720, appendix B.4; the same polynomial.
-        assert_eq!(crc32c::crc32c(&ZEROS[..32]), 0x8a91_36aa);
-        let headers = sack(&mut wire(1500), [0], None);
-        let mut packet = headers[20..].to_vec();
-        let stored = u32::from_le_bytes([packet[8], packet[9], packet[10], packet[11]]);
-        packet[8..12].fill(0);
-        assert_eq!(crc32c::crc32c(&packet), stored);
+    fn checksums_are_those_of_whole_packets() {
+        let mut packet = sack(&mut wire(1500), [0], None);
+        assert!(sctp::decode(&packet[ip::HEADER..]).is_ok());
+        packet[ip::HEADER + 3] ^= 1;
+        assert!(sctp::decode(&packet[ip::HEADER..]).is_err());
     }
 }

@@ -1,30 +1,31 @@
 //! TCP segments: sequence numbers in bytes for segments' numbers, handshakes, acknowledgements.
 
-use super::ip::{self, Ends};
-use super::options::{KEYS, Options};
-use super::{Made, PORT, SENDER_PORT, addresses};
-use crate::sending::initial_data_number;
+use super::options::{self, KEYS, Multipath};
+use super::{Made, PORT, SENDER_PORT, ZEROS, addresses};
+use crate::ip::{self, Ends};
 use plait_sched::{PathId, Time};
 use plait_sim::scenario::{OwnOptions, Profile, Protocol, Scenario, Way};
 use plait_sim::simulation::{Origin, Sighting};
 use plait_transport::mptcp::{ClockConfig, Joins, Rules};
 use plait_transport::packet::{Ack, Packet, Segment};
 use plait_transport::reassembly::Reassembly;
+use plait_transport::wire::checksum::Addresses;
+use plait_transport::wire::mptcp::Keys;
+use plait_transport::wire::mptcp::key::initial_data_number;
+use plait_transport::wire::number::Sequence;
+use plait_transport::wire::tcp::{self, Flags, Header, Options};
 use std::collections::VecDeque;
 
-const PROTOCOL: u8 = 6;
 /// Initial sequence numbers: not far from their wrap, which readers have to master.
 const INITIAL: u32 = u32::MAX - 100_000;
+/// Those of a subflow's bytes, which follow the SYN.
+const BYTES: Sequence = Sequence { initial: INITIAL.wrapping_add(1) };
 /// The window that the sender of the data advertises: it gets none.
 const SENDER_WINDOW: u16 = u16::MAX;
 /// The largest shift of a window (RFC 7323 §2.3).
 const MAX_SCALE: u8 = 14;
 /// IPv4 and TCP without options.
 const PLAIN_HEADERS: u32 = 40;
-
-const SYN: u8 = 2;
-const ACK: u8 = 16;
-const PSH: u8 = 8;
 
 /// A segment of a subflow, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +90,16 @@ pub(super) struct Wire {
     subflows: Vec<Subflow>,
     /// The stream's first number, of either direction.
     origins: [u64; 2],
+    options: Multipath,
+}
+
+/// What of a segment's header differs from packet to packet.
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    sequence: u32,
+    acknowledgement: u32,
+    flags: Flags,
+    window: u16,
     options: Options,
 }
 
@@ -125,7 +136,7 @@ impl Wire {
             backup: scenario.paths.iter().map(|path| path.backup).collect(),
             subflows: vec![Subflow::default(); scenario.paths.len()],
             origins: KEYS.map(|key| initial_data_number(key).wrapping_add(1)),
-            options: Options::new(rules.long_numbers),
+            options: Multipath { long: rules.long_numbers },
         }
     }
 
@@ -164,9 +175,10 @@ impl Wire {
         let subflow = &mut self.subflows[seen.id.path.index()];
         match seen.packet {
             Packet::Segment(segment) => {
-                let [a, b, c, d] = [headers[24], headers[25], headers[26], headers[27]];
-                let start = u32::from_be_bytes([a, b, c, d]);
-                subflow.latest = (start, start.wrapping_add(segment.data.bytes));
+                if let Ok((header, _)) = tcp::Header::decode(&headers[ip::HEADER..]) {
+                    let start = header.sequence;
+                    subflow.latest = (start, start.wrapping_add(segment.data.bytes));
+                }
             }
             Packet::Ack(ack) => {
                 self.fallen_back |= ack.plain;
@@ -231,75 +243,83 @@ impl Wire {
         let index = segment.subflow.saturating_sub(subflow.first) as usize;
         let place = subflow.places.get(index).copied().unwrap_or(Place { start: 0, offset: 0 });
         let echo = subflow.echo;
-        self.options.clear();
-        self.options.put_timestamps(segment.timestamp, echo);
+        let mut options = options::timestamps(segment.timestamp, echo);
+        let bytes = segment.data.bytes;
         if self.multipath && !self.fallen_back {
             let number = self.origins[0].wrapping_add(place.offset);
-            self.options.put_mapping(number, place.start, segment.data.bytes, self.origins[1]);
+            let mapping = self.options.mapping(number, place.start, bytes, self.origins[1]);
+            self.options.put(&mut options, mapping);
         }
-        let sequence = INITIAL.wrapping_add(1).wrapping_add(place.start as u32);
-        let bytes = segment.data.bytes;
-        let flags = if segment.push { ACK | PSH } else { ACK };
-        self.wrap(path, Way::Forward, sequence, 1, flags, SENDER_WINDOW, bytes, headers);
+        let sequence = BYTES.wrap(place.start);
+        let flags = if segment.push { Flags::ACK | Flags::PSH } else { Flags::ACK };
+        let fields = Fields { sequence, acknowledgement: 1, flags, window: SENDER_WINDOW, options };
+        self.wrap(path, Way::Forward, fields, bytes, headers);
     }
 
     fn ack(&mut self, path: PathId, ack: &Ack, reassembly: &Reassembly, headers: &mut Vec<u8>) {
-        self.options.clear();
-        self.options.put_timestamps(ack.timestamp, ack.echo);
+        let mut options = options::timestamps(ack.timestamp, ack.echo);
         let data = reassembly.delivered_bytes();
         if self.multipath && !ack.plain {
-            self.options.put_data_ack(self.origins[0].wrapping_add(data));
+            let data_ack = self.options.data_ack(self.origins[0].wrapping_add(data));
+            self.options.put(&mut options, data_ack);
         }
         let subflow = &self.subflows[path.index()];
-        let number = |number: u64| INITIAL.wrapping_add(1).wrapping_add(subflow.start(number) as u32);
+        let number = |number: u64| BYTES.wrap(subflow.start(number));
         let acknowledgement = number(ack.subflow);
         // RFC 2883 §4: what arrived again is reported first.
         let duplicate = ack.duplicate.map(|_| subflow.latest);
         let blocks = ack.blocks().map(|(first, last)| (number(first), number(last + 1)));
-        self.options.put_blocks(duplicate.into_iter().chain(blocks));
+        options::put_blocks(&mut options, duplicate.into_iter().chain(blocks));
         // TCP's window begins at the acknowledgement, MPTCP's at the data acknowledgement: with one path they are the same.
         let window = self.scaled(ack.window_end.saturating_sub(data));
-        self.wrap(path, Way::Backward, 1, acknowledgement, ACK, window, 0, headers);
+        let fields = Fields { sequence: 1, acknowledgement, flags: Flags::ACK, window, options };
+        self.wrap(path, Way::Backward, fields, 0, headers);
     }
 
     fn syn(&mut self, path: PathId, timestamp: u32, headers: &mut Vec<u8>) {
-        self.options.clear();
-        self.options.put_syn(self.segment, timestamp, 0, 0);
+        let mut options = options::of_syn(self.segment, timestamp, 0, 0);
+        let (multipath, backup) = (self.options, self.backup[path.index()]);
         match self.role(path) {
             Role::Plain => {}
-            Role::First => self.options.put_capable(&[]),
-            Role::Join => self.options.put_join(path, self.backup[path.index()], self.address(path)),
+            Role::First => multipath.put(&mut options, multipath.capable(Keys::None)),
+            Role::Join => multipath.put(&mut options, multipath.join(path, backup, self.address(path))),
         }
-        self.wrap(path, Way::Forward, INITIAL, 0, SYN, SENDER_WINDOW, 0, headers);
+        let (flags, window) = (Flags::SYN, SENDER_WINDOW);
+        let fields = Fields { sequence: INITIAL, acknowledgement: 0, flags, window, options };
+        self.wrap(path, Way::Forward, fields, 0, headers);
     }
 
     fn syn_ack(&mut self, path: PathId, timestamp: u32, echo: u32, window: u64, headers: &mut Vec<u8>) {
-        self.options.clear();
-        self.options.put_syn(self.segment, timestamp, echo, self.scale);
+        let mut options = options::of_syn(self.segment, timestamp, echo, self.scale);
+        let (multipath, backup) = (self.options, self.backup[path.index()]);
         match self.role(path) {
             Role::Plain => {}
-            Role::First => self.options.put_capable(&KEYS[1..]),
+            Role::First => multipath.put(&mut options, multipath.capable(Keys::Sender(KEYS[1]))),
             Role::Join => {
-                self.options.put_join_answer(path, self.backup[path.index()], self.address(path));
+                multipath.put(&mut options, multipath.join_answer(path, backup, self.address(path)));
             }
         }
         // The window of a SYN is not scaled.
         let window = u16::try_from(window).unwrap_or(u16::MAX);
-        let acknowledgement = INITIAL.wrapping_add(1);
-        self.wrap(path, Way::Backward, 0, acknowledgement, SYN | ACK, window, 0, headers);
+        let (acknowledgement, flags) = (BYTES.wrap(0), Flags::SYN | Flags::ACK);
+        let fields = Fields { sequence: 0, acknowledgement, flags, window, options };
+        self.wrap(path, Way::Backward, fields, 0, headers);
     }
 
     /// The third packet of a handshake.
     fn confirmation(&mut self, path: PathId, timestamp: u32, headers: &mut Vec<u8>) {
-        self.options.clear();
-        self.options.put_timestamps(timestamp, self.subflows[path.index()].echo);
+        let mut options = options::timestamps(timestamp, self.subflows[path.index()].echo);
+        let multipath = self.options;
         match self.role(path) {
             Role::Plain => {}
-            Role::First => self.options.put_capable(&KEYS),
-            Role::Join => self.options.put_join_proof(path),
+            Role::First => {
+                multipath.put(&mut options, multipath.capable(Keys::Both(KEYS[0], KEYS[1], None)));
+            }
+            Role::Join => multipath.put(&mut options, multipath.join_proof(path)),
         }
-        let sequence = INITIAL.wrapping_add(1);
-        self.wrap(path, Way::Forward, sequence, 1, ACK, SENDER_WINDOW, 0, headers);
+        let (sequence, flags, window) = (BYTES.wrap(0), Flags::ACK, SENDER_WINDOW);
+        let fields = Fields { sequence, acknowledgement: 1, flags, window, options };
+        self.wrap(path, Way::Forward, fields, 0, headers);
     }
 
     /// The number of a path's address: that of the first subflow is 0.
@@ -312,41 +332,32 @@ impl Wire {
         u16::try_from(window >> self.scale).unwrap_or(u16::MAX)
     }
 
-    /// Puts headers with the options at hand before `payload` zeros.
-    #[expect(clippy::too_many_arguments, reason = "a header has so many fields")]
-    fn wrap(
-        &mut self,
-        path: PathId,
-        way: Way,
-        sequence: u32,
-        acknowledgement: u32,
-        flags: u8,
-        window: u16,
-        payload: u32,
-        headers: &mut Vec<u8>,
-    ) {
-        let options = self.options.padded();
+    /// Puts headers before `payload` zeros.
+    fn wrap(&mut self, path: PathId, way: Way, fields: Fields, payload: u32, headers: &mut Vec<u8>) {
         let (sender, receiver) = addresses(path.index());
         let sender_port = SENDER_PORT + u16::from(path.0);
         let backward = way == Way::Backward;
-        let (ends, ports) = if backward {
+        let (ends, [source_port, destination_port]) = if backward {
             (Ends { from: receiver, to: sender }, [PORT, sender_port])
         } else {
             (Ends { from: sender, to: receiver }, [sender_port, PORT])
         };
-        let length = 20 + options.len() as u32 + payload;
+        let Fields { sequence, acknowledgement, flags, window, options } = fields;
+        let header = Header {
+            source_port,
+            destination_port,
+            sequence,
+            acknowledgement,
+            flags,
+            window,
+            urgent: 0,
+            options,
+        };
+        let payload = &ZEROS[..payload as usize];
         let id = &mut self.subflows[path.index()].ids[usize::from(backward)];
-        headers.extend_from_slice(&ip::header(ends, PROTOCOL, *id, ip::HEADER as u32 + length));
+        ip::put(ends, tcp::PROTOCOL, *id, payload.len(), headers, |out| {
+            header.encode(&Addresses::from(ends), payload, out);
+        });
         *id = id.wrapping_add(1);
-        let start = headers.len();
-        ports.iter().for_each(|port| headers.extend_from_slice(&port.to_be_bytes()));
-        headers.extend_from_slice(&sequence.to_be_bytes());
-        headers.extend_from_slice(&acknowledgement.to_be_bytes());
-        headers.extend_from_slice(&[(5 + (options.len() / 4) as u8) << 4, flags]);
-        headers.extend_from_slice(&window.to_be_bytes());
-        headers.extend_from_slice(&[0; 4]);
-        headers.extend_from_slice(options);
-        let sum = ip::checksum(ip::pseudo_header(ends, PROTOCOL, length), &headers[start..]);
-        headers[start + 16..start + 18].copy_from_slice(&sum.to_be_bytes());
     }
 }

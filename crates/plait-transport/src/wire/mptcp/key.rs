@@ -38,10 +38,17 @@ pub fn proof(prover: End, peer: End) -> [u8; 32] {
     hmac.finalize().into_bytes().into()
 }
 
-/// What an MP_JOIN in a SYN/ACK has of a proof.
+/// What an MP_JOIN in a SYN/ACK has of a proof: its upper 64 bits.
 pub fn truncated(proof: &[u8; 32]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *proof;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// What an MP_JOIN in the third packet has of a proof: its upper 160 bits.
+pub fn shortened(proof: &[u8; 32]) -> [u8; 20] {
+    let mut upper = [0; 20];
+    upper.copy_from_slice(&proof[..20]);
+    upper
 }
 
 #[cfg(test)]
