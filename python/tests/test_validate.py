@@ -22,8 +22,8 @@ from plait.scenarios.units import duration_ns
 from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
 from plait.validate import runs as validate_runs
-from plait.validate.agreement import Comparison, Noise, Side, chance, percentile, pooled
-from plait.validate.runs import SCHEMA, Order, Outcome
+from plait.validate.agreement import BothEngines, Noise, Side, chance, percentile, pooled
+from plait.validate.runs import SCHEMA, CaseRuns, Outcome
 from plait.validate.standing import stands_out
 from plait.validate.tables import tables, values
 
@@ -142,7 +142,7 @@ def test_both_engines_have_the_same_transport(small: Validation, tmp_path: Path)
 
 def test_runs_that_were_measured_otherwise_are_not_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "identity", lambda: "")
-    order = Order(load_validation(draw="reported").cases[0], "lowest-rtt", 1)
+    order = CaseRuns(load_validation(draw="reported").cases[0], "lowest-rtt", 1)
     before = order.kernel_key()
     assert order.kernel_key() == before
     monkeypatch.setattr(_core, "measurement", lambda: "another")
@@ -194,7 +194,7 @@ def test_noise_without_chance() -> None:
 def test_what_chance_alone_would_give() -> None:
     side = Side(1.0, 0.0, 1)
     rows = [
-        Comparison("a", "b", "goodput_bps", side, side, 50.0, Noise(deviation, 5))
+        BothEngines("a", "b", "goodput_bps", side, side, 50.0, Noise(deviation, 5))
         for deviation in [2.0] * 400
     ]
     median, high = chance(rows, [50, 90])

@@ -14,7 +14,7 @@ from plait.linux import kernel
 from plait.linux.refusals import KERNEL_NAMES
 from plait.validate import Agreement, load_validation, measure, space
 from plait.validate.agreement import percentile
-from plait.validate.runs import Order
+from plait.validate.runs import CaseRuns
 
 
 def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +31,7 @@ def test_the_description_is_large_enough_and_both_engines_can_do_it(monkeypatch:
         assert transport.protocol == "tcp" or len(case.schedulers) >= 3 or len(case.scenario.paths) == 1
         for scheduler in case.schedulers:
             try:
-                keys.add(Order(case, scheduler, 1).kernel_key())
+                keys.add(CaseRuns(case, scheduler, 1).kernel_key())
             except Refused:
                 refused.add(scheduler.partition("+")[0])
     assert refused <= {"redundant"} - set(KERNEL_NAMES)

@@ -7,6 +7,6 @@ analyze(read("results/plan"), metrics=["goodput_bps"], baseline="lowest-rtt").do
 """
 
 from plait.analysis.analysis import Analysis, MetricAnalysis, Part, analyze
-from plait.analysis.comparison import Comparison
+from plait.analysis.comparison import AgainstBaseline
 
-__all__ = ["Analysis", "Comparison", "MetricAnalysis", "Part", "analyze"]
+__all__ = ["AgainstBaseline", "Analysis", "MetricAnalysis", "Part", "analyze"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plait._core import ScenarioError
-from plait.analysis.comparison import Comparison, Units, compare, outcome, units
+from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
 from plait.analysis.regions import Region, check_variables, regions
 from plait.results.metrics import HIGHER, LOWER, direction
 from plait.statistics.estimate import CONFIDENCE
@@ -34,7 +34,7 @@ class Part:
     pairs: int
     left_out: int
     best: dict[str, int]
-    comparisons: list[Comparison]
+    comparisons: list[AgainstBaseline]
 
 
 @dataclass(frozen=True)

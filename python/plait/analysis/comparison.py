@@ -39,7 +39,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AgainstBaseline:
     """What a scheduler's metric is against the baseline's.
 
     mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the metric's unit; change:
@@ -75,7 +75,7 @@ def units(frame: pl.DataFrame, metric: str, schedulers: Sequence[str]) -> Units:
     return Units(UNIT[by_point], tuple(schedulers), values, len(whole), len(wide) - len(whole))
 
 
-def compare(found: Units, baseline: str, *, higher: bool, tie: float) -> list[Comparison]:
+def compare(found: Units, baseline: str, *, higher: bool, tie: float) -> list[AgainstBaseline]:
     """Every other scheduler against the baseline.
 
     Args:
@@ -101,11 +101,11 @@ def _comparison(
     *,
     higher: bool,
     tie: float,
-) -> Comparison:
+) -> AgainstBaseline:
     differences = values - base
     better = outcome(values, base, higher=higher, tie=tie)
     deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-    return Comparison(
+    return AgainstBaseline(
         scheduler=name,
         units=len(values),
         mean=float(values.mean()),

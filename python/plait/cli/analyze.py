@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plait._core import ScenarioError
-from plait.analysis import Analysis, Comparison, MetricAnalysis, Part, analyze
+from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part, analyze
 from plait.cli.output import console, print_json
 from plait.cli.run import JSON
 from plait.results.summary import heading
@@ -157,7 +157,7 @@ def _region_cells(part: Part, words: Wording) -> Sequence[str]:
     ]
 
 
-def _cell(row: Comparison, words: Wording) -> str:
+def _cell(row: AgainstBaseline, words: Wording) -> str:
     """The change in percent; the difference where percents of nearly nothing would mean little."""
     counts = f"{row.wins}/{row.ties}/{row.losses}"
     if row.change is None or row.change.interval is None or abs(row.change.value) > MOST_PERCENT:

@@ -65,7 +65,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BothEngines:
     """A metric of a case with a scheduler on both engines.
 
     difference: simulator minus kernel, on the metric's scale; None where the kernel has nothing to relate it to.
@@ -158,7 +158,7 @@ class Agreement:
         return self._sides.get((case, scheduler, metric), {}).get(engine)
 
     @cached_property
-    def comparisons(self) -> list[Comparison]:
+    def comparisons(self) -> list[BothEngines]:
         """Every metric that both engines have, by case and scheduler, in the order of the description."""
         found = []
         for case in self.validation.cases:
@@ -169,28 +169,28 @@ class Agreement:
                     noise = pooled(kernel, simulator)
                     difference, noise = _difference(kernel, simulator, noise, metric.scale)
                     found.append(
-                        Comparison(case.id, scheduler, metric.name, kernel, simulator, difference, noise)
+                        BothEngines(case.id, scheduler, metric.name, kernel, simulator, difference, noise)
                     )
         return found
 
     @cached_property
-    def _by_metric(self) -> Mapping[str, Mapping[tuple[str, str], Comparison]]:
-        found: dict[str, dict[tuple[str, str], Comparison]] = {}
+    def _by_metric(self) -> Mapping[str, Mapping[tuple[str, str], BothEngines]]:
+        found: dict[str, dict[tuple[str, str], BothEngines]] = {}
         for one in self.comparisons:
             found.setdefault(one.metric, {})[one.case, one.scheduler] = one
         return found
 
-    def of(self, metric: str) -> list[Comparison]:
+    def of(self, metric: str) -> list[BothEngines]:
         """The comparisons of a metric."""
         return list(self._by_metric.get(metric, {}).values())
 
-    def limited(self, one: Comparison) -> bool:
+    def limited(self, one: BothEngines) -> bool:
         """Whether in both engines the application, which writes at a rate of its own, is what limits goodput."""
         offered = self.cases[one.case].offered_bps
         return offered is not None and min(one.kernel.mean, one.simulator.mean) >= CARRIED * offered
 
     @cached_property
-    def goodput(self) -> list[Comparison]:
+    def goodput(self) -> list[BothEngines]:
         """Those of goodput where the application does not limit it, the largest difference first.
 
         For files it is the completion time, if every run of both engines delivered all.
@@ -209,14 +209,14 @@ class Agreement:
         return sorted(found, key=lambda one: -abs(one.difference or 0.0))
 
     @cached_property
-    def delay(self) -> list[Comparison]:
+    def delay(self) -> list[BothEngines]:
         """Those of the mean application delay."""
         return self.of(DELAY)
 
     @cached_property
-    def _rivals(self) -> list[tuple[Comparison, Comparison]]:
+    def _rivals(self) -> list[tuple[BothEngines, BothEngines]]:
         """All pairs of schedulers of a case."""
-        by_case: dict[str, list[Comparison]] = {}
+        by_case: dict[str, list[BothEngines]] = {}
         for one in self.of(GOODPUT):
             by_case.setdefault(one.case, []).append(one)
         return [pair for some in by_case.values() for pair in itertools.combinations(some, 2)]
@@ -314,13 +314,13 @@ class Agreement:
         )
 
 
-def percentile(rows: Iterable[Comparison], share: float) -> float:
+def percentile(rows: Iterable[BothEngines], share: float) -> float:
     """Of the differences without sign; NaN if there are none."""
     sizes = [abs(one.difference) for one in rows if one.difference is not None]
     return float(np.percentile(sizes, share)) if sizes else math.nan
 
 
-def chance(rows: Sequence[Comparison], shares: Sequence[float]) -> list[float]:
+def chance(rows: Sequence[BothEngines], shares: Sequence[float]) -> list[float]:
     """What these percentiles of differences would be if the engines were the same, with the runs that there are."""
     known = [one for one in rows if one.difference is not None]
     if not known:
@@ -331,7 +331,7 @@ def chance(rows: Sequence[Comparison], shares: Sequence[float]) -> list[float]:
     return [float(np.mean(np.percentile(drawn, share, axis=1))) for share in shares]
 
 
-def ranking_by_chance(rivals: Sequence[tuple[Comparison, Comparison]], apart: float) -> float:
+def ranking_by_chance(rivals: Sequence[tuple[BothEngines, BothEngines]], apart: float) -> float:
     """Percent of the pairs that would be ranked alike if the engines were the same, with the runs that there are.
 
     Each scheduler's mean is then that of all runs, and both engines' means are drawn around it. Only pairs that are
@@ -353,7 +353,7 @@ def ranking_by_chance(rivals: Sequence[tuple[Comparison, Comparison]], apart: fl
     return 100 * alike / counted if counted else math.nan
 
 
-def _drawn(one: Comparison, side: Side, rng: np.random.Generator) -> FloatArray:
+def _drawn(one: BothEngines, side: Side, rng: np.random.Generator) -> FloatArray:
     """Means of as many runs as a side has, if the engines are the same."""
     sides = (one.kernel, one.simulator)
     runs = sum(each.runs for each in sides)
@@ -393,7 +393,7 @@ def pooled(one: Side, other: Side) -> Noise:
     return Noise(math.sqrt(variance * (1 / one.runs + 1 / other.runs)), freedom)
 
 
-def _pair(one: Comparison, other: Comparison) -> Pair | None:
+def _pair(one: BothEngines, other: BothEngines) -> Pair | None:
     """None if the worse one delivered nothing in the kernel."""
     worse, better = sorted((one, other), key=lambda each: each.kernel.mean)
     if worse.kernel.mean <= 0:

@@ -85,7 +85,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class CaseRuns:
     """One run of the kernel, or all runs of the simulator for a case and a scheduler."""
 
     case: Case
@@ -154,8 +154,8 @@ def measure(
         make_folder(keep)
     work = _Work(keep, resume, threads)
     pairs = [(case, scheduler) for case in validation.cases for scheduler in case.schedulers]
-    simulated = [Order(case, scheduler) for case, scheduler in pairs]
-    real = [Order(case, scheduler, seed) for case, scheduler in pairs for seed in range(1, case.seeds + 1)]
+    simulated = [CaseRuns(case, scheduler) for case, scheduler in pairs]
+    real = [CaseRuns(case, scheduler, seed) for case, scheduler in pairs for seed in range(1, case.seeds + 1)]
     # The simulator's runs are short: a tenth of the progress.
     shares = [0.0, 0.0]
 
@@ -168,8 +168,8 @@ def measure(
         return tell
 
     found = [
-        *work.do(simulated, Order.simulator_key, "sim", _simulate, told(0, 0.1)),
-        *work.do(real, Order.kernel_key, "linux", _run_kernel, told(1, 0.9)),
+        *work.do(simulated, CaseRuns.simulator_key, "sim", _simulate, told(0, 0.1)),
+        *work.do(real, CaseRuns.kernel_key, "linux", _run_kernel, told(1, 0.9)),
     ]
     rows, outcomes = [], []
     for order, documents in found:
@@ -190,15 +190,15 @@ class _Work:
 
     def do(
         self,
-        orders: Sequence[Order],
-        key: Callable[[Order], str],
+        orders: Sequence[CaseRuns],
+        key: Callable[[CaseRuns], str],
         engine: str,
-        make: Callable[[Order, Callable[[float], None]], list[Document]],
+        make: Callable[[CaseRuns, Callable[[float], None]], list[Document]],
         progress: Callable[[float], None],
-    ) -> Iterator[tuple[Order, list[Document]]]:
+    ) -> Iterator[tuple[CaseRuns, list[Document]]]:
         """The documents of each order's runs, in the order of the orders; kept as soon as they are there."""
-        found: dict[Order, list[Document]] = {}
-        files: dict[Order, Path | None] = {}
+        found: dict[CaseRuns, list[Document]] = {}
+        files: dict[CaseRuns, Path | None] = {}
         for order in orders:
             try:
                 name = f"{engine}-{key(order)}.json"
@@ -211,7 +211,7 @@ class _Work:
         shares = dict.fromkeys(orders, 0.0) | dict.fromkeys(found, 1.0)
         stop = threading.Event()
 
-        def one(order: Order) -> list[Document]:
+        def one(order: CaseRuns) -> list[Document]:
             def watch(share: float) -> None:
                 shares[order] = share
                 if stop.is_set():
@@ -225,7 +225,7 @@ class _Work:
             return documents
 
         with ThreadPoolExecutor(self._workers) as pool:
-            futures: dict[Future[list[Document]], Order] = {}
+            futures: dict[Future[list[Document]], CaseRuns] = {}
             for order in orders:
                 if order not in found:
                     futures[pool.submit(one, order)] = order
@@ -246,7 +246,7 @@ def _outcome(engine: str, seed: int, kind: Kind, reason: str) -> Document:
     return {"engine": engine, "seed": seed, "kind": kind, "reason": reason}
 
 
-def _simulate(order: Order, watch: Callable[[float], None]) -> list[Document]:
+def _simulate(order: CaseRuns, watch: Callable[[float], None]) -> list[Document]:
     """All runs of the simulator for a case and a scheduler."""
     case, choice = order.case, parse_choice(order.scheduler)
     documents: list[Document] = []
@@ -265,7 +265,7 @@ def _simulate(order: Order, watch: Callable[[float], None]) -> list[Document]:
     return documents
 
 
-def _run_kernel(order: Order, watch: Callable[[float], None]) -> list[Document]:
+def _run_kernel(order: CaseRuns, watch: Callable[[float], None]) -> list[Document]:
     """One run of the kernel, with its own counters."""
     scenario = order.case.run(order.seed, simulated=False)
     task = Task(scenario=scenario, scheduler=parse_choice(order.scheduler), seed=order.seed)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from plait.support.pages import markdown
-from plait.validate.agreement import Agreement, Comparison, Pair, percentile
+from plait.validate.agreement import Agreement, BothEngines, Pair, percentile
 from plait.validate.metrics import METRICS, Metric
 from plait.validate.standing import stands_out
 
@@ -71,7 +71,7 @@ def share(some: Sequence[bool]) -> float:
     return 100 * sum(some) / len(some) if some else math.nan
 
 
-def _beyond(one: Comparison) -> bool:
+def _beyond(one: BothEngines) -> bool:
     """Whether a difference is worth speaking of: beyond noise, and more than one percent."""
     return one.beyond_noise and abs(one.difference or 0.0) > 1
 
@@ -151,7 +151,7 @@ def scheduler_table(found: Agreement) -> str:
     return markdown(["scheduler", *HEADINGS], lines, (0,))
 
 
-def _region(found: Agreement, inside: Callable[[Comparison], bool]) -> list[str]:
+def _region(found: Agreement, inside: Callable[[BothEngines], bool]) -> list[str]:
     rows = [one for one in found.goodput if inside(one)]
     delays = [one for one in found.delay if inside(one)]
     near = share([abs(one.difference or 0.0) <= BELIEVED for one in rows])
@@ -182,7 +182,7 @@ def metric_table(found: Agreement) -> str:
     return markdown(headings, lines, (0, 5))
 
 
-def worst_lines(found: Agreement, rows: Iterable[Comparison], count: int) -> tuple[list[str], Lines]:
+def worst_lines(found: Agreement, rows: Iterable[BothEngines], count: int) -> tuple[list[str], Lines]:
     """The largest differences, what of the engines' own counters stands out, and what explains them."""
     headings = ["case", "scheduler", "kernel", "simulator", "unit", "difference (%)", "noise (%)"]
     lines = []
@@ -204,12 +204,12 @@ def worst_lines(found: Agreement, rows: Iterable[Comparison], count: int) -> tup
     return [*headings, "what the engines counted (kernel / simulator)", "because"], lines
 
 
-def _by_chance(one: Comparison) -> str:
+def _by_chance(one: BothEngines) -> str:
     """What stands where no mechanism is known."""
     return "–" if one.beyond_noise else "chance: runs of one engine differ as much"
 
 
-def worst_table(found: Agreement, rows: Iterable[Comparison]) -> str:
+def worst_table(found: Agreement, rows: Iterable[BothEngines]) -> str:
     """The largest differences, with the scenario in words."""
     headings, lines = worst_lines(found, rows, WORST)
     titled = [[f"**{line[0]}** {found.cases[line[0]].title}", *line[1:]] for line in lines]
@@ -240,7 +240,7 @@ def _pair_line(pair: Pair) -> list[str]:
 def case_table(found: Agreement, groups: Sequence[str] = ("papers",)) -> str:
     """The cases of these groups (none: all) with every scheduler: kernel / simulator, and the difference of goodput."""
     shown = [metric for metric in METRICS if metric.name not in ("app_delay_ms.p95", "completion_time_s")]
-    places: dict[tuple[str, str], dict[str, Comparison]] = {}
+    places: dict[tuple[str, str], dict[str, BothEngines]] = {}
     for one in found.comparisons:
         if not groups or found.cases[one.case].group in groups:
             places.setdefault((one.case, one.scheduler), {})[one.metric] = one
@@ -257,7 +257,7 @@ def case_table(found: Agreement, groups: Sequence[str] = ("papers",)) -> str:
     return markdown(headings, lines, (0, 1))
 
 
-def _both(one: Comparison | None, metric: Metric) -> str:
+def _both(one: BothEngines | None, metric: Metric) -> str:
     if one is None:
         return "–"
     sides = (number(side.mean / metric.unit, metric.decimals) for side in (one.kernel, one.simulator))
