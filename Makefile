@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate random-torture bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate random-torture fuzz bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,6 +145,21 @@ validate: setup ## the simulator against the real kernel: runs (half an hour), d
 SEED ?= $(shell date +%s)
 random-torture: ## 100,000 new random scenarios of both protocols: every byte once, or a failure that the network justifies (half an hour)
 	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test random -- --ignored --nocapture torture
+
+# Coverage for libFuzzer, in code that a stable compiler makes; --target keeps it out of build scripts.
+FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
+FUZZ_SECONDS ?= 20
+fuzz: ## search for bytes that break a decoder, led by coverage: 20 s for each target (FUZZ_SECONDS=…), two minutes
+	@command -v c++ >/dev/null || { echo "make fuzz: needs a C++ compiler; on Debian: sudo apt-get install g++" >&2; exit 1; }
+	@host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	RUSTFLAGS="$(FUZZ_FLAGS) -Cdebug-assertions -Ccodegen-units=16" CARGO_PROFILE_RELEASE_LTO=off \
+		cargo build --locked --release -p plait-fuzz --features libfuzzer --target $$host --target-dir target/fuzz; \
+	for target in $$(cargo run --locked --quiet -p plait-fuzz --example seeds -- target/fuzz/corpus); do \
+		printf '\n== fuzz %s\n' $$target; \
+		PLAIT_FUZZ=$$target target/fuzz/$$host/release/plait-fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=5 \
+			-rss_limit_mb=512 -verbosity=0 -print_final_stats=1 -artifact_prefix=target/fuzz/$$target- target/fuzz/corpus/$$target \
+			2>&1 | sed -e '/^WARNING/d; /^INFO/d; /NEW_FUNC/d; /^#* *[Rr]ecommended/d; /# Uses/d; /End of recommended/d'; \
+	done
 
 bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-sched --bench decision

@@ -1,0 +1,37 @@
+//! What has to hold of any bytes that come from outside, one function per decoder.
+//!
+//! A target takes bytes and panics if a decoder does, or if what was decoded is not the same after it was encoded and decoded
+//! again. `make fuzz` searches for such bytes, led by coverage; `tests/fixed.rs` does so blindly, the same way each time.
+//!
+//! A new target is a function and a line in [`TARGETS`], with seeds in [`mod@seeds`].
+
+pub mod quic;
+pub mod sctp;
+pub mod seeds;
+pub mod tcp;
+
+/// A fuzz target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// What it is called.
+    pub name: &'static str,
+    /// Checks any bytes.
+    pub check: fn(&[u8]),
+    /// Bytes to begin with: all kinds of what can be encoded.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All of them.
+pub const TARGETS: [Target; 6] = [
+    Target { name: "sctp", check: sctp::packet, seeds: seeds::sctp },
+    Target { name: "tcp", check: tcp::segment, seeds: seeds::tcp },
+    Target { name: "quic-packets", check: quic::datagram, seeds: seeds::quic_packets },
+    Target { name: "quic-frames", check: quic::frames, seeds: seeds::quic_frames },
+    Target { name: "quic-parameters", check: quic::parameters, seeds: seeds::quic_parameters },
+    Target { name: "quic-numbers", check: quic::numbers, seeds: seeds::quic_numbers },
+];
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    TARGETS.into_iter().find(|target| target.name == name)
+}
