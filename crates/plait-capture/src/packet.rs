@@ -146,6 +146,7 @@ fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
 }
 
 impl Options {
+    #[inline]
     fn note(&mut self, option: &TcpOption<'_>) {
         match option {
             TcpOption::WindowScale(shift) => self.window_scale = Some(*shift),

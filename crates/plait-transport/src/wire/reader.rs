@@ -33,6 +33,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
+    #[inline]
     pub(super) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
         match self.rest.split_first_chunk::<N>() {
             Some((array, rest)) => {
@@ -43,6 +44,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn bytes(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
         match self.rest.split_at_checked(length) {
             Some((bytes, rest)) => {
@@ -54,12 +56,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A reader of the next `length` bytes.
+    #[inline]
     pub(super) fn part(&mut self, length: usize, field: &'static str) -> Result<Self, DecodeError> {
         let at = self.at;
         self.bytes(length, field).map(|bytes| Self::starting_at(bytes, at))
     }
 
     /// All that is left.
+    #[inline]
     pub(super) fn rest(&mut self) -> &'a [u8] {
         let rest = core::mem::take(&mut self.rest);
         self.at += rest.len();
@@ -73,28 +77,34 @@ impl<'a> Reader<'a> {
         length
     }
 
+    #[inline]
     pub(super) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         self.array::<1>(field).map(|[byte]| byte)
     }
 
+    #[inline]
     pub(super) fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         self.array(field).map(u16::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         self.array(field).map(u32::from_be_bytes)
     }
 
+    #[inline]
     pub(super) fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         self.array(field).map(u64::from_be_bytes)
     }
 
     /// That `length` bytes are missing some, if they were to begin here.
+    #[cold]
     fn short(&self, field: &'static str, length: usize) -> DecodeError {
         DecodeError::Short { field, at: self.at, missing: length.saturating_sub(self.rest.len()) }
     }
 
     /// A length of `field`, which begins here.
+    #[cold]
     pub(super) fn length(&self, field: &'static str, length: impl TryInto<u64>) -> DecodeError {
         DecodeError::Length { field, at: self.at, length: length.try_into().unwrap_or(u64::MAX) }
     }

@@ -115,6 +115,7 @@ impl DataSequence {
         }
     }
 
+    #[inline]
     pub(super) fn decode(value: &mut Reader<'_>) -> Result<Self, DecodeError> {
         const FIELD: &str = "DSS option";
         let flags = value.u8(FIELD)?;

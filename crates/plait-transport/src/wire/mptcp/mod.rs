@@ -128,6 +128,7 @@ impl<'a> MptcpOption<'a> {
     }
 
     /// Reads an option's value. What is left of it belongs to no field.
+    #[inline]
     pub(super) fn decode(value: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let whole = *value;
         let first = value.u8("MPTCP option's subtype")?;

@@ -107,6 +107,7 @@ impl Header {
     ///
     /// # Errors
     /// If the header is cut off, or shorter than a header is.
+    #[inline]
     pub fn decode(segment: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let mut reader = Reader::new(segment);
         let source_port = reader.u16("TCP source port")?;

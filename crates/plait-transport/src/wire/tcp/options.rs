@@ -139,7 +139,8 @@ impl<'a> TcpOption<'a> {
         }
     }
 
-    /// The next option; `None` at the end of the list.
+    /// The next option; `None` at the end of the list. Inlined, so that who looks for a few of them moves none.
+    #[inline]
     fn decode(reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError> {
         let kind = reader.u8("TCP option")?;
         match kind {
@@ -195,6 +196,7 @@ impl Options {
     }
 
     /// Those that `bytes` hold, at most [`OPTION_BYTES`] of them.
+    #[inline]
     pub(super) fn copied(bytes: &[u8]) -> Self {
         let mut options = Self::new();
         let length = bytes.len().min(OPTION_BYTES);
@@ -264,6 +266,7 @@ pub struct OptionIter<'a> {
 impl<'a> Iterator for OptionIter<'a> {
     type Item = Result<TcpOption<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended || self.reader.is_empty() {
             return None;
