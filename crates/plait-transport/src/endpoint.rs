@@ -9,7 +9,7 @@ use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
 use crate::reassembly::Reassembly;
 use crate::sink::Sink;
-use crate::{cmt_sctp, mptcp};
+use crate::{cmt_sctp, mpquic, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
 
 /// Which of the two ends.
@@ -123,6 +123,8 @@ protocols! {
     CmtSctp = cmt_sctp,
     /// MPTCP, and TCP over one path.
     Mptcp = mptcp,
+    /// Multipath QUIC.
+    Mpquic = mpquic,
 }
 
 impl<S: Scheduler> Endpoint<S> {

@@ -8,6 +8,7 @@
 //! - [`endpoint`]: the two ends of a connection, whatever its protocol: what an engine drives;
 //! - [`cmt_sctp`]: what is particular to CMT-SCTP;
 //! - [`mptcp`]: what is particular to MPTCP, and TCP as its case of one path;
+//! - [`mpquic`]: what is particular to Multipath QUIC;
 //! - [`congestion`], [`rtt`]: per path, behind small interfaces;
 //! - [`reassembly`]: the receiver's side that protocols share;
 //! - [`ring`], [`run_set`]: what is numbered, and sets of numbers, at a cost that does not grow with windows;
@@ -21,6 +22,7 @@ mod core;
 mod effort;
 pub mod endpoint;
 pub mod error;
+pub mod mpquic;
 pub mod mptcp;
 pub mod observer;
 pub mod packet;

@@ -1,6 +1,6 @@
 //! What goes over the wire, without payload bytes: the stream is described by segment numbers and lengths.
 
-use plait_sched::Time;
+use plait_sched::{Duration, PathId, Time};
 
 /// Gap blocks that a [`Sack`] carries in memory; see [`Sack::blocks`].
 pub const MAX_GAP_BLOCKS: usize = 32;
@@ -43,6 +43,18 @@ pub enum Packet {
         /// The receiver's window in bytes.
         window: u64,
     },
+    /// A QUIC packet with a short header.
+    OneRtt(OneRtt),
+    /// Begins a QUIC connection (RFC 9000 §17.2.2).
+    Initial {
+        /// When it was sent.
+        sent_at: Time,
+    },
+    /// The answer, after which both ends may send data; with the time copied.
+    InitialReply {
+        /// When the question was sent.
+        sent_at: Time,
+    },
     /// Answers a SYN/ACK: ends the handshake of the first subflow, and authenticates a join, which is acknowledged.
     Confirm {
         /// TSval.
@@ -67,6 +79,99 @@ pub struct Segment {
     pub push: bool,
     /// What its sender acknowledges of the peer's stream, if that sends one.
     pub ack: Option<Ack>,
+}
+
+/// A QUIC packet with a short header, and its frames (RFC 9000 §17.3.1, §19).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OneRtt {
+    /// Its number on its path, which no other packet of that direction has.
+    pub number: u64,
+    /// STREAM: data.
+    pub stream: Option<Stream>,
+    /// PATH_ACK (draft-ietf-quic-multipath-21 §4.1).
+    pub ack: Option<PathAck>,
+    /// MAX_DATA: how far in the stream, in bytes, the peer may send.
+    pub max_data: Option<u64>,
+    /// PATH_CHALLENGE or PATH_RESPONSE.
+    pub challenge: Option<Challenge>,
+    /// PING: it only wants to be acknowledged.
+    pub ping: bool,
+}
+
+impl OneRtt {
+    /// A packet without frames.
+    pub const fn new(number: u64) -> Self {
+        Self { number, stream: None, ack: None, max_data: None, challenge: None, ping: false }
+    }
+
+    /// The data, if there is nothing else in it.
+    #[inline]
+    pub fn plain_stream(&self) -> Option<Stream> {
+        let alone = self.ack.is_none() && self.max_data.is_none() && self.challenge.is_none() && !self.ping;
+        self.stream.filter(|_| alone)
+    }
+
+    /// True if something in it wants to be acknowledged (RFC 9002 §2). MAX_DATA does not by itself here: it is repeated.
+    pub const fn wants_acknowledgement(&self) -> bool {
+        self.stream.is_some() || self.challenge.is_some() || self.ping
+    }
+}
+
+/// A STREAM frame of the connection's only stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stream {
+    /// What it carries.
+    pub data: Data,
+    /// Where it begins in the stream, in bytes.
+    pub offset: u64,
+}
+
+/// What validates a path (RFC 9000 §8.2); the data of the frame is the time at which the question left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Challenge {
+    /// PATH_CHALLENGE.
+    Asked(Time),
+    /// PATH_RESPONSE, with the question's data.
+    Answered(Time),
+}
+
+/// Ranges of numbers that a PATH_ACK reports, at most. An endpoint may report fewer than it knows (RFC 9000 §13.2.3).
+pub const MAX_ACK_RANGES: usize = 8;
+
+/// An acknowledgement of one path's packet numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathAck {
+    /// The path whose numbers these are.
+    pub path: PathId,
+    /// How long the one with the largest number had waited.
+    pub delay: Duration,
+    count: u8,
+    ranges: [(u64, u64); MAX_ACK_RANGES],
+}
+
+impl PathAck {
+    /// An acknowledgement of nothing yet.
+    pub const fn new(path: PathId, delay: Duration) -> Self {
+        Self { path, delay, count: 0, ranges: [(0, 0); MAX_ACK_RANGES] }
+    }
+
+    /// Ranges of numbers that arrived, from the first to the last of each, the highest range first.
+    pub fn ranges(&self) -> &[(u64, u64)] {
+        &self.ranges[..usize::from(self.count)]
+    }
+
+    /// The largest number that arrived.
+    pub fn largest(&self) -> Option<u64> {
+        self.ranges().first().map(|range| range.1)
+    }
+
+    /// Adds a range below those that are there; false if there is no room.
+    pub fn push_range(&mut self, first: u64, last: u64) -> bool {
+        let Some(place) = self.ranges.get_mut(usize::from(self.count)) else { return false };
+        *place = (first, last);
+        self.count += 1;
+        true
+    }
 }
 
 /// Selective blocks that a TCP acknowledgement has room for (RFC 2018), at most.
@@ -332,9 +437,32 @@ impl Overhead {
         confirmation: 20,
     };
 
+    /// Multipath QUIC over UDP and IPv4: 28, a short header with a connection ID of 8 bytes and a number of 2, the tag of 16; STREAM with a
+    /// length and an offset of 8 bytes 12; PATH_ACK with one range 14, each further one 4. Packets that begin a connection fill a
+    /// datagram of 1200 bytes (RFC 9000 §14.1).
+    pub const MPQUIC: Self = Self {
+        packet: 55,
+        data: 12,
+        acknowledgement: 14,
+        first_block: 0,
+        block: 4,
+        control: 1228 - 55,
+        confirmation: 0,
+    };
+
     /// Headers of a packet with data.
     pub const fn of_data(&self) -> u32 {
         self.packet + self.data
+    }
+
+    /// What the frames of a QUIC packet take; MAX_DATA, PATH_CHALLENGE and PATH_RESPONSE have 8 bytes and a type.
+    fn frames(&self, packet: &OneRtt) -> u32 {
+        let ack = |ack: PathAck| self.acknowledgement + self.block * u32::from(ack.count).saturating_sub(1);
+        packet.stream.map_or(0, |stream| self.data + stream.data.bytes)
+            + packet.ack.map_or(0, ack)
+            + 9 * u32::from(packet.max_data.is_some())
+            + 9 * u32::from(packet.challenge.is_some())
+            + u32::from(packet.ping)
     }
 
     /// The size of `packet` on the wire, in bytes.
@@ -356,8 +484,11 @@ impl Overhead {
                 Packet::Heartbeat { .. }
                 | Packet::HeartbeatAck { .. }
                 | Packet::Syn { .. }
-                | Packet::SynAck { .. } => self.control,
+                | Packet::SynAck { .. }
+                | Packet::Initial { .. }
+                | Packet::InitialReply { .. } => self.control,
                 Packet::Confirm { .. } => self.confirmation,
+                Packet::OneRtt(packet) => self.frames(packet),
             }
     }
 }

@@ -25,6 +25,12 @@ pub enum RtoRule {
     /// variation grows at once, with the largest deviation of a round trip, and shrinks by a quarter of the difference per
     /// round trip; samples below the average move the deviation little.
     Linux,
+    /// The probe timeout: SRTT + max(4 RTTVAR, 1 ms), and what the peer may let acknowledgements wait (RFC 9002 §6.2.1). It has no
+    /// minimum beside.
+    Probe {
+        /// The peer's max_ack_delay.
+        ack_delay: Duration,
+    },
 }
 
 impl Default for RtoConfig {
@@ -99,6 +105,10 @@ impl RttEstimator {
         self.latest = rtt;
         self.rto = match self.config.rule {
             RtoRule::Rfc6298 => (self.smoothed + self.variation * 4).clamp(self.config.min, self.config.max),
+            RtoRule::Probe { ack_delay } => {
+                let variation = (self.variation * 4).max(Duration::from_millis(1));
+                (self.smoothed + variation + ack_delay).min(self.config.max)
+            }
             RtoRule::Linux => {
                 (self.smoothed + Duration::from_nanos(self.spread.variation)).min(self.config.max)
             }

@@ -105,6 +105,7 @@ impl Wire {
         match scenario.transport.protocol {
             Protocol::CmtSctp => Self::Sctp(sctp::Wire::new(scenario)),
             Protocol::Mptcp | Protocol::Tcp => Self::Tcp(tcp::Wire::new(scenario)),
+            Protocol::Mpquic => unreachable!("refused before"),
         }
     }
 
@@ -152,6 +153,11 @@ impl Capture {
         scheduler: &str,
         place: &dyn Fn(usize, Side) -> PathBuf,
     ) -> Result<Self, WriteError> {
+        if scenario.transport.protocol == Protocol::Mpquic {
+            let reason =
+                "packets of mpquic are not written to captures (cmt-sctp, mptcp and tcp are)".to_owned();
+            return Err(WriteError { file: place(0, Side::Sender), reason });
+        }
         let comment = format!("scenario {}, scheduler {scheduler}, seed {}", scenario.name, scenario.seed);
         let mut files: Vec<CaptureFile> = Vec::new();
         let mut ports = Vec::with_capacity(scenario.paths.len());

@@ -74,6 +74,7 @@ pub const TABLES: &[TableInfo] = &[
     TOP,
     TRANSPORT_CMT_SCTP,
     TRANSPORT_MPTCP,
+    TRANSPORT_MPQUIC,
     WORKLOAD_BULK,
     WORKLOAD_FILE,
     WORKLOAD_CBR,
@@ -271,6 +272,61 @@ pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
     later: &[],
 };
 
+/// `[transport]` of protocol `mpquic`.
+pub const TRANSPORT_MPQUIC: TableInfo = TableInfo {
+    name: "[transport] protocol = \"mpquic\"",
+    doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
+          timeouts are those of RFC 9002.",
+    keys: &[
+        PROTOCOL,
+        key(
+            "congestion_control",
+            "\"newreno\", \"cubic\", \"lia\", \"olia\" or \"balia\"",
+            Text("newreno"),
+            CONGESTION_CONTROL_DOC,
+        ),
+        key("initial_window", WINDOW, Text("10p"), INITIAL_WINDOW_DOC),
+        RECEIVE_BUFFER,
+        SEND_BUFFER,
+        PACKET,
+        key("ack_every", WHOLE, Integer(2), "Packets per acknowledgement (RFC 9000 section 13.2.2)."),
+        key(
+            "ack_delay",
+            DURATION,
+            Text("25ms"),
+            "The longest that an acknowledgement is held back (max_ack_delay).",
+        ),
+        INITIAL_SSTHRESH,
+        GROW_IN_RECOVERY,
+        MAX_BURST,
+        key("rto_initial", DURATION, Text("1s"), "The probe timeout before the first round-trip sample."),
+        key("rto_max", DURATION, Text("60s"), "The longest probe timeout, back-off included."),
+        key(
+            "path_max_retransmissions",
+            WHOLE,
+            Integer(2),
+            "Consecutive probe timeouts beyond which a path takes nothing new while another one works.",
+        ),
+        ASSOCIATION_MAX_RETRANSMISSIONS,
+        key("potentially_failed", TRUTH, Boolean(false), "Whether one probe timeout is enough for that."),
+        key(
+            "hystart",
+            TRUTH,
+            Boolean(false),
+            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+        ),
+        key(
+            "handshake",
+            TRUTH,
+            Boolean(true),
+            "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
+             open from the start, and unmeasured.",
+        ),
+        key("initial_path", "a path's name", Otherwise("the first path"), "The path of the handshake."),
+    ],
+    later: &[],
+};
+
 /// Defaults of `[transport]` with profile `linux` that differ.
 pub const LINUX_DEFAULTS: &[(&str, Preset)] = &[
     ("congestion_control", Text("cubic")),
@@ -283,9 +339,9 @@ pub const LINUX_DEFAULTS: &[(&str, Preset)] = &[
 
 const PROTOCOL: KeyInfo = key(
     "protocol",
-    "\"cmt-sctp\", \"mptcp\" or \"tcp\"",
+    "\"cmt-sctp\", \"mptcp\", \"tcp\" or \"mpquic\"",
     Text("cmt-sctp"),
-    "The protocol: SCTP with concurrent multipath transfer, MPTCP, or TCP over one path.",
+    "The protocol: SCTP with concurrent multipath transfer, MPTCP, TCP over one path, or Multipath QUIC.",
 );
 const CONGESTION_CONTROL_DOC: &str = "How congestion windows grow and shrink: each path by itself (newreno: RFC 5681 and \
                                       6582, for SCTP RFC 9260; cubic: RFC 9438), or coupled (lia: RFC 6356, olia, balia).";

@@ -164,8 +164,8 @@ fn check_protocol(
         let reason = format!("tcp has one path, not {}; mptcp has several", paths.len());
         return Err(source.rule(reader.place_of("path"), reason));
     }
-    if let OwnOptions::Mptcp { initial_path: Some(name), .. } = &transport.own
-        && !paths.iter().any(|path| path.name == *name)
+    if let Some(name) = transport.initial_path()
+        && !paths.iter().any(|path| path.name == name)
     {
         let names: Vec<_> = paths.iter().map(|path| path.name.as_str()).collect();
         let reason = format!("no path is called {name:?} (valid: {})", names.join(", "));

@@ -5,7 +5,7 @@ use plait_sched::units::parse_packets;
 pub use plait_transport::cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 use plait_transport::packet::Overhead;
 
-use super::keys::{LINUX_DEFAULTS, TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP};
+use super::keys::{LINUX_DEFAULTS, TRANSPORT_CMT_SCTP, TRANSPORT_MPQUIC, TRANSPORT_MPTCP};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word};
 use super::text;
 use crate::error::ScenarioError;
@@ -19,6 +19,8 @@ pub enum Protocol {
     Mptcp,
     /// TCP over one path.
     Tcp,
+    /// Multipath QUIC (draft-ietf-quic-multipath-21).
+    Mpquic,
 }
 
 impl Protocol {
@@ -29,6 +31,7 @@ impl Protocol {
             (Self::Mptcp, Profile::Standard) => Overhead::MPTCP,
             (Self::Mptcp, Profile::Linux) => Overhead::LINUX_MPTCP,
             (Self::Tcp, _) => Overhead::TCP,
+            (Self::Mpquic, _) => Overhead::MPQUIC,
         }
     }
 }
@@ -130,11 +133,20 @@ pub enum OwnOptions {
         /// How many nanoseconds the receiver's clock is ahead of the sender's.
         clock_offset: i64,
     },
+    /// Of Multipath QUIC.
+    Mpquic {
+        /// Whether slow start ends when delays grow.
+        hystart: bool,
+        /// Whether paths are opened by a handshake and validated.
+        handshake: bool,
+        /// The name of the path of the handshake; `None` is the first path.
+        initial_path: Option<String>,
+    },
 }
 
 impl Word for Protocol {
     const WORDS: &'static [(&'static str, Self)] =
-        &[("cmt-sctp", Self::CmtSctp), ("mptcp", Self::Mptcp), ("tcp", Self::Tcp)];
+        &[("cmt-sctp", Self::CmtSctp), ("mptcp", Self::Mptcp), ("tcp", Self::Tcp), ("mpquic", Self::Mpquic)];
 }
 
 impl Word for Profile {
@@ -172,6 +184,9 @@ const MAX_COUNT: u32 = 1_000_000;
 /// Largest number of packets between acknowledgements, or of missing reports: the protocol counts them in a byte.
 const MAX_EVERY: u32 = 255;
 
+/// Headers of UDP over IPv4.
+const UDP: u32 = 28;
+
 /// The longest tick of a clock: more tells nothing.
 const MAX_TICK: Duration = Duration::from_secs(1);
 
@@ -188,15 +203,34 @@ impl TransportOptions {
     pub const fn profile(&self) -> Profile {
         match self.own {
             OwnOptions::Mptcp { profile, .. } => profile,
-            OwnOptions::CmtSctp { .. } => Profile::Standard,
+            OwnOptions::CmtSctp { .. } | OwnOptions::Mpquic { .. } => Profile::Standard,
         }
     }
 
-    /// Bytes that a full packet counts in windows: SCTP counts its chunk's header, TCP payload alone.
-    pub fn counted_packet(&self) -> f64 {
+    /// The name of the path that is opened first, if it was given.
+    pub fn initial_path(&self) -> Option<&str> {
+        match &self.own {
+            OwnOptions::Mptcp { initial_path, .. } | OwnOptions::Mpquic { initial_path, .. } => {
+                initial_path.as_deref()
+            }
+            OwnOptions::CmtSctp { .. } => None,
+        }
+    }
+
+    /// Bytes of headers that count in congestion windows with each packet of data: SCTP counts its chunk's header, TCP payload alone, QUIC
+    /// all that is in the UDP datagram (RFC 9002 section 2).
+    pub fn counted_overhead(&self) -> u32 {
         let overhead = self.overhead();
-        let headers = if self.protocol == Protocol::CmtSctp { overhead.packet } else { overhead.of_data() };
-        f64::from(self.packet - headers)
+        match self.protocol {
+            Protocol::CmtSctp => overhead.data,
+            Protocol::Mptcp | Protocol::Tcp => 0,
+            Protocol::Mpquic => overhead.of_data() - UDP,
+        }
+    }
+
+    /// Bytes that a full packet counts in windows.
+    pub fn counted_packet(&self) -> f64 {
+        f64::from(self.packet - self.overhead().of_data() + self.counted_overhead())
     }
 
     /// `item` is the table `[transport]`, if there is one.
@@ -214,7 +248,9 @@ impl TransportOptions {
         let congestion_item = reader.need("congestion_control")?;
         let congestion_control = congestion_item.word()?;
         if protocol == Protocol::CmtSctp && congestion_control != CongestionControl::NewReno {
-            return Err(congestion_item.wrong("cmt-sctp has newreno only (the others: mptcp and tcp)"));
+            return Err(
+                congestion_item.wrong("cmt-sctp has newreno only (the others: mptcp, tcp and mpquic)")
+            );
         }
         let rto_initial_item = reader.need("rto_initial")?;
         let rto_initial = rto_initial_item.duration(TICK..=MAX_DURATION)?;
@@ -232,7 +268,11 @@ impl TransportOptions {
             grow_in_recovery: reader.need("grow_in_recovery")?.boolean()?,
             max_burst: Some(reader.need("max_burst")?.integer(0..=MAX_COUNT)?).filter(|&burst| burst > 0),
             rto_initial,
-            rto_min: reader.need("rto_min")?.duration(TICK..=MAX_DURATION)?,
+            // QUIC's probe timeout has no minimum.
+            rto_min: match protocol {
+                Protocol::Mpquic => TICK,
+                _ => reader.need("rto_min")?.duration(TICK..=MAX_DURATION)?,
+            },
             rto_max: reader.need("rto_max")?.duration(TICK..=MAX_DURATION)?,
             path_max_retransmissions: reader.need("path_max_retransmissions")?.integer(0..=MAX_COUNT)?,
             association_max_retransmissions: reader
@@ -285,6 +325,11 @@ impl OwnOptions {
                 timestamp_granularity: reader.need("timestamp_granularity")?.duration(TICK..=MAX_TICK)?,
                 clock_offset: reader.need("clock_offset")?.signed_duration(MAX_DURATION)?,
             },
+            Protocol::Mpquic => Self::Mpquic {
+                hystart: reader.need("hystart")?.boolean()?,
+                handshake: reader.need("handshake")?.boolean()?,
+                initial_path: reader.take("initial_path").map(|item| item.name()).transpose()?,
+            },
         })
     }
 }
@@ -304,6 +349,7 @@ fn open<'a>(
     let table = match protocol {
         Protocol::CmtSctp => &TRANSPORT_CMT_SCTP,
         Protocol::Mptcp | Protocol::Tcp => &TRANSPORT_MPTCP,
+        Protocol::Mpquic => &TRANSPORT_MPQUIC,
     };
     let given = item.value.as_table().is_some_and(|table| table.contains_key("profile"));
     let profile = if given && table.key("profile").is_some() {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::reader::{UNLIMITED, Word};
 use super::{
-    Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathConfig, Scenario,
+    Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathConfig, Protocol, Scenario,
     SchedulerChoice, SharedLink, TransportOptions, Workload, text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
@@ -60,12 +60,14 @@ fn transport(options: &TransportOptions) -> Value {
         "grow_in_recovery": options.grow_in_recovery,
         "max_burst": options.max_burst.unwrap_or(0),
         "rto_initial": text::duration(options.rto_initial),
-        "rto_min": text::duration(options.rto_min),
         "rto_max": text::duration(options.rto_max),
         "path_max_retransmissions": options.path_max_retransmissions,
         "association_max_retransmissions": options.association_max_retransmissions,
         "potentially_failed": options.potentially_failed,
     });
+    if options.protocol != Protocol::Mpquic {
+        value["rto_min"] = text::duration(options.rto_min).into();
+    }
     match &options.own {
         OwnOptions::CmtSctp {
             delayed_ack_for_cmt,
@@ -98,6 +100,13 @@ fn transport(options: &TransportOptions) -> Value {
             let sign = if *clock_offset < 0 { "-" } else { "" };
             let span = text::duration(plait_sched::Duration::from_nanos(clock_offset.unsigned_abs()));
             value["clock_offset"] = format!("{sign}{span}").into();
+        }
+        OwnOptions::Mpquic { hystart, handshake, initial_path } => {
+            value["hystart"] = (*hystart).into();
+            value["handshake"] = (*handshake).into();
+            if let Some(name) = initial_path {
+                value["initial_path"] = name.as_str().into();
+            }
         }
     }
     value

@@ -273,5 +273,9 @@ impl<T: Tap> Sink for Wire<'_, T> {
 }
 
 fn is_data(packet: &Packet) -> bool {
-    matches!(packet, Packet::Data(_) | Packet::Segment(_))
+    match packet {
+        Packet::Data(_) | Packet::Segment(_) => true,
+        Packet::OneRtt(packet) => packet.stream.is_some(),
+        _ => false,
+    }
 }

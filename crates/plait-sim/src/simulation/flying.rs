@@ -2,7 +2,7 @@
 //! store of its own, so that long links full of data stay in the cache.
 
 use plait_sched::Time;
-use plait_transport::packet::{Data, Packet, Segment};
+use plait_transport::packet::{Data, Packet, Segment, Stream};
 
 /// A packet inside a link, and where it is on its route.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,22 @@ pub(super) enum Content {
         timestamp: u32,
         echo: u32,
         push: bool,
+    },
+    /// Likewise a QUIC packet that carries nothing else.
+    Stream {
+        segment: u64,
+        transmission: u64,
+        number: u64,
+        offset: u64,
+        bytes: u16,
+    },
+    Initial {
+        sent_at: Time,
+        number: u64,
+    },
+    InitialReply {
+        sent_at: Time,
+        number: u64,
     },
     /// A larger packet's place in its store.
     Kept {
@@ -73,9 +89,13 @@ impl Content {
     /// The packet's number and whether it carries data, which is numbered by itself; `None` for a datagram.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         Some(match *self {
-            Self::Data { transmission, .. } | Self::Segment { transmission, .. } => (transmission, true),
+            Self::Data { transmission, .. }
+            | Self::Segment { transmission, .. }
+            | Self::Stream { transmission, .. } => (transmission, true),
             Self::Kept { number, data, .. } => (number, data),
-            Self::Heartbeat { number, .. }
+            Self::Initial { number, .. }
+            | Self::InitialReply { number, .. }
+            | Self::Heartbeat { number, .. }
             | Self::HeartbeatAck { number, .. }
             | Self::Syn { number, .. }
             | Self::SynAck { number, .. }
@@ -125,6 +145,19 @@ impl Kept {
                 Content::Kept { place: self.keep(packet), data: false, number }
             }
             Packet::Segment(_) => Content::Kept { place: self.keep(packet), data: true, number },
+            Packet::OneRtt(packet) => match packet.plain_stream() {
+                Some(Stream { data: Data { segment, bytes }, offset }) => {
+                    debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
+                    let bytes = bytes as u16;
+                    Content::Stream { segment, transmission: number, number: packet.number, offset, bytes }
+                }
+                None => {
+                    let data = packet.stream.is_some();
+                    Content::Kept { place: self.keep(&Packet::OneRtt(packet)), data, number }
+                }
+            },
+            Packet::Initial { sent_at } => Content::Initial { sent_at, number },
+            Packet::InitialReply { sent_at } => Content::InitialReply { sent_at, number },
             Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },
             Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
             Packet::Syn { timestamp } => Content::Syn { timestamp, number },

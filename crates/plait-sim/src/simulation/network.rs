@@ -6,7 +6,7 @@ use crate::agenda::{Agenda, Key};
 use crate::link::{Exit, Link, LinkConfig, Sent};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
 use plait_sched::{PathId, Time};
-use plait_transport::packet::{Data, Packet, Segment};
+use plait_transport::packet::{Data, OneRtt, Packet, Segment, Stream};
 
 /// Which end of which connection, or which datagrams' sink, a route leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -255,6 +255,20 @@ impl Network {
                 let data = Data { segment, bytes: u32::from(bytes) };
                 made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push, ack: None });
                 (&made, transmission)
+            }
+            Content::Stream { segment, transmission, number, offset, bytes } => {
+                let data = Data { segment, bytes: u32::from(bytes) };
+                let stream = Some(Stream { data, offset });
+                made = Packet::OneRtt(OneRtt { stream, ..OneRtt::new(number) });
+                (&made, transmission)
+            }
+            Content::Initial { sent_at, number } => {
+                made = Packet::Initial { sent_at };
+                (&made, number)
+            }
+            Content::InitialReply { sent_at, number } => {
+                made = Packet::InitialReply { sent_at };
+                (&made, number)
             }
             Content::Heartbeat { sent_at, number } => {
                 made = Packet::Heartbeat { sent_at };

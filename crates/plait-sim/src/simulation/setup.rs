@@ -5,9 +5,8 @@ use crate::scenario::{
 };
 use plait_sched::{Builtin, PathId};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
-use plait_transport::packet::Overhead;
 use plait_transport::rtt::{RtoConfig, RtoRule};
-use plait_transport::{ConnectionConfig, PathConfig, WindowRule, cmt_sctp, endpoint, mptcp};
+use plait_transport::{ConnectionConfig, PathConfig, WindowRule, cmt_sctp, endpoint, mpquic, mptcp};
 
 /// The transport's configuration, for both ends.
 pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
@@ -16,10 +15,8 @@ pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
 
 /// Which subflow is opened first.
 fn initial_path(scenario: &Scenario) -> PathId {
-    let OwnOptions::Mptcp { initial_path: Some(name), .. } = &scenario.transport.own else {
-        return PathId(0);
-    };
-    let place = scenario.paths.iter().position(|path| path.name == *name);
+    let Some(name) = scenario.transport.initial_path() else { return PathId(0) };
+    let place = scenario.paths.iter().position(|path| path.name == name);
     PathId(place.unwrap_or(0) as u8)
 }
 
@@ -64,23 +61,32 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
                 },
             })
         }
+        OwnOptions::Mpquic { hystart, handshake, .. } => endpoint::Config::Mpquic(mpquic::Config {
+            connection: connection(options, *hystart),
+            ack_every,
+            ack_delay: options.ack_delay,
+            handshake: *handshake,
+            initial_path,
+        }),
     }
 }
 
 /// What the protocols have in common.
 fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
     let overhead = options.overhead();
-    // SCTP counts DATA chunk headers in its windows, TCP counts payload.
-    let (window_rule, counted_overhead) = match options.protocol {
-        Protocol::CmtSctp => (WindowRule::Credit, Overhead::SCTP.data),
-        Protocol::Mptcp | Protocol::Tcp => (WindowRule::Offset, 0),
+    let (window_rule, lost_keep_numbers) = match options.protocol {
+        Protocol::CmtSctp => (WindowRule::Credit, false),
+        Protocol::Mptcp | Protocol::Tcp => (WindowRule::Offset, true),
+        Protocol::Mpquic => (WindowRule::Offset, false),
     };
+    let counted_overhead = options.counted_overhead();
     let segment_bytes = options.packet - overhead.of_data();
     let linux = options.profile() == Profile::Linux;
     ConnectionConfig {
         segment_bytes,
         counted_overhead,
         window_rule,
+        lost_keep_numbers,
         receive_window: options.receive_buffer,
         send_buffer: options.send_buffer.unwrap_or(u64::MAX),
         congestion: CongestionConfig {
@@ -103,7 +109,11 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
             initial: options.rto_initial,
             min: options.rto_min,
             max: options.rto_max,
-            rule: if linux { RtoRule::Linux } else { RtoRule::Rfc6298 },
+            rule: match options.protocol {
+                Protocol::Mpquic => RtoRule::Probe { ack_delay: options.ack_delay },
+                _ if linux => RtoRule::Linux,
+                _ => RtoRule::Rfc6298,
+            },
         },
         path_max_retransmissions: options.path_max_retransmissions,
         association_max_retransmissions: options.association_max_retransmissions,
@@ -126,7 +136,7 @@ pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
 /// congestion control has nothing to couple on one path.
 pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
     let own = match &scenario.transport.own {
-        OwnOptions::CmtSctp { .. } => OwnOptions::TCP,
+        OwnOptions::CmtSctp { .. } | OwnOptions::Mpquic { .. } => OwnOptions::TCP,
         mptcp @ OwnOptions::Mptcp { .. } => mptcp.clone(),
     };
     let options = TransportOptions {

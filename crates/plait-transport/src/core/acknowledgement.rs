@@ -1,9 +1,9 @@
 //! Reading acknowledgements: what leaves the flights, what is forgotten, how windows grow.
 
-use super::flight::Copy;
+use super::flight::{Copy, Transmission};
 use super::{Core, PathNews, SegmentState, TransmissionState};
 use crate::congestion::{Acknowledged, CongestionControl, Share};
-use plait_sched::{Event, PathId, Scheduler, Time};
+use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
 /// How an acknowledgement came.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,49 @@ impl<S: Scheduler> Core<S> {
             }
         }
         true
+    }
+
+    /// The receiver has the transmission with this number: it leaves the flight of its path, and its segment needs nobody any more. Other
+    /// copies of the segment stay in flight until their own numbers are reported or lost. Returns it as it was, if it was in flight.
+    pub(crate) fn acknowledge_transmission(&mut self, index: usize, number: u64) -> Option<Transmission> {
+        let path = &mut self.paths[index];
+        let (sent, was_oldest) = path.flight.leave(number, TransmissionState::Acknowledged)?;
+        let news = &mut self.news[index];
+        news.bytes += u64::from(sent.bytes);
+        news.segments += 1;
+        news.oldest_acknowledged |= was_oldest;
+        if path.timed == Some(number) {
+            path.timed = None;
+        }
+        if let Some(entry) = self.stream.get_mut(sent.segment) {
+            entry.carried.remove(PathId(index as u8));
+            match core::mem::replace(&mut entry.state, SegmentState::Acknowledged) {
+                SegmentState::InFlight => {
+                    let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
+                    self.window.acknowledged(counted);
+                }
+                SegmentState::Lost => self.waits_no_more(sent.segment),
+                _ => {}
+            }
+        }
+        Some(sent)
+    }
+
+    /// Forgets what is acknowledged from the stream's beginning on.
+    pub(crate) fn release_acknowledged(&mut self) {
+        let done = |segment: &super::stream::Segment| segment.state == SegmentState::Acknowledged;
+        while self.stream.get(self.stream.first()).is_some_and(done)
+            && let Some(segment) = self.stream.pop_below(u64::MAX)
+        {
+            self.held -= u64::from(segment.bytes);
+        }
+        self.release_buffer();
+    }
+
+    /// The round trip of what was acknowledged on a path just now, for controllers and schedulers.
+    pub(crate) fn note_round_trip(&mut self, index: usize, round_trip: Duration) {
+        let news = &mut self.news[index];
+        (news.rtt, news.newest_rtt) = (Some(round_trip), Some(round_trip));
     }
 
     /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that

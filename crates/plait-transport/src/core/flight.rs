@@ -121,6 +121,24 @@ impl Flight {
         self.ring.push(transmission)
     }
 
+    /// A number is used for something that is not kept track of.
+    pub(crate) fn skip(&mut self) -> u64 {
+        let number = self.ring.push(Transmission {
+            segment: 0,
+            sent_at: Time::ZERO,
+            order: 0,
+            bytes: 0,
+            state: TransmissionState::Acknowledged,
+            missing: 0,
+            first_time: false,
+            marked_lost: false,
+            resent: false,
+            earlier: None,
+        });
+        self.forget_settled(number);
+        number
+    }
+
     /// Takes a transmission out of the flight. Returns it as it was, and whether it was the oldest in flight; `None`
     /// if it had left before.
     #[inline]

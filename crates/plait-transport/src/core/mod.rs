@@ -51,6 +51,8 @@ pub struct ConnectionConfig {
     pub counted_overhead: u32,
     /// How the receiver's window and the congestion window are counted.
     pub window_rule: WindowRule,
+    /// A lost transmission keeps its number until it is acknowledged, as on a subflow of TCP.
+    pub lost_keep_numbers: bool,
     /// The receiver's window before its first acknowledgement, in counted bytes.
     pub receive_window: u64,
     /// Payload bytes that may be assigned and not yet cumulatively acknowledged; `u64::MAX` for no limit.

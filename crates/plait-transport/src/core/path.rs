@@ -1,9 +1,9 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
+use super::ConnectionConfig;
 use super::committed::Taken;
 use super::flight::{Flight, Transmission};
 use super::send_buffer::PACKET_MEMORY;
-use super::{ConnectionConfig, WindowRule};
 use crate::congestion::{CongestionControl, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Path, PathId, PathState, Time};
@@ -141,7 +141,7 @@ impl PathSender {
             penalty: false,
             recovering: false,
             last_sent: Time::ZERO,
-            flight: Flight::new(config.window_rule == WindowRule::Offset),
+            flight: Flight::new(config.lost_keep_numbers),
             queue: VecDeque::with_capacity(64),
             committed: VecDeque::new(),
             retransmissions: VecDeque::with_capacity(64),

@@ -24,6 +24,7 @@ pub(crate) fn config() -> Config {
             segment_bytes: PAYLOAD as u32,
             counted_overhead: (COUNTED - PAYLOAD) as u32,
             window_rule: WindowRule::Credit,
+            lost_keep_numbers: false,
             receive_window: segments(10_000),
             send_buffer: u64::MAX,
             congestion: CongestionConfig {
@@ -61,6 +62,7 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         connection: ConnectionConfig {
             counted_overhead: 0,
             window_rule: WindowRule::Offset,
+            lost_keep_numbers: true,
             receive_window: 200 * PAYLOAD,
             congestion: CongestionConfig {
                 algorithm: Algorithm::Reno,

@@ -1,0 +1,127 @@
+//! One end of a connection: its two halves, and how acknowledgements ride on data.
+
+use super::Config;
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::core::{Core, PathConfig, timer};
+use crate::endpoint::{Protocol, Side};
+use crate::error::Error;
+use crate::observer::Observer;
+use crate::packet::{Challenge, OneRtt, Packet};
+use crate::reassembly::Reassembly;
+use crate::sink::{Origin, Sink, Transmit};
+use plait_sched::{PathId, Scheduler, Time};
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Endpoint<S> {
+    sender: Sender<S>,
+    receiver: Receiver,
+}
+
+impl<S: Scheduler> Endpoint<S> {
+    /// An end over `paths`.
+    pub(crate) fn new(
+        config: &Config,
+        side: Side,
+        paths: &[PathConfig],
+        scheduler: S,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            sender: Sender::new(*config, side, paths, scheduler)?,
+            receiver: Receiver::new(config, paths.len()),
+        })
+    }
+
+    fn handle_one_rtt(&mut self, now: Time, path: PathId, packet: &OneRtt, observer: &mut impl Observer) {
+        if let Some(limit) = packet.max_data {
+            self.sender.core.window.extend(limit);
+            self.sender.core.note_opportunity();
+        }
+        if let Some(ack) = &packet.ack {
+            self.sender.handle_ack(now, ack, observer);
+        }
+        if packet.wants_acknowledgement() {
+            self.receiver.handle(now, path, packet, observer);
+        }
+        match packet.challenge {
+            Some(Challenge::Asked(asked)) => self.sender.answer(now, path, Some(asked), observer),
+            Some(Challenge::Answered(asked)) => self.sender.opened(now, path, asked, observer),
+            None => {}
+        }
+    }
+}
+
+impl<S: Scheduler> Protocol<S> for Endpoint<S> {
+    fn core(&self) -> &Core<S> {
+        &self.sender.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core<S> {
+        &mut self.sender.core
+    }
+
+    fn reassembly(&self) -> &Reassembly {
+        self.receiver.reassembly()
+    }
+
+    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
+        match packet {
+            Packet::OneRtt(packet) => self.handle_one_rtt(now, path, packet, observer),
+            Packet::Initial { .. } => self.sender.answer(now, path, None, observer),
+            Packet::InitialReply { sent_at } => self.sender.opened(now, path, *sent_at, observer),
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        self.receiver.handle_timeout(now);
+        self.sender.handle_timeout(now, observer)
+    }
+
+    fn transmit(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        let mut ridden = Ridden { now, sink, receiver: &mut self.receiver };
+        self.sender.transmit(now, &mut ridden, observer)?;
+        while let Some(path) = self.receiver.due() {
+            let mut packet = OneRtt::new(self.sender.number(path));
+            packet.ack = self.receiver.acknowledge(now, path);
+            packet.max_data = self.receiver.limit();
+            let (packet, origin) = (&Packet::OneRtt(packet), Origin::Receiver(self.receiver.reassembly()));
+            sink.send(&Transmit { path, packet, transmission: 0, origin });
+        }
+        Ok(())
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        timer(self.receiver.next_timer().min(self.sender.next_timer()))
+    }
+
+    fn looks(&self) -> u64 {
+        self.sender.looks()
+    }
+}
+
+/// Data on which acknowledgements ride (RFC 9000 §13.2.1).
+struct Ridden<'a, K> {
+    now: Time,
+    sink: &'a mut K,
+    receiver: &'a mut Receiver,
+}
+
+impl<K: Sink> Sink for Ridden<'_, K> {
+    fn send(&mut self, transmit: &Transmit<'_>) {
+        if let Packet::OneRtt(packet) = transmit.packet
+            && let Some(ack) = self.receiver.acknowledge(self.now, transmit.path)
+        {
+            let packet = OneRtt { ack: Some(ack), max_data: self.receiver.limit(), ..*packet };
+            self.sink.send(&Transmit { packet: &Packet::OneRtt(packet), ..*transmit });
+        } else {
+            self.sink.send(transmit);
+        }
+    }
+}

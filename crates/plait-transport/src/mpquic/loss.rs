@@ -1,0 +1,115 @@
+//! Finding losses: later packets, time, and probes of the tail (RFC 9002 §6).
+
+use super::sender::Sender;
+use crate::congestion::CongestionControl;
+use crate::core::ANY_PATH;
+use crate::observer::Observer;
+use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};
+
+/// kPacketThreshold (RFC 9002 §6.1.1).
+const PACKET_THRESHOLD: u64 = 3;
+
+/// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
+const PERSISTENT: u32 = 3;
+
+/// Packets that one probe timeout sends (RFC 9002 §6.2.4: one at least, two at most).
+const PROBES: u8 = 2;
+
+impl<S: Scheduler> Sender<S> {
+    /// Packets that were overtaken by three, or for longer than 9/8 of a round trip, are lost; the timer is set for those that may
+    /// become so.
+    pub(super) fn detect_losses(&mut self, now: Time, index: usize) {
+        let path = &self.core.paths[index];
+        let Some(largest) = self.spaces[index].largest else { return };
+        let round_trip = path.rtt.smoothed().max(path.rtt.latest());
+        let patience = (round_trip * 9 / 8).max(Duration::from_millis(1));
+        self.spaces[index].loss_timer = None;
+        self.lost.clear();
+        let mut span: Option<(Time, Time)> = None;
+        for number in path.flight.first()..largest {
+            let Some(sent) = path.flight.get(number).filter(|sent| sent.is_in_flight()) else { continue };
+            let overdue = sent.sent_at.saturating_add(patience);
+            if number + PACKET_THRESHOLD <= largest || overdue <= now {
+                self.lost.push(number);
+                span = Some((span.map_or(sent.sent_at, |span| span.0), sent.sent_at));
+            } else {
+                let timer = &mut self.spaces[index].loss_timer;
+                *timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+            }
+        }
+        let (Some(&newest), Some((from, to))) = (self.lost.last(), span) else { return };
+        let path = &mut self.core.paths[index];
+        if newest >= path.recovery_end {
+            path.control.on_congestion(now, path.flight.bytes());
+            path.recovery_end = path.flight.next();
+        }
+        // RFC 9002 §7.6: nothing of a long time arrived, so the path is not what it was.
+        let contiguous = newest + 1 - self.lost[0] == self.lost.len() as u64;
+        let variation = (path.rtt.variation() * 4).max(Duration::from_millis(1));
+        let long = (path.rtt.smoothed() + variation + self.config.ack_delay) * u64::from(PERSISTENT);
+        if contiguous && to.since(from) > long {
+            path.control.set_window(2 * self.config.connection.counted_segment());
+        }
+        let lost = core::mem::take(&mut self.lost);
+        self.core.lose(index, lost.iter().copied(), ANY_PATH);
+        self.core.touch(index);
+        self.core.notify(&Event::Lost { path: PathId(index as u8), segments: lost.len() as u32 });
+        self.core.note_opportunity();
+        self.lost = lost;
+    }
+
+    /// The probe timeout: nothing of what was sent last was answered (RFC 9002 §6.2). Nothing is lost by that.
+    pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let waits = self.core.paths[index].flight.segments() > 0;
+        let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
+        self.core.paths[index].retransmission_timer = None;
+        if !waits && !set_aside {
+            return;
+        }
+        let path = &mut self.core.paths[index];
+        path.rtt.back_off();
+        path.errors += 1;
+        path.silence += 1;
+        self.core.counters.timeouts += 1;
+        self.spaces[index].probes = if waits { PROBES } else { 1 };
+        self.core.touch(index);
+        self.core.notify(&Event::Timeout { path: PathId(index as u8) });
+        self.core.note_opportunity();
+        self.set_aside(now, index, observer);
+    }
+
+    /// A path that answered several probes in a row with silence takes nothing new while another one works, and what is on its way there
+    /// is sent elsewhere.
+    fn set_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let others = self.core.facts().iter().any(|path| path.is_usable() && path.id.index() != index);
+        let connection = &self.config.connection;
+        let most = if connection.potentially_failed { 0 } else { connection.path_max_retransmissions };
+        if !others || self.core.paths[index].errors <= most || !self.core.facts()[index].is_usable() {
+            return;
+        }
+        self.core.lose_all(index, ANY_PATH);
+        self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
+        self.spaces[index].probes = 1;
+    }
+
+    /// Something came back for packets of the path: it works.
+    pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        let path = &mut self.core.paths[index];
+        (path.silence, path.errors) = (0, 0);
+        let state = path.working_state();
+        if self.core.facts()[index].state == PathState::PotentiallyFailed {
+            self.core.set_state(now, index, state, observer);
+        }
+    }
+
+    /// The probe timeout runs from the last packet that wants an acknowledgement; none while losses are about to be found by time
+    /// (RFC 9002 §6.2.1).
+    pub(super) fn arm(&mut self, index: usize) {
+        let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
+        let space = &self.spaces[index];
+        let path = &mut self.core.paths[index];
+        let waits = path.flight.segments() > 0 || set_aside;
+        path.retransmission_timer = (waits && space.loss_timer.is_none())
+            .then(|| path.last_sent.max(space.pinged_at).saturating_add(path.rtt.rto()));
+    }
+}

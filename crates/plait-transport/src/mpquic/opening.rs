@@ -1,0 +1,100 @@
+//! Opening paths: a handshake on the first, validation of the others (RFC 9000 §8.2, draft-ietf-quic-multipath-21 §3.1).
+
+use super::sender::{Phase, Sender};
+use crate::endpoint::Side;
+use crate::observer::Observer;
+use crate::packet::{Challenge, OneRtt, Packet};
+use plait_sched::{PathId, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    /// The client begins the handshake; once that is done, paths are validated.
+    pub(super) fn open_paths(&mut self, now: Time) {
+        if self.side == Side::Server {
+            return;
+        }
+        let first = self.config.initial_path.index();
+        if self.spaces[first].phase == Phase::Closed {
+            self.open(now, first);
+        }
+        if self.spaces[first].phase == Phase::Open {
+            for index in 0..self.spaces.len() {
+                if self.spaces[index].phase == Phase::Closed {
+                    self.open(now, index);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, now: Time, index: usize) {
+        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        self.spaces[index].phase = Phase::Opening { retry };
+        let path = PathId(index as u8);
+        let packet = if path == self.config.initial_path {
+            Packet::Initial { sent_at: now }
+        } else {
+            let number = self.number(path);
+            Packet::OneRtt(OneRtt { challenge: Some(Challenge::Asked(now)), ..OneRtt::new(number) })
+        };
+        self.control.push_back((path, packet));
+    }
+
+    /// What opens a path was not answered.
+    pub(super) fn retry_open(&mut self, now: Time, index: usize) {
+        if let Phase::Opening { retry } = self.spaces[index].phase
+            && retry <= now
+        {
+            self.core.counters.timeouts += 1;
+            self.core.paths[index].rtt.back_off();
+            self.core.paths[index].silence += 1;
+            self.open(now, index);
+        }
+    }
+
+    /// The peer opens a path: it is answered, and may be used from then on. (The limit on what may be sent before the client's address is
+    /// validated, RFC 9000 §8.1, is not modelled.)
+    pub(super) fn answer(
+        &mut self,
+        now: Time,
+        path: PathId,
+        challenge: Option<Time>,
+        observer: &mut impl Observer,
+    ) {
+        let Some(index) = self.known(path) else { return };
+        match challenge {
+            Some(asked) => {
+                let number = self.number(path);
+                let response = OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) };
+                self.control.push_back((path, Packet::OneRtt(response)));
+            }
+            None => self.control.push_back((path, Packet::InitialReply { sent_at: now })),
+        }
+        if self.spaces[index].phase != Phase::Open {
+            self.begin(now, index, observer);
+        }
+    }
+
+    /// The answer: `sent_at` is when the question left, as it says itself.
+    pub(super) fn opened(&mut self, now: Time, path: PathId, sent_at: Time, observer: &mut impl Observer) {
+        let Some(index) = self.known(path) else { return };
+        if matches!(self.spaces[index].phase, Phase::Opening { .. }) {
+            self.core.paths[index].rtt.sample(now.since(sent_at));
+            self.begin(now, index, observer);
+            self.open_paths(now);
+        }
+    }
+
+    fn begin(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        self.spaces[index].phase = Phase::Open;
+        let path = &mut self.core.paths[index];
+        path.idle_from = now;
+        path.silence = 0;
+        let state = path.working_state();
+        self.core.touch(index);
+        self.core.set_state(now, index, state, observer);
+    }
+
+    /// The place of a path that there is.
+    fn known(&self, path: PathId) -> Option<usize> {
+        Some(path.index()).filter(|&index| index < self.spaces.len())
+    }
+}

@@ -1,0 +1,190 @@
+//! The receiving half: which packets of each path came, when to acknowledge them, and how much more may come.
+
+use super::Config;
+use crate::observer::Observer;
+use crate::packet::{MAX_ACK_RANGES, OneRtt, PathAck};
+use crate::reassembly::{Arrival, Reassembly};
+use plait_sched::{Duration, PathId, Time};
+use std::collections::VecDeque;
+
+/// Ranges of numbers that are remembered per path. What lies before them was reported often enough (RFC 9000 §13.2.3).
+const REMEMBERED: usize = 32;
+
+/// Acknowledgements that repeat a new limit: some get lost.
+const REPEATED: u8 = 3;
+
+/// The packets of one path.
+#[derive(Clone, Debug, Default)]
+struct Arrivals {
+    /// Ranges of their numbers, the highest first.
+    ranges: VecDeque<(u64, u64)>,
+    /// When the one with the highest number came.
+    newest_at: Time,
+    /// Packets that want to be acknowledged, since the last acknowledgement.
+    unacknowledged: u8,
+    /// When a delayed acknowledgement must leave at the latest.
+    deadline: Option<Time>,
+    /// An acknowledgement leaves now.
+    due: bool,
+}
+
+impl Arrivals {
+    /// Notes a number; what it is among the others.
+    fn note(&mut self, number: u64) -> Place {
+        let newest = self.ranges.front().map(|range| range.1);
+        if newest.is_none_or(|newest| number > newest) {
+            let next = newest.map_or(0, |newest| newest + 1);
+            match self.ranges.front_mut().filter(|_| number == next) {
+                Some(range) => range.1 = number,
+                None => self.ranges.push_front((number, number)),
+            }
+            self.ranges.truncate(REMEMBERED);
+            return if number == next { Place::Next } else { Place::OutOfOrder };
+        }
+        // The first range that begins at the number or before it.
+        let at = self.ranges.iter().position(|range| range.0 <= number);
+        match at {
+            Some(at) if number <= self.ranges[at].1 => return Place::Known,
+            // Below all that is remembered: forgotten because it was reported, or overtaken by very many.
+            None if self.ranges.len() == REMEMBERED => return Place::Known,
+            _ => {}
+        }
+        let at = at.unwrap_or(self.ranges.len());
+        self.ranges.insert(at, (number, number));
+        if at > 0 && self.ranges[at - 1].0 == number + 1 {
+            self.ranges[at - 1].0 = number;
+            self.ranges.remove(at);
+            if at < self.ranges.len() && self.ranges[at].1 + 1 == number {
+                self.ranges[at - 1].0 = self.ranges[at].0;
+                self.ranges.remove(at);
+            }
+        } else if at + 1 < self.ranges.len() && self.ranges[at + 1].1 + 1 == number {
+            self.ranges[at].0 = self.ranges[at + 1].0;
+            self.ranges.remove(at + 1);
+        }
+        self.ranges.truncate(REMEMBERED);
+        Place::OutOfOrder
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Next,
+    OutOfOrder,
+    Known,
+}
+
+/// The receiving half of an end.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    reassembly: Reassembly,
+    spaces: Vec<Arrivals>,
+    ack_every: u8,
+    ack_delay: Duration,
+    /// The limit that was told last, and how often it still is to be repeated.
+    announced: (u64, u8),
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config, paths: usize) -> Self {
+        let window = config.connection.receive_window;
+        Self {
+            reassembly: Reassembly::new(window, 0, true),
+            spaces: vec![Arrivals::default(); paths],
+            ack_every: config.ack_every.max(1),
+            ack_delay: config.ack_delay,
+            announced: (window, 0),
+        }
+    }
+
+    pub(super) fn reassembly(&self) -> &Reassembly {
+        &self.reassembly
+    }
+
+    /// Takes a packet that wants to be acknowledged.
+    pub(super) fn handle(&mut self, now: Time, path: PathId, packet: &OneRtt, observer: &mut impl Observer) {
+        let Some(space) = self.spaces.get_mut(path.index()) else { return };
+        if let Some(stream) = &packet.stream {
+            // What there is no room for has not arrived: its packet is not acknowledged. Within the limit that was told there is room.
+            if self.reassembly.accept(now, path, &stream.data, observer) == Arrival::Refused {
+                return;
+            }
+        }
+        let place = space.note(packet.number);
+        if space.ranges.front().is_some_and(|range| range.1 == packet.number) {
+            space.newest_at = now;
+        }
+        space.unacknowledged = space.unacknowledged.saturating_add(1);
+        // RFC 9000 §13.2.1: what is out of order is acknowledged at once.
+        if place != Place::Next || space.unacknowledged >= self.ack_every || packet.challenge.is_some() {
+            space.due = true;
+        } else if space.deadline.is_none() {
+            space.deadline = Some(now.saturating_add(self.ack_delay));
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Time) {
+        for space in &mut self.spaces {
+            space.due |= space.deadline.is_some_and(|deadline| deadline <= now);
+        }
+    }
+
+    /// When the first delayed acknowledgement leaves; [`Time::MAX`] for never.
+    pub(super) fn next_timer(&self) -> Time {
+        self.spaces.iter().filter_map(|space| space.deadline).min().unwrap_or(Time::MAX)
+    }
+
+    /// A path whose packets are to be acknowledged now.
+    pub(super) fn due(&self) -> Option<PathId> {
+        self.spaces.iter().position(|space| space.due).map(|index| PathId(index as u8))
+    }
+
+    /// The acknowledgement of what came on `path`, if there is anything new to acknowledge.
+    pub(super) fn acknowledge(&mut self, now: Time, path: PathId) -> Option<PathAck> {
+        let space = self.spaces.get_mut(path.index()).filter(|space| space.unacknowledged > 0)?;
+        space.unacknowledged = 0;
+        space.deadline = None;
+        space.due = false;
+        let mut ack = PathAck::new(path, now.since(space.newest_at));
+        for &(first, last) in space.ranges.iter().take(MAX_ACK_RANGES) {
+            ack.push_range(first, last);
+        }
+        Some(ack)
+    }
+
+    /// A new limit of flow control, to be told with an acknowledgement: once a quarter of the buffer was read since the last one.
+    pub(super) fn limit(&mut self) -> Option<u64> {
+        let capacity = self.reassembly.capacity();
+        let limit = self.reassembly.delivered_bytes().saturating_add(capacity);
+        if limit >= self.announced.0.saturating_add(capacity / 4) {
+            self.announced = (limit, REPEATED);
+        }
+        let (limit, repeats) = &mut self.announced;
+        *repeats = repeats.checked_sub(1)?;
+        Some(*limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_maximal_and_the_highest_come_first() {
+        let mut arrivals = Arrivals::default();
+        let places: Vec<Place> = [0, 1, 4, 3, 7, 2, 7, 6, 0].map(|number| arrivals.note(number)).into();
+        use Place::{Known, Next, OutOfOrder};
+        let expected = [Next, Next, OutOfOrder, OutOfOrder, OutOfOrder, OutOfOrder, Known, OutOfOrder, Known];
+        assert_eq!(places, expected);
+        assert_eq!(arrivals.ranges, [(6, 7), (0, 4)]);
+    }
+
+    #[test]
+    fn what_lies_before_everything_remembered_counts_as_known() {
+        let mut arrivals = Arrivals::default();
+        (0..100).for_each(|number| assert_ne!(arrivals.note(2 * number + 1), Place::Known));
+        assert_eq!(arrivals.ranges.len(), REMEMBERED);
+        assert_eq!(arrivals.note(0), Place::Known);
+        assert_eq!(arrivals.ranges.front(), Some(&(199, 199)));
+    }
+}

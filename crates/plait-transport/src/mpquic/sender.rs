@@ -1,0 +1,233 @@
+//! The sending half: reading acknowledgements, timers, and what leaves next.
+
+use super::{CAPABILITIES, Config};
+use crate::core::{Core, Outgoing, PathConfig, moment};
+use crate::endpoint::Side;
+use crate::error::Error;
+use crate::observer::{Observer, SendReason};
+use crate::packet::{OneRtt, Packet, PathAck, Stream};
+use crate::run_set::RunSet;
+use crate::sink::{Origin, Sink, Transmit};
+use plait_sched::{Duration, PathId, Scheduler, Time};
+use std::collections::VecDeque;
+
+/// How far a path is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// Nothing was sent on it.
+    Closed,
+    /// A question is on its way, which is repeated at this moment.
+    Opening { retry: Time },
+    /// Carries data.
+    Open,
+}
+
+/// The packet numbers of one path.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    pub(super) phase: Phase,
+    /// Numbers that were acknowledged, from the oldest packet in flight on.
+    acknowledged: RunSet,
+    /// The largest of them.
+    pub(super) largest: Option<u64>,
+    /// When packets that others overtook count as lost.
+    pub(super) loss_timer: Option<Time>,
+    /// Packets that leave now whatever the window says, so that something is answered.
+    pub(super) probes: u8,
+    /// When a packet left that carries nothing and wants to be answered.
+    pub(super) pinged_at: Time,
+}
+
+/// The sending half of an end.
+#[derive(Clone, Debug)]
+pub(super) struct Sender<S> {
+    pub(super) core: Core<S>,
+    pub(super) config: Config,
+    pub(super) side: Side,
+    pub(super) spaces: Vec<Space>,
+    /// What opens paths.
+    pub(super) control: VecDeque<(PathId, Packet)>,
+    /// Packets found lost at the moment.
+    pub(super) lost: Vec<u64>,
+    started: bool,
+}
+
+impl<S: Scheduler> Sender<S> {
+    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+        let mut core = Core::new(config.connection, paths, scheduler, CAPABILITIES)?;
+        if config.handshake {
+            core.close_paths();
+        }
+        let space = Space {
+            phase: if config.handshake { Phase::Closed } else { Phase::Open },
+            acknowledged: RunSet::new(),
+            largest: None,
+            loss_timer: None,
+            probes: 0,
+            pinged_at: Time::ZERO,
+        };
+        Ok(Self {
+            core,
+            config,
+            side,
+            spaces: vec![space; paths.len()],
+            control: VecDeque::new(),
+            lost: Vec::with_capacity(64),
+            started: !config.handshake,
+        })
+    }
+
+    /// The number of a packet that leaves on `path` and is not kept track of.
+    pub(super) fn number(&mut self, path: PathId) -> u64 {
+        self.core.paths[path.index()].flight.skip()
+    }
+
+    /// Reads an acknowledgement.
+    pub(super) fn handle_ack(&mut self, now: Time, ack: &PathAck, observer: &mut impl Observer) {
+        let index = ack.path.index();
+        let Some(flight) = self.core.paths.get(index).map(|path| &path.flight) else { return };
+        // What acknowledges the unsent is not believed in anything.
+        let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
+        self.hear(now, index, observer);
+        self.core.begin_acknowledgement();
+        let newest = self.read_ranges(index, ack);
+        self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
+        // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time.
+        if let Some(sent_at) = newest {
+            self.sample(index, now.since(sent_at), ack);
+        }
+        self.core.release_acknowledged();
+        self.detect_losses(now, index);
+        self.core.finish_acknowledgement(now, |_| true);
+        self.core.touch(index);
+        self.arm(index);
+    }
+
+    /// What the ranges settle; when the packet with the largest number left, if it is among them.
+    fn read_ranges(&mut self, index: usize, ack: &PathAck) -> Option<Time> {
+        let (first, largest) = (self.core.paths[index].flight.first(), ack.largest());
+        self.spaces[index].acknowledged.advance(first);
+        let mut newest = None;
+        for &(from, to) in ack.ranges() {
+            if to < first {
+                break;
+            }
+            let mut number = self.spaces[index].acknowledged.first_absent(from.max(first));
+            while number <= to {
+                self.spaces[index].acknowledged.insert(number);
+                let sent = self.core.acknowledge_transmission(index, number);
+                if Some(number) == largest {
+                    newest = sent.map(|sent| sent.sent_at);
+                }
+                number = self.spaces[index].acknowledged.first_absent(number + 1);
+            }
+        }
+        newest
+    }
+
+    /// RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
+    fn sample(&mut self, index: usize, round_trip: Duration, ack: &PathAck) {
+        let estimator = &mut self.core.paths[index].rtt;
+        let waited = ack.delay.min(self.config.ack_delay);
+        let shortest = if estimator.smoothed().is_zero() { round_trip } else { estimator.min() };
+        let adjusted = if round_trip >= shortest + waited { round_trip - waited } else { round_trip };
+        estimator.sample(adjusted);
+        let (cumulative, next) =
+            (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
+        self.core.paths[index].rtt.note_progress(cumulative, next);
+        self.core.note_round_trip(index, round_trip);
+    }
+
+    /// See [`crate::endpoint::Endpoint::handle_timeout`].
+    pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
+        for index in 0..self.spaces.len() {
+            self.retry_open(now, index);
+            let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
+            if due(self.spaces[index].loss_timer) {
+                self.detect_losses(now, index);
+                self.arm(index);
+            } else if due(self.core.paths[index].retransmission_timer) {
+                self.probe_timeout(now, index, observer);
+                self.arm(index);
+            }
+        }
+        self.core.wake_scheduler(now);
+        let most = self.config.connection.association_max_retransmissions;
+        let begun =
+            self.core.paths.iter().zip(&self.spaces).filter(|(_, space)| space.phase != Phase::Closed);
+        if self.started && begun.map(|(path, _)| path.silence).min().is_some_and(|fewest| fewest > most) {
+            return Err(Error::PeerUnreachable { at: now });
+        }
+        Ok(())
+    }
+
+    /// See [`crate::endpoint::Endpoint::transmit`].
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        if !self.started {
+            self.started = true;
+            self.open_paths(now);
+        }
+        self.transmit_control(sink);
+        loop {
+            self.core.run_scheduler(now, observer)?;
+            let probe = self.next_probe(now, sink, observer);
+            let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { return Ok(()) };
+            let Outgoing { path, data, offset, number, transmission } = out;
+            let packet = OneRtt { stream: Some(Stream { data, offset }), ..OneRtt::new(number) };
+            let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });
+            sink.send(&Transmit { path, packet, transmission, origin });
+            self.spaces[path.index()].loss_timer.is_none().then(|| self.arm(path.index()));
+        }
+    }
+
+    fn transmit_control(&mut self, sink: &mut impl Sink) {
+        while let Some((path, packet)) = self.control.pop_front() {
+            let origin = Origin::Sender { offset: None };
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+        }
+    }
+
+    /// A probe: the oldest data that is on its way once more, in a new packet, or a packet that only wants to be answered.
+    fn next_probe(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Option<Outgoing> {
+        let index = self.spaces.iter().position(|space| space.probes > 0)?;
+        self.spaces[index].probes -= 1;
+        let flight = &self.core.paths[index].flight;
+        let oldest = (flight.first()..flight.next())
+            .filter_map(|number| flight.get(number))
+            .find(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment));
+        if let Some(segment) = oldest.map(|sent| sent.segment) {
+            self.core.counters.tail_probes += 1;
+            return Some(self.core.send(now, index, segment, SendReason::Retransmission, observer));
+        }
+        let path = PathId(index as u8);
+        let packet = OneRtt { ping: true, ..OneRtt::new(self.number(path)) };
+        self.spaces[index].pinged_at = now;
+        let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: None });
+        sink.send(&Transmit { path, packet, transmission: 0, origin });
+        self.arm(index);
+        None
+    }
+
+    /// When the next timer runs out; [`Time::MAX`] for never.
+    pub(super) fn next_timer(&self) -> Time {
+        let own = self.spaces.iter().map(|space| match space.phase {
+            Phase::Opening { retry } => retry.min(moment(space.loss_timer)),
+            Phase::Closed | Phase::Open => moment(space.loss_timer),
+        });
+        own.fold(self.core.next_timer(), Time::min)
+    }
+
+    pub(super) fn looks(&self) -> u64 {
+        self.spaces.iter().map(|space| space.acknowledged.looks()).sum()
+    }
+}
