@@ -19,9 +19,15 @@ const MPTCP: [&str; 5] = [
     "protocol = \"mptcp\", receive_buffer = \"300kB\", congestion_control = \"balia\", clock_offset = \"-20ms\"",
 ];
 
+const MPQUIC: &str = "protocol = \"mpquic\", receive_buffer = \"300kB\", congestion_control = \"cubic\"";
+
 /// One for each transport.
 fn variants(scheduler: &str, seed: u64) -> Vec<String> {
-    [CMT_SCTP].iter().chain(&MPTCP).map(|transport| eventful_with(transport, scheduler, seed)).collect()
+    [CMT_SCTP, MPQUIC]
+        .iter()
+        .chain(&MPTCP)
+        .map(|transport| eventful_with(transport, scheduler, seed))
+        .collect()
 }
 
 fn eventful(scheduler: &str, seed: u64) -> String {

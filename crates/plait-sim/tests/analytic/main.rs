@@ -9,6 +9,7 @@ mod capacity;
 mod delay;
 mod fairness;
 mod one_way;
+mod quic;
 mod redundant;
 mod response;
 mod slow_start;

@@ -58,9 +58,20 @@ proptest! {
         check(&linux(&text))?;
     }
 
+    /// With Multipath QUIC.
+    #[test]
+    fn with_multipath_quic_too(text in strategy::mpquic_scenario(Network::Any)) {
+        check(&text)?;
+    }
+
     /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out or a tail was probed.
     #[test]
     fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
+        check(&text)?;
+    }
+
+    #[test]
+    fn nor_with_multipath_quic(text in strategy::mpquic_scenario(Network::Orderly)) {
         check(&text)?;
     }
 }
@@ -70,7 +81,8 @@ fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
-/// `PLAIT_CASES` scenarios (25,000) of each of the four kinds above, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
+/// `PLAIT_CASES` scenarios (25,000) of each of the six kinds above, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
+/// `PLAIT_KINDS` = "45" are those of Multipath QUIC alone.
 /// `PLAIT_ONLY` keeps those whose text has all of these words, separated by commas. It says what it has done after each tenth.
 #[test]
 #[ignore = "100,000 runs: about half an hour on two cores; make random-torture"]
@@ -78,19 +90,25 @@ fn torture() {
     let (cases, seed) = (wanted("PLAIT_CASES", 25_000_u32), wanted("PLAIT_SEED", 1_u64));
     let only: String = wanted("PLAIT_ONLY", String::new());
     let words: Vec<&str> = only.split(',').filter(|word| !word.is_empty()).collect();
-    for kind in 0..4_u64 {
+    let kinds: String = wanted("PLAIT_KINDS", "012345".to_owned());
+    for kind in (0..6_u64).filter(|kind| kinds.contains(&kind.to_string())) {
         let network = if kind % 2 == 0 { Network::Any } else { Network::Orderly };
-        let text = move |text: String| if kind < 2 { text } else { linux(&text) };
+        let scenario = if kind < 4 {
+            let text = move |text: String| if kind < 2 { text } else { linux(&text) };
+            strategy::scenario(network).prop_map(text).boxed()
+        } else {
+            strategy::mpquic_scenario(network).boxed()
+        };
         let config = Config {
             cases,
-            rng_seed: RngSeed::Fixed(seed * 4 + kind),
+            rng_seed: RngSeed::Fixed(seed * 6 + kind),
             failure_persistence: None,
             max_global_rejects: u32::MAX,
             max_shrink_iters: 2_000,
             ..Config::default()
         };
         let done = std::cell::Cell::new(0_u32);
-        let result = TestRunner::new(config).run(&strategy::scenario(network).prop_map(text), |text| {
+        let result = TestRunner::new(config).run(&scenario, |text| {
             prop_assume!(words.iter().all(|word| text.contains(word)));
             done.set(done.get() + 1);
             if done.get().is_multiple_of((cases / 10).max(1)) {

@@ -22,11 +22,20 @@ pub(crate) enum Network {
     Orderly,
 }
 
-/// A whole scenario.
+/// A whole scenario, of CMT-SCTP or MPTCP.
 pub(crate) fn scenario(network: Network) -> impl Strategy<Value = String> {
+    with_transport(network, prop_oneof![cmt_sctp(), mptcp()].boxed())
+}
+
+/// Likewise, of Multipath QUIC.
+pub(crate) fn mpquic_scenario(network: Network) -> impl Strategy<Value = String> {
+    with_transport(network, mpquic().boxed())
+}
+
+fn with_transport(network: Network, transport: BoxedStrategy<String>) -> impl Strategy<Value = String> {
     let paths = prop::collection::vec(path(network), 1..=8);
     let surroundings = (paths, links(network), flows());
-    (any::<u32>(), scheduler(), transport(), workload(), surroundings).prop_map(
+    (any::<u32>(), scheduler(), transport, workload(), surroundings).prop_map(
         |(seed, scheduler, transport, (workload, bulk), (mut paths, links, flows))| {
             let links = connect(&mut paths, &links);
             let total: u64 = paths.iter().map(|(rate, _)| rate).sum();
@@ -77,10 +86,6 @@ fn parameter(info: &ParameterInfo) -> BoxedStrategy<String> {
     prop_oneof![Just(String::new()), value.prop_map(move |value| format!(", {name} = {value}"))].boxed()
 }
 
-fn transport() -> impl Strategy<Value = String> {
-    prop_oneof![cmt_sctp(), mptcp()]
-}
-
 /// MPTCP with any option that it may have.
 fn mptcp() -> impl Strategy<Value = String> {
     let packet = prop_oneof![3 => Just(1500_u64), 1 => 80_u64..9_000];
@@ -122,6 +127,16 @@ fn mptcp() -> impl Strategy<Value = String> {
             )
         },
     )
+}
+
+/// Multipath QUIC with any option that it may have: those that it shares with MPTCP.
+fn mpquic() -> impl Strategy<Value = String> {
+    const OTHERS: [&str; 3] = ["rto_min", "timestamp_granularity", "clock_offset"];
+    mptcp().prop_map(|text| {
+        let shared = text.lines().filter(|line| !OTHERS.iter().any(|key| line.starts_with(key)));
+        let text: String = shared.map(|line| format!("{line}\n")).collect();
+        text.replacen("protocol = \"mptcp\"", "protocol = \"mpquic\"", 1)
+    })
 }
 
 fn cmt_sctp() -> impl Strategy<Value = String> {

@@ -1,6 +1,7 @@
 //! One end of a connection: its two halves, and how acknowledgements ride on data.
 
 use super::Config;
+use super::opening::Question;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use crate::core::{Core, PathConfig, timer};
@@ -45,7 +46,9 @@ impl<S: Scheduler> Endpoint<S> {
             self.receiver.handle(now, path, packet, observer);
         }
         match packet.challenge {
-            Some(Challenge::Asked(asked)) => self.sender.answer(now, path, Some(asked), observer),
+            Some(Challenge::Asked(asked)) => {
+                self.sender.answer(now, path, Question::Challenge(asked), observer)
+            }
             Some(Challenge::Answered(asked)) => self.sender.opened(now, path, asked, observer),
             None => {}
         }
@@ -68,7 +71,9 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
             Packet::OneRtt(packet) => self.handle_one_rtt(now, path, packet, observer),
-            Packet::Initial { .. } => self.sender.answer(now, path, None, observer),
+            Packet::Initial { sent_at } => {
+                self.sender.answer(now, path, Question::Initial(*sent_at), observer);
+            }
             Packet::InitialReply { sent_at } => self.sender.opened(now, path, *sent_at, observer),
             _ => {}
         }

@@ -40,7 +40,8 @@ impl<S: Scheduler> Sender<S> {
         let (Some(&newest), Some((from, to))) = (self.lost.last(), span) else { return };
         let path = &mut self.core.paths[index];
         if newest >= path.recovery_end {
-            path.control.on_congestion(now, path.flight.bytes());
+            // RFC 9002 §7.3.2 halves the window, however much of it is used.
+            path.control.on_congestion(now, path.control.window());
             path.recovery_end = path.flight.next();
         }
         // RFC 9002 §7.6: nothing of a long time arrived, so the path is not what it was.

@@ -6,6 +6,13 @@ use crate::observer::Observer;
 use crate::packet::{Challenge, OneRtt, Packet};
 use plait_sched::{PathId, Scheduler, Time};
 
+/// What the peer opens a path with, and when that left.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Question {
+    Initial(Time),
+    Challenge(Time),
+}
+
 impl<S: Scheduler> Sender<S> {
     /// The client begins the handshake; once that is done, paths are validated.
     pub(super) fn open_paths(&mut self, now: Time) {
@@ -56,18 +63,18 @@ impl<S: Scheduler> Sender<S> {
         &mut self,
         now: Time,
         path: PathId,
-        challenge: Option<Time>,
+        question: Question,
         observer: &mut impl Observer,
     ) {
         let Some(index) = self.known(path) else { return };
-        match challenge {
-            Some(asked) => {
+        let answer = match question {
+            Question::Initial(sent_at) => Packet::InitialReply { sent_at },
+            Question::Challenge(asked) => {
                 let number = self.number(path);
-                let response = OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) };
-                self.control.push_back((path, Packet::OneRtt(response)));
+                Packet::OneRtt(OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) })
             }
-            None => self.control.push_back((path, Packet::InitialReply { sent_at: now })),
-        }
+        };
+        self.control.push_back((path, answer));
         if self.spaces[index].phase != Phase::Open {
             self.begin(now, index, observer);
         }

@@ -152,11 +152,11 @@ impl Receiver {
         Some(ack)
     }
 
-    /// A new limit of flow control, to be told with an acknowledgement: once a quarter of the buffer was read since the last one.
+    /// A new limit of flow control, to be told with an acknowledgement. RFC 9000 §4.2 leaves it open how often that is. With every one that
+    /// has something new, as TCP does: were it told in large steps, each would be scheduled at once, by what paths are like at that moment.
     pub(super) fn limit(&mut self) -> Option<u64> {
-        let capacity = self.reassembly.capacity();
-        let limit = self.reassembly.delivered_bytes().saturating_add(capacity);
-        if limit >= self.announced.0.saturating_add(capacity / 4) {
+        let limit = self.reassembly.delivered_bytes().saturating_add(self.reassembly.capacity());
+        if limit > self.announced.0 {
             self.announced = (limit, REPEATED);
         }
         let (limit, repeats) = &mut self.announced;

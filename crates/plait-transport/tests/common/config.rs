@@ -3,8 +3,8 @@
 use plait_sched::{Duration, PathId};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy, WindowAccounting};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
-use plait_transport::rtt::RtoConfig;
-use plait_transport::{ConnectionConfig, WindowRule, mptcp};
+use plait_transport::rtt::{RtoConfig, RtoRule};
+use plait_transport::{ConnectionConfig, WindowRule, mpquic, mptcp};
 
 /// Payload bytes of a full segment: 1500 − 48.
 const PAYLOAD: u64 = 1452;
@@ -84,5 +84,31 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         multipath: true,
         two_way: false,
         rules: mptcp::Rules::STANDARD,
+    }
+}
+
+/// Multipath QUIC over paths that are open from the start, likewise; every packet is acknowledged.
+pub(crate) fn mpquic_config() -> mpquic::Config {
+    let connection = mptcp_config().connection;
+    mpquic::Config {
+        connection: ConnectionConfig {
+            counted_overhead: 39,
+            lost_keep_numbers: false,
+            congestion: CongestionConfig {
+                initial_window: 10 * (PAYLOAD + 39),
+                segment: PAYLOAD + 39,
+                ..connection.congestion
+            },
+            rto: RtoConfig {
+                rule: RtoRule::Probe { ack_delay: Duration::from_millis(25) },
+                ..connection.rto
+            },
+            path_max_retransmissions: 2,
+            ..connection
+        },
+        ack_every: 1,
+        ack_delay: Duration::from_millis(25),
+        handshake: false,
+        initial_path: PathId(0),
     }
 }

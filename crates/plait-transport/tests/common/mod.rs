@@ -6,7 +6,7 @@
 mod config;
 mod log;
 
-pub(crate) use config::{COUNTED, config, mptcp_config, segments};
+pub(crate) use config::{COUNTED, config, mpquic_config, mptcp_config, segments};
 pub(crate) use log::Log;
 
 use plait_sched::{Builtin, Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
@@ -66,13 +66,18 @@ impl Judged<'_> {
         match self.packet {
             Packet::Data(data) => Some(data.segment),
             Packet::Segment(segment) => Some(segment.data.segment),
+            Packet::OneRtt(packet) => packet.stream.map(|stream| stream.data.segment),
             _ => None,
         }
     }
 
     /// True if it is an acknowledgement.
     pub(crate) fn is_sack(&self) -> bool {
-        matches!(self.packet, Packet::Sack(_) | Packet::Ack(_))
+        match self.packet {
+            Packet::Sack(_) | Packet::Ack(_) => true,
+            Packet::OneRtt(packet) => packet.ack.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -225,6 +230,9 @@ impl<S: Scheduler> Pair<S> {
         match (way, packet) {
             (Way::Forward, _) => self.receiver.handle_packet(self.now, path, packet, &mut self.log),
             (Way::Backward, Packet::Data(_) | Packet::Segment(_)) => {
+                self.sender.handle_packet(self.now, path, packet, &mut ());
+            }
+            (Way::Backward, Packet::OneRtt(quic)) if quic.stream.is_some() => {
                 self.sender.handle_packet(self.now, path, packet, &mut ());
             }
             (Way::Backward, _) => self.sender.handle_packet(self.now, path, packet, &mut self.log),

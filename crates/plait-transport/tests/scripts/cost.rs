@@ -1,7 +1,7 @@
 //! What packets and acknowledgements cost under loss, in looks at the sender's books: as much in a large window as in a
 //! small one.
 
-use crate::common::{COUNTED, Fate, Pair, config, in_turns, mptcp_config, ms};
+use crate::common::{COUNTED, Fate, Pair, config, in_turns, mpquic_config, mptcp_config, ms};
 use plait_sched::Duration;
 use plait_transport::endpoint::Config;
 
@@ -14,6 +14,7 @@ fn looks(config: Config, window: u64, lose: fn(u64) -> u32) -> (f64, u64) {
     let connection = match &mut config {
         Config::CmtSctp(config) => &mut config.connection,
         Config::Mptcp(config) => &mut config.connection,
+        Config::Mpquic(config) => &mut config.connection,
     };
     connection.congestion.initial_window = window * COUNTED;
     connection.receive_window = 100 * window * COUNTED;
@@ -51,6 +52,10 @@ fn mptcp() -> Config {
     mptcp_config().into()
 }
 
+fn quic() -> Config {
+    mpquic_config().into()
+}
+
 fn linux() -> Config {
     let mut config = mptcp_config();
     config.rules = plait_transport::mptcp::Rules::LINUX;
@@ -62,6 +67,7 @@ fn without_losses() {
     assert_constant(sctp, |_| 0, "CMT-SCTP");
     assert_constant(mptcp, |_| 0, "MPTCP");
     assert_constant(linux, |_| 0, "Linux");
+    assert_constant(quic, |_| 0, "Multipath QUIC");
 }
 
 #[test]
@@ -70,6 +76,7 @@ fn with_losses_here_and_there() {
     assert_constant(sctp, lose, "CMT-SCTP");
     assert_constant(mptcp, lose, "MPTCP");
     assert_constant(linux, lose, "Linux");
+    assert_constant(quic, lose, "Multipath QUIC");
 }
 
 /// The retransmission is lost too: with SCTP only the timer finds that, and everything else is acknowledged meanwhile.
@@ -79,6 +86,7 @@ fn with_a_retransmission_that_is_lost() {
     assert_constant(sctp, lose, "CMT-SCTP");
     assert_constant(mptcp, lose, "MPTCP");
     assert_constant(linux, lose, "Linux");
+    assert_constant(quic, lose, "Multipath QUIC");
 }
 
 /// A burst, and some of it again: many holes at once.
@@ -92,4 +100,5 @@ fn with_bursts_of_losses() {
     assert_constant(sctp, lose, "CMT-SCTP");
     assert_constant(mptcp, lose, "MPTCP");
     assert_constant(linux, lose, "Linux");
+    assert_constant(quic, lose, "Multipath QUIC");
 }

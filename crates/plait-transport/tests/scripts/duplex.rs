@@ -1,7 +1,8 @@
 //! Data both ways in one connection.
 
-use crate::common::{Fate, Pair, Way, at, config, in_turns, mptcp_config, ms};
+use crate::common::{Fate, Pair, Way, at, config, in_turns, mpquic_config, mptcp_config, ms};
 use plait_transport::endpoint::Config;
+use plait_transport::mpquic;
 use plait_transport::mptcp::{self, Rules};
 use plait_transport::packet::Packet;
 use std::cell::RefCell;
@@ -14,12 +15,17 @@ fn opened(rules: Rules) -> mptcp::Config {
     mptcp::Config { handshake: true, two_way: true, rules, ..mptcp_config() }
 }
 
-fn protocols() -> [(&'static str, Config); 4] {
+fn protocols() -> [(&'static str, Config); 6] {
     [
         ("CMT-SCTP", config().into()),
         ("MPTCP", mptcp_config().into()),
         ("MPTCP by the RFCs", opened(Rules::STANDARD).into()),
         ("MPTCP as Linux", opened(Rules::LINUX).into()),
+        ("Multipath QUIC", mpquic_config().into()),
+        (
+            "Multipath QUIC, opened",
+            mpquic::Config { handshake: true, ack_every: 2, ..mpquic_config() }.into(),
+        ),
     ]
 }
 
@@ -59,10 +65,19 @@ fn who_has_nothing_to_send_only_acknowledges() {
         let other = Rc::new(RefCell::new(0));
         let count = Rc::clone(&other);
         pair.script(move |judged| {
-            let answers = matches!(
-                judged.packet,
-                Packet::Sack(_) | Packet::Ack(_) | Packet::SynAck { .. } | Packet::HeartbeatAck { .. }
-            );
+            let alone = |packet: &Packet| match packet {
+                Packet::OneRtt(packet) => packet.stream.is_none() && !packet.ping,
+                _ => false,
+            };
+            let answers = alone(judged.packet)
+                || matches!(
+                    judged.packet,
+                    Packet::Sack(_)
+                        | Packet::Ack(_)
+                        | Packet::SynAck { .. }
+                        | Packet::HeartbeatAck { .. }
+                        | Packet::InitialReply { .. }
+                );
             *count.borrow_mut() += u32::from(judged.way == Way::Backward && !answers);
             Fate::Pass
         });

@@ -14,6 +14,7 @@ mod growth;
 mod hostile;
 mod limits;
 mod lost_acknowledgements;
+mod mpquic;
 mod mptcp;
 mod path_failure;
 mod policies;
