@@ -47,7 +47,7 @@ impl<S: Scheduler> Endpoint<S> {
         }
         match packet.challenge {
             Some(Challenge::Asked(asked)) => {
-                self.sender.answer(now, path, Question::Challenge(asked), observer)
+                self.sender.answer(now, path, Question::Challenge(asked), observer);
             }
             Some(Challenge::Answered(asked)) => self.sender.opened(now, path, asked, observer),
             None => {}
