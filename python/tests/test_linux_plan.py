@@ -101,6 +101,7 @@ def test_a_plan_is_what_it_was(name: str) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "cmt-sctp": ({"transport": {"protocol": "cmt-sctp"}}, 'transport.protocol = "cmt-sctp"'),
+    "mpquic": ({"transport": {"protocol": "mpquic"}}, 'transport.protocol = "mpquic"'),
     "lia": ({"transport": {"congestion_control": "lia"}}, 'transport.congestion_control = "lia"'),
     "olia": ({"transport": {"congestion_control": "olia"}}, "newreno, cubic"),
     "balia": ({"transport": {"congestion_control": "balia"}}, "uncoupled"),

@@ -98,6 +98,7 @@ def test_every_key_of_the_format_has_a_builder_field() -> None:
         "(top)": plait.Scenario,
         '[transport] protocol = "cmt-sctp"': plait.Transport,
         '[transport] protocol = "mptcp" or "tcp"': plait.Transport,
+        '[transport] protocol = "mpquic"': plait.Transport,
         "[[path]]": plait.Path,
         "forward, backward": plait.Direction,
         '[workload] kind = "bulk"': plait.Bulk,

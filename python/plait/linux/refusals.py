@@ -110,14 +110,19 @@ def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
         )
 
 
+_ABSENT = {"cmt-sctp": "CMT-SCTP", "mpquic": "Multipath QUIC"}
+"""Protocols that the kernel does not have."""
+
+
 def _check_transport(scenario: Table) -> None:
     transport = scenario["transport"]
 
     def wrong(key: str, reason: str) -> None:
         refuse(scenario, f"transport.{key}", transport[key], reason)
 
-    if transport["protocol"] == "cmt-sctp":
-        wrong("protocol", 'the kernel has no CMT-SCTP; expected "mptcp" or "tcp"')
+    if transport["protocol"] in _ABSENT:
+        name = _ABSENT[transport["protocol"]]
+        wrong("protocol", f'the kernel has no {name}; expected "mptcp" or "tcp"')
     if transport["congestion_control"] not in CONGESTION_CONTROLS:
         wrong("congestion_control", f"Linux' MPTCP is uncoupled; expected {_list(CONGESTION_CONTROLS)}")
     if transport["ack_every"] > 2:

@@ -193,12 +193,12 @@ Flow = TcpFlow | MultipathFlow | ConstantRateFlow | OnOffFlow
 
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """How the endpoints behave; timers and thresholds are those of RFC 9260 unless given.
+    """How the endpoints behave; timers and thresholds are those of the protocol's RFCs unless given.
 
     `profile="linux"`, for mptcp and tcp, behaves as Linux does and has other defaults; see `scenario_keys`.
     """
 
-    protocol: Literal["cmt-sctp", "mptcp", "tcp"] | None = None
+    protocol: Literal["cmt-sctp", "mptcp", "tcp", "mpquic"] | None = None
     profile: Literal["standard", "linux"] | None = None
     receive_buffer: Size | None = None
     send_buffer: Size | None = None
