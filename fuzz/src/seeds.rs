@@ -133,11 +133,10 @@ pub fn tcp() -> Vec<Vec<u8>> {
             flags: Flags::ACK,
             window: 100,
             urgent: 0,
-            options,
         };
         let address = Ipv4Addr::LOCALHOST.into();
         let mut bytes = Vec::new();
-        header.encode(&Addresses { source: address, destination: address }, &[], &mut bytes);
+        header.encode(&options, &Addresses { source: address, destination: address }, &[], &mut bytes);
         bytes
     };
     plain.into_iter().chain(multipath.map(TcpOption::Mptcp)).map(segment).collect()

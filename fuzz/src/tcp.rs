@@ -1,7 +1,7 @@
 //! TCP segments with their options, MPTCP's included.
 
 use plait_transport::wire::checksum::Addresses;
-use plait_transport::wire::tcp::{self, Header, Options};
+use plait_transport::wire::tcp::{self, Options, Segment};
 use std::net::Ipv4Addr;
 
 const ADDRESSES: Addresses = Addresses {
@@ -12,18 +12,18 @@ const ADDRESSES: Addresses = Addresses {
 /// As they come, and with the checksum that fits.
 pub fn segment(bytes: &[u8]) {
     let _ = tcp::verify(&ADDRESSES, bytes);
-    let Ok((header, payload)) = Header::decode(bytes) else { return };
-    let mut whole = Vec::new();
-    header.encode(&ADDRESSES, payload, &mut whole);
-    whole.extend_from_slice(payload);
-    assert_eq!(tcp::verify(&ADDRESSES, &whole), Ok(()));
-    assert_eq!(Header::decode(&whole), Ok((header, payload)), "read again");
-
+    let Ok(segment) = Segment::decode(bytes) else { return };
     // Option by option, up to the first one that is malformed.
-    let list: Vec<_> = header.options.iter().map_while(Result::ok).collect();
+    let list: Vec<_> = segment.options.map_while(Result::ok).collect();
     let mut options = Options::new();
     for option in &list {
         assert!(options.push(option), "there was room for {option:?}");
     }
-    assert!(options.iter().eq(list.into_iter().map(Ok)), "options are read again");
+    let mut whole = Vec::new();
+    segment.header.encode(&options, &ADDRESSES, segment.payload, &mut whole);
+    whole.extend_from_slice(segment.payload);
+    assert_eq!(tcp::verify(&ADDRESSES, &whole), Ok(()));
+    let again = Segment::decode(&whole).expect("our own segment");
+    assert_eq!((again.header, again.payload), (segment.header, segment.payload), "read again");
+    assert!(again.options.eq(list.into_iter().map(Ok)), "options are read again");
 }

@@ -123,15 +123,16 @@ fn udp(body: &[u8]) -> Result<Content, Malformed> {
 
 /// `length`: of header and payload on the wire.
 fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
-    let (header, _) = tcp::Header::decode(body).map_err(|error| {
+    let segment = tcp::Segment::decode(body).map_err(|error| {
         // What is missing was there, if there was more on the wire.
         let cut = error.is_short() && body.len() < length.into();
         if cut { Malformed::Cut } else { Malformed::Transport(error) }
     })?;
     let mut options = Options::default();
-    for option in &header.options {
+    for option in segment.options {
         options.note(&option.map_err(Malformed::Transport)?);
     }
+    let header = segment.header;
     Ok(Tcp {
         source_port: header.source_port,
         destination_port: header.destination_port,
@@ -140,7 +141,7 @@ fn segment(body: &[u8], length: u16) -> Result<Tcp, Malformed> {
         syn: header.flags.has(Flags::SYN),
         ack: header.flags.has(Flags::ACK),
         window: header.window,
-        payload: u32::from(length) - header.encoded_bytes() as u32,
+        payload: u32::from(length) - segment.header_bytes as u32,
         options,
     })
 }

@@ -175,8 +175,8 @@ impl Wire {
         let subflow = &mut self.subflows[seen.id.path.index()];
         match seen.packet {
             Packet::Segment(segment) => {
-                if let Ok((header, _)) = tcp::Header::decode(&headers[ip::HEADER..]) {
-                    let start = header.sequence;
+                if let Ok(sent) = tcp::Segment::decode(&headers[ip::HEADER..]) {
+                    let start = sent.header.sequence;
                     subflow.latest = (start, start.wrapping_add(segment.data.bytes));
                 }
             }
@@ -343,20 +343,12 @@ impl Wire {
             (Ends { from: sender, to: receiver }, [sender_port, PORT])
         };
         let Fields { sequence, acknowledgement, flags, window, options } = fields;
-        let header = Header {
-            source_port,
-            destination_port,
-            sequence,
-            acknowledgement,
-            flags,
-            window,
-            urgent: 0,
-            options,
-        };
+        let header =
+            Header { source_port, destination_port, sequence, acknowledgement, flags, window, urgent: 0 };
         let payload = &ZEROS[..payload as usize];
         let id = &mut self.subflows[path.index()].ids[usize::from(backward)];
         ip::put(ends, tcp::PROTOCOL, *id, payload.len(), headers, |out| {
-            header.encode(&Addresses::from(ends), payload, out);
+            header.encode(&options, &Addresses::from(ends), payload, out);
         });
         *id = id.wrapping_add(1);
     }

@@ -7,7 +7,7 @@ use plait_transport::wire::mptcp::{
     AddAddress, Capable, DataSequence, FirstData, Join, Keys, Mapping, MptcpOption, Number,
 };
 use plait_transport::wire::tcp::{
-    self, Flags, Header, OPTION_BYTES, Options, SackBlock, SackBlocks, TcpOption,
+    self, Flags, Header, OPTION_BYTES, Options, SackBlock, SackBlocks, Segment, TcpOption,
 };
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -105,9 +105,9 @@ fn options() -> impl Strategy<Value = (Options, Vec<TcpOption<'static>>)> {
     })
 }
 
-fn header(options: Options) -> impl Strategy<Value = Header> {
+fn header() -> impl Strategy<Value = Header> {
     any::<(u16, u16, u32, u32, u8, u16, u16)>().prop_map(
-        move |(source_port, destination_port, sequence, acknowledgement, flags, window, urgent)| Header {
+        |(source_port, destination_port, sequence, acknowledgement, flags, window, urgent)| Header {
             source_port,
             destination_port,
             sequence,
@@ -115,7 +115,6 @@ fn header(options: Options) -> impl Strategy<Value = Header> {
             flags: Flags(flags),
             window,
             urgent,
-            options,
         },
     )
 }
@@ -124,41 +123,42 @@ fn addresses() -> impl Strategy<Value = Addresses> {
     (address(), address()).prop_map(|(source, destination)| Addresses { source, destination })
 }
 
-fn encoded(header: &Header, addresses: &Addresses, payload: &[u8]) -> Vec<u8> {
+fn encoded(header: &Header, options: &Options, addresses: &Addresses, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    header.encode(addresses, payload, &mut bytes);
+    header.encode(options, addresses, payload, &mut bytes);
     bytes.extend_from_slice(payload);
     bytes
 }
 
-fn all(options: &Options) -> Result<Vec<TcpOption<'_>>, DecodeError> {
-    options.iter().collect()
+fn all(segment: &[u8]) -> Result<Vec<TcpOption<'_>>, DecodeError> {
+    Segment::decode(segment)?.options.collect()
 }
 
 proptest! {
     #[test]
     fn what_is_written_is_read_again(
-        (header, list) in options().prop_flat_map(|(options, list)| (header(options), Just(list))),
+        header in header(),
+        (options, list) in options(),
         addresses in addresses(),
         payload in payload(0..40),
     ) {
-        let bytes = encoded(&header, &addresses, payload);
-        prop_assert_eq!(bytes.len(), header.encoded_bytes() + payload.len());
-        let (decoded, rest) = Header::decode(&bytes).unwrap();
-        prop_assert_eq!((decoded, rest), (header, payload));
-        prop_assert_eq!(all(&decoded.options), Ok(list));
+        let bytes = encoded(&header, &options, &addresses, payload);
+        let segment = Segment::decode(&bytes).unwrap();
+        prop_assert_eq!((segment.header, segment.payload), (header, payload));
+        prop_assert_eq!(segment.header_bytes, bytes.len() - payload.len());
+        prop_assert_eq!(segment.options.collect::<Result<Vec<_>, _>>(), Ok(list));
         prop_assert_eq!(tcp::verify(&addresses, &bytes), Ok(()));
-        prop_assert_eq!(encoded(&decoded, &addresses, rest), bytes);
     }
 
     #[test]
     fn a_header_that_is_cut_anywhere_is_refused(
-        header in options().prop_flat_map(|(options, _)| header(options)),
+        header in header(),
+        (options, _) in options(),
         addresses in addresses(),
     ) {
-        let bytes = encoded(&header, &addresses, &[]);
+        let bytes = encoded(&header, &options, &addresses, &[]);
         for end in 0..bytes.len() {
-            let error = Header::decode(&bytes[..end]).unwrap_err();
+            let error = Segment::decode(&bytes[..end]).unwrap_err();
             prop_assert!(error.is_short(), "{}", error);
         }
     }
@@ -173,8 +173,7 @@ proptest! {
         for end in 1..whole {
             // At the end of the options: its length tells more than there is.
             let cut = segment(&[&vec![1; OPTION_BYTES - end][..], &bytes[..end]].concat());
-            let (header, _) = Header::decode(&cut).unwrap();
-            let error = header.options.iter().find_map(Result::err).unwrap();
+            let error = all(&cut).unwrap_err();
             prop_assert!(error.is_short(), "{}: {}", end, error);
             // With a length that fits: nothing breaks.
             if end >= 2 {
@@ -182,8 +181,7 @@ proptest! {
                 shorter[1] = end as u8;
                 shorter.resize(OPTION_BYTES, 0);
                 let bytes = segment(&shorter);
-                let (header, _) = Header::decode(&bytes).unwrap();
-                if let Some(Ok(read)) = header.options.iter().next() {
+                if let Some(Ok(read)) = Segment::decode(&bytes).unwrap().options.next() {
                     prop_assert_eq!(read.encoded_bytes(), end);
                 }
             }
@@ -192,13 +190,14 @@ proptest! {
 
     #[test]
     fn a_damaged_segment_is_refused(
-        header in options().prop_flat_map(|(options, _)| header(options)),
+        header in header(),
+        (options, _) in options(),
         addresses in addresses(),
         payload in payload(0..40),
         place in any::<prop::sample::Index>(),
         bit in 0u8..8,
     ) {
-        let mut bytes = encoded(&header, &addresses, payload);
+        let mut bytes = encoded(&header, &options, &addresses, payload);
         let place = place.index(bytes.len());
         bytes[place] ^= 1 << bit;
         let refused = matches!(tcp::verify(&addresses, &bytes), Err(DecodeError::Checksum { at: 16, .. }));
@@ -222,9 +221,7 @@ fn segment(options: &[u8]) -> Vec<u8> {
 fn refused(options: &[u8]) -> String {
     let mut padded = options.to_vec();
     padded.resize(options.len().next_multiple_of(4), 0);
-    let bytes = segment(&padded);
-    let (header, _) = Header::decode(&bytes).unwrap();
-    header.options.iter().find_map(Result::err).expect("an error").to_string()
+    all(&segment(&padded)).unwrap_err().to_string()
 }
 
 /// A SYN with the options that Linux sends, in its order.
@@ -254,13 +251,12 @@ fn a_syn_by_hand() {
         flags: Flags::SYN,
         window: 64_240,
         urgent: 0,
-        options,
     };
     let addresses = Addresses {
         source: Ipv4Addr::new(10, 0, 0, 1).into(),
         destination: Ipv4Addr::new(10, 0, 0, 2).into(),
     };
-    let bytes = encoded(&header, &addresses, &[]);
+    let bytes = encoded(&header, &options, &addresses, &[]);
     assert_eq!(bytes[..14], [0x9c, 0x40, 0, 80, 0xde, 0xad, 0xbe, 0xef, 0, 0, 0, 0, 0xb0, 2]);
     assert_eq!(bytes.len(), 44);
 }
@@ -284,15 +280,14 @@ fn lengths_that_contradict_are_refused() {
     for (options, expected) in cases {
         assert_eq!(refused(options), expected, "{options:?}");
     }
-    let error = Header::decode(&[&[0; 12][..], &[4 << 4], &[0; 7]].concat()).unwrap_err();
+    let error = Segment::decode(&[&[0; 12][..], &[4 << 4], &[0; 7]].concat()).unwrap_err();
     assert_eq!(error.to_string(), "data offset at byte 12: its length cannot be 16");
 }
 
 #[test]
 fn nothing_is_read_behind_the_end_of_the_list() {
     let bytes = segment(&[1, 0, 30, 99]);
-    let (header, _) = Header::decode(&bytes).unwrap();
-    assert_eq!(all(&header.options), Ok(vec![TcpOption::NoOperation]));
+    assert_eq!(all(&bytes), Ok(vec![TcpOption::NoOperation]));
 }
 
 #[test]

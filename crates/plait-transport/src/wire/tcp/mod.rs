@@ -18,7 +18,7 @@ pub const HEADER_BYTES: usize = 20;
 /// Where the checksum is in the header.
 const CHECKSUM_AT: usize = 16;
 
-/// A segment's header, without its checksum.
+/// A segment's header, without its options and its checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The sender's port.
@@ -35,8 +35,6 @@ pub struct Header {
     pub window: u16,
     /// Where urgent data ends, if the flag URG is set.
     pub urgent: u16,
-    /// Options.
-    pub options: Options,
 }
 
 /// The control bits of a segment (RFC 9293 §3.1, RFC 3168 §6.1).
@@ -76,16 +74,11 @@ impl core::ops::BitOr for Flags {
 }
 
 impl Header {
-    /// Bytes of the header with its options.
-    pub fn encoded_bytes(&self) -> usize {
-        HEADER_BYTES + self.options.padded().len()
-    }
-
-    /// Appends the header of a segment with this payload, which the caller appends then. The checksum covers both, and the
-    /// addresses of the packet; their lengths together leave room in 16 bits.
-    pub fn encode(&self, addresses: &Addresses, payload: &[u8], out: &mut Vec<u8>) {
+    /// Appends the header of a segment with these options and this payload, which the caller appends then. The checksum covers
+    /// all of them, and the addresses of the packet; their lengths together leave room in 16 bits.
+    pub fn encode(&self, options: &Options, addresses: &Addresses, payload: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        let options = self.options.padded();
+        let options = options.padded();
         out.put_u16(self.source_port);
         out.put_u16(self.destination_port);
         out.put_u32(self.sequence);
@@ -101,31 +94,45 @@ impl Header {
         let sum = pseudo.with(&out[start..]).with(payload).checksum();
         out[start + CHECKSUM_AT..start + CHECKSUM_AT + 2].copy_from_slice(&sum.to_be_bytes());
     }
+}
 
-    /// Reads a segment: its header, and the payload as far as it is there. The checksum is not looked at, since captures cut
-    /// what it covers; [`verify`] does. Options are read as their iterator goes.
+/// A segment that was read.
+#[derive(Clone, Debug)]
+pub struct Segment<'a> {
+    /// Its header.
+    pub header: Header,
+    /// Its options, read as the iterator goes.
+    pub options: OptionIter<'a>,
+    /// Bytes of header and options.
+    pub header_bytes: usize,
+    /// Its payload, as far as it is there.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// Reads a segment. The checksum is not looked at, since captures cut what it covers; [`verify`] does.
     ///
     /// # Errors
     /// If the header is cut off, or shorter than a header is.
     #[inline]
-    pub fn decode(segment: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+    pub fn decode(segment: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(segment);
         let source_port = reader.u16("TCP source port")?;
         let destination_port = reader.u16("TCP destination port")?;
         let sequence = reader.u32("sequence number")?;
         let acknowledgement = reader.u32("acknowledgement number")?;
         let offset = reader;
-        let words = usize::from(reader.u8("data offset")? >> 4);
+        let header_bytes = usize::from(reader.u8("data offset")? >> 4) * 4;
         let flags = Flags(reader.u8("control bits")?);
         let window = reader.u16("window")?;
         reader.u16("TCP checksum")?;
         let urgent = reader.u16("urgent pointer")?;
-        let bytes =
-            (words * 4).checked_sub(HEADER_BYTES).ok_or_else(|| offset.length("data offset", words * 4))?;
-        let options = Options::copied(reader.bytes(bytes, "TCP options")?);
+        let options = header_bytes.checked_sub(HEADER_BYTES);
+        let options = options.ok_or_else(|| offset.length("data offset", header_bytes))?;
+        let options = OptionIter::of(reader.part(options, "TCP options")?);
         let header =
-            Self { source_port, destination_port, sequence, acknowledgement, flags, window, urgent, options };
-        Ok((header, reader.rest()))
+            Header { source_port, destination_port, sequence, acknowledgement, flags, window, urgent };
+        Ok(Self { header, options, header_bytes, payload: reader.rest() })
     }
 }
 

@@ -181,7 +181,7 @@ fn sack_blocks(value: &mut Reader<'_>) -> Result<SackBlocks, DecodeError> {
     Ok(blocks)
 }
 
-/// The options of one header, as bytes in their order.
+/// The options of one header in the making, as bytes in their order.
 #[derive(Clone, Copy)]
 pub struct Options {
     /// Zeros behind what is there.
@@ -193,16 +193,6 @@ impl Options {
     /// None yet.
     pub const fn new() -> Self {
         Self { bytes: [0; OPTION_BYTES], length: 0 }
-    }
-
-    /// Those that `bytes` hold, at most [`OPTION_BYTES`] of them.
-    #[inline]
-    pub(super) fn copied(bytes: &[u8]) -> Self {
-        let mut options = Self::new();
-        let length = bytes.len().min(OPTION_BYTES);
-        options.bytes[..length].copy_from_slice(&bytes[..length]);
-        options.length = length as u8;
-        options
     }
 
     /// Adds an option; false if there is no room.
@@ -222,7 +212,7 @@ impl Options {
 
     /// The options that are there.
     pub fn iter(&self) -> OptionIter<'_> {
-        OptionIter { reader: Reader::starting_at(&self.bytes[..self.length.into()], BEFORE), ended: false }
+        OptionIter::of(Reader::starting_at(&self.bytes[..self.length.into()], BEFORE))
     }
 }
 
@@ -231,15 +221,6 @@ impl Default for Options {
         Self::new()
     }
 }
-
-impl PartialEq for Options {
-    /// By what would be in a header.
-    fn eq(&self, other: &Self) -> bool {
-        self.padded() == other.padded()
-    }
-}
-
-impl Eq for Options {}
 
 impl core::fmt::Debug for Options {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -261,6 +242,12 @@ impl<'a> IntoIterator for &'a Options {
 pub struct OptionIter<'a> {
     reader: Reader<'a>,
     ended: bool,
+}
+
+impl<'a> OptionIter<'a> {
+    pub(super) const fn of(reader: Reader<'a>) -> Self {
+        Self { reader, ended: false }
+    }
 }
 
 impl<'a> Iterator for OptionIter<'a> {
