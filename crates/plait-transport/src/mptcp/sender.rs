@@ -32,11 +32,17 @@ struct Sample {
     original: bool,
 }
 
-/// A segment that leaves on a subflow.
+/// A segment that leaves on a subflow, without what may ride on it.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
     path: PathId,
-    segment: Segment,
+    data: Data,
+    /// Its number on the subflow.
+    number: u64,
+    offset: u64,
+    timestamp: u32,
+    echo: u32,
+    push: bool,
     transmission: u64,
     /// For the first time there.
     fresh: bool,
@@ -44,9 +50,10 @@ struct Leaving {
 
 impl Leaving {
     fn leave(&self, sink: &mut impl Sink) {
-        let &Self { path, segment, transmission, .. } = self;
-        let origin = Origin::Sender { offset: Some(segment.offset) };
-        sink.send(&Transmit { path, packet: &Packet::Segment(segment), transmission, origin });
+        let &Self { path, data, number, offset, timestamp, echo, push, transmission, .. } = self;
+        let packet =
+            &Packet::Segment(Segment { data, subflow: number, offset, timestamp, echo, push, ack: None });
+        sink.send(&Transmit { path, packet, transmission, origin: Origin::Sender { offset: Some(offset) } });
     }
 }
 
@@ -409,7 +416,7 @@ impl<S: Scheduler> Sender<S> {
         }
         while let Some(mut leaving) = self.next_segment(now, observer)? {
             if self.config.rules.pushes && leaving.fresh {
-                leaving.segment.push = self.marks(leaving.segment.offset, leaving.segment.data.bytes);
+                leaving.push = self.marks(leaving.offset, leaving.data.bytes);
             }
             leaving.leave(sink);
         }
@@ -427,8 +434,7 @@ impl<S: Scheduler> Sender<S> {
         loop {
             let next = self.next_segment(now, observer)?;
             if let Some(mut last) = held_back.take() {
-                last.segment.push =
-                    last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
+                last.push = last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
                 last.leave(sink);
                 if next.is_none() && self.core.has_opportunity() {
                     continue;
@@ -526,10 +532,9 @@ impl<S: Scheduler> Sender<S> {
             self.arm_timers(now, index, false);
         }
         let timestamp = self.config.clock.at_sender(now);
-        let (data, offset, subflow) = (outgoing.data, outgoing.offset, outgoing.number);
         let echo = self.seen[index].echo;
-        let segment = Segment { data, subflow, offset, timestamp, echo, push: false, ack: None };
-        Leaving { path: outgoing.path, segment, transmission: outgoing.transmission, fresh: true }
+        let &Outgoing { path, data, offset, number, transmission } = outgoing;
+        Leaving { path, data, number, offset, timestamp, echo, push: false, transmission, fresh: true }
     }
 
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
@@ -634,8 +639,7 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.core.stream.get(data.segment).map_or(0, |entry| entry.offset);
         let echo = self.seen[index].echo;
-        let segment = Segment { data, subflow: number, offset, timestamp, echo, push: false, ack: None };
-        Leaving { path, segment, transmission, fresh: false }
+        Leaving { path, data, number, offset, timestamp, echo, push: false, transmission, fresh: false }
     }
 
     /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.
