@@ -9,7 +9,12 @@ from plait.reports.definition import entries
 from plait.results import metrics
 from plait.support.pages import markdown
 
-CLASSES = {"connection": metrics.Metrics, "path": metrics.PathMetrics, "flow": metrics.FlowMetrics}
+CLASSES = {
+    "connection": metrics.Metrics,
+    "path": metrics.PathMetrics,
+    "flow": metrics.FlowMetrics,
+    "queue": metrics.QueueMetrics,
+}
 VALUES = {"Spread": "mean, p50, p95, p99, max", "Occupancy": "mean, max"}
 """What a metric that is not one number consists of."""
 
@@ -36,7 +41,7 @@ def meanings(cls: type) -> dict[str, str]:
 
 
 def definitions(which: str) -> str:
-    """The table of one kind of metrics: connection, path or flow."""
+    """The table of one kind of metrics: connection, path, flow or queue."""
     cls = CLASSES[which]
     kinds = {name: str(kind) for name, kind in cls.__annotations__.items()}
     lines = []
@@ -49,7 +54,7 @@ def definitions(which: str) -> str:
 def unit(name: str) -> str:
     """The unit that a name ends in; a count without one."""
     units = {"bps": "bit/s", "ms": "ms", "s": "s", "bytes": "bytes", "packets": "packets"}
-    if name in ("name", "kind"):
+    if name in ("name", "kind", "direction", "discipline"):
         return "text"
     if name in ("aggregation_benefit",):
         return "ratio"

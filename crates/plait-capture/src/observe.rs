@@ -120,6 +120,7 @@ fn finish(
         events: replay.packets,
         paths: observed.paths.iter().map(path_ending).collect::<Result<_, _>>()?,
         flows,
+        queues: Vec::new(),
         path_series,
         connection_series,
     };

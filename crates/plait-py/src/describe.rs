@@ -5,7 +5,7 @@ use plait_sched::options::OptionInfo;
 use plait_sched::{Capabilities, Domain, OPTIONS, ParameterInfo, SCHEDULERS, Value, units};
 use plait_sim::recorder::verdict::Verdict;
 use plait_sim::scenario::Scenario;
-use plait_sim::scenario::keys::{Preset, TABLES};
+use plait_sim::scenario::keys::{Preset, tables};
 use pyo3::prelude::*;
 use serde_json::json;
 use std::path::{Path, absolute};
@@ -127,7 +127,7 @@ fn schedulers() -> String {
 
 #[pyfunction]
 fn scenario_keys() -> String {
-    let entries = TABLES.iter().flat_map(|table| {
+    let entries = tables().flat_map(|table| {
         table.keys.iter().map(|key| {
             let default = match key.default {
                 Preset::Required => json!(null),

@@ -119,6 +119,28 @@ pub struct FlowMetrics {
     pub completion_time_s: Option<f64>,
 }
 
+/// What an active queue did: one direction of a link whose discipline is not drop-tail. Everything counts from the end of the warm-up to the
+/// end of the run, packets of the connection and of all flows, data and acknowledgements alike.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct QueueMetrics {
+    /// The name of the link, or of the path whose wire it is.
+    pub name: String,
+    /// Which direction.
+    pub direction: &'static str,
+    /// The discipline.
+    pub discipline: &'static str,
+    /// Packets that left the queue to be transmitted.
+    pub packets_sent: u64,
+    /// Packets marked.
+    pub packets_marked: u64,
+    /// Packets that the discipline dropped because of their delay.
+    pub packets_dropped: u64,
+    /// Packets that were dropped because the queue was full.
+    pub packets_over_limit: u64,
+    /// From arrival in the queue to the start of transmission, of the packets sent.
+    pub sojourn_ms: Option<SpanSummary>,
+}
+
 /// A finished run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
@@ -134,6 +156,8 @@ pub struct RunResult {
     pub paths: Vec<PathMetrics>,
     /// Metrics of the competing flows.
     pub flows: Vec<FlowMetrics>,
+    /// Metrics of the active queues.
+    pub queues: Vec<QueueMetrics>,
     /// One row per transmission, if asked for.
     pub packets: Option<PacketFrame>,
     /// One row per path and sampling moment, if asked for.
@@ -157,6 +181,8 @@ struct Document<'a> {
     metrics: &'a Metrics,
     paths: &'a [PathMetrics],
     flows: &'a [FlowMetrics],
+    #[serde(skip_serializing_if = "<[QueueMetrics]>::is_empty")]
+    queues: &'a [QueueMetrics],
 }
 
 impl RunResult {
@@ -172,6 +198,7 @@ impl RunResult {
             metrics: &self.metrics,
             paths: &self.paths,
             flows: &self.flows,
+            queues: &self.queues,
         };
         #[expect(clippy::expect_used, reason = "plain structs with string keys always serialize")]
         serde_json::to_string(&document).expect("serializable")
@@ -235,6 +262,8 @@ pub struct Ending {
     pub paths: Vec<PathEnding>,
     /// One for each of the scenario's flows.
     pub flows: Vec<FlowEnding>,
+    /// One for each direction of a link with an active queue, in the order of [`Scenario::directions`].
+    pub queues: Vec<QueueMetrics>,
     /// The table, if it was asked for.
     pub path_series: Option<PathSeries>,
     /// The table, if it was asked for.
@@ -351,6 +380,7 @@ impl RunResult {
             metrics,
             paths,
             flows,
+            queues: ending.queues,
             packets: recorder.packets,
             path_series: ending.path_series,
             connection_series: ending.connection_series,

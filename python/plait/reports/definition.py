@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 
-from plait.results.metrics import FlowMetrics, Metrics, PathMetrics
+from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics
 
 ENTRY = re.compile(r"^([a-z_]+(?:, [a-z_]+)*): (.+)$")
 
 
 def definitions() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Names and meanings of the metrics of the connection, of a path, of a competing flow."""
-    whose = (("of the connection", Metrics), ("of a path", PathMetrics), ("of a competing flow", FlowMetrics))
+    """Names and meanings of the metrics of the connection, of a path, of a competing flow, of an active queue."""
+    whose = (
+        ("of the connection", Metrics),
+        ("of a path", PathMetrics),
+        ("of a competing flow", FlowMetrics),
+        ("of an active queue", QueueMetrics),
+    )
     return [(name, entries(table.__doc__ or "")) for name, table in whose]
 
 

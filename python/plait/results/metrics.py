@@ -150,6 +150,31 @@ class WithMetrics(Protocol):
         ...
 
 
+class QueueMetrics(TypedDict, total=False):
+    """The metrics of an active queue, one direction of a link, from the end of the warm-up on.
+
+    They count packets of the connection and of all flows, data and acknowledgements alike. Queues that are drop-tail have none.
+
+    name: the link's name, or that of the path whose wire it is.
+    direction: forward or backward.
+    discipline: the discipline's name.
+    packets_sent: packets that left the queue to be transmitted.
+    packets_marked: packets that the discipline marked (ECN).
+    packets_dropped: packets that the discipline dropped because of their delay.
+    packets_over_limit: packets that were dropped because the queue was full.
+    sojourn_ms: of the packets sent, from the arrival in the queue to the start of the transmission; None without any.
+    """
+
+    name: str
+    direction: str
+    discipline: str
+    packets_sent: int
+    packets_marked: int
+    packets_dropped: int
+    packets_over_limit: int
+    sojourn_ms: Spread | None
+
+
 def metric(result: WithMetrics, name: str) -> float | None:
     """A metric by its dotted name.
 
@@ -168,6 +193,11 @@ def metric(result: WithMetrics, name: str) -> float | None:
         values = [dict[str, Any](path)[key] for path in chosen]
         return None if None in values else sum(float(value) for value in values)
     value: Any = result.metrics
+    if first == "queues" and len(rest) > 2:
+        queues = [one for one in result.queues if [one["name"], one["direction"]] == rest[:2]]
+        if not queues:
+            raise KeyError(name)
+        value, (first, *rest) = queues[0], rest[2:]
     for key in (first, *rest):
         if not isinstance(value, Mapping) or key not in value:
             raise KeyError(name)
@@ -198,6 +228,8 @@ LOWER = frozenset(
         "spurious_timeouts",
         "packets_lost",
         "packets_dropped",
+        "packets_over_limit",
+        "sojourn_ms",
     }
 )
 """Less is better."""
@@ -206,5 +238,6 @@ LOWER = frozenset(
 def direction(name: str) -> int:
     """1 where more of a metric, by its dotted name, is better, −1 where less is, 0 where neither can be said."""
     parts = name.split(".")
-    key = parts[2] if parts[0] in ("paths", "flows") and len(parts) > 2 else parts[0]
+    place = {"paths": 2, "flows": 2, "queues": 3}.get(parts[0], 0)
+    key = parts[place] if len(parts) > place else parts[0]
     return 1 if key in HIGHER else -1 if key in LOWER else 0

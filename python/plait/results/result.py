@@ -10,8 +10,33 @@ from typing import Any, Protocol, TypedDict, cast
 import polars as pl
 
 from plait import _core
-from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, metric
+from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, metric
 from plait.scenarios.scheduler import scheduler_name
+
+class QueueMetrics(TypedDict, total=False):
+    """The metrics of an active queue, one direction of a link, from the end of the warm-up on.
+
+    They count packets of the connection and of all flows, data and acknowledgements alike. Queues that are drop-tail have none.
+
+    name: the link's name, or that of the path whose wire it is.
+    direction: forward or backward.
+    discipline: the discipline's name.
+    packets_sent: packets that left the queue to be transmitted.
+    packets_marked: packets that the discipline marked (ECN).
+    packets_dropped: packets that the discipline dropped because of their delay.
+    packets_over_limit: packets that were dropped because the queue was full.
+    sojourn_ms: of the packets sent, from the arrival in the queue to the start of the transmission; None without any.
+    """
+
+    name: str
+    direction: str
+    discipline: str
+    packets_sent: int
+    packets_marked: int
+    packets_dropped: int
+    packets_over_limit: int
+    sojourn_ms: Spread | None
+
 
 TABLES = ("packets", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
@@ -152,6 +177,12 @@ class Result:
         """The metrics of each competing flow, in the scenario's order."""
         flows: list[FlowMetrics] = self.data["flows"]
         return flows
+
+    @property
+    def queues(self) -> list[QueueMetrics]:
+        """The metrics of each active queue: paths' wires, then shared links, forward before backward; drop-tail has none."""
+        queues: list[QueueMetrics] = self.data.get("queues", [])
+        return queues
 
     @property
     def path_names(self) -> list[str]:

@@ -59,6 +59,7 @@ class Direction:
     repeat: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
+    discipline: str | Table | None = None
     loss: str | Table | None = None
     jitter: Duration | Table | None = None
     outages: Table | Sequence[Table] | None = None
@@ -70,7 +71,8 @@ class Path:
     """One path between sender and receiver.
 
     `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``, ``"100ms"``, ``"bdp"``
-    or ``"infinite"``. `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
+    or ``"infinite"``. `discipline` is ``"codel"``, ``"fq-codel"`` or a table with more than the name,
+    ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail. `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
     `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and begin anew after `repeat`.
 
     `links` names links that others share; packets pass them after the path's own wire, and backward in reverse. A path
@@ -84,6 +86,7 @@ class Path:
     rtt: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
+    discipline: str | Table | None = None
     loss: str | Table | None = None
     jitter: Duration | Table | None = None
     outages: Table | Sequence[Table] | None = None
@@ -109,6 +112,7 @@ class Link:
     repeat: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
+    discipline: str | Table | None = None
     loss: str | Table | None = None
     jitter: Duration | Table | None = None
     outages: Table | Sequence[Table] | None = None

@@ -10,9 +10,14 @@
 //! over time either: everything a packet will meet is worked out when it is sent, so a link is one event source (the
 //! next exit, [`Link::head`]) and costs O(1) per packet.
 //!
+//! That is so where the queue is drop-tail. A link with an active [`discipline`] decides later, and is one event source all the same
+//! (`active`).
+//!
 //! A packet that gets lost still takes its place in the queue, its time on the wire and its draw from the random
 //! streams; it leaves the link as [`Exit::Lost`] when it would have arrived.
 
+mod active;
+pub mod discipline;
 pub mod jitter;
 pub mod loss;
 pub mod outage;
@@ -32,6 +37,8 @@ use plait_transport::ring::Ring;
 
 use crate::agenda::Key;
 
+pub use active::QueueReport;
+pub use discipline::Payload;
 pub use jitter::Jitter;
 pub use loss::Loss;
 pub use outage::{Outages, Window};
@@ -53,6 +60,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// When an arriving packet is dropped.
     pub queue: QueueLimit,
+    /// Who decides which waiting packet is sent next, and which is dropped; `None` is drop-tail.
+    pub discipline: Option<discipline::Settings>,
     /// Which packets get lost on the wire.
     pub loss: Loss,
     /// Random extra delay, if any.
@@ -68,6 +77,7 @@ impl LinkConfig {
             capacity: Capacity::Rate(rate),
             delay,
             queue: QueueLimit::Infinite,
+            discipline: None,
             loss: Loss::None,
             jitter: None,
             outages: Outages::Windows(Vec::new()),
@@ -94,15 +104,31 @@ pub enum Exit<P> {
     Delivered(P),
     /// It was lost on the wire and would have arrived now.
     Lost(P),
+    /// The link's discipline dropped it.
+    Dropped(P),
+    /// None: the next packet's turn has come, inside.
+    Nothing,
 }
 
-/// What a link has done so far. `accepted = delivered + lost + ` what is [inside](Link::inside).
+impl<P> Exit<P> {
+    /// The packet that left, whatever became of it.
+    pub fn payload(self) -> Option<P> {
+        match self {
+            Self::Delivered(payload) | Self::Lost(payload) | Self::Dropped(payload) => Some(payload),
+            Self::Nothing => None,
+        }
+    }
+}
+
+/// What a link has done so far. `accepted = delivered + lost + discarded + ` what is [inside](Link::inside).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Packets that found room in the queue.
+    /// Packets that found room in the queue; with a discipline, all.
     pub accepted: u64,
     /// Packets that found the queue full.
     pub dropped: u64,
+    /// Packets that the discipline dropped.
+    pub discarded: u64,
     /// Packets that left the link as lost.
     pub lost: u64,
     /// Packets that left the link as delivered.
@@ -140,9 +166,11 @@ pub struct Link<P> {
     flight: Flight<P>,
     last_arrival: Time,
     counters: Counters,
+    /// The queue, if it is not drop-tail.
+    active: Option<Box<active::Active<P>>>,
 }
 
-impl<P: Copy> Link<P> {
+impl<P: Payload> Link<P> {
     /// An idle link. Its random streams are those of `seed` and `name`; give every link of a run its own name.
     ///
     /// # Panics
@@ -160,6 +188,10 @@ impl<P: Copy> Link<P> {
             flight: if reorders { Flight::sorted() } else { Flight::fifo() },
             last_arrival: Time::ZERO,
             counters: Counters::default(),
+            active: config
+                .discipline
+                .as_ref()
+                .map(|discipline| Box::new(active::Active::new(discipline, config.queue, seed, name))),
         }
     }
 
@@ -170,6 +202,9 @@ impl<P: Copy> Link<P> {
     /// If the packet is larger than [`MAX_PACKET_BYTES`].
     pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Sent {
         assert!(bytes <= MAX_PACKET_BYTES, "a packet of {bytes} bytes");
+        if self.active.is_some() {
+            return self.enqueue(now, bytes, order, payload);
+        }
         self.backlog.advance(now);
         let start = self.service.start(now);
         if !self.limit.admits(&self.backlog, bytes, start.since(now)) {
@@ -181,7 +216,12 @@ impl<P: Copy> Link<P> {
         self.counters.accepted += 1;
         self.counters.accepted_bytes += u64::from(bytes);
         self.counters.max_queue_packets = self.counters.max_queue_packets.max(self.backlog.waiting_packets());
+        self.put_on_wire(departure, bytes, order, payload)
+    }
 
+    /// What happens to a packet whose last bit leaves at `departure`.
+    #[inline]
+    fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Sent {
         // Both are asked about every accepted packet, so that an outage does not shift the random losses.
         let lost = self.losses.next() | self.outages.covers(departure);
         let mut arrival = departure.saturating_add(self.delay);
@@ -196,9 +236,12 @@ impl<P: Copy> Link<P> {
         if first { Sent::First } else { Sent::Queued }
     }
 
-    /// When the next packet leaves the link; `None` while it is empty.
+    /// When the next packet leaves the link, or something happens inside; `None` while it is empty.
     pub fn head(&self) -> Option<Key> {
-        self.flight.head()
+        match &self.active {
+            None => self.flight.head(),
+            Some(active) => active.head(self.flight.head()),
+        }
     }
 
     /// Takes out the packet that leaves next. To be called at the time of [`Link::head`].
@@ -206,6 +249,11 @@ impl<P: Copy> Link<P> {
     /// # Panics
     /// If the link is empty.
     pub fn pop(&mut self) -> Exit<P> {
+        if self.active.is_some()
+            && let Some(exit) = self.work()
+        {
+            return exit;
+        }
         let packet = self.flight.pop().expect("a packet is taken only from a link that has one");
         if packet.lost {
             self.counters.lost += 1;
@@ -219,19 +267,25 @@ impl<P: Copy> Link<P> {
 
     /// Packets that wait at `now`, the one in transmission not counted. `now` never goes back.
     pub fn queue_packets(&mut self, now: Time) -> u64 {
+        if let Some(active) = &self.active {
+            return active.waiting().0;
+        }
         self.backlog.advance(now);
         self.backlog.waiting_packets()
     }
 
     /// Bytes that wait at `now`, those of the packet in transmission not counted. `now` never goes back.
     pub fn queue_bytes(&mut self, now: Time) -> u64 {
+        if let Some(active) = &self.active {
+            return active.waiting().1;
+        }
         self.backlog.advance(now);
         self.backlog.waiting_bytes()
     }
 
     /// Packets accepted and not yet out: waiting, in transmission and under way.
     pub fn inside(&self) -> usize {
-        self.flight.len()
+        self.flight.len() + self.active.as_ref().map_or(0, |active| active.inside())
     }
 
     /// What the link has done so far.

@@ -210,9 +210,10 @@ fn jitter_keeps_the_order_unless_told_otherwise() {
         }
         let exits = drain(&mut link);
         assert!(exits.is_sorted_by_key(|exit| exit.0));
-        let order: Vec<_> = exits.iter().map(|&(_, Exit::Delivered(n) | Exit::Lost(n))| n).collect();
+        let order: Vec<_> = exits.iter().map(|(_, exit)| exit.payload()).collect();
         assert_eq!(order.is_sorted(), !reorder);
-        for (arrival, Exit::Delivered(n) | Exit::Lost(n)) in exits {
+        for (arrival, exit) in exits {
+            let n = exit.payload().expect("a packet");
             let delay = arrival.since(Time::ZERO + Duration::from_millis(1) * n);
             let least = Duration::from_nanos(10_120_000);
             assert!((least..=least + amount).contains(&delay), "{delay}");
@@ -228,7 +229,7 @@ fn packets_that_arrive_together_leave_in_order_even_from_a_heap() {
         let _ = link.send(Time::ZERO, 1, n, n);
     }
     let exits = drain(&mut link);
-    assert!(exits.is_sorted_by_key(|&(time, Exit::Delivered(n) | Exit::Lost(n))| (time, n)));
+    assert!(exits.is_sorted_by_key(|(time, exit)| (*time, exit.payload())));
 }
 
 fn cut(outages: Outages, sends: &[u64]) -> Vec<bool> {
@@ -458,6 +459,7 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
             capacity,
             delay: Duration::from_nanos(delay),
             queue,
+            discipline: None,
             loss,
             jitter,
             outages,
@@ -506,7 +508,7 @@ proptest! {
         let exits = run();
         prop_assert!(exits.is_sorted_by_key(|exit| exit.0));
         if config.jitter.is_none_or(|jitter| !jitter.reorder) {
-            prop_assert!(exits.is_sorted_by_key(|&(_, Exit::Delivered(n) | Exit::Lost(n))| n));
+            prop_assert!(exits.is_sorted_by_key(|(_, exit)| exit.payload()));
         }
         prop_assert_eq!(exits, run());
     }

@@ -64,13 +64,20 @@ const WHOLE: &str = "a whole number";
 const TRUTH: &str = "true or false";
 const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
      \"infinite\"";
+const DISCIPLINE: &str = "a discipline's name such as \"codel\", or a table with name and parameters";
 const LOSS: &str = "a share such as \"0.2%\", or a table with a model";
 const JITTER: &str = "a duration such as \"5ms\", or a table with an amount";
 const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a table with every and length";
 const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
 
-/// Every table, in the order in which a reference lists them.
-pub const TABLES: &[TableInfo] = &[
+/// Every table, in the order in which a reference lists them. Those of queueing disciplines come last; they follow from the disciplines'
+/// descriptions.
+pub fn tables() -> impl Iterator<Item = &'static TableInfo> {
+    TABLES.iter().chain(super::discipline::tables())
+}
+
+/// The tables described here.
+const TABLES: &[TableInfo] = &[
     TOP,
     TRANSPORT_CMT_SCTP,
     TRANSPORT_MPTCP,
@@ -522,6 +529,7 @@ pub const PATH: TableInfo = TableInfo {
             "The one-way delay of both directions.",
         ),
         key("queue", QUEUE, Text("50p"), QUEUE_DOC),
+        key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Which data packets the wire loses (forward only)."),
         key(
             "jitter",
@@ -599,6 +607,7 @@ pub const LINK: TableInfo = TableInfo {
         REPEAT,
         key("delay", DURATION, Text("0s"), "The one-way delay of both directions."),
         key("queue", QUEUE, Text("50p"), "As of a path; bdp takes the longest round trip through the link."),
+        key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Which packets the wire loses (forward only)."),
         key("jitter", JITTER, Text("0ms"), "Random extra delay, uniform from 0 (forward only)."),
         key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
@@ -728,6 +737,10 @@ const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so
                          transmission would begin later than that. bdp: rate times round-trip time, in packets, \
                          rounded up, at least 2.";
 
+const DISCIPLINE_DOC: &str = "Who decides which waiting packet is sent next, and which is dropped: drop-tail (first come, first served; \
+                              what finds the queue full is dropped), codel or fq-codel. With one of these the queue is what may wait beside \
+                              the packet in transmission, and has the discipline's own default.";
+
 const TRACE: &str = "a file's name";
 
 /// `forward` and `backward` of a path.
@@ -745,6 +758,7 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             "From the last bit's departure to its arrival.",
         ),
         key("queue", QUEUE, Otherwise("the path's queue"), QUEUE_DOC),
+        key("discipline", DISCIPLINE, Otherwise("the path's discipline"), DISCIPLINE_DOC),
         key(
             "loss",
             LOSS,

@@ -7,8 +7,9 @@ use plait_sched::{Duration, Time, UnitError};
 
 use super::keys::{JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, OUTAGE, OUTAGES_PERIODIC};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Word, reason};
-use super::{steps, text};
+use super::{discipline, steps, text};
 use crate::error::ScenarioError;
+use crate::link::discipline::Settings;
 use crate::link::{Capacity, Jitter, Loss, Outages, QueueLimit, Trace, Window};
 use crate::random::PARTS_PER_BILLION;
 
@@ -20,6 +21,10 @@ pub(super) struct Given {
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) delay: Option<Duration>,
     pub(super) queue: Option<QueueGiven>,
+    /// Whether the queue is what holds if nobody says.
+    pub(super) queue_is_preset: bool,
+    /// Drop-tail is `Some(None)`.
+    pub(super) discipline: Option<Option<Settings>>,
     pub(super) loss: Option<Loss>,
     pub(super) jitter: Option<Option<Jitter>>,
     pub(super) outages: Option<Outages>,
@@ -60,6 +65,10 @@ impl Given {
         mut common: impl FnMut(&mut Reader<'a>, &'static str) -> Option<Item<'a>>,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
+            queue_is_preset: !reader.has("queue"),
+            discipline: common(reader, "discipline")
+                .map(|item| discipline::read(item, packet))
+                .transpose()?,
             rate: steps::rate(reader)?,
             trace: reader.take("trace").map(|item| trace(&item)).transpose()?,
             delay: reader

@@ -21,6 +21,7 @@
 //! The keys, their defaults and their meaning are listed in [`keys`]; nothing else decides what a key is called or
 //! what it is if nobody gives it. Unknown keys, units and names are errors.
 
+mod discipline;
 mod document;
 mod flow;
 pub mod keys;

@@ -254,9 +254,12 @@ impl<'a> Item<'a> {
             return Ok(*choice);
         }
         let valid: Vec<_> = T::WORDS.iter().map(|(word, _)| *word).collect();
-        let problem = if T::LATER.contains(&text) { "not available yet" } else { "unknown" };
-        let near = nearest(text, &valid).map_or(String::new(), |near| format!("did you mean {near}? "));
-        Err(self.wrong(format!("{problem} ({near}valid: {})", valid.join(", "))))
+        let reason = unknown(text, &valid);
+        Err(self.wrong(if T::LATER.contains(&text) {
+            reason.replacen("unknown", "not available yet", 1)
+        } else {
+            reason
+        }))
     }
 
     /// The value as a table of its own.
@@ -320,6 +323,12 @@ pub(super) fn unique<'a>(
         }
         None => Ok(()),
     }
+}
+
+/// What is wrong with a word that is none of `valid`.
+pub(super) fn unknown(word: &str, valid: &[&str]) -> String {
+    let near = nearest(word, valid).map_or(String::new(), |near| format!("did you mean {near}? "));
+    format!("unknown ({near}valid: {})", valid.join(", "))
 }
 
 /// How a size without limit is spelled.

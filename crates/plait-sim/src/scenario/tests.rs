@@ -1,5 +1,6 @@
 //! What a scenario file says, what it may not say, and that no input does worse than being refused.
 
+mod discipline;
 mod errors;
 
 use std::path::Path;
@@ -466,7 +467,7 @@ fn every_choice_is_named_in_the_description_of_its_key() {
 
 #[test]
 fn every_key_is_described_once_and_in_a_sentence() {
-    for table in keys::TABLES {
+    for table in keys::tables() {
         for (index, info) in table.keys.iter().enumerate() {
             assert!(
                 !table.keys[..index].iter().any(|other| other.key == info.key),

@@ -123,6 +123,19 @@ impl Scenario {
         }
     }
 
+    /// Every direction of every link: the wires of the paths, then the shared links, each forward and backward, with its name.
+    pub fn directions(&self) -> impl Iterator<Item = (&str, Way, &LinkConfig)> {
+        let wires = self.paths.iter().filter_map(|path| Some((path.name.as_str(), path.wire.as_ref()?)));
+        let wires = wires.flat_map(|(name, wire)| {
+            [(name, Way::Forward, &wire.forward), (name, Way::Backward, &wire.backward)]
+        });
+        let shared = self.links.iter().flat_map(|link| {
+            let ways = [(Way::Forward, &link.forward), (Way::Backward, &link.backward)];
+            ways.into_iter().filter_map(|(way, config)| Some((link.name.as_str(), way, config.as_ref()?)))
+        });
+        wires.chain(shared)
+    }
+
     /// The delay of a path in one direction, without serialization and queues.
     pub fn delay(&self, path: usize, way: Way) -> Duration {
         self.route(path, way).map(|link| link.delay).fold(Duration::ZERO, |sum, delay| sum + delay)

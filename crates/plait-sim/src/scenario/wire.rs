@@ -4,7 +4,7 @@ use plait_sched::Duration;
 
 use super::keys::FORWARD_OR_BACKWARD;
 use super::link::{Given, QueueGiven, bandwidth_delay_product};
-use super::reader::{Reader, Source};
+use super::reader::{Reader, Source, Word as _};
 use crate::error::ScenarioError;
 use crate::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 
@@ -18,6 +18,11 @@ pub enum Way {
 }
 
 impl Way {
+    /// As scenarios and results name it.
+    pub fn name(self) -> &'static str {
+        self.word()
+    }
+
     /// The other one.
     pub const fn reversed(self) -> Self {
         match self {
@@ -54,6 +59,7 @@ pub(super) const WIRE_KEYS: &[&str] = &[
     "rtt",
     "delay",
     "queue",
+    "discipline",
     "loss",
     "jitter",
     "outages",
@@ -112,15 +118,26 @@ impl Draft {
             source.missing(place, format!("rate or trace{hint}"))
         })?;
         let delay = own.delay.or(delay).ok_or_else(|| source.missing(place, "delay"))?;
+        let discipline = own.discipline.or(shared.discipline).flatten();
         let link = LinkConfig {
             capacity,
             delay,
             queue: QueueLimit::Infinite,
+            discipline,
             loss: own.loss.or(shared.loss.filter(|_| forward)).unwrap_or(Loss::None),
             jitter: own.jitter.or(shared.jitter.filter(|_| forward)).flatten(),
             outages: own.outages.or(shared.outages.clone()).unwrap_or(Outages::Windows(Vec::new())),
         };
-        let queue = own.queue.or(shared.queue).unwrap_or(QueueGiven::Limit(QueueLimit::Infinite));
+        // A discipline has a limit of its own, unless somebody gives another.
+        let own_limit =
+            discipline.map(|discipline| QueueGiven::Limit(QueueLimit::Packets(discipline.info().limit)));
+        let around = if shared.queue_is_preset { own_limit.or(shared.queue) } else { shared.queue };
+        let queue = own.queue.or(around).unwrap_or(QueueGiven::Limit(QueueLimit::Infinite));
+        if let (Some(discipline), QueueGiven::Limit(QueueLimit::Wait(_))) = (discipline, queue) {
+            let reason =
+                format!("a longest wait limits no {}: give packets or a size", discipline.info().name);
+            return Err(source.rule(format!("{place}.queue"), reason));
+        }
         Ok(Self { link, queue })
     }
 

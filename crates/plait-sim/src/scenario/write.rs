@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::reader::{UNLIMITED, Word};
 use super::{
     Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathConfig, Protocol, Scenario,
-    SchedulerChoice, SharedLink, TransportOptions, Workload, text,
+    SchedulerChoice, SharedLink, TransportOptions, Workload, discipline, text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
 
@@ -231,6 +231,9 @@ fn link(config: &LinkConfig) -> Value {
         "jitter": jitter(config.jitter),
         "outages": outages(&config.outages),
     });
+    if let Some(settings) = &config.discipline {
+        value["discipline"] = discipline::write(settings);
+    }
     match &config.capacity {
         Capacity::Rate(rate) => value["rate"] = text::rate(*rate).into(),
         Capacity::Trace(trace) => value["trace"] = trace.name().into(),

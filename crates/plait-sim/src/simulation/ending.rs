@@ -1,7 +1,7 @@
 //! What the simulator knows at the end of a run beside what its recorder saw.
 
 use super::{Flow, Simulation, Tap};
-use crate::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
+use crate::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult};
 use plait_sched::Scheduler;
 
 /// Why a connection falls back to TCP, by the kernel's counters of the same (`why_fallen_back` in the engine's guest): the receiver's is the
@@ -48,6 +48,7 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
             events: self.events,
             paths: paths.collect(),
             flows: self.flow_endings(),
+            queues: self.queue_metrics(),
             path_series: sampled.then_some(self.path_series),
             connection_series: sampled.then_some(self.connection_series),
         };
@@ -72,6 +73,25 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
             }
         });
         flows.collect()
+    }
+
+    /// Of each link whose queue is not drop-tail. The network's links are in the order of the scenario's.
+    fn queue_metrics(&self) -> Vec<QueueMetrics> {
+        let directions = self.scenario.directions().zip(self.network.reports());
+        let queues = directions.filter_map(|((name, way, config), report)| {
+            let (settings, report) = (config.discipline.as_ref()?, report?);
+            Some(QueueMetrics {
+                name: name.to_owned(),
+                direction: way.name(),
+                discipline: settings.info().name,
+                packets_sent: report.sojourn.count(),
+                packets_marked: report.counts.marked,
+                packets_dropped: report.counts.dropped,
+                packets_over_limit: report.counts.over_limit,
+                sojourn_ms: report.sojourn.summary(),
+            })
+        });
+        queues.collect()
     }
 
     /// Packets of a path's forward route that were lost and dropped since the end of the warm-up.

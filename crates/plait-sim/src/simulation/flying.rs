@@ -1,6 +1,7 @@
 //! Packets inside links, small: what acknowledges is many times larger than a data packet's description and waits in a
 //! store of its own, so that long links full of data stay in the cache.
 
+use crate::link::Payload;
 use plait_sched::Time;
 use plait_transport::packet::{Data, Packet, Segment, Stream};
 
@@ -15,6 +16,13 @@ pub(super) struct Flying {
 }
 
 const _: () = assert!(size_of::<Flying>() <= 56, "packets under way are many");
+
+impl Payload for Flying {
+    /// On a link each leg belongs to one path of one connection, in one direction.
+    fn flow(&self) -> u64 {
+        u64::from(self.leg)
+    }
+}
 
 /// What a packet holds.
 #[derive(Clone, Copy, Debug)]

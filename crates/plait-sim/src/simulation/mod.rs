@@ -295,6 +295,7 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
 
     fn end_warmup(&mut self) {
         self.main.observer.end_warmup();
+        self.network.restart_reports();
         let paths = 0..self.scenario.paths.len();
         self.baseline = Baseline {
             sender: self.main.near.counters(),

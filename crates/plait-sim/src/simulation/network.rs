@@ -3,7 +3,7 @@
 use super::flying::{Content, Flying, Kept};
 use super::tap::PacketId;
 use crate::agenda::{Agenda, Key};
-use crate::link::{Exit, Link, LinkConfig, Sent};
+use crate::link::{Exit, Link, LinkConfig, QueueReport, Sent};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
 use plait_sched::{PathId, Time};
 use plait_transport::packet::{Data, OneRtt, Packet, Segment, Stream};
@@ -36,7 +36,7 @@ pub(crate) struct RouteCounters {
     pub(crate) arrived: u64,
     /// Lost on a wire.
     pub(crate) lost: u64,
-    /// Found a queue full.
+    /// Found a queue full, or were dropped by its discipline.
     pub(crate) dropped: u64,
 }
 
@@ -213,9 +213,16 @@ impl Network {
         let exit = self.links[link].pop();
         self.reschedule(link);
         match exit {
+            Exit::Nothing => None,
             Exit::Lost(flying) => {
                 let route = self.legs[flying.leg as usize].route;
                 self.routes[route as usize].counters.lost += 1;
+                self.forget(&flying);
+                None
+            }
+            Exit::Dropped(flying) => {
+                let route = self.legs[flying.leg as usize].route;
+                self.routes[route as usize].counters.dropped += 1;
                 self.forget(&flying);
                 None
             }
@@ -319,6 +326,16 @@ impl Network {
         self.routes[route.0 as usize].counters
     }
 
+    /// What each link's discipline did since the last restart, in the order of the links; of drop-tail nothing.
+    pub(super) fn reports(&self) -> Vec<Option<QueueReport>> {
+        self.links.iter().map(Link::report).collect()
+    }
+
+    /// Reports begin anew.
+    pub(super) fn restart_reports(&mut self) {
+        self.links.iter_mut().for_each(Link::restart_report);
+    }
+
     /// Packets that wait in the queues along a route, whosever they are.
     pub(super) fn waiting(&mut self, route: RouteId) -> u64 {
         let first = self.routes[route.0 as usize].first as usize;
@@ -337,7 +354,8 @@ impl Network {
     pub(super) fn is_conserved(&self) -> bool {
         let links = self.links.iter().all(|link| {
             let counters = link.counters();
-            counters.accepted == counters.delivered + counters.lost + link.inside() as u64
+            let out = counters.delivered + counters.lost + counters.discarded;
+            counters.accepted == out + link.inside() as u64
         });
         let inside: u64 = self.links.iter().map(|link| link.inside() as u64).sum();
         let gone = |counters: &RouteCounters| counters.arrived + counters.lost + counters.dropped;

@@ -131,6 +131,7 @@ fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String>
     let orderly = |link: &LinkConfig| {
         link.loss == Loss::None
             && link.queue == QueueLimit::Infinite
+            && link.discipline.is_none()
             && link.outages == Outages::Windows(Vec::new())
             && !link.jitter.is_some_and(|jitter| jitter.reorder)
     };

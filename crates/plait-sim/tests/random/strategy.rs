@@ -1,6 +1,7 @@
 //! Random scenarios, as the TOML that a failure can be copied from.
 
 use plait_sched::{Domain, ParameterInfo, SCHEDULERS, SchedulerInfo};
+use plait_sim::link::discipline::{DISCIPLINES, Info, Parameter, Unit};
 use proptest::prelude::*;
 
 /// Numbers over several orders of magnitude, evenly in their logarithm.
@@ -299,7 +300,29 @@ fn steps() -> impl Strategy<Value = String> {
     prop_oneof![4 => Just(String::new()), 1 => steps]
 }
 
-/// One direction: delay, queue, loss, jitter.
+/// Any active discipline now and then, with any of its parameters.
+fn discipline() -> impl Strategy<Value = String> {
+    let active = prop::sample::select(DISCIPLINES).prop_flat_map(|info: Info| {
+        let parameters: Vec<_> = info.parameters.iter().map(discipline_parameter).collect();
+        parameters
+            .prop_map(move |given| format!(", discipline = {{ name = \"{}\"{} }}", info.name, given.concat()))
+    });
+    prop_oneof![3 => Just(String::new()), 1 => active]
+}
+
+fn discipline_parameter(parameter: &'static Parameter) -> BoxedStrategy<String> {
+    let key = parameter.key;
+    let (low, high) = parameter.range;
+    let any = match parameter.unit {
+        Unit::Duration => log(low.max(1), 1_000_000_000).prop_map(|nanos| format!("\"{nanos}ns\"")).boxed(),
+        Unit::Bytes => log(low, high.min(1_000_000)).prop_map(|bytes| format!("\"{bytes}B\"")).boxed(),
+        Unit::Count => log(low, high.min(2_000)).prop_map(|count| count.to_string()).boxed(),
+        Unit::Truth => any::<bool>().prop_map(|truth| truth.to_string()).boxed(),
+    };
+    prop_oneof![Just(String::new()), any.prop_map(move |value| format!(", {key} = {value}"))].boxed()
+}
+
+/// One direction: delay, queue, loss, jitter, discipline.
 fn way(network: Network) -> BoxedStrategy<String> {
     if network == Network::Orderly {
         let jitter = sometimes(log(1, 50_000).prop_map(|micros| format!(", jitter = \"{micros}us\"")));
@@ -329,9 +352,12 @@ fn way(network: Network) -> BoxedStrategy<String> {
     let jitter = (log(1, 50_000), any::<bool>()).prop_map(|(micros, reorder)| {
         format!(", jitter = {{ amount = \"{micros}us\", reorder = {reorder} }}")
     });
-    (log(1, 300_000), queue, loss, sometimes(jitter))
-        .prop_map(|(delay, queue, loss, jitter)| {
-            format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}")
+    (log(1, 300_000), queue, loss, sometimes(jitter), discipline())
+        .prop_map(|(delay, queue, loss, jitter, discipline)| {
+            // A longest wait limits drop-tail alone.
+            let queue =
+                if discipline.is_empty() || !queue.ends_with("ms") { queue } else { "50p".to_owned() };
+            format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}{discipline}")
         })
         .boxed()
 }

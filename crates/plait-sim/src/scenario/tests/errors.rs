@@ -36,7 +36,7 @@ fn errors_of_links_and_flows_name_the_choices() {
         (
             "name = \"core\"\nforward = {",
             "name = \"core\"\nfroward = {",
-            "link[1].froward: unknown key (did you mean forward? valid: name, rate, rate_steps, repeat, delay, queue, loss, jitter, outages, trace, forward, backward)",
+            "link[1].froward: unknown key (did you mean forward? valid: name, rate, rate_steps, repeat, delay, queue, discipline, loss, jitter, outages, trace, forward, backward)",
         ),
         (
             "forward = { rate = \"10Mbit\", delay = \"6ms\", queue = \"bdp\" }",
@@ -235,7 +235,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "rate = \"1Mbit\"",
             "bandwith = \"1Mbit\"",
-            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, repeat, rtt, delay, queue, loss, jitter, outages, trace, forward, backward, links, backup, cost)",
+            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, repeat, rtt, delay, queue, discipline, loss, jitter, outages, trace, forward, backward, links, backup, cost)",
         ),
         ("name = \"slow\"", "name = \"fast\"", "path[1]: its name, \"fast\", is that of path[0] already"),
         (

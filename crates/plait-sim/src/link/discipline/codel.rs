@@ -1,0 +1,261 @@
+//! CoDel: controlled delay (RFC 8289), as Linux 6.12 does it (`include/net/codel_impl.h`, `net/sched/sch_codel.c`).
+//!
+//! A queue is good as long as it drains now and then. When every packet of an `interval` waited longer than the `target`, one
+//! is dropped, and while that goes on the next ones at intervals that shrink with the square root of their number, which
+//! makes the rate of a TCP flow fall evenly. A packet whose sender understands marks is marked instead if `ecn` says so.
+//!
+//! Where Linux and the RFC's pseudo-code differ it is Linux' way: 1/√count is a fixed-point number of 16 bits that one step of
+//! Newton's method brings nearer at each drop; what counts as a queue of one packet is less than the largest packet of the device
+//! with its Ethernet header; a dropping state that begins within 16 intervals of the last one's end goes on with the number
+//! of drops that the last one added.
+//!
+//! One thing departs: time is counted in nanoseconds, in Linux in units of 1024 ns.
+
+use plait_sched::Time;
+use plait_transport::ring::Ring;
+
+use super::{Discipline, Info, Ledger, Parameter, Parts, Payload, Preset, Settings, Unit, Waiting};
+use crate::link::queue::QueueLimit;
+
+pub(super) const INFO: Info = Info {
+    name: "codel",
+    doc: "Controlled delay (RFC 8289, as in Linux): drops when packets wait too long all the time, and more and more often until \
+          they do not. The queue is what may wait beside the packet in transmission.",
+    limit: 1_000,
+    parameters: &[TARGET, INTERVAL, ecn(false)],
+};
+
+const MILLISECOND: u64 = 1_000_000;
+/// Eleven days: longer than any run.
+const LONGEST: u64 = 1_000_000_000_000_000;
+
+pub(super) const TARGET: Parameter = Parameter {
+    key: "target",
+    unit: Unit::Duration,
+    default: Preset::Number(5 * MILLISECOND),
+    range: (0, LONGEST),
+    doc: "How long packets may wait all the time; the transmission of some packets at least.",
+};
+pub(super) const INTERVAL: Parameter = Parameter {
+    key: "interval",
+    unit: Unit::Duration,
+    default: Preset::Number(100 * MILLISECOND),
+    range: (1, LONGEST),
+    doc: "For how long they wait longer before one is dropped; about the longest usual round-trip time.",
+};
+/// Whether packets are marked instead of dropped.
+pub(super) const fn ecn(default: bool) -> Parameter {
+    Parameter {
+        key: "ecn",
+        unit: Unit::Truth,
+        default: Preset::Number(default as u64),
+        range: (0, 1),
+        doc: "Whether packets whose senders understand it are marked instead of dropped (RFC 3168).",
+    }
+}
+
+/// The settings of the control law.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    /// Nanoseconds, as is all time here.
+    target: u64,
+    interval: u64,
+    /// Fewer bytes than that are no queue.
+    mtu: u64,
+    ecn: bool,
+}
+
+impl Law {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            target: settings.duration("target").as_nanos(),
+            interval: settings.duration("interval").as_nanos(),
+            mtu: settings.frame,
+            ecn: settings.truth("ecn"),
+        }
+    }
+
+    /// `codel_control_law`: `t` + interval / √count.
+    const fn next(&self, t: u64, inverse_root: u16) -> u64 {
+        t + ((self.interval as u128 * ((inverse_root as u128) << 16)) >> 32) as u64
+    }
+}
+
+/// Where the control law takes its packets from (`dequeue_func`).
+pub(super) trait Source<P> {
+    /// The head of the queue, no longer in it.
+    fn take(&mut self) -> Option<Waiting<P>>;
+    /// Bytes that wait in the whole discipline.
+    fn backlog(&self) -> u64;
+}
+
+/// What the control law remembers of a queue (`struct codel_vars`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Control {
+    /// Drops of this dropping state.
+    pub(super) count: u32,
+    /// With how many it began.
+    last_count: u32,
+    dropping: bool,
+    /// 1/√count, in units of 2⁻¹⁶.
+    inverse_root: u16,
+    /// When packets will have waited too long for an interval; 0 while they do not.
+    first_above: u64,
+    /// When the next one is dropped, or the last one was to be.
+    drop_next: u64,
+}
+
+impl Control {
+    /// `codel_Newton_step`: x ← x / 2 · (3 − count · x²).
+    fn newton_step(&mut self) {
+        let inverse = u64::from(self.inverse_root) << 16;
+        let square = (inverse * inverse) >> 32;
+        // Wraps where count · x² is more than 3, as it does in Linux after a full queue has raised the count.
+        let value = (3_u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square));
+        let value = (value >> 2).wrapping_mul(inverse) >> (32 - 2 + 1);
+        self.inverse_root = ((value as u32) >> 16) as u16;
+    }
+
+    /// `codel_should_drop`.
+    fn should_drop<P>(&mut self, packet: Option<&Waiting<P>>, law: &Law, backlog: u64, now: u64) -> bool {
+        let Some(packet) = packet else {
+            self.first_above = 0;
+            return false;
+        };
+        if now - packet.since.as_nanos() < law.target || backlog <= law.mtu {
+            self.first_above = 0;
+            return false;
+        }
+        if self.first_above == 0 {
+            self.first_above = now + law.interval;
+            return false;
+        }
+        now > self.first_above
+    }
+
+    /// `codel_dequeue`: the next packet of `source` that is not dropped.
+    pub(super) fn dequeue<P: Payload>(
+        &mut self,
+        law: &Law,
+        now: Time,
+        source: &mut impl Source<P>,
+        ledger: &mut Ledger<P>,
+    ) -> Option<Waiting<P>> {
+        let now = now.as_nanos();
+        let Some(mut packet) = source.take() else {
+            self.first_above = 0;
+            self.dropping = false;
+            return None;
+        };
+        let drop = self.should_drop(Some(&packet), law, source.backlog(), now);
+        if self.dropping {
+            if !drop {
+                self.dropping = false;
+            }
+            // Where the queue is long, several drops may be due.
+            while self.dropping && now >= self.drop_next {
+                self.count = self.count.wrapping_add(1);
+                self.newton_step();
+                if law.ecn && ledger.mark(&mut packet) {
+                    self.drop_next = law.next(self.drop_next, self.inverse_root);
+                    break;
+                }
+                ledger.drop(packet);
+                let next = source.take();
+                if self.should_drop(next.as_ref(), law, source.backlog(), now) {
+                    self.drop_next = law.next(self.drop_next, self.inverse_root);
+                } else {
+                    self.dropping = false;
+                }
+                packet = next?;
+            }
+            return Some(packet);
+        }
+        if !drop {
+            return Some(packet);
+        }
+        let mut leaving = Some(packet);
+        if !(law.ecn && ledger.mark(leaving.as_mut()?)) {
+            ledger.drop(packet);
+            leaving = source.take();
+            // Whether that one waited too long, too, is for the next time; that it did not is remembered.
+            self.should_drop(leaving.as_ref(), law, source.backlog(), now);
+        }
+        self.dropping = true;
+        let added = self.count.wrapping_sub(self.last_count);
+        let since_last = (now as i64).wrapping_sub(self.drop_next as i64);
+        if added > 1 && since_last < (16 * law.interval) as i64 {
+            self.count = added;
+            self.newton_step();
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
+        self.last_count = self.count;
+        self.drop_next = law.next(now, self.inverse_root);
+        leaving
+    }
+}
+
+/// One queue under the control law.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Codel<P> {
+    law: Law,
+    control: Control,
+    limit: QueueLimit,
+    queue: Fifo<P>,
+}
+
+/// Packets in the order of their arrival.
+#[derive(Clone, Debug)]
+struct Fifo<P> {
+    packets: Ring<Waiting<P>>,
+    bytes: u64,
+}
+
+impl<P: Copy> Source<P> for Fifo<P> {
+    fn take(&mut self) -> Option<Waiting<P>> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    fn backlog(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl<P: Payload> Codel<P> {
+    pub(super) fn new(parts: &Parts<'_>) -> Self {
+        Self {
+            law: Law::new(parts.settings),
+            control: Control::default(),
+            limit: parts.limit,
+            queue: Fifo { packets: Ring::default(), bytes: 0 },
+        }
+    }
+}
+
+impl<P: Payload> Discipline<P> for Codel<P> {
+    /// `codel_qdisc_enqueue`.
+    fn enqueue(&mut self, packet: Waiting<P>, ledger: &mut Ledger<P>) {
+        let bytes = self.queue.bytes + u64::from(packet.bytes);
+        if self.limit.exceeded(self.queue.packets.len() + 1, bytes) {
+            return ledger.refuse(packet);
+        }
+        self.queue.bytes = bytes;
+        self.queue.packets.push(packet);
+    }
+
+    fn dequeue(&mut self, now: Time, ledger: &mut Ledger<P>) -> Option<Waiting<P>> {
+        self.control.dequeue(&self.law, now, &mut self.queue, ledger)
+    }
+
+    fn packets(&self) -> u64 {
+        self.queue.packets.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queue.bytes
+    }
+}

@@ -1,0 +1,309 @@
+//! FQ-CoDel: a queue per flow, each under CoDel's control law (RFC 8290), as Linux 6.12 does it (`net/sched/sch_fq_codel.c`).
+//!
+//! A packet's flow is hashed to one of `flows` queues. Queues take turns, `quantum` bytes each; one that was empty goes before
+//! those that are always filled, so that flows that send little hardly wait. Where more waits than may, up to `drop_batch`
+//! packets leave the head of the longest queue, half of its bytes at most.
+//!
+//! What departs: time as in CoDel. `memory_limit` counts bytes on the wire; in Linux what packets take in memory, which is more. The hash is
+//! not Linux' (SipHash of addresses and ports with a key of the machine's): as there, what shares a queue is chance, and follows from the
+//! scenario's seed. Linux hashes a TCP flow anew after a timeout (`sk_rethink_txhash`); here it keeps its queue.
+
+use plait_sched::Time;
+
+use super::codel::{Control, INTERVAL, Law, Source, TARGET, ecn};
+use super::{Discipline, Info, Ledger, Parameter, Parts, Payload, Preset, Unit, Waiting};
+use crate::link::queue::QueueLimit;
+
+pub(super) const INFO: Info = Info {
+    name: "fq-codel",
+    doc: "A queue per flow, each with controlled delay, and turns between them (RFC 8290, as in Linux): flows do not make each other \
+          wait. The queue is what may wait beside the packet in transmission, of all flows together.",
+    limit: 10_240,
+    parameters: &[
+        TARGET,
+        INTERVAL,
+        Parameter {
+            key: "quantum",
+            unit: Unit::Bytes,
+            default: Preset::Frame,
+            range: (1, 1 << 20),
+            doc: "How much a flow may send in its turn. With 300B small packets come before large ones.",
+        },
+        Parameter {
+            key: "flows",
+            unit: Unit::Count,
+            default: Preset::Number(1_024),
+            range: (1, 65_536),
+            doc: "To how many queues flows are hashed.",
+        },
+        Parameter {
+            key: "memory_limit",
+            unit: Unit::Bytes,
+            default: Preset::Number(32 << 20),
+            range: (1, 1_000_000_000_000_000),
+            doc: "How many bytes may wait, whatever the queue's limit.",
+        },
+        Parameter {
+            key: "drop_batch",
+            unit: Unit::Count,
+            default: Preset::Number(64),
+            range: (1, 1_000_000),
+            doc: "How many packets of the longest queue are dropped at most when too many wait.",
+        },
+        ecn(true),
+    ],
+};
+
+/// No packet, no flow.
+const NONE: u32 = u32::MAX;
+
+/// One of the queues (`struct fq_codel_flow`). Packets and flows are chained by their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    head: u32,
+    tail: u32,
+    backlog: u64,
+    deficit: i64,
+    control: Control,
+    /// Whether it is in one of the lists, and which flow comes after it there.
+    listed: bool,
+    next: u32,
+}
+
+/// Flows that take turns, first come, first served.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
+
+    fn push(&mut self, number: u32, flows: &mut [Flow]) {
+        flows[number as usize].next = NONE;
+        match self.last {
+            NONE => self.first = number,
+            last => flows[last as usize].next = number,
+        }
+        self.last = number;
+    }
+
+    fn pop(&mut self, flows: &[Flow]) {
+        self.first = flows[self.first as usize].next;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+    }
+}
+
+/// Room for packets that is used again.
+#[derive(Clone, Debug)]
+struct Store<P> {
+    places: Vec<(Waiting<P>, u32)>,
+    free: u32,
+}
+
+impl<P: Copy> Store<P> {
+    fn put(&mut self, packet: Waiting<P>) -> u32 {
+        let place = self.free;
+        if place == NONE {
+            self.places.push((packet, NONE));
+            return (self.places.len() - 1) as u32;
+        }
+        self.free = self.places[place as usize].1;
+        self.places[place as usize] = (packet, NONE);
+        place
+    }
+
+    /// The packet there and the one behind it.
+    fn take(&mut self, place: u32) -> (Waiting<P>, u32) {
+        let taken = self.places[place as usize];
+        self.places[place as usize].1 = self.free;
+        self.free = place;
+        taken
+    }
+}
+
+/// Many queues.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct FqCodel<P> {
+    law: Law,
+    limit: QueueLimit,
+    quantum: i64,
+    memory_limit: u64,
+    drop_batch: u64,
+    perturbation: u64,
+    flows: Box<[Flow]>,
+    store: Store<P>,
+    new_flows: List,
+    old_flows: List,
+    packets: u64,
+    bytes: u64,
+}
+
+/// One flow's queue, as the control law sees it.
+struct Head<'a, P> {
+    flow: &'a mut Flow,
+    store: &'a mut Store<P>,
+    packets: &'a mut u64,
+    bytes: &'a mut u64,
+}
+
+impl<P: Copy> Source<P> for Head<'_, P> {
+    fn take(&mut self) -> Option<Waiting<P>> {
+        if self.flow.head == NONE {
+            return None;
+        }
+        let (packet, next) = self.store.take(self.flow.head);
+        self.flow.head = next;
+        self.flow.backlog -= u64::from(packet.bytes);
+        *self.packets -= 1;
+        *self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// As in Linux that of all flows.
+    fn backlog(&self) -> u64 {
+        *self.bytes
+    }
+}
+
+impl<P: Payload> FqCodel<P> {
+    pub(super) fn new(parts: &Parts<'_>) -> Self {
+        let settings = parts.settings;
+        let idle = Flow {
+            head: NONE,
+            tail: NONE,
+            backlog: 0,
+            deficit: 0,
+            control: Control::default(),
+            listed: false,
+            next: NONE,
+        };
+        Self {
+            law: Law::new(settings),
+            limit: parts.limit,
+            quantum: settings.get("quantum") as i64,
+            memory_limit: settings.get("memory_limit"),
+            drop_batch: settings.get("drop_batch"),
+            perturbation: parts.perturbation,
+            flows: vec![idle; settings.get("flows") as usize].into_boxed_slice(),
+            store: Store { places: Vec::new(), free: NONE },
+            new_flows: List::EMPTY,
+            old_flows: List::EMPTY,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The queue of a flow: SplitMix64's mixing of the flow and the perturbation, scaled.
+    fn queue_of(&self, flow: u64) -> u32 {
+        let mut z = flow.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(self.perturbation);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((u128::from(z) * self.flows.len() as u128) >> 64) as u32
+    }
+
+    fn head(&mut self, number: u32) -> Head<'_, P> {
+        Head {
+            flow: &mut self.flows[number as usize],
+            store: &mut self.store,
+            packets: &mut self.packets,
+            bytes: &mut self.bytes,
+        }
+    }
+
+    /// `fq_codel_drop`: half of the longest queue leaves at its head.
+    #[cold]
+    fn shed(&mut self, ledger: &mut Ledger<P>) {
+        let mut fattest = 0;
+        for (number, flow) in self.flows.iter().enumerate() {
+            if flow.backlog > self.flows[fattest].backlog {
+                fattest = number;
+            }
+        }
+        let (threshold, batch) = (self.flows[fattest].backlog / 2, self.drop_batch);
+        let mut queue = self.head(fattest as u32);
+        let (mut count, mut bytes) = (0, 0);
+        while let Some(packet) = queue.take() {
+            ledger.refuse(packet);
+            count += 1;
+            bytes += u64::from(packet.bytes);
+            if count >= batch || bytes >= threshold {
+                break;
+            }
+        }
+        // The control law is to press harder, too.
+        let control = &mut queue.flow.control;
+        control.count = control.count.wrapping_add(count as u32);
+    }
+}
+
+impl<P: Payload> Discipline<P> for FqCodel<P> {
+    /// `fq_codel_enqueue`.
+    fn enqueue(&mut self, packet: Waiting<P>, ledger: &mut Ledger<P>) {
+        let number = self.queue_of(packet.payload.flow());
+        let place = self.store.put(packet);
+        let flow = &mut self.flows[number as usize];
+        match flow.head {
+            NONE => flow.head = place,
+            _ => self.store.places[flow.tail as usize].1 = place,
+        }
+        flow.tail = place;
+        flow.backlog += u64::from(packet.bytes);
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = self.quantum;
+            self.new_flows.push(number, &mut self.flows);
+        }
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        if self.limit.exceeded(self.packets, self.bytes) || self.bytes > self.memory_limit {
+            self.shed(ledger);
+        }
+    }
+
+    /// `fq_codel_dequeue`.
+    fn dequeue(&mut self, now: Time, ledger: &mut Ledger<P>) -> Option<Waiting<P>> {
+        loop {
+            let new = self.new_flows.first != NONE;
+            let list = if new { &mut self.new_flows } else { &mut self.old_flows };
+            let number = list.first;
+            if number == NONE {
+                return None;
+            }
+            if self.flows[number as usize].deficit <= 0 {
+                list.pop(&self.flows);
+                self.flows[number as usize].deficit += self.quantum;
+                self.old_flows.push(number, &mut self.flows);
+                continue;
+            }
+            let mut control = self.flows[number as usize].control;
+            let law = self.law;
+            let packet = control.dequeue(&law, now, &mut self.head(number), ledger);
+            self.flows[number as usize].control = control;
+            if let Some(packet) = packet {
+                self.flows[number as usize].deficit -= i64::from(packet.bytes);
+                return Some(packet);
+            }
+            // An empty new flow passes through the old ones, so that new ones do not starve those.
+            let list = if new { &mut self.new_flows } else { &mut self.old_flows };
+            list.pop(&self.flows);
+            if new && self.old_flows.first != NONE {
+                self.old_flows.push(number, &mut self.flows);
+            } else {
+                self.flows[number as usize].listed = false;
+            }
+        }
+    }
+
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,418 @@
+//! CoDel against the kernel's own code and hand-worked tables, FQ-CoDel's turns by hand, and every packet accounted for.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::link::{Capacity, Exit, Link, LinkConfig, Outages, Trace, Window};
+
+/// A packet with a number, a flow, and what a mark does to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Numbered {
+    number: u64,
+    flow: u64,
+    capable: bool,
+    marked: bool,
+}
+
+impl Payload for Numbered {
+    fn flow(&self) -> u64 {
+        self.flow
+    }
+
+    fn mark(&mut self) -> bool {
+        self.marked |= self.capable;
+        self.capable
+    }
+}
+
+fn packet(number: u64, flow: u64) -> Numbered {
+    Numbered { number, flow, capable: false, marked: false }
+}
+
+fn config(name: &str, given: &[(&str, u64)]) -> LinkConfig {
+    let info = info(name).expect("a discipline");
+    let given = |parameter: &Parameter| {
+        let found = given.iter().find(|(key, _)| *key == parameter.key);
+        Ok::<_, std::convert::Infallible>(found.map(|(_, value)| *value))
+    };
+    let Ok(settings) = Settings::new(info, 1500, given);
+    LinkConfig {
+        discipline: Some(settings),
+        queue: QueueLimit::Packets(info.limit),
+        ..LinkConfig::new(10_000_000, Duration::from_millis(10))
+    }
+}
+
+fn link(config: &LinkConfig) -> Link<Numbered> {
+    Link::new(config, 1, "test")
+}
+
+fn millis(millis: u64) -> Time {
+    Time::ZERO + Duration::from_millis(millis)
+}
+
+/// Everything that happens up to and including `until`.
+fn run_until(link: &mut Link<Numbered>, until: Time, mut see: impl FnMut(Time, Exit<Numbered>)) {
+    while let Some(key) = link.head()
+        && key.time <= until
+    {
+        let exit = link.pop();
+        see(key.time, exit);
+    }
+}
+
+/// What the kernel's `codel_dequeue` did with the packets of [`against_the_kernel`].
+struct Kernel {
+    sent: u64,
+    dropped: u64,
+    marked: u64,
+    /// Of the numbers of packets in the order of sending (plus 2²⁰ if marked), and of those dropped.
+    hashes: [u64; 2],
+    end: u64,
+    first_drops: [(u64, u64); 8],
+}
+
+/// 20,000 packets, each of random size, at 80 % and at 130 % of 10 Mbit/s in turn. The expected values are those of `codel_dequeue` of
+/// `include/net/codel_impl.h` in Linux 6.12, compiled with a clock of nanoseconds, under the same packets.
+fn against_the_kernel(ecn: u64, expected: &Kernel) {
+    let config =
+        LinkConfig { queue: QueueLimit::Infinite, delay: Duration::ZERO, ..config("codel", &[("ecn", ecn)]) };
+    let mut link = link(&config);
+    let mut state = 1_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    let (mut drops, mut sent, mut marked, mut hashes) = (Vec::new(), 0, 0, [0_u64; 2]);
+    let hash = |hash: &mut u64, value: u64| *hash = hash.wrapping_mul(1_000_003).wrapping_add(value);
+    let mut see = |time: Time, exit| match exit {
+        Exit::Delivered(packet) => {
+            let Numbered { number, marked: mark, .. } = packet;
+            hash(&mut hashes[0], number + if mark { 1 << 20 } else { 0 });
+            sent += 1;
+            marked += u64::from(mark);
+        }
+        Exit::Dropped(packet) => {
+            hash(&mut hashes[1], packet.number);
+            drops.push((packet.number, time.as_nanos()));
+        }
+        Exit::Lost(_) => unreachable!("nothing is lost on this wire"),
+        Exit::Nothing => {}
+    };
+    let mut arrival = 0;
+    let mut last = Time::ZERO;
+    for number in 0..20_000_u64 {
+        let bytes = 64 + random() % 1437;
+        let load = if number / 2_000 % 2 == 0 { 80 } else { 130 };
+        let mean = bytes * 800 * 100 / load;
+        arrival += mean / 2 + random() % (mean + 1);
+        let now = Time::from_nanos(arrival);
+        run_until(&mut link, now, &mut see);
+        let capable = number % 3 != 0;
+        let packet = Numbered { capable, ..packet(number, 0) };
+        let _ = link.send(now, bytes as u32, number, packet);
+    }
+    while let Some(key) = link.head() {
+        last = key.time;
+        let exit = link.pop();
+        see(key.time, exit);
+    }
+    assert_eq!(drops[..8], expected.first_drops);
+    assert_eq!((sent, drops.len() as u64, marked), (expected.sent, expected.dropped, expected.marked));
+    assert_eq!((hashes, last.as_nanos()), (expected.hashes, expected.end));
+    let counts = link.report().expect("an active queue").counts;
+    assert_eq!((counts.dropped, counts.marked, counts.over_limit), (expected.dropped, expected.marked, 0));
+}
+
+#[test]
+fn codel_drops_what_the_kernel_drops() {
+    against_the_kernel(
+        0,
+        &Kernel {
+            sent: 18_908,
+            dropped: 1_092,
+            marked: 0,
+            hashes: [1_983_909_862_232_022_927, 117_892_003_061_433_987],
+            end: 12_713_158_114,
+            first_drops: [
+                (2197, 1_694_358_895),
+                (2358, 1_794_719_695),
+                (2437, 1_844_742_895),
+                (2529, 1_900_818_895),
+                (2617, 1_949_590_095),
+                (2686, 1_994_274_095),
+                (2757, 2_034_018_095),
+                (2806, 2_071_925_295),
+            ],
+        },
+    );
+}
+
+#[test]
+fn codel_marks_what_the_kernel_marks_and_drops_the_rest() {
+    against_the_kernel(
+        1,
+        &Kernel {
+            sent: 19_465,
+            dropped: 535,
+            marked: 1_041,
+            hashes: [11_008_719_567_775_560_370, 6_289_458_851_616_148_720],
+            end: 12_773_686_914,
+            first_drops: [
+                (2436, 1_845_060_495),
+                (2616, 1_950_300_495),
+                (3009, 2_201_637_295),
+                (3147, 2_284_678_095),
+                (3348, 2_406_039_695),
+                (3426, 2_450_825_295),
+                (3633, 2_571_598_095),
+                (3693, 2_608_919_695),
+            ],
+        },
+    );
+}
+
+/// In a queue that never drains, at 1 ms per packet, the first drop comes an interval after the first packet that waited for the target. The
+/// n-th one is due interval / √(n − 1) after the one before (RFC 8289 section 5.5), where Linux comes to the root by one step of Newton's method
+/// per drop, x ← x/2 · (3 − n · x²) from 1: 1, 1/2, 9/16, 0.488, 0.442 …
+#[test]
+fn drops_come_as_the_square_root_says() {
+    let config = LinkConfig { queue: QueueLimit::Infinite, ..config("codel", &[]) };
+    let mut link = link(&config);
+    // 1,250 bytes take 1 ms; 2,000 packets wait from the start.
+    for number in 0..2_000 {
+        let _ = link.send(Time::ZERO, 1_250, number, packet(number, 0));
+    }
+    let mut drops = Vec::new();
+    run_until(&mut link, millis(900), |time, exit| {
+        if matches!(exit, Exit::Dropped(_)) {
+            drops.push(time.as_nanos() / 1_000_000);
+        }
+    });
+    // The packet sent at 5 ms is the first that waited for 5 ms, and later than 105 ms is 106 ms. Due at 206, 256, 312.25 and 361.03 ms.
+    assert_eq!(drops[..5], [106, 206, 256, 313, 362]);
+    let (mut due, mut root) = (106.0, 1.0_f64);
+    for (n, drop) in (0_u32..).zip(&drops) {
+        let count = f64::from(n);
+        if n > 1 {
+            root *= (3.0 - count * root * root) / 2.0;
+        }
+        due += if n > 0 { 100.0 * root } else { 0.0 };
+        assert!((*drop as f64 - due - 0.5).abs() < 0.6, "drop {n} at {drop} ms, not {due:.3} ms");
+        assert!(n < 8 || (root * count.sqrt() - 1.0).abs() < 0.07, "1/√{n} is not {root}");
+    }
+    assert!(drops.len() > 20, "{drops:?}");
+}
+
+#[test]
+fn a_queue_that_drains_now_and_then_is_left_alone() {
+    let mut link = link(&config("codel", &[]));
+    let mut dropped = 0;
+    for burst in 0..50_u64 {
+        let now = millis(burst * 60);
+        run_until(&mut link, now, |_, exit| dropped += u64::from(matches!(exit, Exit::Dropped(_))));
+        // 50 ms of packets: most wait longer than 5 ms, but never for 100 ms on end.
+        for number in 0..50 {
+            let _ = link.send(now, 1_250, burst * 50 + number, packet(number, 0));
+        }
+    }
+    assert_eq!(dropped, 0);
+    assert!(link.report().expect("active").sojourn.summary().expect("some").max > 40.0);
+}
+
+#[test]
+fn one_packet_is_no_queue_however_long_it_waits() {
+    // At 100 kbit/s a packet takes 120 ms: the one behind it waits longer than any target, alone.
+    let config = LinkConfig { capacity: Capacity::Rate(100_000), ..config("codel", &[]) };
+    let mut link = link(&config);
+    let mut dropped = 0;
+    for number in 0..100 {
+        run_until(&mut link, millis(number * 120), |_, exit| {
+            dropped += u64::from(matches!(exit, Exit::Dropped(_)));
+        });
+        let _ = link.send(millis(number * 120), 1_500, number, packet(number, 0));
+        if number == 0 {
+            let _ = link.send(Time::ZERO, 1_500, 1_000, packet(1_000, 0));
+        }
+    }
+    assert_eq!(dropped, 0);
+}
+
+#[test]
+fn codel_refuses_what_arrives_at_a_full_queue() {
+    let config = LinkConfig { queue: QueueLimit::Packets(3), ..config("codel", &[]) };
+    let mut link = link(&config);
+    for number in 0..6 {
+        let _ = link.send(Time::ZERO, 1_500, number, packet(number, 0));
+    }
+    // One is being sent, three wait, and two leave at once.
+    let mut out = Vec::new();
+    run_until(&mut link, Time::ZERO, |_, exit| out.push(exit));
+    assert_eq!(out, [Exit::Dropped(packet(4, 0)), Exit::Dropped(packet(5, 0))]);
+    assert_eq!(link.queue_packets(Time::ZERO), 3);
+    assert_eq!(link.report().expect("active").counts, Counts { marked: 0, dropped: 0, over_limit: 2 });
+    let counters = *link.counters();
+    assert_eq!((counters.accepted, counters.discarded, link.inside()), (6, 2, 4));
+}
+
+/// The numbers of the packets in the order of their arrival.
+fn order(link: &mut Link<Numbered>) -> Vec<u64> {
+    let mut seen = Vec::new();
+    run_until(link, Time::MAX, |_, exit| {
+        if let Exit::Delivered(packet) = exit {
+            seen.push(packet.number);
+        }
+    });
+    seen
+}
+
+#[test]
+fn flows_take_turns_of_a_quantum() {
+    let mut link = link(&config("fq-codel", &[]));
+    // Numbers tell flow and place. Packet 100 is sent at once. Flow 1 has 1,514 bytes in its turn: 100 and, the deficit being 14, another.
+    for number in 0..4 {
+        let _ = link.send(Time::ZERO, 1_500, number, packet(100 + number, 1));
+    }
+    for number in 0..4 {
+        let _ = link.send(Time::ZERO, 1_500, 10 + number, packet(200 + number, 2));
+    }
+    assert_eq!(order(&mut link), [100, 101, 200, 201, 102, 202, 103, 203]);
+}
+
+#[test]
+fn a_flow_that_sends_little_goes_before_the_others() {
+    let mut link = link(&config("fq-codel", &[]));
+    for number in 0..20 {
+        let _ = link.send(Time::ZERO, 1_500, number, packet(number, 1));
+    }
+    // 1.2 ms per packet. At 6 ms flow 1 is an old one: the newcomer is next.
+    let mut first = Vec::new();
+    run_until(&mut link, millis(6), |_, exit| first.push(exit));
+    let _ = link.send(millis(6), 100, 50, packet(999, 2));
+    let seen = order(&mut link);
+    let place = seen.iter().position(|&number| number == 999);
+    // Five are through (one of them under way), number 5 is being sent since 6 ms.
+    assert_eq!((seen[0], place), (0, Some(6)));
+}
+
+#[test]
+fn a_full_queue_loses_half_of_its_longest_flow() {
+    let config = LinkConfig { queue: QueueLimit::Packets(30), ..config("fq-codel", &[("drop_batch", 8)]) };
+    let mut link = link(&config);
+    for number in 0..21 {
+        let _ = link.send(Time::ZERO, 1_500, number, packet(number, 1));
+    }
+    for number in 0..10 {
+        let _ = link.send(Time::ZERO, 1_500, 100 + number, packet(100 + number, 2));
+    }
+    assert_eq!(link.head().expect("busy").time, Time::ZERO + Duration::from_micros(1_200));
+    // Twenty of flow 1 wait and ten of flow 2; one more, and eight of flow 1 go, the oldest first.
+    let _ = link.send(Time::ZERO, 1_500, 200, packet(200, 3));
+    let mut out = Vec::new();
+    run_until(&mut link, Time::ZERO, |_, exit| out.push(exit));
+    let oldest: Vec<_> = (1..9).map(|number| Exit::Dropped(packet(number, 1))).collect();
+    assert_eq!(out, oldest);
+    assert_eq!(link.queue_packets(Time::ZERO), 23);
+}
+
+#[test]
+fn memory_is_a_limit_too() {
+    let mut link = link(&config("fq-codel", &[("memory_limit", 3_000)]));
+    for number in 0..4 {
+        let _ = link.send(Time::ZERO, 1_500, number, packet(number, 1));
+    }
+    assert_eq!(link.head().expect("a drop").time, Time::ZERO);
+    assert_eq!(link.pop(), Exit::Dropped(packet(1, 1)));
+}
+
+#[test]
+fn seeds_put_flows_into_different_queues() {
+    let shared = |seed| {
+        let config = config("fq-codel", &[("flows", 8)]);
+        let mut link: Link<Numbered> = Link::new(&config, seed, "test");
+        for flow in 0..8 {
+            for number in 0..3 {
+                let _ = link.send(Time::ZERO, 1_500, flow * 10 + number, packet(flow * 10 + number, flow));
+            }
+        }
+        order(&mut link)
+    };
+    let orders: std::collections::BTreeSet<_> = (0..20).map(shared).collect();
+    assert!(orders.len() > 10, "{} orders of 20", orders.len());
+    assert_eq!(shared(3), shared(3));
+}
+
+#[test]
+fn a_recording_is_asked_at_its_opportunities() {
+    let trace = Trace::parse("trace", b"10\n20\n30\n").expect("a valid trace");
+    let config = LinkConfig {
+        capacity: Capacity::Trace(std::sync::Arc::new(trace)),
+        delay: Duration::ZERO,
+        ..config("codel", &[])
+    };
+    let mut link = link(&config);
+    for number in 0..3 {
+        let _ = link.send(millis(1), 1_500, number, packet(number, 0));
+    }
+    let mut arrivals = Vec::new();
+    run_until(&mut link, Time::MAX, |time, exit| {
+        if matches!(exit, Exit::Delivered(_)) {
+            arrivals.push(time);
+        }
+    });
+    assert_eq!(arrivals, [millis(10), millis(20), millis(30)]);
+    // Each waited until its own opportunity.
+    let sojourn = link.report().expect("active").sojourn.summary().expect("some");
+    assert_eq!((sojourn.mean, sojourn.max), (19.0, 29.0));
+}
+
+proptest! {
+    /// Whatever arrives: each packet leaves once, flows keep their order, and the wire is never faster than its rate.
+    #[test]
+    fn every_packet_is_accounted_for(
+        fair in any::<bool>(),
+        ecn in any::<bool>(),
+        limit in prop_oneof![Just(QueueLimit::Infinite), (1_u64..80).prop_map(QueueLimit::Packets), (1_500_u64..90_000).prop_map(QueueLimit::Bytes)],
+        flows in 1_u64..6,
+        target in prop_oneof![Just(0_u64), 100_000_u64..20_000_000],
+        cut in any::<bool>(),
+        arrivals in prop::collection::vec((0_u64..2_500_000, 40_u32..1_501, any::<u8>()), 1..600),
+    ) {
+        let given = [("target", target), ("interval", 10_000_000), ("ecn", u64::from(ecn)), ("flows", flows)];
+        let given = if fair { &given[..] } else { &given[..3] };
+        let mut config = config(if fair { "fq-codel" } else { "codel" }, given);
+        config.queue = limit;
+        if cut {
+            config.outages = Outages::Windows(vec![Window { from: millis(100), to: millis(200) }]);
+        }
+        let mut link = link(&config);
+        let (mut now, mut out, mut next) = (Time::ZERO, vec![0_u32; arrivals.len()], vec![0; 6]);
+        let mut busy = 0;
+        let mut see = |out: &mut Vec<u32>, time: Time, exit| match exit {
+            Exit::Delivered(packet) => {
+                let Numbered { number, flow, .. } = packet;
+                out[number as usize] += 1;
+                busy += u64::from(arrivals[number as usize].1) * 800;
+                assert!(time.as_nanos() >= busy + 10_000_000 && next[flow as usize] <= number);
+                next[flow as usize] = number;
+            }
+            Exit::Lost(packet) | Exit::Dropped(packet) => out[packet.number as usize] += 1,
+            Exit::Nothing => {}
+        };
+        for (number, &(pause, bytes, kind)) in arrivals.iter().enumerate() {
+            now += Duration::from_nanos(pause);
+            run_until(&mut link, now, |time, exit| see(&mut out, time, exit));
+            let capable = kind % 2 == 0;
+            let packet = Numbered { capable, ..packet(number as u64, u64::from(kind) % 6) };
+            let _ = link.send(now, bytes, number as u64, packet);
+            let counters = link.counters();
+            let left = counters.delivered + counters.lost + counters.discarded;
+            prop_assert_eq!(counters.accepted, left + link.inside() as u64);
+        }
+        run_until(&mut link, Time::MAX, |time, exit| see(&mut out, time, exit));
+        prop_assert!(out.iter().all(|&times| times == 1), "{:?}", out);
+        prop_assert_eq!((link.inside(), link.queue_packets(Time::MAX), link.queue_bytes(Time::MAX)), (0, 0, 0));
+        let (counts, counters) = (link.report().expect("active").counts, link.counters());
+        prop_assert_eq!(counts.dropped + counts.over_limit, counters.discarded);
+    }
+}
