@@ -79,6 +79,19 @@ pub struct Segment {
     pub push: bool,
     /// What its sender acknowledges of the peer's stream, if that sends one.
     pub ack: Option<Ack>,
+    /// What its headers say of congestion.
+    pub ecn: SegmentEcn,
+}
+
+/// What the headers of a TCP segment say of congestion (RFC 3168).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SegmentEcn {
+    /// ECT(0): who met congestion may mark it.
+    pub capable: bool,
+    /// CE: somebody did.
+    pub congested: bool,
+    /// CWR: its sender has reduced its window.
+    pub reduced: bool,
 }
 
 /// A QUIC packet with a short header, and its frames (RFC 9000 §17.3.1, §19).
@@ -196,6 +209,8 @@ pub struct Ack {
     pub duplicate: Option<u64>,
     /// It has none of MPTCP's options: its sender speaks TCP.
     pub plain: bool,
+    /// ECE: marked packets arrived, and the sender has not said that it reduced its window since.
+    pub congested: bool,
     block_count: u8,
     blocks: [GapBlock; MAX_ACK_BLOCKS],
 }
@@ -214,6 +229,7 @@ impl Ack {
             echo,
             duplicate: None,
             plain: false,
+            congested: false,
             block_count: 0,
             blocks,
         }

@@ -136,20 +136,6 @@ class FlowMetrics(TypedDict, total=False):
     completion_time_s: float | None
 
 
-class WithMetrics(Protocol):
-    """What has metrics: a `plait.Result`."""
-
-    @property
-    def metrics(self) -> Metrics:
-        """Those of the connection."""
-        ...
-
-    @property
-    def paths(self) -> Sequence[PathMetrics]:
-        """Those of each path."""
-        ...
-
-
 class QueueMetrics(TypedDict, total=False):
     """The metrics of an active queue, one direction of a link, from the end of the warm-up on.
 
@@ -173,6 +159,25 @@ class QueueMetrics(TypedDict, total=False):
     packets_dropped: int
     packets_over_limit: int
     sojourn_ms: Spread | None
+
+
+class WithMetrics(Protocol):
+    """What has metrics: a `plait.Result`."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Those of the connection."""
+        ...
+
+    @property
+    def paths(self) -> Sequence[PathMetrics]:
+        """Those of each path."""
+        ...
+
+    @property
+    def queues(self) -> Sequence[QueueMetrics]:
+        """Those of each active queue."""
+        ...
 
 
 def metric(result: WithMetrics, name: str) -> float | None:

@@ -13,30 +13,6 @@ from plait import _core
 from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, metric
 from plait.scenarios.scheduler import scheduler_name
 
-class QueueMetrics(TypedDict, total=False):
-    """The metrics of an active queue, one direction of a link, from the end of the warm-up on.
-
-    They count packets of the connection and of all flows, data and acknowledgements alike. Queues that are drop-tail have none.
-
-    name: the link's name, or that of the path whose wire it is.
-    direction: forward or backward.
-    discipline: the discipline's name.
-    packets_sent: packets that left the queue to be transmitted.
-    packets_marked: packets that the discipline marked (ECN).
-    packets_dropped: packets that the discipline dropped because of their delay.
-    packets_over_limit: packets that were dropped because the queue was full.
-    sojourn_ms: of the packets sent, from the arrival in the queue to the start of the transmission; None without any.
-    """
-
-    name: str
-    direction: str
-    discipline: str
-    packets_sent: int
-    packets_marked: int
-    packets_dropped: int
-    packets_over_limit: int
-    sojourn_ms: Spread | None
-
 
 TABLES = ("packets", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""

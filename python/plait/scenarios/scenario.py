@@ -230,6 +230,7 @@ class Transport:
     initial_path: str | None = None
     timestamp_granularity: Duration | None = None
     clock_offset: str | None = None
+    ecn: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -202,7 +202,7 @@ pub const TRANSPORT_CMT_SCTP: TableInfo = TableInfo {
         ),
         key("heartbeat_interval", DURATION, Text("30s"), "How long an idle path goes without a heartbeat."),
     ],
-    later: &[],
+    later: &["ecn"],
 };
 
 /// `[transport]` of protocols `mptcp` and `tcp`.
@@ -274,6 +274,12 @@ pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
             "a duration such as \"20ms\" or \"-20ms\"",
             Text("0ms"),
             "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
+        ),
+        key(
+            "ecn",
+            TRUTH,
+            Boolean(false),
+            "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
         ),
     ],
     later: &[],

@@ -132,6 +132,8 @@ pub enum OwnOptions {
         timestamp_granularity: Duration,
         /// How many nanoseconds the receiver's clock is ahead of the sender's.
         clock_offset: i64,
+        /// Whether marks of congestion are understood.
+        ecn: bool,
     },
     /// Of Multipath QUIC.
     Mpquic {
@@ -304,6 +306,7 @@ impl OwnOptions {
         initial_path: None,
         timestamp_granularity: Duration::from_millis(1),
         clock_offset: 0,
+        ecn: false,
     };
 
     fn read(protocol: Protocol, reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
@@ -324,6 +327,7 @@ impl OwnOptions {
                 initial_path: reader.take("initial_path").map(|item| item.name()).transpose()?,
                 timestamp_granularity: reader.need("timestamp_granularity")?.duration(TICK..=MAX_TICK)?,
                 clock_offset: reader.need("clock_offset")?.signed_duration(MAX_DURATION)?,
+                ecn: reader.need("ecn")?.boolean()?,
             },
             Protocol::Mpquic => Self::Mpquic {
                 hystart: reader.need("hystart")?.boolean()?,

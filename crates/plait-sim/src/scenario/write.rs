@@ -89,9 +89,11 @@ fn transport(options: &TransportOptions) -> Value {
             initial_path,
             timestamp_granularity,
             clock_offset,
+            ecn,
         } => {
             value["profile"] = profile.word().into();
             value["hystart"] = (*hystart).into();
+            value["ecn"] = (*ecn).into();
             value["handshake"] = (*handshake).into();
             if let Some(name) = initial_path {
                 value["initial_path"] = name.as_str().into();

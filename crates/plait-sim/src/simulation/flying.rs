@@ -3,7 +3,7 @@
 
 use crate::link::Payload;
 use plait_sched::Time;
-use plait_transport::packet::{Data, Packet, Segment, Stream};
+use plait_transport::packet::{Data, Packet, Segment, SegmentEcn, Stream};
 
 /// A packet inside a link, and where it is on its route.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,14 @@ impl Payload for Flying {
     /// On a link each leg belongs to one path of one connection, in one direction.
     fn flow(&self) -> u64 {
         u64::from(self.leg)
+    }
+
+    fn mark(&mut self) -> bool {
+        let (Content::Segment { ecn, .. } | Content::Kept { ecn, .. }) = &mut self.content else {
+            return false;
+        };
+        ecn.congested |= ecn.capable;
+        ecn.capable
     }
 }
 
@@ -44,6 +52,7 @@ pub(super) enum Content {
         timestamp: u32,
         echo: u32,
         push: bool,
+        ecn: SegmentEcn,
     },
     /// Likewise a QUIC packet that carries nothing else.
     Stream {
@@ -65,6 +74,8 @@ pub(super) enum Content {
     Kept {
         place: u32,
         data: bool,
+        /// What its headers say now, if it is data of a TCP subflow.
+        ecn: SegmentEcn,
         number: u64,
     },
     Heartbeat {
@@ -135,6 +146,7 @@ impl Kept {
                 echo,
                 push,
                 ack: None,
+                ecn,
             }) => {
                 debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                 let bytes = bytes as u16;
@@ -147,12 +159,16 @@ impl Kept {
                     timestamp,
                     echo,
                     push,
+                    ecn,
                 }
             }
             Packet::Sack(_) | Packet::Ack(_) => {
-                Content::Kept { place: self.keep(packet), data: false, number }
+                let ecn = SegmentEcn::default();
+                Content::Kept { place: self.keep(packet), data: false, ecn, number }
             }
-            Packet::Segment(_) => Content::Kept { place: self.keep(packet), data: true, number },
+            Packet::Segment(Segment { ecn, .. }) => {
+                Content::Kept { place: self.keep(packet), data: true, ecn, number }
+            }
             Packet::OneRtt(packet) => match packet.plain_stream() {
                 Some(Stream { data: Data { segment, bytes }, offset }) => {
                     debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
@@ -161,7 +177,8 @@ impl Kept {
                 }
                 None => {
                     let data = packet.stream.is_some();
-                    Content::Kept { place: self.keep(&Packet::OneRtt(packet)), data, number }
+                    let ecn = SegmentEcn::default();
+                    Content::Kept { place: self.keep(&Packet::OneRtt(packet)), data, ecn, number }
                 }
             },
             Packet::Initial { sent_at } => Content::Initial { sent_at, number },

@@ -248,8 +248,11 @@ impl Network {
     ) -> Option<R> {
         let made;
         let (packet, number) = match flying.content {
-            Content::Kept { place, number, .. } => {
-                let packet = self.kept.take(place)?;
+            Content::Kept { place, number, ecn, .. } => {
+                let mut packet = self.kept.take(place)?;
+                if let Packet::Segment(segment) = &mut *packet {
+                    segment.ecn = ecn;
+                }
                 let taken = take(self, &packet, number);
                 self.kept.put_back(place, packet);
                 return Some(taken);
@@ -258,9 +261,20 @@ impl Network {
                 made = Packet::Data(Data { segment, bytes });
                 (&made, transmission)
             }
-            Content::Segment { segment, transmission, subflow, offset, bytes, timestamp, echo, push } => {
+            Content::Segment {
+                segment,
+                transmission,
+                subflow,
+                offset,
+                bytes,
+                timestamp,
+                echo,
+                push,
+                ecn,
+            } => {
                 let data = Data { segment, bytes: u32::from(bytes) };
-                made = Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push, ack: None });
+                made =
+                    Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push, ack: None, ecn });
                 (&made, transmission)
             }
             Content::Stream { segment, transmission, number, offset, bytes } => {

@@ -41,26 +41,27 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
             ack_delay: options.ack_delay,
             delayed_ack_for_cmt: *delayed_ack_for_cmt,
         }),
-        OwnOptions::Mptcp { profile, hystart, handshake, timestamp_granularity, clock_offset, .. } => {
-            endpoint::Config::Mptcp(mptcp::Config {
-                connection: connection(options, *hystart),
-                ack_every,
-                ack_delay: options.ack_delay,
-                handshake: *handshake,
-                initial_path,
-                clock: mptcp::ClockConfig {
-                    granularity: *timestamp_granularity,
-                    sender_offset: 0,
-                    receiver_offset: *clock_offset,
-                },
-                multipath: options.protocol == Protocol::Mptcp,
-                two_way: false,
-                rules: match profile {
-                    Profile::Standard => mptcp::Rules::STANDARD,
-                    Profile::Linux => mptcp::Rules::LINUX,
-                },
-            })
-        }
+        OwnOptions::Mptcp {
+            profile, hystart, handshake, timestamp_granularity, clock_offset, ecn, ..
+        } => endpoint::Config::Mptcp(mptcp::Config {
+            connection: connection(options, *hystart),
+            ack_every,
+            ack_delay: options.ack_delay,
+            handshake: *handshake,
+            initial_path,
+            clock: mptcp::ClockConfig {
+                granularity: *timestamp_granularity,
+                sender_offset: 0,
+                receiver_offset: *clock_offset,
+            },
+            multipath: options.protocol == Protocol::Mptcp,
+            two_way: false,
+            ecn: *ecn,
+            rules: match profile {
+                Profile::Standard => mptcp::Rules::STANDARD,
+                Profile::Linux => mptcp::Rules::LINUX,
+            },
+        }),
         OwnOptions::Mpquic { hystart, handshake, .. } => endpoint::Config::Mpquic(mpquic::Config {
             connection: connection(options, *hystart),
             ack_every,

@@ -77,6 +77,11 @@ impl Rules {
         (delay.quick, delay.wait) = (self.quick_acks, delay.least);
     }
 
+    /// So many acknowledgements are not delayed at least (tcp_enter_quickack_mode with that number).
+    pub(super) fn hurry_for(&self, delay: &mut AckDelay, count: u8) {
+        (delay.quick, delay.wait) = (delay.quick.max(count), delay.least);
+    }
+
     /// How long an acknowledgement waits that is put off now: not longer than a round trip, or what is least (tcp_send_delayed_ack in
     /// net/ipv4/tcp_output.c).
     pub(super) fn ack_delay(&self, delay: &AckDelay) -> Duration {

@@ -75,6 +75,7 @@ impl<S: Scheduler> Sender<S> {
             self.core.counters.timeouts += 1;
             self.core.paths[index].rtt.back_off();
             self.core.paths[index].silence += 1;
+            self.subflows[index].ecn.agreed &= confirming;
             self.open(now, index, false, confirming);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Rules;
 use super::ack_delay::AckDelay;
+use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
 use crate::packet::Segment;
 use crate::run_set::RunSet;
@@ -53,6 +54,7 @@ pub(super) struct Incoming {
     /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
     pub(super) echo: u32,
     pub(super) delay: AckDelay,
+    pub(super) ecn: Echoing,
 }
 
 /// How acknowledgements of what arrives beyond a gap are put together.
@@ -105,6 +107,7 @@ impl Incoming {
             beyond_gap: BeyondGap::default(),
             echo: 0,
             delay,
+            ecn: Echoing::default(),
         }
     }
 

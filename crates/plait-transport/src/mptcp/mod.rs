@@ -32,6 +32,7 @@
 
 mod ack_delay;
 mod clock;
+mod ecn;
 mod endpoint;
 mod fallback;
 mod grant;
@@ -113,6 +114,8 @@ pub struct Config {
     pub multipath: bool,
     /// Both ends have data to send: the client ends each handshake with a packet, by which the server knows that the subflow is open.
     pub two_way: bool,
+    /// Marks of congestion are understood (RFC 3168).
+    pub ecn: bool,
     /// What it does where standards and implementations differ.
     pub rules: Rules,
 }

@@ -73,6 +73,7 @@ impl<S: Scheduler> Sender<S> {
         }
         (subflow.linux.memory.marker, subflow.linux.memory.prior) = (None, None);
         path.recovery_end = 0;
+        subflow.ecn.withdraw();
         self.core.set_recovering(index, false);
         self.core.counters.undone_reductions += 1;
         self.core.touch(index);

@@ -154,7 +154,9 @@ impl Receiver {
             self.reject_outdated(now, path, segment, observer);
             return;
         }
-        self.subflows[index].delay.note_confirmed(now, &self.config.connection.rto);
+        let subflow = &mut self.subflows[index];
+        subflow.delay.note_confirmed(now, &self.config.connection.rto);
+        subflow.ecn.note(segment, &self.config.rules, &mut subflow.delay);
         if self.unproved {
             self.look_for_proof(now, path, segment);
         }
@@ -424,6 +426,7 @@ impl Receiver {
         let data = self.reassembly.next_expected();
         let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
         ack.plain = !self.config.multipath;
+        ack.congested = subflow.ecn.demands;
         // The report of a duplicate takes a block's place.
         if blocks > 0 {
             ack.duplicate = core::mem::take(&mut subflow.duplicate);

@@ -13,7 +13,7 @@ const LATER_ARRIVALS: u8 = 3;
 
 impl<S: Scheduler> Sender<S> {
     /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
-    fn outstanding(&self, index: usize) -> u64 {
+    pub(super) fn outstanding(&self, index: usize) -> u64 {
         let flight = &self.core.paths[index].flight;
         (flight.next() - flight.first()) * u64::from(self.config.connection.segment_bytes)
     }
@@ -147,7 +147,13 @@ impl<S: Scheduler> Sender<S> {
         self.remember_window(index);
         let outstanding = self.outstanding(index);
         let path = &mut self.core.paths[index];
-        path.control.on_congestion(now, outstanding);
+        // RFC 3168 §6.1.2: one reduction per window of data, be it by a mark or by a loss.
+        if self.subflows[index].ecn.has_reduced(path.flight.first()) {
+            self.subflows[index].linux.memory.prior = None;
+        } else {
+            path.control.on_congestion(now, outstanding);
+            self.subflows[index].ecn.note_reduced();
+        }
         path.recovery_end = path.flight.next();
         self.subflows[index].repair = Repair::Fast;
     }
@@ -246,6 +252,7 @@ impl<S: Scheduler> Sender<S> {
         path.errors += 1;
         path.silence += 1;
         let subflow = &mut self.subflows[index];
+        subflow.ecn.note_reduced();
         subflow.repair = Repair::Timeout;
         (subflow.loss_timer, subflow.probe_timer, subflow.probe) = (None, None, None);
         subflow.probe_due = false;

@@ -14,7 +14,7 @@ use crate::core::{
 use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
-use crate::packet::{Ack, Data, Packet, Segment};
+use crate::packet::{Ack, Data, Packet, Segment, SegmentEcn};
 use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{Event, Path, PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
@@ -43,6 +43,7 @@ struct Leaving {
     timestamp: u32,
     echo: u32,
     push: bool,
+    ecn: SegmentEcn,
     transmission: u64,
     /// For the first time there.
     fresh: bool,
@@ -50,9 +51,17 @@ struct Leaving {
 
 impl Leaving {
     fn leave(&self, sink: &mut impl Sink) {
-        let &Self { path, data, number, offset, timestamp, echo, push, transmission, .. } = self;
-        let packet =
-            &Packet::Segment(Segment { data, subflow: number, offset, timestamp, echo, push, ack: None });
+        let &Self { path, data, number, offset, timestamp, echo, push, ecn, transmission, .. } = self;
+        let packet = &Packet::Segment(Segment {
+            data,
+            subflow: number,
+            offset,
+            timestamp,
+            echo,
+            push,
+            ack: None,
+            ecn,
+        });
         sink.send(&Transmit { path, packet, transmission, origin: Origin::Sender { offset: Some(offset) } });
     }
 }
@@ -105,7 +114,7 @@ impl<S: Scheduler> Sender<S> {
         let mut sender = Self {
             core,
             config,
-            subflows: paths.iter().map(|_| Subflow::new(phase)).collect(),
+            subflows: paths.iter().map(|_| Subflow::new(phase, config.ecn)).collect(),
             reinjections: VecDeque::new(),
             repeats: Reinjections::new(paths.len()),
             seen: vec![Seen::default(); paths.len()],
@@ -210,6 +219,9 @@ impl<S: Scheduler> Sender<S> {
         self.subflows[index].linux.rack.adapt(latest, self.core.paths[index].sent);
         let progress = self.core.paths[index].flight.first() > before;
         self.judge_reduction(index, ack, progress, original);
+        if self.hears_congestion(index, ack) {
+            self.react_to_echo(now, index);
+        }
         if news.segments > 0 {
             self.take_news(now, index, &news, progress, observer);
         } else {
@@ -533,8 +545,9 @@ impl<S: Scheduler> Sender<S> {
         }
         let timestamp = self.config.clock.at_sender(now);
         let echo = self.seen[index].echo;
+        let ecn = self.subflows[index].ecn.of_new();
         let &Outgoing { path, data, offset, number, transmission } = outgoing;
-        Leaving { path, data, number, offset, timestamp, echo, push: false, transmission, fresh: true }
+        Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: true }
     }
 
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
@@ -639,7 +652,8 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.core.stream.get(data.segment).map_or(0, |entry| entry.offset);
         let echo = self.seen[index].echo;
-        Leaving { path, data, number, offset, timestamp, echo, push: false, transmission, fresh: false }
+        let ecn = SegmentEcn::default();
+        Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: false }
     }
 
     /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.

@@ -1,5 +1,6 @@
 //! What a subflow's sender knows beyond the core's path: what arrived selectively, what is to be sent again, timers.
 
+use super::ecn::Reacting;
 use super::linux::{ProportionalReduction, Scoreboard};
 use crate::core::moment;
 use crate::run_set::RunSet;
@@ -71,6 +72,7 @@ pub(super) struct Subflow {
     /// The latest in the order of sending among those that arrived, latest first.
     pub(super) latest_arrived: [Option<u64>; 3],
     pub(super) repair: Repair,
+    pub(super) ecn: Reacting,
     /// When a transmission that something sent later has overtaken counts as lost.
     pub(super) loss_timer: Option<Time>,
     pub(super) probe_timer: Option<Time>,
@@ -90,7 +92,7 @@ pub(super) struct Subflow {
 }
 
 impl Subflow {
-    pub(super) fn new(phase: Phase) -> Self {
+    pub(super) fn new(phase: Phase, ecn: bool) -> Self {
         Self {
             phase,
             arrived: RunSet::new(),
@@ -99,6 +101,7 @@ impl Subflow {
             judged: 0,
             latest_arrived: [None; 3],
             repair: Repair::None,
+            ecn: Reacting::new(ecn),
             loss_timer: None,
             probe_timer: None,
             probe: None,
@@ -138,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_latest_three_are_kept_in_order() {
-        let mut subflow = Subflow::new(Phase::Open);
+        let mut subflow = Subflow::new(Phase::Open, false);
         for order in [3, 9, 1, 5, 4, 8] {
             subflow.note_arrival(order);
         }

@@ -83,6 +83,7 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
         },
         multipath: true,
         two_way: false,
+        ecn: false,
         rules: mptcp::Rules::STANDARD,
     }
 }

@@ -43,6 +43,8 @@ pub(crate) enum Fate {
     Drop,
     /// It takes this much longer.
     Late(Duration),
+    /// It is marked on the way, if its sender understands that.
+    Mark,
 }
 
 /// A packet that a script judges.
@@ -252,7 +254,7 @@ impl<S: Scheduler> Pair<S> {
         self.check();
     }
 
-    fn put(&mut self, way: Way, path: PathId, packet: Packet) {
+    fn put(&mut self, way: Way, path: PathId, mut packet: Packet) {
         let mut sent_before = 0;
         let judged = Judged { now: self.now, way, path: path.index(), packet: &packet, sent_before };
         if let Some(segment) = judged.segment() {
@@ -264,6 +266,12 @@ impl<S: Scheduler> Pair<S> {
         let late = match (self.script)(&judged) {
             Fate::Drop => return,
             Fate::Pass => Duration::ZERO,
+            Fate::Mark => {
+                if let Packet::Segment(segment) = &mut packet {
+                    segment.ecn.congested = segment.ecn.capable;
+                }
+                Duration::ZERO
+            }
             Fate::Late(late) => late,
         };
         let pipe = &mut self.pipes[path.index()];

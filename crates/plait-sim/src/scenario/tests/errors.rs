@@ -297,7 +297,11 @@ fn errors_name_the_place_the_value_and_the_choices() {
             "protocl =",
             "transport.protocl: unknown key (did you mean protocol? valid: protocol, congestion_control, initial_window, receive_buffer, send_buffer, packet, ack_every, ack_delay, initial_ssthresh, grow_in_recovery, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, potentially_failed, delayed_ack_for_cmt, receive_window_accounting, retransmission_policy, fast_retransmit_threshold, heartbeat_interval)",
         ),
-        ("\"cmt-sctp\"", "\"sctp\"", "transport.protocol = \"sctp\": unknown (valid: cmt-sctp, mptcp, tcp, mpquic)"),
+        (
+            "\"cmt-sctp\"",
+            "\"sctp\"",
+            "transport.protocol = \"sctp\": unknown (valid: cmt-sctp, mptcp, tcp, mpquic)",
+        ),
         (
             "\"newreno\"",
             "\"cubic\"",

@@ -70,6 +70,8 @@ struct Report {
     lost_again: bool,
     /// The timer is to be set anew.
     set_timer: bool,
+    /// Packets were marked: FLAG_ECE.
+    congested: bool,
 }
 
 fn widen(span: Option<(Time, Time)>, sent_at: Time) -> Option<(Time, Time)> {
@@ -88,7 +90,9 @@ impl<S: Scheduler> Sender<S> {
         let path = &self.core.paths[index];
         let mut news = PathNews::before(path);
         let outstanding = path.flight.next() > path.flight.first();
-        let mut report = Report { echo: ack.echo, first_before: path.flight.first(), ..Report::default() };
+        let congested = self.hears_congestion(index, ack);
+        let mut report =
+            Report { echo: ack.echo, first_before: path.flight.first(), congested, ..Report::default() };
         self.subflows[index].linux.withheld = false;
         self.read_duplicate(index, ack, &mut report);
         if outstanding {
@@ -102,7 +106,7 @@ impl<S: Scheduler> Sender<S> {
             self.sample_window(now, index, &news);
         }
         self.judge_linux_probe(now, index, ack.subflow, &report);
-        let calm = self.subflows[index].linux.state == State::Open && !report.selective;
+        let calm = self.subflows[index].linux.state == State::Open && !report.selective && !report.congested;
         if report.duplicates > 0 || (outstanding && !(calm && report.progress)) {
             self.alert(now, index, &mut report);
         }
@@ -155,7 +159,7 @@ impl<S: Scheduler> Sender<S> {
     /// tcp_cong_control.
     fn control_window(&mut self, now: Time, index: usize, news: &PathNews, report: &Report) {
         let board = &self.subflows[index].linux;
-        if board.state == State::Recovery {
+        if matches!(board.state, State::Reducing | State::Recovery) {
             let advanced = report.progress && report.losses == 0;
             self.reduce_further(index, report.delivered, advanced);
         } else if report.progress || (report.selective && board.expects_reordering()) {

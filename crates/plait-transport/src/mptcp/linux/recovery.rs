@@ -12,8 +12,16 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn alert(&mut self, now: Time, index: usize, report: &mut Report) {
         let first = self.core.paths[index].flight.first();
         let board = &mut self.subflows[index].linux;
+        if report.congested {
+            board.memory.prior = None;
+        }
         match board.state {
             State::Open => board.memory.stamp = None,
+            // Something sent after the reduction has to arrive: the first of it tells the receiver.
+            State::Reducing if first > board.high => {
+                board.state = State::Open;
+                self.end_reduction(index);
+            }
             State::Recovery if first >= board.high => self.end_recovery(index, report),
             _ => {}
         }
@@ -39,12 +47,12 @@ impl<S: Scheduler> Sender<S> {
                     return;
                 }
                 if self.undo_by_duplicates(index) {
-                    self.try_to_open(index);
+                    self.try_to_open(now, index, report);
                 }
                 self.identify_losses(now, index, report);
                 let board = &self.subflows[index].linux;
                 if board.state != State::Recovery && board.lost > 0 {
-                    self.enter_recovery(now, index);
+                    self.enter_recovery(now, index, report.congested);
                 }
             }
             State::Loss => {
@@ -54,7 +62,7 @@ impl<S: Scheduler> Sender<S> {
                     self.act_openly(now, index, report);
                 }
             }
-            State::Open | State::Disorder => self.act_openly(now, index, report),
+            State::Open | State::Disorder | State::Reducing => self.act_openly(now, index, report),
         }
     }
 
@@ -64,18 +72,37 @@ impl<S: Scheduler> Sender<S> {
         }
         self.identify_losses(now, index, report);
         if self.subflows[index].linux.lost > 0 {
-            self.enter_recovery(now, index);
+            self.enter_recovery(now, index, report.congested);
         } else {
-            self.try_to_open(index);
+            self.try_to_open(now, index, report);
         }
     }
 
     /// tcp_try_to_open.
-    fn try_to_open(&mut self, index: usize) {
+    fn try_to_open(&mut self, now: Time, index: usize, report: &Report) {
         if !self.any_resent(index) {
             self.subflows[index].linux.memory.stamp = None;
         }
-        self.keep_open(index);
+        if report.congested {
+            self.enter_reduction(now, index);
+        }
+        if self.subflows[index].linux.state != State::Reducing {
+            self.keep_open(index);
+        }
+    }
+
+    /// tcp_enter_cwr: the reduction that a mark calls for cannot be taken back, and comes once until something that was sent after it
+    /// arrives.
+    fn enter_reduction(&mut self, now: Time, index: usize) {
+        let board = &mut self.subflows[index].linux;
+        board.memory.prior = None;
+        if board.state < State::Reducing {
+            board.memory.marker = None;
+            let (window, _) = self.window_now(index);
+            self.reduce_as_linux(now, index);
+            self.begin_reduction(index, window);
+            self.subflows[index].linux.state = State::Reducing;
+        }
     }
 
     /// tcp_try_keep_open.
@@ -170,19 +197,23 @@ impl<S: Scheduler> Sender<S> {
         let path = &self.core.paths[index];
         let window = path.reduced_window.unwrap_or(path.control.window());
         let threshold = path.control.slow_start_threshold();
-        let reducing = self.subflows[index].linux.state == State::Recovery;
+        let state = self.subflows[index].linux.state;
+        let reducing = matches!(state, State::Reducing | State::Recovery);
         (window, if reducing { threshold } else { threshold.max(window / 2 + window / 4) })
     }
 
-    /// tcp_enter_recovery.
-    pub(super) fn enter_recovery(&mut self, now: Time, index: usize) {
+    /// tcp_enter_recovery. A window that shrinks because of a mark goes on doing so, and what a mark calls for is not taken back.
+    pub(super) fn enter_recovery(&mut self, now: Time, index: usize, congested: bool) {
         if !self.any_resent(index) {
             self.subflows[index].linux.memory.stamp = None;
         }
         let prior = self.window_now(index);
-        self.remember(index, Some(prior));
-        self.reduce_as_linux(now, index);
-        self.begin_reduction(index, prior.0);
+        let reducing = self.subflows[index].linux.state == State::Reducing;
+        self.remember(index, Some(prior).filter(|_| !congested && !reducing));
+        if !reducing {
+            self.reduce_as_linux(now, index);
+            self.begin_reduction(index, prior.0);
+        }
         self.subflows[index].linux.state = State::Recovery;
     }
 
@@ -194,6 +225,7 @@ impl<S: Scheduler> Sender<S> {
         let board = &mut self.subflows[index].linux;
         board.high = path.flight.next();
         board.probe = None;
+        self.subflows[index].ecn.note_reduced();
     }
 
     /// tcp_enter_loss.
@@ -219,6 +251,7 @@ impl<S: Scheduler> Sender<S> {
         path.reduced_window = None;
         let subflow = &mut self.subflows[index];
         subflow.reduction = None;
+        subflow.ecn.note_reduced();
         let board = &mut subflow.linux;
         if state <= State::Disorder && subflow.arrived.len() >= u64::from(super::scoreboard::USUAL_REORDERING)
         {
@@ -263,11 +296,11 @@ impl<S: Scheduler> Sender<S> {
         let board = &self.subflows[index].linux;
         let (state, high) = (board.state, board.high);
         self.subflows[index].repair = match state {
-            State::Open | State::Disorder => Repair::None,
+            State::Open | State::Disorder | State::Reducing => Repair::None,
             State::Recovery => Repair::Fast,
             State::Loss => Repair::Timeout,
         };
-        if state != State::Recovery {
+        if !matches!(state, State::Reducing | State::Recovery) {
             self.end_reduction(index);
         }
         self.core.paths[index].recovery_end = if state >= State::Recovery { high.max(first) } else { 0 };

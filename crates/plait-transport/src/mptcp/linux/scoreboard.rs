@@ -11,7 +11,7 @@ pub(super) const USUAL_REORDERING: u32 = 3;
 /// The most that reordering is taken for (tcp_max_reordering).
 const MOST_REORDERING: u32 = 300;
 
-/// The congestion state (enum tcp_ca_state); the one that only ECN leads to for longer than a moment is missing.
+/// The congestion state (enum tcp_ca_state).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(super) enum State {
     /// Nothing is missing.
@@ -19,6 +19,8 @@ pub(super) enum State {
     Open,
     /// Something is missing that is not lost yet, or something retransmitted is not acknowledged yet.
     Disorder,
+    /// The receiver said that packets were marked, and the window shrinks.
+    Reducing,
     /// Losses are being repaired, and the window shrinks.
     Recovery,
     /// The retransmission timer ran out.
@@ -74,9 +76,9 @@ pub(in crate::mptcp) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Losses are being repaired (TCP_CA_CWR and above).
+    /// Losses are being repaired, or the window shrinks because of a mark (TCP_CA_CWR and above).
     pub(in crate::mptcp) fn is_repairing(&self) -> bool {
-        self.state >= State::Recovery
+        self.state >= State::Reducing
     }
 
     pub(in crate::mptcp) fn new() -> Self {

@@ -87,7 +87,7 @@ impl<S: Scheduler> Sender<S> {
     fn schedule_probe(&mut self, now: Time, index: usize, advanced: bool) -> bool {
         let path = &self.core.paths[index];
         let Some(of_oldest) = self.timeout_of_oldest(index) else { return false };
-        if self.subflows[index].linux.state != State::Open {
+        if !matches!(self.subflows[index].linux.state, State::Open | State::Reducing) {
             return false;
         }
         let lone = path.flight.next() - path.flight.first() == 1;
@@ -160,7 +160,7 @@ impl<S: Scheduler> Sender<S> {
         self.detect_losses(now, index, &mut report);
         if report.losses > 0 {
             if self.subflows[index].linux.state != State::Recovery {
-                self.enter_recovery(now, index);
+                self.enter_recovery(now, index, false);
                 self.reduce_further(index, 1, false);
             }
             self.tell_lost(index, report.losses);

@@ -52,6 +52,7 @@ impl<S: Scheduler> Sender<S> {
         }
         if let Some((window, threshold)) = subflow.linux.memory.prior {
             path.control.on_undone(window, threshold);
+            subflow.ecn.withdraw();
         }
         subflow.reduction = None;
         path.reduced_window = None;

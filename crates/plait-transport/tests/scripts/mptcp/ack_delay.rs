@@ -4,7 +4,7 @@ use super::linux::{PAYLOAD, linux};
 use crate::common::{Log, at, ms, sent_by};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Data, Packet, Segment};
+use plait_transport::packet::{Data, Packet, Segment, SegmentEcn};
 
 const PATH: PathId = PathId(0);
 
@@ -40,7 +40,16 @@ impl Listener {
         let data = Data { segment: self.next, bytes: PAYLOAD as u32 };
         let (subflow, offset) = (self.next, self.next * PAYLOAD);
         self.next += 1;
-        let segment = Segment { data, subflow, offset, timestamp: 1, echo: 1, push: false, ack: None };
+        let segment = Segment {
+            data,
+            subflow,
+            offset,
+            timestamp: 1,
+            echo: 1,
+            push: false,
+            ack: None,
+            ecn: SegmentEcn::default(),
+        };
         if self.take(&Packet::Segment(segment)) {
             return Duration::ZERO;
         }

@@ -5,7 +5,7 @@ use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms,
 use plait_sched::{Connection, Decision, Path, PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Ack, Data, Packet, Segment};
+use plait_transport::packet::{Ack, Data, Packet, Segment, SegmentEcn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -34,8 +34,16 @@ fn take(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool) -> Vec<
 
 fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now: Time) -> Vec<Ack> {
     let data = Data { segment: number, bytes: PAYLOAD as u32 };
-    let segment =
-        Segment { data, subflow: number, offset: number * PAYLOAD, timestamp: 0, echo: 0, push, ack: None };
+    let segment = Segment {
+        data,
+        subflow: number,
+        offset: number * PAYLOAD,
+        timestamp: 0,
+        echo: 0,
+        push,
+        ack: None,
+        ecn: SegmentEcn::default(),
+    };
     receiver.handle_packet(now, PathId(0), &Packet::Segment(segment), log);
     let sent = sent_by(|sink| receiver.transmit(sink)).into_iter();
     sent.filter_map(|(_, packet)| if let Packet::Ack(ack) = packet { Some(ack) } else { None }).collect()

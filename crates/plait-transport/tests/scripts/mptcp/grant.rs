@@ -10,7 +10,7 @@ use crate::common::{Log, Pair, at, in_turns, ms, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Ack, Data, Packet, Segment};
+use plait_transport::packet::{Ack, Data, Packet, Segment, SegmentEcn};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -49,6 +49,7 @@ impl Hand {
             echo: 0,
             push: false,
             ack: None,
+            ecn: SegmentEcn::default(),
         };
         self.receiver.handle_packet(self.now, PathId(path), &Packet::Segment(packet), &mut self.log);
         sent_by(|sink| self.receiver.transmit(sink))
@@ -261,6 +262,7 @@ fn small_segments_leave_less_of_the_memory_to_payload() {
             echo: 0,
             push: false,
             ack: None,
+            ecn: SegmentEcn::default(),
         };
         hand.receiver.handle_packet(hand.now, PathId(0), &Packet::Segment(packet), &mut hand.log);
         for (_, packet) in sent_by(|sink| hand.receiver.transmit(sink)) {

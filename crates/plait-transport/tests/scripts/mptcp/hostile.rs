@@ -2,7 +2,7 @@
 
 use crate::common::{By, Pair, Way, at, in_turns, mptcp_config, ms};
 use plait_sched::{Connection, Decision, Path, PathId};
-use plait_transport::packet::{Ack, Data, Packet, Segment};
+use plait_transport::packet::{Ack, Data, Packet, Segment, SegmentEcn};
 use proptest::prelude::*;
 
 #[test]
@@ -39,6 +39,7 @@ fn segments_absurdly_far_ahead_are_refused() {
             echo: 0,
             push: false,
             ack: None,
+            ecn: SegmentEcn::default(),
         });
         pair.receiver.handle_packet(at(0), PathId(0), &packet, &mut pair.log);
     }
@@ -59,6 +60,7 @@ fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
         echo: 0,
         push: false,
         ack: None,
+        ecn: SegmentEcn::default(),
     });
     pair.receiver.handle_packet(at(0), PathId(7), &packet, &mut pair.log);
     pair.receiver.handle_packet(
@@ -125,6 +127,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
                     echo,
                     push: timestamp % 2 == 0,
                     ack: None,
+                    ecn: SegmentEcn::default(),
                 })
             }),
         any::<u32>().prop_map(|timestamp| Packet::Syn { timestamp }),

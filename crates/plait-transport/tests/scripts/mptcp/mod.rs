@@ -5,6 +5,7 @@ mod asking;
 mod bursts;
 mod committed;
 mod delays;
+mod ecn;
 mod failure;
 mod grant;
 mod handshake;
