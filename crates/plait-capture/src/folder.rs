@@ -41,6 +41,30 @@ pub(crate) struct Observed {
     pub(crate) kernel: Option<serde_json::Value>,
     #[serde(default)]
     pub(crate) flows: Vec<ObservedFlow>,
+    #[serde(default)]
+    pub(crate) queues: Vec<ObservedQueue>,
+}
+
+/// A queue that is not drop-tail.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ObservedQueue {
+    /// Of its link, or of the path whose wire that is.
+    pub(crate) name: String,
+    pub(crate) direction: String,
+    /// The file with what arrived at the queue's router and what left it.
+    pub(crate) capture: String,
+    /// The address of all receivers: what goes there goes forward.
+    pub(crate) receiver: Ipv4Addr,
+    pub(crate) warmup: QueueCounts,
+    pub(crate) end: QueueCounts,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct QueueCounts {
+    pub(crate) marked: u64,
+    /// For whatever reason.
+    pub(crate) dropped: u64,
+    pub(crate) over_limit: u64,
 }
 
 /// Counters at the end of the warm-up and at the end of the run.

@@ -74,6 +74,7 @@ mod folder;
 mod ip;
 mod observe;
 mod packet;
+mod queues;
 mod ranges;
 mod receiving;
 mod records;

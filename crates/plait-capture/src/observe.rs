@@ -9,6 +9,7 @@ use crate::folder::{
     DECISIONS, Marks, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, SENDER, grown,
 };
 use crate::packet::Content;
+use crate::queues;
 use crate::records::Records;
 use crate::replay::{Flow, Replay, at};
 use crate::route::{Direction, Kind, Routes};
@@ -17,7 +18,7 @@ use crate::sending::{Place, Sending};
 use crate::translation::Translations;
 use plait_sched::{Decision, Duration, Time};
 use plait_sim::recorder::{RecordOptions, Recorder};
-use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, RunResult};
+use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult};
 use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload};
 use plait_transport::Observer as _;
 use std::path::Path;
@@ -65,7 +66,8 @@ pub fn observe(
     let mut replay =
         Replay::new(scenario, folder, span, (&routes, translations), main, flows.collect(), options.series)?;
     replay.run()?;
-    finish(scenario, &observed, replay, logged)
+    let queues = queues::metrics(scenario, folder, &observed.queues, span)?;
+    finish(scenario, &observed, replay, logged, queues)
 }
 
 /// The result of a run that was replayed. `logged`: how many decisions the log has, and how many of them wait.
@@ -74,6 +76,7 @@ fn finish(
     observed: &Observed,
     mut replay: Replay<'_>,
     logged: Option<(u64, u64)>,
+    queues: Vec<QueueMetrics>,
 ) -> Result<RunResult, ObservationError> {
     let total = |count: fn(&PathCounts) -> Option<u64>| -> Result<Option<u64>, ObservationError> {
         let mut sum = Some(0);
@@ -120,7 +123,7 @@ fn finish(
         events: replay.packets,
         paths: observed.paths.iter().map(path_ending).collect::<Result<_, _>>()?,
         flows,
-        queues: Vec::new(),
+        queues,
         path_series,
         connection_series,
     };

@@ -18,6 +18,7 @@ from plait.linux.guest.plan import (
     FlowPlan,
     PathPlan,
     Plan,
+    QueuePlan,
     Setting,
     Source,
 )
@@ -84,6 +85,7 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
                 zip(scenario.get("flow", ()), flow_on_times, strict=True)
             )
         ],
+        queues=links.queues(built),
     )
 
 
@@ -148,8 +150,12 @@ class _Links:
                 carries_data = any(direction == forward for _, direction in users[link])
                 packet = self._packet if carries_data else wire.ACKNOWLEDGEMENT
                 place, outlet = built.bottleneck(link, forward), built.outlets[link, forward]
-                line, steps = wire.bottleneck(table[way], packet, place, self.duration_ns)
-                lines.setdefault(place[0], []).append(line)
+                if "discipline" in table[way]:
+                    some, steps = wire.active(table[way], place, self.duration_ns)
+                else:
+                    line, steps = wire.bottleneck(table[way], packet, place, self.duration_ns)
+                    some = [line]
+                lines.setdefault(place[0], []).extend(some)
                 behind, cuts = wire.delay(table[way], outlet, self.duration_ns)
                 if behind is not None:
                     lines.setdefault(outlet[0], []).append(behind)
@@ -168,6 +174,20 @@ class _Links:
             dropped=[_counter(built.bottleneck(link, forward=True)) for link in links],
             lost=[_counter(built.outlets[link, True]) for link in links],
         )
+
+    def queues(self, built: Topology) -> list[QueuePlan]:
+        """Every active queue."""
+        return [
+            QueuePlan(
+                name=table["name"],
+                direction=way,
+                place=_counter(built.bottleneck(link, forward=way == "forward")),
+                capture=f"queue-{link}-{way}.pcap",
+            )
+            for link, table in self._tables.items()
+            for way in ("forward", "backward")
+            if "discipline" in table.get(way, {})
+        ]
 
 
 def _numbered(tables: Sequence[Table]) -> list[tuple[int, Table]]:

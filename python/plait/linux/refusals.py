@@ -60,6 +60,8 @@ def check(scenario: Table) -> None:
     for place, direction in directions(scenario):
         if "trace" in direction:
             refuse(scenario, f"{place}.trace", direction["trace"], "netem has rates, no traces")
+        if "discipline" in direction:
+            _check_active(scenario, place, direction)
     paths = scenario["path"]
     if len(paths) > MOST_PATHS:
         refuse(scenario, "path", len(paths), f"a connection of the kernel has at most {MOST_PATHS} subflows")
@@ -92,6 +94,17 @@ def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
     """Raises Refused."""
     shown = f'"{value}"' if isinstance(value, str) else str(value).lower()
     raise Refused("linux", scenario["name"], f"{place} = {shown}", reason)
+
+
+def _check_active(scenario: Table, place: str, direction: Table) -> None:
+    """What a bottleneck with an active queue lacks."""
+    jitter = direction["jitter"]
+    if isinstance(jitter, Mapping) and jitter["reorder"]:
+        reason = "behind an active queue the delay is that of a queue too, which keeps the order"
+        refuse(scenario, f"{place}.jitter.reorder", True, reason)
+    if direction["outages"] and "rate_steps" in direction:
+        reason = "behind an active queue the rate can change, or the wire be cut, not both"
+        refuse(scenario, f"{place}.discipline", direction["discipline"]["name"], reason)
 
 
 def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:

@@ -57,6 +57,8 @@ def _host(scenario: Table) -> dict[str, str]:
         "net/ipv4/tcp_rmem": f"4096 {buffer} {buffer}",
         "net/ipv4/tcp_wmem": f"4096 {LARGE_BUFFER} {LARGEST_BUFFER}",
     }
+    if transport.get("ecn"):
+        values["net/ipv4/tcp_ecn"] = "1"
     if transport["protocol"] == "mptcp":
         base = scenario["scheduler"]["name"].split("+")[0]
         values |= {"net/mptcp/enabled": "1", "net/mptcp/scheduler": KERNEL_NAMES[base]}

@@ -5,6 +5,11 @@ transmission, as a scenario's queue does. The size on the wire is that of the IP
 as an overhead of −14 bytes. netem counts packets alone: queues in bytes and in time are counted in packets of the size
 that the direction carries, full ones where data flows and acknowledgements elsewhere.
 
+An active discipline needs a bottleneck that asks it when a packet's transmission begins: HTB with a bucket of a byte does so,
+and passes the packet on at that moment. The transmission itself is the rate of the netem behind, which passes it on at its
+end, as the simulator does; TBF would take a packet out of the discipline a packet too early, to see how large it is. The device's
+size table (`stab`) takes the Ethernet header off what HTB and the discipline count.
+
 When a rate changes, packets in netem's queue keep the moment at which they were to leave; in the simulator they leave
 at the new rate.
 
@@ -22,6 +27,8 @@ from plait.linux.guest.plan import Change
 from plait.scenarios.units import duration_ns
 
 ETHERNET = 14
+FULL = 1500
+"""Bytes by which an active queue's limit in bytes becomes one in packets."""
 ACKNOWLEDGEMENT = 64
 """Bytes of an acknowledgement on the wire, without selective blocks."""
 ENDLESS = 1_000_000_000
@@ -63,6 +70,50 @@ def bottleneck(
     return line("add", first), changes
 
 
+def active(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[list[str], list[Change]]:
+    """The `tc` lines of a direction's rate with an active discipline, and how the rate changes."""
+    namespace, device = place
+    first = _core.parse_rate(direction["rate"])
+
+    def rate(verb: str, rate_bps: int) -> str:
+        bucket = f"htb rate {rate_bps}bit ceil {rate_bps}bit burst 1b cburst 1b quantum 1514"
+        return f"class {verb} dev {device} parent 1: classid 1:1 {bucket}"
+
+    lines = [
+        f"qdisc add dev {device} root handle 1: stab overhead -{ETHERNET} linklayer ethernet htb default 1",
+        rate("add", first),
+        f"qdisc add dev {device} parent 1:1 {_discipline(direction, first)}",
+    ]
+    changes = [
+        Change(at_ns=at, namespace=namespace, line=rate("change", rate_bps))
+        for at, rate_bps in _rates(direction, first, until_ns)
+    ]
+    return lines, changes
+
+
+def _discipline(direction: Table, rate_bps: int) -> str:
+    """As `tc` names it and its parameters, which are called as in a scenario. The limit is what waits, as there."""
+    table = direction["discipline"]
+    limit = queue_packets(direction["queue"], rate_bps, FULL)
+    words = [table["name"].replace("-", "_"), f"limit {limit}"]
+    for key, value in table.items():
+        if isinstance(value, bool):
+            words.append(key if value else f"no{key}")
+        elif isinstance(value, int):
+            words.append(f"{key} {value}")
+        elif key != "name":
+            words.append(f"{key} {_amount(value)}")
+    return " ".join(words)
+
+
+def _amount(text: str) -> str:
+    """A size in bytes, a duration in microseconds, which `tc` rounds to."""
+    try:
+        return str(_core.parse_bytes(text))
+    except _core.ScenarioError:
+        return f"{max(1, duration_ns(text) // 1000)}us"
+
+
 def _rates(direction: Table, first: int, until_ns: int) -> list[tuple[int, int]]:
     steps = [
         (duration_ns(step["at"]), _core.parse_rate(step["rate"])) for step in direction.get("rate_steps", ())
@@ -84,6 +135,19 @@ def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str 
     """The `tc` line of a direction's delay, jitter, loss and outages, and how it changes; None if it has none."""
     namespace, device = place
     latency = _latency(direction)
+    changes = []
+    if "discipline" in direction:
+        first = _core.parse_rate(direction["rate"])
+        latency = f"{latency} rate {first}bit -{ETHERNET}".lstrip()
+        changes = [
+            Change(
+                at_ns=at,
+                namespace=namespace,
+                line=f"qdisc change dev {device} root netem limit {ENDLESS} "
+                f"{_latency(direction)} rate {rate}bit -{ETHERNET}",
+            )
+            for at, rate in _rates(direction, first, until_ns)
+        ]
     loss = _loss(direction["loss"])
     cuts = outages(direction["outages"], until_ns)
     if not latency and not loss and not cuts:
@@ -95,7 +159,6 @@ def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str 
 
     cut = "loss random 100%"
     starts_cut = bool(cuts) and cuts[0][0] == 0
-    changes = []
     for begin, end in cuts:
         if begin > 0:
             changes.append(Change(at_ns=begin, namespace=namespace, line=line("change", cut)))

@@ -51,9 +51,10 @@ def main() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """Counters of every path and of the scheduler at a moment."""
+    """Counters of every path, every active queue and the scheduler at a moment."""
 
     paths: list[dict[str, int]]
+    queues: list[dict[str, int]]
     scheduler: dict[str, int] | None
 
 
@@ -73,6 +74,7 @@ class Run:
         self._namespaces = Namespaces()
         set_up(plan, self._namespaces, tools)
         watched = [one for path in plan.paths for one in (*path.dropped, *path.lost)]
+        watched += [queue.place for queue in plan.queues]
         self._counters = Counters(self._namespaces, watched)
         self._changer = Changer(plan.changes, self._namespaces, tools)
         self._flows: list[Flow] = [make_flow(flow, self._namespaces) for flow in plan.flows]
@@ -147,7 +149,8 @@ class Run:
             subflow = subflows.get(path.sender)
             timeouts = 0 if subflow is None else subflow.timeouts
             paths.append({**observation.path_counts(path, queues), "timeouts": timeouts})
-        return Counts(paths=paths, scheduler=observation.scheduler_counts())
+        active = [observation.queue_counts(queue, queues) for queue in self.plan.queues]
+        return Counts(paths=paths, queues=active, scheduler=observation.scheduler_counts())
 
     def _report(self, tick: int) -> None:
         if self._decisions is not None:
@@ -236,6 +239,17 @@ class Run:
             else {"warmup": warmup.scheduler, "end": end.scheduler},
             "written_bytes": writer.written,
             "flows": flows,
+            "queues": [
+                {
+                    "name": queue.name,
+                    "direction": queue.direction,
+                    "capture": queue.capture,
+                    "receiver": plan.connection.receiver,
+                    "warmup": warmup.queues[index],
+                    "end": end.queues[index],
+                }
+                for index, queue in enumerate(plan.queues)
+            ],
             "fallback": fallback,
             "kernel": {
                 "release": os.uname().release,

@@ -23,6 +23,9 @@ class Captures:
         for name, file in FILES.items():
             with namespaces.inside(name):
                 CONTROL.write_text(f"start {file} {min(ports)} {max(ports)}", encoding="ascii")
+        for queue in plan.queues:
+            with namespaces.inside(queue.place.namespace):
+                CONTROL.write_text(f"start {queue.capture} 0 65535", encoding="ascii")
         CONTROL.write_text(f"drops {DROPS}", encoding="ascii")
 
     def close(self) -> None:

@@ -14,12 +14,21 @@ RTM_GETQDISC = 38
 NLM_F_REQUEST_DUMP = 0x301
 NLMSG_DONE = 3
 TC_H_ROOT = 0xFFFFFFFF
+TCA_KIND = 1
 TCA_STATS2 = 7
 TCA_STATS_QUEUE = 3
+TCA_STATS_APP = 4
 _HEADER = struct.Struct("=IHHII")
 _TCMSG = struct.Struct("=BxxxiIII")
 _ATTRIBUTE = struct.Struct("=HH")
 _QUEUE = struct.Struct("=IIIII")
+_OWN = {
+    # struct tc_codel_xstats: its sixth and seventh numbers.
+    "codel": struct.Struct("=20xII"),
+    # struct tc_fq_codel_xstats: the type, then the largest packet, then these.
+    "fq_codel": struct.Struct("=8xII"),
+}
+"""Where disciplines count what they dropped because the queue was full, and what they marked."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,8 @@ class Queue:
 
     packets: int
     drops: int
+    over_limit: int = 0
+    marks: int = 0
 
 
 Queues = Mapping[str, Mapping[str, Queue]]
@@ -48,13 +59,19 @@ class _Namespace:
         header = _HEADER.pack(_HEADER.size + len(body), RTM_GETQDISC, NLM_F_REQUEST_DUMP, 1, 0)
         self._socket.send(header + body)
         found: dict[str, Queue] = {}
+        active: dict[str, Queue] = {}
         while True:
             for kind, message in _messages(self._socket.recv(1 << 20)):
                 if kind == NLMSG_DONE:
-                    return found
+                    return found | active
                 _, index, _, parent, _ = _TCMSG.unpack_from(message)
+                attributes = dict(_attributes(message[_TCMSG.size :]))
+                queue = _queue(attributes)
                 if parent == TC_H_ROOT:
-                    found[self._devices[index]] = _queue(message[_TCMSG.size :])
+                    found[self._devices[index]] = queue
+                elif _kind(attributes) in _OWN:
+                    # What it is below only sets the rate.
+                    active[self._devices[index]] = queue
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -71,15 +88,20 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         data = data[(length + 3) & ~3 :]
 
 
-def _queue(attributes: bytes) -> Queue:
-    for kind, nested in _attributes(attributes):
-        if kind != TCA_STATS2:
-            continue
-        for inner, queue in _attributes(nested):
-            if inner == TCA_STATS_QUEUE:
-                packets, _, drops, *_ = _QUEUE.unpack_from(queue)
-                return Queue(packets=packets, drops=drops)
-    return Queue(packets=0, drops=0)
+def _kind(attributes: Mapping[int, bytes]) -> str:
+    return attributes.get(TCA_KIND, b"").rstrip(b"\0").decode("ascii")
+
+
+def _queue(attributes: Mapping[int, bytes]) -> Queue:
+    statistics = dict(_attributes(attributes.get(TCA_STATS2, b"")))
+    if TCA_STATS_QUEUE not in statistics:
+        return Queue(packets=0, drops=0)
+    packets, _, drops, *_ = _QUEUE.unpack_from(statistics[TCA_STATS_QUEUE])
+    own = _OWN.get(_kind(attributes))
+    if own is None or TCA_STATS_APP not in statistics:
+        return Queue(packets=packets, drops=drops)
+    over_limit, marks = own.unpack_from(statistics[TCA_STATS_APP])
+    return Queue(packets=packets, drops=drops, over_limit=over_limit, marks=marks)
 
 
 class Counters:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .counters import Queues
-from .plan import Counter, PathPlan
+from .plan import Counter, PathPlan, QueuePlan
 from .sockets import Subflow
 
 VERSION = 1
@@ -59,6 +59,12 @@ def path_counts(path: PathPlan, queues: Queues) -> dict[str, int]:
         )
 
     return {"lost": total(path.lost), "dropped": total(path.dropped)}
+
+
+def queue_counts(queue: QueuePlan, queues: Queues) -> dict[str, int]:
+    """What an active queue marked and dropped so far."""
+    counted = queues[queue.place.namespace][queue.place.device]
+    return {"marked": counted.marks, "dropped": counted.drops, "over_limit": counted.over_limit}
 
 
 def waiting(path: PathPlan, queues: Queues) -> int:

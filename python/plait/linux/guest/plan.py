@@ -92,6 +92,16 @@ class PathPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QueuePlan:
+    """An active queue: one direction of the link or path `name`. What passes its router is captured in a file of its own."""
+
+    name: str
+    direction: str
+    place: Counter
+    capture: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class FlowPlan:
     """A competing flow; `sender` sends data to `receiver`, port `port`. kind: tcp, cbr, on-off."""
 
@@ -122,10 +132,15 @@ class Plan:
     connection: Connection
     paths: list[PathPlan]
     flows: list[FlowPlan]
+    queues: list[QueuePlan] = field(default_factory=list)
+    """Those that are not drop-tail; absent from the text where there are none."""
 
     def to_json(self) -> str:
         """The plan as the guest reads it."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        table = asdict(self)
+        if not self.queues:
+            del table["queues"]
+        return json.dumps(table, indent=1, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> Plan:
@@ -144,5 +159,6 @@ def _decode(kind: Any, value: Any) -> Any:
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         make: Any = kind
-        return make(**{one.name: _decode(hints[one.name], value[one.name]) for one in fields(kind)})
+        given = [one.name for one in fields(kind) if one.name in value]
+        return make(**{name: _decode(hints[name], value[name]) for name in given})
     return value

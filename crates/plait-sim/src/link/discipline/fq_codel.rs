@@ -40,8 +40,9 @@ pub(super) const INFO: Info = Info {
             key: "memory_limit",
             unit: Unit::Bytes,
             default: Preset::Number(32 << 20),
-            range: (1, 1_000_000_000_000_000),
-            doc: "How many bytes may wait, whatever the queue's limit.",
+            // The largest packet that there is, or nothing would ever be sent.
+            range: (1 << 16, 1_000_000_000_000_000),
+            doc: "How many bytes may wait, whatever the queue's limit; 65,536 at least.",
         },
         Parameter {
             key: "drop_batch",

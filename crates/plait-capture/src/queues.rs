@@ -1,0 +1,108 @@
+//! Active queues: how long packets waited in them, from captures made at their router, and what they counted.
+//!
+//! A router's capture shows each packet twice: as it arrives, which is when it is queued, and as it leaves the queueing discipline, which is
+//! when its transmission begins. In between its time to live has fallen by one, and it may have been marked. A flow's packets keep their
+//! order; what does not leave although a later one of its flow did was dropped.
+
+use crate::capture::Capture;
+use crate::error::ObservationError;
+use crate::folder::{OBSERVED, ObservedQueue, grown};
+use plait_sched::Duration;
+use plait_sim::recorder::statistics::Spans;
+use plait_sim::result::QueueMetrics;
+use plait_sim::scenario::{Scenario, Way};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+/// What tells a flow: protocol, addresses, ports.
+type FlowKey = [u8; 13];
+
+/// A packet as it was queued.
+struct Queued {
+    since: i64,
+    lifetime: u8,
+    /// The headers but for what a router changes.
+    identity: Vec<u8>,
+}
+
+/// The metrics of every active queue of the scenario, in the order of its directions.
+pub(crate) fn metrics(
+    scenario: &Scenario,
+    folder: &Path,
+    observed: &[ObservedQueue],
+    (start_ns, end_ns): (i64, i64),
+) -> Result<Vec<QueueMetrics>, ObservationError> {
+    let mut made = Vec::new();
+    for (name, way, config) in scenario.directions() {
+        let Some(settings) = &config.discipline else { continue };
+        let of = |queue: &&ObservedQueue| queue.name == name && queue.direction == way.name();
+        let Some(queue) = observed.iter().find(of) else {
+            let reason = format!("the queue of {name:?} {} is missing", way.name());
+            return Err(ObservationError::whole(OBSERVED, reason));
+        };
+        let from = start_ns + scenario.warmup.as_nanos() as i64;
+        let spans = sojourns(folder, queue, way, from..end_ns)?;
+        let (before, after) = (queue.warmup, queue.end);
+        let over_limit = grown(before.over_limit, after.over_limit)?;
+        made.push(QueueMetrics {
+            name: name.to_owned(),
+            direction: way.name(),
+            discipline: settings.info().name,
+            packets_sent: spans.count(),
+            packets_marked: grown(before.marked, after.marked)?,
+            packets_dropped: grown(before.dropped, after.dropped)?.saturating_sub(over_limit),
+            packets_over_limit: over_limit,
+            sojourn_ms: spans.summary(),
+        });
+    }
+    Ok(made)
+}
+
+/// How long the packets waited that left within `span`.
+fn sojourns(
+    folder: &Path,
+    queue: &ObservedQueue,
+    way: Way,
+    span: std::ops::Range<i64>,
+) -> Result<Spans, ObservationError> {
+    let mut spans = Spans::new();
+    let mut flows: BTreeMap<FlowKey, VecDeque<Queued>> = BTreeMap::new();
+    let mut capture = Capture::open(folder, &queue.capture)?;
+    let receiver = queue.receiver.octets();
+    while let Some(record) = capture.next()? {
+        let Some((flow, lifetime, identity)) = identified(record.ip) else { continue };
+        let forward = record.ip[16..20] == receiver;
+        if forward != (way == Way::Forward) {
+            continue;
+        }
+        let waiting = flows.entry(flow).or_default();
+        let left = waiting
+            .iter()
+            .position(|queued| queued.lifetime == lifetime.wrapping_add(1) && queued.identity == identity);
+        match left {
+            Some(place) => {
+                let since = waiting.drain(..=place).next_back().map_or(record.time, |queued| queued.since);
+                if span.contains(&record.time) {
+                    spans.add(Duration::from_nanos((record.time - since).unsigned_abs()));
+                }
+            }
+            None => waiting.push_back(Queued { since: record.time, lifetime, identity }),
+        }
+    }
+    Ok(spans)
+}
+
+/// The flow of a packet, its time to live, and its headers without what changes in a router: that, the checksum, marks.
+fn identified(ip: &[u8]) -> Option<(FlowKey, u8, Vec<u8>)> {
+    let ports = usize::from(*ip.first()? & 15) * 4;
+    if ports < 20 || ip.len() < ports + 8 {
+        return None;
+    }
+    let mut flow = FlowKey::default();
+    flow[0] = ip[9];
+    flow[1..9].copy_from_slice(&ip[12..20]);
+    flow[9..13].copy_from_slice(&ip[ports..ports + 4]);
+    let mut identity = ip.to_vec();
+    (identity[1], identity[8], identity[10], identity[11]) = (0, 0, 0, 0);
+    Some((flow, ip[8], identity))
+}

@@ -1,0 +1,206 @@
+"""CoDel and FQ-CoDel held against Linux' own: the same TCP flows through the same bottleneck, in the simulator and in the kernel.
+
+``python -m plait.validate.disciplines --draw 1 --out results/disciplines`` runs every case on both engines and writes a table. A case is a rate, a round trip,
+a number of flows, a discipline, with ECN or without. Nothing in the network is drawn, yet when which packet is dropped is not stable: each
+case is run several times, with round trips and beginnings of flows that differ a little, the same on both engines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from plait.results.result import Result
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import (
+    Bulk,
+    ConstantRateFlow,
+    Direction,
+    Flow,
+    Path,
+    Scenario,
+    TcpFlow,
+    Transport,
+)
+
+RATES_MBIT = (2, 10, 50)
+ROUND_TRIPS_MS = (10, 50, 150)
+FLOWS = (1, 4, 16)
+DISCIPLINES = ("codel", "fq-codel")
+GOAL = 0.10
+"""By how much means and 95th percentiles of sojourn times, and shares of packets marked or dropped, may differ."""
+SHAKE = 0.005
+"""Round trips of repetitions differ by so much at most."""
+DURATION_S = 40.0
+WARMUP_S = 10.0
+METRICS = ("mean", "p95", "share")
+SPARSE = "sparse"
+"""Datagrams of a fiftieth of the rate, beside the flows of FQ-CoDel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One bottleneck with its flows."""
+
+    rate_mbit: int
+    round_trip_ms: int
+    flows: int
+    discipline: str
+    ecn: bool
+
+    @property
+    def name(self) -> str:
+        """The case in a few words."""
+        marks = " ecn" if self.ecn else ""
+        return f"{self.discipline}{marks} {self.rate_mbit}Mbit {self.round_trip_ms}ms {self.flows}"
+
+    def scenario(self, draw: int, repetition: int) -> Scenario:
+        """The case with a round trip and beginnings of flows of its own."""
+        key = [draw, repetition, *self.name.encode()]
+        random = np.random.default_rng(key)
+        delay_s = self.round_trip_ms / 2000 * (1 + SHAKE * random.uniform(-1, 1))
+        starts = [0.0, *(random.uniform(0, 2) for _ in range(self.flows - 1))]
+        others: list[Flow] = [
+            TcpFlow(name=f"tcp{number}", path="main", start=f"{round(start * 1e6)}us")
+            for number, start in enumerate(starts[1:], start=2)
+        ]
+        if self.discipline == "fq-codel":
+            others.append(
+                ConstantRateFlow(
+                    name=SPARSE, path="main", rate=self.rate_mbit * 20_000, packet="200B", start="1s"
+                )
+            )
+        delay = f"{round(delay_s * 1e9)}ns"
+        return Scenario(
+            name=f"{self.name} {repetition}",
+            seed=1 + repetition + 1000 * draw,
+            duration=f"{DURATION_S}s",
+            warmup=f"{WARMUP_S}s",
+            transport=Transport(
+                protocol="tcp", profile="linux", receive_buffer="8MB", ecn=True if self.ecn else None
+            ),
+            workload=Bulk(),
+            paths=[
+                Path(
+                    name="main",
+                    forward=Direction(
+                        rate=self.rate_mbit * 1_000_000,
+                        delay=delay,
+                        discipline={"name": self.discipline, "ecn": self.ecn},
+                    ),
+                    backward=Direction(rate="1Gbit", delay=delay, queue="infinite"),
+                )
+            ],
+            flows=others,
+        )
+
+
+def cases(only: str = "") -> Iterator[Case]:
+    """All of them, or those whose name has all words of `only`."""
+    for rate, round_trip, flows, discipline, ecn in product(
+        RATES_MBIT, ROUND_TRIPS_MS, FLOWS, DISCIPLINES, (False, True)
+    ):
+        case = Case(rate_mbit=rate, round_trip_ms=round_trip, flows=flows, discipline=discipline, ecn=ecn)
+        if all(word in case.name.split() for word in only.split()):
+            yield case
+
+
+def measured(result: Result) -> dict[str, float]:
+    """What is compared of one run."""
+    (queue,) = (one for one in result.queues if one["direction"] == "forward")
+    sojourn = queue["sojourn_ms"]
+    assert sojourn is not None
+    interfered = queue["packets_marked"] + queue["packets_dropped"]
+    values = {
+        "mean": sojourn["mean"],
+        "p95": sojourn["p95"],
+        "share": 100 * interfered / (queue["packets_sent"] + queue["packets_dropped"]),
+        "marked": float(queue["packets_marked"]),
+        "dropped": float(queue["packets_dropped"]),
+        "over_limit": float(queue["packets_over_limit"]),
+        "goodput": (result.metrics["goodput_bps"] + sum(one["goodput_bps"] for one in result.flows)) / 1e6,
+    }
+    for flow in result.flows:
+        delay = flow.get("delay_ms")
+        if flow["name"] == SPARSE and delay is not None:
+            values["sparse_p95"] = delay["p95"]
+    return values
+
+
+def compare(chosen: Sequence[Case], draw: int, repetitions: int) -> list[dict[str, Any]]:
+    """A row per case: both engines' means over the repetitions, and by how much the simulator's differs."""
+    tasks = [
+        Task(scenario=case.scenario(draw, repetition)) for case in chosen for repetition in range(repetitions)
+    ]
+    made = {engine: run_tasks(tasks, engine=engine) for engine in ("sim", "linux")}
+    rows = []
+    for place, case in enumerate(chosen):
+        row: dict[str, Any] = {"case": case.name}
+        some = slice(place * repetitions, (place + 1) * repetitions)
+        for engine, results in made.items():
+            runs = [measured(result) for result in results[some]]
+            row[engine] = {key: statistics.fmean(run[key] for run in runs) for key in runs[0]}
+            row[f"{engine}_runs"] = runs
+        row["difference"] = {
+            key: row["sim"][key] / row["linux"][key] - 1 if row["linux"][key] else 0.0
+            for key in (*METRICS, "goodput", *(("sparse_p95",) if "sparse_p95" in row["sim"] else ()))
+        }
+        rows.append(row)
+    return rows
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows in Markdown."""
+    head = "| case | mean sojourn, kernel | simulator | | p95, kernel | simulator | | marked or dropped, kernel | simulator | |"
+    lines = [head, "|---|" + "--:|" * 9]
+    for row in rows:
+        cells = [row["case"]]
+        for key, unit in zip(METRICS, ("ms", "ms", "%"), strict=True):
+            cells += [f"{row['linux'][key]:.2f} {unit}", f"{row['sim'][key]:.2f} {unit}"]
+            cells.append(f"{row['difference'][key]:+.1%}")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> str:
+    """How many rows keep the goal, by metric."""
+    lines = []
+    for key in METRICS:
+        differences = sorted(abs(row["difference"][key]) for row in rows)
+        within = sum(one <= GOAL for one in differences)
+        median, high = statistics.median(differences), differences[int(0.9 * (len(differences) - 1))]
+        lines.append(
+            f"{key}: {within} of {len(rows)} within {GOAL:.0%}; median {median:.1%}, p90 {high:.1%}, "
+            f"largest {differences[-1]:.1%}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draw", type=int, default=1)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--only", default="", help="words that a case's name has, such as 'codel 10Mbit'")
+    parser.add_argument("--out", type=File, default=File("results/disciplines"))
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for case in cases(arguments.only):
+        rows += compare([case], arguments.draw, arguments.repetitions)
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+        (arguments.out / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    (arguments.out / "table.md").write_text(f"{table(rows)}\n\n{summary(rows)}\n", encoding="utf-8")
+    print(summary(rows))
+
+
+if __name__ == "__main__":
+    main()
