@@ -78,6 +78,12 @@ impl<P: Payload> Link<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn enqueue(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Sent {
+        // As with drop-tail: what arrives at the very moment finds that the packet before it has left, and the next one chosen.
+        while let Some(free) = self.active.as_ref().and_then(|active| active.free)
+            && free.time <= now
+        {
+            self.transmit(free);
+        }
         let Some(active) = &mut self.active else { return Sent::DroppedFull };
         active.now = now;
         active.queue.enqueue(Waiting { payload, bytes, order, since: now }, &mut active.ledger);

@@ -255,6 +255,20 @@ fn codel_refuses_what_arrives_at_a_full_queue() {
     assert_eq!((counters.accepted, counters.discarded, link.inside()), (6, 2, 4));
 }
 
+/// Acknowledgements clock packets so that they arrive at just the moments at which others leave: drop-tail's rule holds here, too.
+#[test]
+fn what_arrives_as_a_packet_leaves_comes_after_it() {
+    let mut link = link(&config("codel", &[]));
+    let moment = |number: u64| Time::ZERO + Duration::from_micros(1_200) * number;
+    let _ = link.send(Time::ZERO, 1_500, 0, packet(0, 0));
+    for number in 0..10 {
+        // Whoever is asked first at this moment: its order is older than that of what is being sent.
+        let _ = link.send(moment(number), 1_500, number + 1, packet(number + 1, 0));
+        assert_eq!(link.queue_packets(moment(number)), 1, "packet {number}");
+    }
+    assert_eq!(link.counters().max_queue_packets, 1);
+}
+
 /// The numbers of the packets in the order of their arrival.
 fn order(link: &mut Link<Numbered>) -> Vec<u64> {
     let mut seen = Vec::new();
