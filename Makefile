@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate random-torture fuzz bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines random-torture fuzz bench bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -141,6 +141,10 @@ validate: setup ## the simulator against the real kernel: runs (half an hour), d
 	$(BIN)/plait linux build
 	@status=0; $(BIN)/plait validate linux --resume --out results/validation || status=$$?; \
 		[ $$status -gt 1 ] || $(BIN)/python docs/validation.py results/validation; exit $$status
+
+disciplines: setup ## CoDel and FQ-CoDel against the kernel's: runs (a quarter of an hour), docs/queues.md
+	$(BIN)/plait linux build
+	$(BIN)/python docs/queues.py
 
 SEED ?= $(shell date +%s)
 random-torture: ## 100,000 new random scenarios of both protocols: every byte once, or a failure that the network justifies (half an hour)

@@ -5,10 +5,12 @@ transmission, as a scenario's queue does. The size on the wire is that of the IP
 as an overhead of −14 bytes. netem counts packets alone: queues in bytes and in time are counted in packets of the size
 that the direction carries, full ones where data flows and acknowledgements elsewhere.
 
-An active discipline needs a bottleneck that asks it when a packet's transmission begins: HTB with a bucket of a byte does so,
-and passes the packet on at that moment. The transmission itself is the rate of the netem behind, which passes it on at its
-end, as the simulator does; TBF would take a packet out of the discipline a packet too early, to see how large it is. The device's
-size table (`stab`) takes the Ethernet header off what HTB and the discipline count.
+An active discipline needs a bottleneck that asks it when a packet's transmission begins: HTB with a bucket of a
+byte does so, and passes the packet on at that moment. The transmission itself is the rate of the netem behind,
+which passes it on at its end, as the simulator does; TBF would take a packet out of the discipline a packet too
+early, to see how large it is. The device's size table (`stab`) takes the Ethernet header off what HTB and the
+discipline count. The bucket's byte makes the second packet of a busy time leave the discipline a byte early:
+what arrives at the very moment comes after it.
 
 When a rate changes, packets in netem's queue keep the moment at which they were to leave; in the simulator they leave
 at the new rate.

@@ -139,7 +139,7 @@ class FlowMetrics(TypedDict, total=False):
 class QueueMetrics(TypedDict, total=False):
     """The metrics of an active queue, one direction of a link, from the end of the warm-up on.
 
-    They count packets of the connection and of all flows, data and acknowledgements alike. Queues that are drop-tail have none.
+    They count packets of the connection and of all flows, data and acknowledgements alike. Drop-tail has none.
 
     name: the link's name, or that of the path whose wire it is.
     direction: forward or backward.

@@ -13,7 +13,6 @@ from plait import _core
 from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, metric
 from plait.scenarios.scheduler import scheduler_name
 
-
 TABLES = ("packets", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
 ENDLESS = 1 << 40
@@ -156,7 +155,7 @@ class Result:
 
     @property
     def queues(self) -> list[QueueMetrics]:
-        """The metrics of each active queue: paths' wires, then shared links, forward before backward; drop-tail has none."""
+        """The metrics of each active queue: paths' wires, then shared links, forward before backward."""
         queues: list[QueueMetrics] = self.data.get("queues", [])
         return queues
 

@@ -72,7 +72,8 @@ class Path:
 
     `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``, ``"100ms"``, ``"bdp"``
     or ``"infinite"``. `discipline` is ``"codel"``, ``"fq-codel"`` or a table with more than the name,
-    ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail. `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
+    ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail.
+    `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
     `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and begin anew after `repeat`.
 
     `links` names links that others share; packets pass them after the path's own wire, and backward in reverse. A path

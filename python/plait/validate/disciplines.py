@@ -1,19 +1,17 @@
-"""CoDel and FQ-CoDel held against Linux' own: the same TCP flows through the same bottleneck, in the simulator and in the kernel.
+"""CoDel and FQ-CoDel held against Linux' own: the same TCP flows through the same bottleneck, on both engines.
 
-``python -m plait.validate.disciplines --draw 1 --out results/disciplines`` runs every case on both engines and writes a table. A case is a rate, a round trip,
-a number of flows, a discipline, with ECN or without. Nothing in the network is drawn, yet when which packet is dropped is not stable: each
-case is run several times, with round trips and beginnings of flows that differ a little, the same on both engines.
+A case is a rate, a round trip, a number of flows, a discipline, with ECN or without. Nothing in the network is
+drawn, yet which packet is dropped when is not stable: each case is run several times, with round trips and
+beginnings of flows that differ a little, the same on both engines. ``docs/queues.py`` runs them and writes the
+page.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path as File
 from typing import Any
 
 import numpy as np
@@ -30,6 +28,7 @@ from plait.scenarios.scenario import (
     TcpFlow,
     Transport,
 )
+from plait.support.pages import markdown
 
 RATES_MBIT = (2, 10, 50)
 ROUND_TRIPS_MS = (10, 50, 150)
@@ -159,48 +158,27 @@ def compare(chosen: Sequence[Case], draw: int, repetitions: int) -> list[dict[st
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The rows in Markdown."""
-    head = "| case | mean sojourn, kernel | simulator | | p95, kernel | simulator | | marked or dropped, kernel | simulator | |"
-    lines = [head, "|---|" + "--:|" * 9]
+    headings = ["case"]
+    for title in ("mean", "p95", "marked or dropped"):
+        headings += [f"{title}, kernel", "simulator", "difference"]
+    lines = []
     for row in rows:
         cells = [row["case"]]
         for key, unit in zip(METRICS, ("ms", "ms", "%"), strict=True):
             cells += [f"{row['linux'][key]:.2f} {unit}", f"{row['sim'][key]:.2f} {unit}"]
             cells.append(f"{row['difference'][key]:+.1%}")
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return markdown(headings, lines)
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> str:
-    """How many rows keep the goal, by metric."""
+    """How many rows keep the goal, by metric, in Markdown."""
+    titles = {"mean": "mean sojourn time", "p95": "95th percentile", "share": "share marked or dropped"}
     lines = []
-    for key in METRICS:
+    for key, title in titles.items():
         differences = sorted(abs(row["difference"][key]) for row in rows)
         within = sum(one <= GOAL for one in differences)
-        median, high = statistics.median(differences), differences[int(0.9 * (len(differences) - 1))]
-        lines.append(
-            f"{key}: {within} of {len(rows)} within {GOAL:.0%}; median {median:.1%}, p90 {high:.1%}, "
-            f"largest {differences[-1]:.1%}"
-        )
-    return "\n".join(lines)
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draw", type=int, default=1)
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--only", default="", help="words that a case's name has, such as 'codel 10Mbit'")
-    parser.add_argument("--out", type=File, default=File("results/disciplines"))
-    arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    rows: list[dict[str, Any]] = []
-    for case in cases(arguments.only):
-        rows += compare([case], arguments.draw, arguments.repetitions)
-        print(table(rows[-1:]).splitlines()[-1], flush=True)
-        (arguments.out / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    (arguments.out / "table.md").write_text(f"{table(rows)}\n\n{summary(rows)}\n", encoding="utf-8")
-    print(summary(rows))
-
-
-if __name__ == "__main__":
-    main()
+        high = differences[int(0.9 * (len(differences) - 1))]
+        found = (statistics.median(differences), high, differences[-1])
+        lines.append([title, f"{within} of {len(rows)}", *(f"{one:.1%}" for one in found)])
+    return markdown(["", f"within {GOAL:.0%}", "median", "p90", "largest"], lines)

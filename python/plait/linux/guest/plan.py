@@ -93,7 +93,7 @@ class PathPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class QueuePlan:
-    """An active queue: one direction of the link or path `name`. What passes its router is captured in a file of its own."""
+    """An active queue: one direction of the link or path `name`. What passes its router is captured in `capture`."""
 
     name: str
     direction: str

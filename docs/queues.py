@@ -1,0 +1,48 @@
+"""Hold CoDel and FQ-CoDel against Linux' own and write the numbers into their page: ``make disciplines``.
+
+Run from anywhere: `.venv/bin/python docs/queues.py [--draw N] [--repetitions N] [--only WORDS] [--rows FILE]`.
+With `--rows` nothing is run: the page is written from what an earlier run left there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from plait.support.files import write_text
+from plait.support.pages import fill
+from plait.validate.disciplines import cases, compare, summary, table
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    """Run the cases, or read what was run, and fill in the page if they are all there."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--draw", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=2)
+    parser.add_argument("--only", default="", help="words that a case's name has, such as 'codel 10Mbit'")
+    parser.add_argument("--out", type=Path, default=Path("results/disciplines"))
+    parser.add_argument("--rows", type=Path)
+    arguments = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    if arguments.rows is not None:
+        rows = json.loads(arguments.rows.read_text(encoding="utf-8"))
+    else:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        for case in cases(arguments.only):
+            rows += compare([case], arguments.draw, arguments.repetitions)
+            sys.stdout.write(table(rows[-1:]).splitlines()[-1] + "\n")
+            sys.stdout.flush()
+            (arguments.out / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    if len(rows) == len(list(cases())):
+        page = HERE / "queues.md"
+        tables = {"summary": summary(rows), "cases": table(rows)}
+        write_text(page, fill(page.read_text(encoding="utf-8"), tables, {}))
+
+
+if __name__ == "__main__":
+    main()
