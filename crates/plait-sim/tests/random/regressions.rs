@@ -338,3 +338,76 @@ fn what_waits_in_a_queue_since_before_the_last_answer_counts() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// Paths that were set aside were probed before data left on others: of the one place in the queue that they share, a probe had it each
+/// time, since all timers were backed off alike.
+#[test]
+fn a_probe_never_takes_the_place_of_data() {
+    let scenario = r#"
+        seed = 0
+        duration = "150s"
+        scheduler = { name = "daps-rounds" }
+
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "4500B"
+        congestion_control = "balia"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = true
+        ack_every = 1
+        ack_delay = "32ms"
+        rto_initial = "21ms"
+        rto_max = "3573ms"
+        path_max_retransmissions = 2
+        association_max_retransmissions = 9
+        potentially_failed = true
+        handshake = true
+
+        [workload]
+        kind = "file"
+        size = "20727B"
+
+        [[path]]
+        backup = false
+        cost = 2
+        forward = { rate = "74254bit", delay = "229us", queue = "9ms", loss = { model = "gilbert-elliott", to_bad = "4.71%", to_good = "68%", good_loss = "0%", bad_loss = "46%" }, rate_steps = [{ at = "137ms", rate = "37127bit" }], repeat = "14695ms" }
+        backward = { rate = "74254bit", delay = "180us", queue = "bdp", loss = { model = "gilbert-elliott", to_bad = "0.12%", to_good = "68%", good_loss = "5%", bad_loss = "52%" } }
+
+        [[path]]
+        links = ["link1"]
+
+        [[path]]
+        links = ["link1"]
+
+        [[path]]
+        backup = false
+        cost = 2
+        outages = [{ from = "19ms", to = "20ms" }]
+        forward = { rate = "1905714bit", delay = "17139us", queue = "66p", loss = { model = "gilbert-elliott", to_bad = "0.31%", to_good = "96%", good_loss = "4%", bad_loss = "92%" }, jitter = { amount = "1615us", reorder = true } }
+        backward = { rate = "1905714bit", delay = "1us", queue = "infinite", loss = { model = "gilbert-elliott", to_bad = "1.08%", to_good = "67%", good_loss = "3%", bad_loss = "42%" }, jitter = { amount = "197us", reorder = false } }
+        links = ["link0"]
+
+        [[path]]
+        links = ["link0", "link1"]
+
+        [[path]]
+        backup = false
+        cost = 3
+        forward = { rate = "102742bit", delay = "182346us", queue = "88742B", loss = "0.10%", jitter = { amount = "4298us", reorder = false } }
+        backward = { rate = "102742bit", delay = "4us", queue = "infinite" }
+        links = ["link0"]
+
+        [[link]]
+        name = "link0"
+        forward = { rate = "72502bit", delay = "15199us", queue = "88897B" }
+        backward = { rate = "72502bit", delay = "2706us", queue = "64p", jitter = { amount = "48459us", reorder = true } }
+
+        [[link]]
+        name = "link1"
+        forward = { rate = "399281bit", delay = "33us", queue = "1p" }
+        backward = { rate = "399281bit", delay = "4367us", queue = "242678B", jitter = { amount = "3us", reorder = true } }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

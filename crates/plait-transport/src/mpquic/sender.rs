@@ -175,14 +175,16 @@ impl<S: Scheduler> Sender<S> {
         self.transmit_control(sink);
         loop {
             self.core.run_scheduler(now, observer)?;
-            let probe = self.next_probe(now, sink, observer);
-            let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { return Ok(()) };
+            let probe = self.next_probe(now, observer);
+            let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
             let Outgoing { path, data, offset, number, transmission } = out;
             let packet = OneRtt { stream: Some(Stream { data, offset }), ..OneRtt::new(number) };
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });
             sink.send(&Transmit { path, packet, transmission, origin });
-            self.spaces[path.index()].loss_timer.is_none().then(|| self.arm(path.index()));
+            self.arm(path.index());
         }
+        self.ping(now, sink);
+        Ok(())
     }
 
     fn transmit_control(&mut self, sink: &mut impl Sink) {
@@ -192,30 +194,38 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A probe: the oldest data that is on its way once more, in a new packet, or a packet that only wants to be answered.
-    fn next_probe(
-        &mut self,
-        now: Time,
-        sink: &mut impl Sink,
-        observer: &mut impl Observer,
-    ) -> Option<Outgoing> {
-        let index = self.spaces.iter().position(|space| space.probes > 0)?;
-        self.spaces[index].probes -= 1;
-        let flight = &self.core.paths[index].flight;
-        let oldest = (flight.first()..flight.next())
-            .filter_map(|number| flight.get(number))
-            .find(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment));
-        if let Some(segment) = oldest.map(|sent| sent.segment) {
-            self.core.counters.tail_probes += 1;
-            return Some(self.core.send(now, index, segment, SendReason::Retransmission, observer));
+    /// A probe: the oldest data that is on its way on a path once more, in a new packet.
+    fn next_probe(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
+        for index in 0..self.spaces.len() {
+            if self.spaces[index].probes == 0 {
+                continue;
+            }
+            let flight = &self.core.paths[index].flight;
+            let oldest = (flight.first()..flight.next())
+                .filter_map(|number| flight.get(number))
+                .find(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment));
+            if let Some(segment) = oldest.map(|sent| sent.segment) {
+                self.spaces[index].probes -= 1;
+                self.core.counters.tail_probes += 1;
+                return Some(self.core.send(now, index, segment, SendReason::Retransmission, observer));
+            }
         }
-        let path = PathId(index as u8);
-        let packet = OneRtt { ping: true, ..OneRtt::new(self.number(path)) };
-        self.spaces[index].pinged_at = now;
-        let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: None });
-        sink.send(&Transmit { path, packet, transmission: 0, origin });
-        self.arm(index);
         None
+    }
+
+    /// Paths without data are probed by packets that only want to be answered. Data goes first: where paths share a queue with one place,
+    /// the probe of one must not take it from the data of another.
+    fn ping(&mut self, now: Time, sink: &mut impl Sink) {
+        for index in 0..self.spaces.len() {
+            if core::mem::take(&mut self.spaces[index].probes) > 0 {
+                let path = PathId(index as u8);
+                let packet = &Packet::OneRtt(OneRtt { ping: true, ..OneRtt::new(self.number(path)) });
+                self.spaces[index].pinged_at = now;
+                let origin = Origin::Sender { offset: None };
+                sink.send(&Transmit { path, packet, transmission: 0, origin });
+                self.arm(index);
+            }
+        }
     }
 
     /// When the next timer runs out; [`Time::MAX`] for never.
