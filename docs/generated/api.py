@@ -19,7 +19,7 @@ GROUPS = {
     "Running": ("run", "compare", "load", "Result", "Comparison"),
     "Scenarios": (
         "Scenario", "Transport", "Path", "Direction", "Link",
-        "Bulk", "File", "ConstantRate", "OnOff",
+        "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse",
         "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
     ),
     "Schedulers": (

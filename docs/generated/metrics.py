@@ -15,7 +15,11 @@ CLASSES = {
     "flow": metrics.FlowMetrics,
     "queue": metrics.QueueMetrics,
 }
-VALUES = {"Spread": "mean, p50, p95, p99, max", "Occupancy": "mean, max"}
+VALUES = {
+    "Spread": "mean, p50, p95, p99, max",
+    "Latency": "mean, p50, p90, p95, p99, max",
+    "Occupancy": "mean, max",
+}
 """What a metric that is not one number consists of."""
 
 

@@ -38,16 +38,13 @@ from plait._core import (
     check_scheduler,
 )
 from plait._core import Path as PathFacts
+from plait.scenarios import workloads
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
 from plait.scenarios.scenario import (
-    Bulk,
-    ConstantRate,
     ConstantRateFlow,
     Direction,
-    File,
     Link,
     MultipathFlow,
-    OnOff,
     OnOffFlow,
     Path,
     Scenario,
@@ -57,6 +54,7 @@ from plait.scenarios.scenario import (
     scenario_keys,
 )
 from plait.scenarios.scheduler import schedulers
+from plait.scenarios.workloads import *  # noqa: F403 - a class for each kind
 
 if TYPE_CHECKING:
     from plait import plots
@@ -92,20 +90,16 @@ def __dir__() -> list[str]:
 __all__ = [
     "Advice",
     "Assign",
-    "Bulk",
     "Comparison",
     "ConformanceError",
     "Connection",
-    "ConstantRate",
     "ConstantRateFlow",
     "Direction",
     "Event",
-    "File",
     "Limit",
     "Link",
     "MultipathFlow",
     "NotRecordedError",
-    "OnOff",
     "OnOffFlow",
     "Path",
     "PathFacts",
@@ -135,3 +129,4 @@ __all__ = [
     "schedulers",
     "verdicts",
 ]
+__all__ += workloads.__all__

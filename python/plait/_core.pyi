@@ -233,6 +233,13 @@ class Job:
         "-receiver.pcapng" added.
         """
 
+    def demands(self, least_ns: int, most: int) -> list[list[tuple[int, int, int]]] | None:
+        """What each client of a workload of requests asks for: bytes of request and response, nanoseconds of thinking.
+
+        As much as there can be if every request takes `least_ns` at least; None if that is more than `most` requests
+        of one client.
+        """
+
     def on_times(self) -> tuple[list[tuple[int, int]], list[list[tuple[int, int]]]]:
         """The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds."""
 
@@ -248,6 +255,7 @@ class Run:
 
     json: str
     def packets(self) -> ArrowTable | None: ...
+    def requests(self) -> ArrowTable | None: ...
     def path_series(self) -> ArrowTable | None: ...
     def connection_series(self) -> ArrowTable | None: ...
     def decisions(self) -> ArrowTable | None: ...

@@ -12,6 +12,7 @@ pub(crate) const SENDER: &str = "sender.pcap";
 pub(crate) const RECEIVER: &str = "receiver.pcap";
 pub(crate) const WRITES: &str = "writes.bin";
 pub(crate) const READS: &str = "reads.bin";
+pub(crate) const REQUESTS: &str = "requests.bin";
 pub(crate) const DECISIONS: &str = "decisions.bin";
 pub(crate) const SERIES: &str = "series.bin";
 /// What the receiver dropped although it had arrived; there is none of real hosts.

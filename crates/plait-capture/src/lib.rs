@@ -15,6 +15,7 @@
 //! | `observed.json` | addresses, counters, the start and the end: see below |
 //! | `writes.bin` | needed for workloads of blocks. After each block: `i64` time just before the write, `u64` bytes written since the start |
 //! | `reads.bin` | optional. After each read of the application: `i64` time, `u64` bytes read since the start |
+//! | `requests.bin` | needed for workloads of requests. One record of 40 bytes each, in the order of writing: `i64` times at which the client wrote it, the server had it whole and wrote the response, the client had the response whole (negative: not until the end), `u64` bytes of the request and of the response |
 //! | `decisions.bin` | optional: the scheduler's log |
 //! | `series.bin` | optional: samples of the paths |
 //!
@@ -38,7 +39,7 @@
 //!   "flows": [{ "name": "", "sender": "10.0.1.1", "receiver": "10.0.1.2", "port": 5002 }] }
 //! ```
 //!
-//! `start_ns` is the scenario's time 0, `port` the receiver's. Paths and flows are those of the scenario, in its order;
+//! `start_ns` is the scenario's time 0, `port` that of the end that is connected to: the receiver, or the sender where it answers requests. Paths and flows are those of the scenario, in its order;
 //! counters are those of the forward direction at the end of the warm-up and at the end, `cwnd` is in packets, `scheduler`
 //! is null if it counts nothing. `fallback` says why the connection gave up MPTCP, if it did: then data without a mapping goes
 //! on where the data before it ended. `kernel` is handed on to the result as it is. A flow's sender is where its data comes from, also if it goes backward. A flow of kind

@@ -6,7 +6,7 @@ use crate::decisions;
 use crate::error::ObservationError;
 use crate::feed::Feed;
 use crate::folder::{
-    DECISIONS, Marks, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, SENDER, grown,
+    DECISIONS, Marks, OBSERVED, Observed, ObservedPath, PathCounts, RECEIVER, REQUESTS, SENDER, grown,
 };
 use crate::packet::Content;
 use crate::queues;
@@ -17,6 +17,7 @@ use crate::segments::Segments;
 use crate::sending::{Place, Sending};
 use crate::translation::Translations;
 use plait_sched::{Decision, Duration, Time};
+use plait_sim::application::Place as Side;
 use plait_sim::recorder::{RecordOptions, Recorder};
 use plait_sim::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult};
 use plait_sim::scenario::{FlowKind, FlowRoute, Protocol, Scenario, Way, Workload};
@@ -66,6 +67,8 @@ pub fn observe(
     let mut replay =
         Replay::new(scenario, folder, span, (&routes, translations), main, flows.collect(), options.series)?;
     replay.run()?;
+    // At last: with the last response of a count the run would be over.
+    replay_requests(scenario, folder, observed.start_ns, observed.end_ns, &mut replay.main.recorder)?;
     let queues = queues::metrics(scenario, folder, &observed.queues, span)?;
     finish(scenario, &observed, replay, logged, queues)
 }
@@ -152,8 +155,12 @@ fn subflows(route: &FlowRoute) -> usize {
 /// What belongs to whom.
 fn routes(scenario: &Scenario, observed: &Observed) -> Result<Routes, ObservationError> {
     let mut routes = Routes::default();
+    let kind = match scenario.workload.client() {
+        Side::Near => Kind::Connection,
+        Side::Far => Kind::Served,
+    };
     for (path, ends) in observed.paths.iter().enumerate() {
-        routes.add(Kind::Connection, (ends.sender, ends.receiver, observed.port), 0, path, 0)?;
+        routes.add(kind, (ends.sender, ends.receiver, observed.port), 0, path, 0)?;
     }
     for (index, (flow, ends)) in scenario.flows.iter().zip(&observed.flows).enumerate() {
         let from = usize::from(flow.direction == Way::Backward);
@@ -227,6 +234,37 @@ fn survey(
     }
     segments.iter_mut().for_each(Segments::finish);
     Ok((segments, translations))
+}
+
+/// Tells the recorder of the requests up to the end, if the workload has some.
+fn replay_requests(
+    scenario: &Scenario,
+    folder: &Path,
+    start: i64,
+    end: i64,
+    recorder: &mut Recorder,
+) -> Result<(), ObservationError> {
+    if !matches!(scenario.workload, Workload::RequestResponse(_)) {
+        return Ok(());
+    }
+    let Some(mut records) = Records::open(folder, REQUESTS)? else {
+        let reason = "it is missing; a workload of requests needs it".to_owned();
+        return Err(ObservationError::File { file: REQUESTS.to_owned(), reason });
+    };
+    let end = at(start, end).min(Time::ZERO + scenario.duration);
+    let moment = |time: i64| (time >= 0).then(|| at(start, time)).filter(|time| *time <= end);
+    while let Some(request) = records.request()? {
+        let Some(written) = moment(request.written) else { continue };
+        let (answered, delivered) = (moment(request.answered), moment(request.delivered));
+        if answered.is_some_and(|answered| answered < written) || delivered.is_some() && delivered < answered
+        {
+            return Err(records.malformed("its response comes before it"));
+        }
+        recorder.requested(written, request.request_bytes, request.response_bytes);
+        answered.into_iter().for_each(|answered| recorder.answered(answered));
+        delivered.into_iter().for_each(|delivered| recorder.responded(delivered));
+    }
+    Ok(())
 }
 
 /// Tells the recorder of the decisions; how many there were since the end of the warm-up, and of these how many to wait.

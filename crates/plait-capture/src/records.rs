@@ -106,6 +106,18 @@ impl Records {
         Ok(fields.map(|fields| Progress { time: fields.i64(0), bytes: fields.u64(8) }))
     }
 
+    /// `requests.bin`: one request.
+    pub(crate) fn request(&mut self) -> Result<Option<Request>, ObservationError> {
+        let fields = self.next::<40>()?;
+        Ok(fields.map(|fields| Request {
+            written: fields.i64(0),
+            answered: fields.i64(8),
+            delivered: fields.i64(16),
+            request_bytes: fields.u64(24),
+            response_bytes: fields.u64(32),
+        }))
+    }
+
     /// `drops.bin`: what the receiver dropped although it had arrived.
     pub(crate) fn drop(&mut self) -> Result<Option<Drop>, ObservationError> {
         let fields = self.next::<24>()?;
@@ -126,6 +138,19 @@ impl Records {
             link_queue: fields.u32(32),
         }))
     }
+}
+
+/// A request and its response; moments of what did not happen are negative.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Request {
+    /// By the client.
+    pub(crate) written: i64,
+    /// By the server, when it had arrived.
+    pub(crate) answered: i64,
+    /// The response, to the client.
+    pub(crate) delivered: i64,
+    pub(crate) request_bytes: u64,
+    pub(crate) response_bytes: u64,
 }
 
 /// Data that MPTCP dropped after its subflow had taken it.

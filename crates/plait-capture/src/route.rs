@@ -10,6 +10,8 @@ use std::net::Ipv4Addr;
 pub(crate) enum Kind {
     /// A TCP connection or a subflow.
     Connection,
+    /// One whose data comes from the end that was connected to.
+    Served,
     /// UDP.
     Datagrams,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Route {
     pub(crate) direction: Direction,
 }
 
-/// Kind, the data's source and destination, the port that it goes to.
+/// Kind, the data's source and destination, the port that it goes to, or that it comes from where the server sends it.
 type Key = (Kind, Ipv4Addr, Ipv4Addr, u16);
 
 /// All routes of a run.
@@ -68,7 +70,7 @@ impl Routes {
 
     /// Whether the data of any connection leaves in the capture of `side`.
     pub(crate) fn sends_from(&self, side: usize) -> bool {
-        self.routes.iter().any(|((kind, ..), route)| *kind == Kind::Connection && route.from == side)
+        self.routes.iter().any(|((kind, ..), route)| *kind != Kind::Datagrams && route.from == side)
     }
 
     fn get(&self, key: Key) -> Option<Route> {
@@ -84,9 +86,12 @@ impl Routes {
                 self.get((Kind::Datagrams, source, destination, destination_port))
             }
             Content::Tcp(tcp) => {
-                let data = self.get((Kind::Connection, source, destination, tcp.destination_port));
+                let (from, to) = (tcp.source_port, tcp.destination_port);
+                let data = self.get((Kind::Connection, source, destination, to));
+                let data = data.or_else(|| self.get((Kind::Served, source, destination, from)));
                 data.or_else(|| {
-                    let route = self.get((Kind::Connection, destination, source, tcp.source_port))?;
+                    let route = self.get((Kind::Connection, destination, source, from));
+                    let route = route.or_else(|| self.get((Kind::Served, destination, source, to)))?;
                     Some(Route { direction: Direction::Acknowledgements, ..route })
                 })
             }
@@ -99,6 +104,9 @@ impl Routes {
         let own = || self.routes.iter().filter(|(_, route)| route.party == 0).map(|(key, _)| key);
         tcp.payload > 0
             && own().any(|&(_, source, ..)| source == packet.source)
-            && own().any(|&(_, _, to, port)| to == packet.destination && port == tcp.destination_port)
+            && own().any(|&(kind, _, to, port)| {
+                let known = if kind == Kind::Served { tcp.source_port } else { tcp.destination_port };
+                to == packet.destination && port == known
+            })
     }
 }

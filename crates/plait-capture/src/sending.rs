@@ -116,14 +116,13 @@ impl Sending {
     ) -> Result<Option<Payload>, ObservationError> {
         if tcp.syn {
             self.open(path, tcp);
-            return Ok(None);
         }
         if let (None, Some(key)) = (self.origin, tcp.options.key) {
             let first = initial_data_number(key).wrapping_add(1);
             self.origin = Some(first);
             self.end = first;
         }
-        if tcp.payload == 0 {
+        if tcp.syn || tcp.payload == 0 {
             return Ok(None);
         }
         let Some(subflow) = self.subflow(path, tcp.source_port) else {

@@ -7,7 +7,7 @@ use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
-use plait_sim::scenario::Scenario;
+use plait_sim::scenario::{Scenario, Workload};
 use plait_sim::simulation::{self, Control, OnTimes};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -68,6 +68,11 @@ impl Job {
             let (found, paths) = (places.len(), scenario.paths.len());
             return Err(bad_input(format!("pcap: expected a place for each of {paths} paths, got {found}")));
         }
+        if pcap.is_some() && matches!(scenario.workload, Workload::RequestResponse(_)) {
+            return Err(bad_input(
+                "pcap: data both ways (workload kind \"request-response\") is not written yet",
+            ));
+        }
         let captures = match (pcap, &python_scheduler) {
             (None, _) => None,
             (Some(places), None) => Some((places, captured::scheduler_text(&scenario))),
@@ -80,6 +85,12 @@ impl Job {
     #[getter]
     fn scenario_json(&self) -> String {
         self.scenario.to_json().to_string()
+    }
+
+    /// What every client of a workload of requests asks for, one after the other: bytes of the request, bytes of the response,
+    /// nanoseconds of thinking. As many as there can be if every request takes `least_ns` at least; none where there is more than `most`.
+    fn demands(&self, least_ns: u64, most: usize) -> Option<Vec<Vec<(u64, u64, u64)>>> {
+        simulation::demands(&self.scenario, Duration::from_nanos(least_ns), most)
     }
 
     /// The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds.
@@ -122,6 +133,7 @@ pub(crate) struct Run {
     #[pyo3(get)]
     json: String,
     packets: Option<ArrowTable>,
+    requests: Option<ArrowTable>,
     path_series: Option<ArrowTable>,
     connection_series: Option<ArrowTable>,
     decisions: Option<ArrowTable>,
@@ -132,6 +144,10 @@ pub(crate) struct Run {
 impl Run {
     fn packets(&self) -> Option<ArrowTable> {
         self.packets.clone()
+    }
+
+    fn requests(&self) -> Option<ArrowTable> {
+        self.requests.clone()
     }
 
     fn path_series(&self) -> Option<ArrowTable> {
@@ -156,6 +172,7 @@ impl Run {
         Ok(Self {
             json: result.to_json(scenario, scheduler),
             packets: result.packets.map(tables::packets).transpose()?,
+            requests: result.requests.map(tables::requests).transpose()?,
             path_series: result.path_series.map(tables::path_series).transpose()?,
             connection_series: result.connection_series.map(tables::connection_series).transpose()?,
             decisions: result.decisions.map(tables::decisions).transpose()?,

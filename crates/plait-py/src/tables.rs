@@ -8,6 +8,7 @@ use arrow_array::{
 };
 use plait_sim::recorder::frames::{
     ConnectionSeries, DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER, PacketFrame, PathSeries,
+    RequestFrame,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -76,6 +77,17 @@ pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
         ("blocked_ns", moments(blocked)),
         ("retransmission", Arc::new(BooleanArray::from(frame.retransmission))),
         ("reinjection", Arc::new(BooleanArray::from(frame.reinjection))),
+    ])
+}
+
+/// One row per request.
+pub(crate) fn requests(frame: RequestFrame) -> PyResult<ArrowTable> {
+    table(vec![
+        ("written_ns", moments(frame.written)),
+        ("answered_ns", moments(frame.answered)),
+        ("delivered_ns", moments(frame.delivered)),
+        ("request_bytes", Arc::new(UInt64Array::from(frame.request_bytes))),
+        ("response_bytes", Arc::new(UInt64Array::from(frame.response_bytes))),
     ])
 }
 

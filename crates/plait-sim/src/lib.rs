@@ -4,6 +4,7 @@
 //! - [`scenario`]: what is simulated, from a TOML file or from Rust;
 //! - [`simulation`]: one run;
 //! - [`link`]: one direction of a wire, everything computed when a packet enters it; [`capacity`]: what paths carry;
+//! - [`application`]: what writes into a connection, and hears what arrives;
 //! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component; [`logarithm`] for them;
 //! - [`recorder`], [`result`]: metrics, and tables when asked for.
 //!
@@ -28,6 +29,7 @@
 //! ```
 
 pub mod agenda;
+pub mod application;
 pub mod capacity;
 pub mod error;
 pub mod link;

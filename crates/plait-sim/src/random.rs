@@ -68,6 +68,11 @@ impl Stream {
         self.span(mean.as_nanos() as f64, |u| -ln(u))
     }
 
+    /// An exponentially distributed amount, at least 1.
+    pub fn exponential_amount(&mut self, mean: u64) -> u64 {
+        self.exponential(Duration::from_nanos(mean)).as_nanos()
+    }
+
     /// A Pareto-distributed span, at least 1 ns: P(X > x) = (least / x)^shape, where the least is mean · (shape − 1) / shape.
     pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
         self.span(mean.as_nanos() as f64 * ((shape - 1.0) / shape), |u| exp(-ln(u) / shape))

@@ -2,10 +2,12 @@
 
 use crate::capacity::Capacities;
 use crate::recorder::decisions::DecisionLog;
-use crate::recorder::frames::{ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries};
-use crate::recorder::statistics::{LevelSummary, SpanSummary};
+use crate::recorder::frames::{
+    ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries, RequestFrame,
+};
+use crate::recorder::statistics::{LatencySummary, LevelSummary, SpanSummary};
 use crate::recorder::{PathRecord, Recorder};
-use crate::scenario::{Scenario, Workload};
+use crate::scenario::Scenario;
 use plait_sched::{Duration, Time};
 use serde::Serialize;
 
@@ -26,6 +28,12 @@ pub struct Metrics {
     pub block_delay_ms: Option<SpanSummary>,
     /// Difference of the delays of consecutive blocks (workloads of blocks).
     pub delay_variance_ms: Option<SpanSummary>,
+    /// Write of a request at the client to the delivery of its response's last byte there (workloads of requests).
+    pub request_latency_ms: Option<LatencySummary>,
+    /// Requests written; null if the workload has none.
+    pub requests_begun: Option<u64>,
+    /// Responses delivered wholly; null likewise.
+    pub requests_completed: Option<u64>,
     /// Packets sent again because they were considered lost.
     pub retransmissions: u64,
     /// Retransmissions and copies that arrived although the packet had arrived before.
@@ -160,6 +168,8 @@ pub struct RunResult {
     pub queues: Vec<QueueMetrics>,
     /// One row per transmission, if asked for.
     pub packets: Option<PacketFrame>,
+    /// One row per request, if the workload has requests.
+    pub requests: Option<RequestFrame>,
     /// One row per path and sampling moment, if asked for.
     pub path_series: Option<PathSeries>,
     /// One row per sampling moment, if asked for.
@@ -316,7 +326,8 @@ impl RunResult {
         let seconds = end.saturating_sub(start) as f64 / 1e9;
         let per_second = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
         let goodput_bps = per_second(recorder.delivered_bytes - recorder.delivered_in_warmup);
-        let endless = matches!(scenario.workload, Workload::Bulk { .. });
+        let endless = scenario.workload.is_endless();
+        let requests = recorder.requests.as_ref();
         let total = |count: fn(&PathRecord) -> u64| recorder.paths.iter().map(count).sum();
         let metrics = Metrics {
             goodput_bps,
@@ -326,6 +337,9 @@ impl RunResult {
             receive_buffer_bytes: recorder.buffer_bytes.summary(start, end),
             block_delay_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.delay.summary()),
             delay_variance_ms: recorder.blocks.as_ref().and_then(|blocks| blocks.variance.summary()),
+            request_latency_ms: requests.and_then(|requests| requests.latency.latencies()),
+            requests_begun: requests.map(|requests| requests.begun),
+            requests_completed: requests.map(|requests| requests.completed),
             retransmissions: total(|path| path.retransmissions),
             spurious_retransmissions: ending.spurious_retransmissions,
             reinjections: total(|path| path.reinjections),
@@ -382,6 +396,7 @@ impl RunResult {
             flows,
             queues: ending.queues,
             packets: recorder.packets,
+            requests: recorder.requests.map(|requests| requests.frame),
             path_series: ending.path_series,
             connection_series: ending.connection_series,
             decisions,

@@ -212,3 +212,35 @@ fn every_scheduler_meets_the_same_losses_on_the_same_packets() {
         }
     }
 }
+
+#[test]
+fn requests_are_the_same_again() {
+    let text = |protocol: &str, seed: u64| {
+        format!(
+            r#"
+            seed = {seed}
+            duration = "20s"
+            transport = {{ protocol = "{protocol}" }}
+            [workload]
+            kind = "request-response"
+            response = "20kB"
+            sizes = "exponential"
+            think = "50ms"
+            think_times = "exponential"
+            parallel = 4
+            [[path]]
+            rate = "5Mbit"
+            rtt = "20ms"
+            loss = "1%"
+            [[path]]
+            rate = "3Mbit"
+            rtt = "90ms"
+            "#
+        )
+    };
+    for protocol in ["cmt-sctp", "mptcp", "mpquic"] {
+        let requests = |seed: u64| run_with(&text(protocol, seed), &ALL);
+        assert!(requests(1) == requests(1), "{protocol}");
+        assert!(requests(1).requests != requests(2).requests, "{protocol}: another seed, other requests");
+    }
+}

@@ -18,7 +18,7 @@ struct Golden {
     bound: fn(&RunResult),
 }
 
-const GOLDENS: [Golden; 8] = [
+const GOLDENS: [Golden; 9] = [
     Golden {
         name: "round-robin, equation (1), 2 Mbit/s / 100 ms / 35 kB",
         scenario: r#"
@@ -213,6 +213,43 @@ const GOLDENS: [Golden; 8] = [
         bound: |result| {
             let goodput = result.metrics.goodput_bps;
             assert!(goodput < 50e6 * 1448.0 / 1500.0 && goodput > 40e6, "{goodput}");
+        },
+    },
+    Golden {
+        name: "mptcp as in Linux, requests of three clients, a lossy path",
+        scenario: r#"
+            duration = "60s"
+            warmup = "5s"
+            transport = { protocol = "mptcp", profile = "linux", receive_buffer = "1MB" }
+            [workload]
+            kind = "request-response"
+            request = "400B"
+            response = "60kB"
+            sizes = "exponential"
+            think = "200ms"
+            think_times = "exponential"
+            parallel = 3
+            [[path]]
+            rate = "20Mbit"
+            rtt = "30ms"
+            loss = "0.5%"
+            [[path]]
+            rate = "10Mbit"
+            rtt = "80ms"
+        "#,
+        bound: |result| {
+            let metrics = &result.metrics;
+            let latency = metrics.request_latency_ms.unwrap();
+            // Nothing is faster than the shorter round trip; and by Little's law three clients, each thinking or waiting.
+            let frame = result.requests.as_ref().unwrap();
+            let fastest = frame.delivered.iter().zip(&frame.written).filter(|(end, _)| **end >= 0);
+            assert!(fastest.map(|(end, start)| end - start).min().unwrap() > 30_000_000);
+            let cycles = metrics.requests_completed.unwrap() as f64 / metrics.measured_s;
+            assert!(
+                (cycles * (latency.mean + 200.0) / 1e3 / 3.0 - 1.0).abs() < 0.1,
+                "{cycles}, {}",
+                latency.mean
+            );
         },
     },
 ];

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plait import _core
-from plait.scenarios.scenario import Bulk, ConstantRate, File, Workload
 from plait.scenarios.units import NANOSECONDS, rate_bps, size_bytes
+from plait.scenarios.workloads import Bulk, ConstantRate, File, Workload
 
 FORMS = "bulk, blocks:RATE[:SIZE] such as blocks:500kbit, or file:SIZE such as file:5MB"
 BLOCKS_PER_SECOND = 25

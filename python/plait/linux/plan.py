@@ -9,6 +9,7 @@ from typing import Any
 from plait import _core
 from plait.linux import refusals, topology, transport, wire
 from plait.linux.guest.plan import (
+    CLIENT_PORTS,
     RECEIVER,
     SENDER,
     Batch,
@@ -37,6 +38,7 @@ The kernel opens further subflows when it has heard of the other side after the 
 acknowledgement of the first data, and then data that starts later would not find them open.
 """
 DECISIONS = "/sys/module/plait/parameters/log_decisions"
+LOCAL_PORTS = "/proc/sys/net/ipv4/ip_local_port_range"
 FORWARDING = "/proc/sys/net/ipv4/ip_forward"
 
 
@@ -51,13 +53,20 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
     on_times, flow_on_times = job.on_times()
     links = _Links(scenario)
     built = topology.build(
-        links.routes(), _core.parse_bytes(scenario["transport"]["packet"]), transport.route_options(scenario)
+        links.routes(),
+        _core.parse_bytes(scenario["transport"]["packet"]),
+        transport.route_options(scenario),
+        links.opener,
     )
     tc, changes = links.shape(built)
     settings = transport.settings(scenario)
+    first = links.ends(links.path_routes[refusals.first_path(scenario)])
     routers = [name for name in built.namespaces if name not in (SENDER, RECEIVER)]
     if decisions:
         settings.append(Setting(namespace="", file=DECISIONS, value="1"))
+    if links.opener == RECEIVER:
+        first_port, last_port = CLIENT_PORTS
+        settings.append(Setting(namespace=RECEIVER, file=LOCAL_PORTS, value=f"{first_port} {last_port}"))
     settings += [Setting(namespace=name, file=FORWARDING, value="1") for name in routers]
     return Plan(
         seed=scenario["seed"],
@@ -72,11 +81,12 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
         changes=changes,
         connection=Connection(
             protocol=scenario["transport"]["protocol"],
-            sender=links.path_routes[refusals.first_path(scenario)].address,
-            receiver=ADDRESS,
+            sender=first[0],
+            receiver=first[1],
             port=PORT,
+            opener=links.opener,
             send_buffer=transport.send_buffer(scenario),
-            source=_source(scenario["workload"], on_times),
+            source=_source(scenario["workload"], on_times, refusals.demands(scenario, job)),
         ),
         paths=[links.path(path, built) for path in scenario["path"]],
         flows=[
@@ -95,6 +105,8 @@ class _Links:
     def __init__(self, scenario: Table) -> None:
         self._scenario = scenario
         self.duration_ns = duration_ns(scenario["duration"])
+        self.opener = RECEIVER if scenario["workload"]["kind"] == "request-response" else SENDER
+        """The host that opens the connection, and has an address for every path."""
         self._packet = _core.parse_bytes(scenario["transport"]["packet"])
         self._shared = {link["name"]: f"l{number}" for number, link in _numbered(scenario.get("link", ()))}
         self._tables: dict[str, Table] = {
@@ -124,10 +136,16 @@ class _Links:
             return self.path_routes[flow["path"]]
         return self._flow_routes[tuple(self._shared[name] for name in flow["links"])]
 
+    def ends(self, route: Route) -> tuple[str, str]:
+        """The sender's address and the receiver's."""
+        return (route.address, ADDRESS) if self.opener == SENDER else (ADDRESS, route.address)
+
     def _users(self) -> dict[str, list[tuple[Route, bool]]]:
         """Whose data passes each link, and whether forward."""
         users: dict[str, list[tuple[Route, bool]]] = {name: [] for name in self._tables}
         traffic = [(route, True) for route in self.path_routes.values()]
+        if self.opener == RECEIVER:
+            traffic += [(route, False) for route in self.path_routes.values()]
         traffic += [(self.route_of(flow), flow["direction"] == "forward") for flow in self._flows()]
         for route, forward in traffic:
             for link in route.links:
@@ -169,8 +187,8 @@ class _Links:
         links = [link for link in route.links if "forward" in self._tables[link]]
         return PathPlan(
             name=path["name"],
-            sender=route.address,
-            receiver=ADDRESS,
+            sender=self.ends(route)[0],
+            receiver=self.ends(route)[1],
             dropped=[_counter(built.bottleneck(link, forward=True)) for link in links],
             lost=[_counter(built.outlets[link, True]) for link in links],
         )
@@ -218,15 +236,22 @@ def _endpoints(scenario: Table, links: _Links) -> list[Batch]:
         if path["name"] != first:
             flags = "subflow backup" if path["backup"] else "subflow"
             lines.append(f"mptcp endpoint add {links.path_routes[path['name']].address} {flags}")
-    receiver = lines[:1]
+    other = lines[:1]
     if duration_ns(scenario["workload"]["start"]) > 0:
-        receiver.append(f"mptcp endpoint add {ANNOUNCED} signal")
-    return [Batch(namespace=SENDER, lines=lines), Batch(namespace=RECEIVER, lines=receiver)]
+        other.append(f"mptcp endpoint add {ANNOUNCED} signal")
+    hosts = (SENDER, RECEIVER) if links.opener == SENDER else (RECEIVER, SENDER)
+    return [Batch(namespace=host, lines=some) for host, some in zip(hosts, (lines, other), strict=True)]
 
 
-def _source(table: Table, on_times: Periods) -> Source:
+def _source(table: Table, on_times: Periods, demands: refusals.Demands = ()) -> Source:
     """What a workload, or a flow, writes."""
-    kind = "blocks" if table["kind"] in ("cbr", "on-off") else "bulk"
+    kind = (
+        "requests"
+        if table["kind"] == "request-response"
+        else "blocks"
+        if table["kind"] in ("cbr", "on-off")
+        else "bulk"
+    )
     block = table.get("block", table.get("packet"))
     return Source(
         kind="file" if "size" in table else kind,
@@ -236,11 +261,14 @@ def _source(table: Table, on_times: Periods) -> Source:
         block=None if block is None else _core.parse_bytes(block),
         rate_bps=_core.parse_rate(table["rate"]) if "rate" in table else None,
         periods=[list(period) for period in on_times],
+        demands=[[list(demand) for demand in client] for client in demands],
+        count=table.get("count"),
     )
 
 
 def _flow(flow: Table, links: _Links, port: int, on_times: Periods) -> FlowPlan:
-    near, far = (SENDER, links.route_of(flow).address), (RECEIVER, ADDRESS)
+    ends = links.ends(links.route_of(flow))
+    near, far = (SENDER, ends[0]), (RECEIVER, ends[1])
     sender, receiver = (near, far) if flow["direction"] == "forward" else (far, near)
     return FlowPlan(
         name=flow["name"],

@@ -13,9 +13,14 @@ from plait import _core
 from plait.engines import Refused
 from plait.linux.guest.flows import DATAGRAM_HEADERS
 from plait.scenarios.scheduler import schedulers
+from plait.scenarios.units import duration_ns
 
 Table = Mapping[str, Any]
 
+Demands = Sequence[Sequence[tuple[int, int, int]]]
+MOST_REQUESTS = 100_000
+"""Of a client: each takes the time of a round trip at least."""
+LEAST_LATENCY_NS = 10_000
 MOST_PATHS = 8
 """Subflows of a connection in Linux."""
 
@@ -74,6 +79,33 @@ def check(scenario: Table) -> None:
             )
     for index, flow in enumerate(scenario.get("flow", ())):
         _check_flow(scenario, index, flow)
+
+
+def demands(scenario: Table, job: _core.Job) -> Demands:
+    """What clients ask for, as many requests as there can be; Refused if these are too many."""
+    if scenario["workload"]["kind"] != "request-response":
+        return ()
+    delays = [
+        sum(
+            duration_ns(one[way]["delay"])
+            for one in _wires(scenario, path)
+            for way in ("forward", "backward")
+            if way in one
+        )
+        for path in scenario["path"]
+    ]
+    asked = job.demands(max(min(delays), LEAST_LATENCY_NS), MOST_REQUESTS)
+    if asked is None:
+        reason = f"what a client asks for is written down before; here that may be more than {MOST_REQUESTS} requests"
+        refuse(scenario, "duration", scenario["duration"], reason)
+    return asked
+
+
+def _wires(scenario: Table, path: Table) -> Iterator[Table]:
+    """A path's own wire and its links."""
+    yield path
+    shared = {link["name"]: link for link in scenario.get("link", ())}
+    yield from (shared[name] for name in path.get("links", ()))
 
 
 def first_path(scenario: Table) -> str:

@@ -8,9 +8,10 @@ Every link, be it a path's own wire or shared, is a pair of routers `a` and `b` 
 Where several routes leave a link, delay and loss are theirs together: one more router, `c` at the sender's side or `d`
 at the receiver's, lies between. Nothing is ever delayed on the hosts, whose stacks would notice.
 
-A route is known by its address at the sender's side: towards the receiver routers look at the source, where there is
-more than one way (each look costs, and there are several per packet), back at the destination. All devices have the
-same hardware address and need none to be resolved: nothing but the scenario's packets is ever under way.
+A route is known by its address at the side that opens connections, the sender's unless said otherwise: away from there
+routers look at the source, where there is more than one way (each look costs, and there are several per packet), back
+at the destination. All devices have the same hardware address and need none to be resolved: nothing but the scenario's
+packets is ever under way.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from itertools import pairwise
 from plait.linux.guest.plan import NAMESPACES, RECEIVER, SENDER, Batch
 
 ADDRESS = "10.2.0.1"
-"""The receiver's address, which all routes share."""
+"""The address of the other side, which all routes share."""
 HARDWARE = "02:00:00:00:00:01"
 FIRST_TABLE = 1000
 """Routing tables of routes are numbered from here."""
@@ -51,8 +52,11 @@ class Topology:
         return (f"{link}a", f"{link}b") if forward else (f"{link}b", f"{link}a")
 
 
-def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
-    """The topology of `routes`; packets have at most `packet` bytes; the hosts' routes have `host_options`."""
+def build(routes: Sequence[Route], packet: int, host_options: str, opener: str = SENDER) -> Topology:
+    """The topology of `routes`; packets have at most `packet` bytes; the hosts' routes have `host_options`.
+
+    opener: the host that has an address for every route.
+    """
     topology = Topology()
     after = _neighbours(routes, RECEIVER, forward=True)
     before = _neighbours(routes, SENDER, forward=False)
@@ -62,6 +66,9 @@ def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
             a, b = nodes.index(f"{link}a"), nodes.index(f"{link}b")
             topology.outlets[link, True] = (nodes[b], nodes[b + 1])
             topology.outlets[link, False] = (nodes[a], nodes[a - 1])
+    if opener == RECEIVER:
+        walks = [(route, nodes[::-1]) for route, nodes in walks]
+    far = SENDER if opener == RECEIVER else RECEIVER
     edges = list(dict.fromkeys(pair for _, nodes in walks for pair in pairwise(nodes)))
     names = list(dict.fromkeys(name for edge in edges for name in edge))
     topology.namespaces = names
@@ -70,23 +77,23 @@ def build(routes: Sequence[Route], packet: int, host_options: str) -> Topology:
     for one, other in edges:
         lines[one].append(f"link set dev {other} arp off gso_max_segs 1 up")
         lines[other].append(f"link set dev {one} arp off gso_max_segs 1 up")
-    lines[RECEIVER].append(f"address add {ADDRESS}/32 dev lo")
+    lines[far].append(f"address add {ADDRESS}/32 dev lo")
     onward: dict[str, dict[str, None]] = {}
     for here, there in edges:
         onward.setdefault(here, {})[there] = None
     for number, (route, nodes) in enumerate(walks, start=FIRST_TABLE):
-        lines[SENDER].append(f"address add {route.address}/32 dev {nodes[1]}")
+        lines[opener].append(f"address add {route.address}/32 dev {nodes[1]}")
         for here, there in pairwise(nodes):
-            if here != SENDER and len(onward[here]) == 1:
+            if here != opener and len(onward[here]) == 1:
                 continue
-            options = f" {host_options}" if here == SENDER and host_options else ""
+            options = f" {host_options}" if here == opener and host_options else ""
             lines[here].append(f"rule add from {route.address} table {number}")
             lines[here].append(f"route add default dev {there} table {number}{options}")
         for there, here in pairwise(nodes):
-            options = f" {host_options}" if here == RECEIVER and host_options else ""
+            options = f" {host_options}" if here == far and host_options else ""
             lines[here].append(f"route add {route.address} dev {there}{options}")
     for here, ways in onward.items():
-        if here != SENDER and len(ways) == 1:
+        if here != opener and len(ways) == 1:
             lines[here] += [f"route add default dev {there}" for there in ways]
     topology.batches += [Batch(namespace=name, lines=lines[name]) for name in names]
     return topology

@@ -16,6 +16,17 @@ class Spread(TypedDict):
     max: float
 
 
+class Latency(TypedDict):
+    """Distribution of a latency, in milliseconds."""
+
+    mean: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    max: float
+
+
 class Occupancy(TypedDict):
     """Time-weighted mean and maximum of a buffer's occupancy."""
 
@@ -32,6 +43,10 @@ class Metrics(TypedDict, total=False):
     receive_buffer_packets, receive_buffer_bytes: data that waits for in-order delivery; the mean is time-weighted.
     block_delay_ms: of a block of constant-rate or on-off traffic, from writing it to the delivery of its last byte.
     delay_variance_ms: absolute difference of consecutive block delays.
+    request_latency_ms: of a request, from writing it at the client to the delivery of its response's last byte there;
+        of those that ended after the warm-up.
+    requests_begun: requests that clients wrote; None for other traffic.
+    requests_completed: responses that were delivered wholly; None for other traffic.
     retransmissions: packets that were sent again because they counted as lost.
     spurious_retransmissions: retransmissions and copies that arrived although the packet had arrived before.
     reinjections: copies of packets in flight that a scheduler sent on another path.
@@ -45,7 +60,8 @@ class Metrics(TypedDict, total=False):
         four of MPTCP and TCP; None where the engine does not count them (the kernel's own counters are in ``kernel``).
     decisions: answers of the scheduler, without those to wait; None where the engine does not count them.
     waits: answers of the scheduler to wait; None where the engine does not count them.
-    completion_time_s: when the last byte of a file was delivered; None if the run ended before.
+    completion_time_s: when the last byte of a file, or of the last of so many responses, was delivered; None if the run
+        ended before.
     aggregation_benefit: 0 is the goodput of the best single path, 1 the sum of all, −1 nothing at all.
     packets_delivered: packets delivered in order.
     delivered_bytes: payload handed to the application since the start of the run, warm-up included.
@@ -61,6 +77,9 @@ class Metrics(TypedDict, total=False):
     receive_buffer_bytes: Occupancy
     block_delay_ms: Spread
     delay_variance_ms: Spread
+    request_latency_ms: Latency
+    requests_begun: int | None
+    requests_completed: int | None
     retransmissions: int
     spurious_retransmissions: int
     reinjections: int
@@ -211,7 +230,14 @@ def metric(result: WithMetrics, name: str) -> float | None:
 
 
 HIGHER = frozenset(
-    {"goodput_bps", "throughput_bps", "aggregation_benefit", "packets_delivered", "delivered_bytes"}
+    {
+        "goodput_bps",
+        "throughput_bps",
+        "aggregation_benefit",
+        "packets_delivered",
+        "delivered_bytes",
+        "requests_completed",
+    }
 )
 """More is better."""
 LOWER = frozenset(
@@ -222,6 +248,7 @@ LOWER = frozenset(
         "receive_buffer_bytes",
         "block_delay_ms",
         "delay_variance_ms",
+        "request_latency_ms",
         "completion_time_s",
         "undelivered_bytes",
         "delay_ms",

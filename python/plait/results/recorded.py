@@ -40,6 +40,10 @@ class RecordedRun:
         """The table, None without a file of it; ScenarioError if the file cannot be read. So are the others."""
         return self._table("packets")
 
+    def requests(self) -> pl.DataFrame | None:
+        """A table."""
+        return self._table("requests")
+
     def path_series(self) -> pl.DataFrame | None:
         """A table."""
         return self._table("path_series")

@@ -13,7 +13,7 @@ from plait import _core
 from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics, metric
 from plait.scenarios.scheduler import scheduler_name
 
-TABLES = ("packets", "path_series", "connection_series", "decisions", "decision_paths")
+TABLES = ("packets", "requests", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
 ENDLESS = 1 << 40
 """Segments that no run sends: an amount above it has no limit."""
@@ -51,6 +51,10 @@ class Recorded(Protocol):
         """The table of this name, as `polars.DataFrame` takes it; None if it was not recorded. So are the others."""
         ...
 
+    def requests(self) -> Any:
+        """A table; there is one if the workload has requests."""
+        ...
+
     def path_series(self) -> Any:
         """A table."""
         ...
@@ -71,7 +75,8 @@ class Recorded(Protocol):
 class Result:
     """One run: metrics, and the tables that were asked for.
 
-    `metrics` and `paths` are always there. The tables are Polars frames and have to be recorded: `packets` with
+    `metrics` and `paths` are always there, and `requests` where the workload has some. The other tables are Polars
+    frames that have to be recorded: `packets` with
     ``run(…, packets=True)``, `path_series` and `connection_series` with ``series="10ms"``, `decisions` and
     `decision_paths` with ``decisions=True``. Figures are drawn from them by `plait.plots`, for example the space-time
     diagram of a schedule:
@@ -172,6 +177,16 @@ class Result:
         segment in flight. What is lost, and a copy of what had arrived, has no `arrived_ns`.
         """
         return self._frame("packets", "packets=True")
+
+    @cached_property
+    def requests(self) -> pl.DataFrame:
+        """One row per request, in the order of writing: moments in nanoseconds, payload bytes.
+
+        A workload of requests always has it. written_ns: at the client. answered_ns: when it had arrived whole, and
+        the server wrote
+        the response. delivered_ns: of the response's last byte to the client. Null: not until the end of the run.
+        """
+        return self._frame("requests", 'workload kind = "request-response"')
 
     @cached_property
     def path_series(self) -> pl.DataFrame:

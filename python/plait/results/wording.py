@@ -16,6 +16,9 @@ LABELS = {
     "aggregation_benefit": "aggregation benefit",
     "block_delay_ms": "delay of a block",
     "delay_variance_ms": "difference of consecutive block delays",
+    "request_latency_ms": "latency of a request",
+    "requests_begun": "requests begun",
+    "requests_completed": "requests completed",
     "utilization": "utilization of the paths",
     "forward_difference_ms": "estimated forward delay, second path less first",
     "forward_difference_error_ms": "error of the estimated difference of forward delays",
@@ -33,7 +36,7 @@ LABELS = {
     "delay_ms": "delay",
     "printed_order_packets": "arrivals in the printed order",
 }
-SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p95": "95 %", "p99": "99 %"}
+SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p90": "90 %", "p95": "95 %", "p99": "99 %"}
 
 
 STATISTICS = {"mean": "mean of all runs", "median": "median of all runs"}

@@ -18,18 +18,20 @@ from typing import Any, Literal, TypedDict, cast
 from plait import _core
 from plait.scenarios.changes import change
 from plait.scenarios.units import Duration, Rate, Size, duration_text, rate_text, size_text
+from plait.scenarios.workloads import TEXTS, WORKLOADS, Bulk, Workload
 
 Table = Mapping[str, Any]
 """A table of the scenario file, such as ``{"model": "gilbert-elliott", "to_bad": "1%", "to_good": "30%"}``."""
 
 _TEXTS: dict[str, Callable[[Any], str]] = {
+    **TEXTS,
     **dict.fromkeys(("rate",), rate_text),
     **dict.fromkeys(("delay", "rtt", "jitter", "duration", "warmup", "ack_delay"), duration_text),
     **dict.fromkeys(("start", "stop", "on", "off", "repeat"), duration_text),
     **dict.fromkeys(
         ("rto_initial", "rto_min", "rto_max", "heartbeat_interval", "timestamp_granularity"), duration_text
     ),
-    **dict.fromkeys(("packet", "receive_buffer", "send_buffer", "size", "block"), size_text),
+    **dict.fromkeys(("packet", "receive_buffer", "send_buffer", "size"), size_text),
     **dict.fromkeys(("initial_window", "initial_ssthresh"), size_text),
 }
 
@@ -41,7 +43,7 @@ def _table(builder: Any) -> dict[str, Any]:
         value = getattr(builder, key)
         if value is None or (isinstance(builder, Scenario) and key in ("base", "paths", "links", "flows")):
             continue
-        if isinstance(value, Direction | Transport | Bulk | File | ConstantRate | OnOff):
+        if isinstance(value, Direction | Transport | Workload):
             table[key] = _table(value)
         elif key in _TEXTS and not isinstance(value, Mapping):
             table[key] = _TEXTS[key](value)
@@ -235,55 +237,6 @@ class Transport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bulk:
-    """The application always has data to send, from `start` on."""
-
-    start: Duration | None = None
-    kind: Literal["bulk"] = field(default="bulk", init=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class File:
-    """The application writes `size` payload bytes at once; the run ends when all of them have arrived."""
-
-    size: Size
-    start: Duration | None = None
-    kind: Literal["file"] = field(default="file", init=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConstantRate:
-    """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`."""
-
-    rate: Rate
-    block: Size
-    start: Duration | None = None
-    stop: Duration | None = None
-    kind: Literal["cbr"] = field(default="cbr", init=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnOff:
-    """The application writes blocks at `rate` during random on times of mean `on`, none during off times of mean `off`.
-
-    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given).
-    """
-
-    rate: Rate
-    block: Size
-    on: Duration
-    off: Duration
-    distribution: Literal["exponential", "pareto"] | None = None
-    shape: float | None = None
-    start: Duration | None = None
-    stop: Duration | None = None
-    kind: Literal["on-off"] = field(default="on-off", init=False)
-
-
-Workload = Bulk | File | ConstantRate | OnOff
-
-
-@dataclass(frozen=True, kw_only=True)
 class Scenario:
     """Paths, links that they share, traffic and transport of a run. Trace files are found relative to `base`.
 
@@ -357,13 +310,13 @@ def _built(text: str, base: FilePath) -> Scenario:
     links = [Link(**_with_directions(link)) for link in table.pop("link", [])]
     flows = [_FLOWS[flow.pop("kind")](**flow) for flow in table.pop("flow", [])]
     workload = table.pop("workload")
-    kind = {"bulk": Bulk, "file": File, "cbr": ConstantRate, "on-off": OnOff}[workload.pop("kind")]
+    kind = WORKLOADS[workload.pop("kind")]
     return Scenario(
         **table | {"transport": Transport(**table["transport"])},
         paths=paths,
         links=links,
         flows=flows,
-        workload=cast("Workload", kind(**workload)),
+        workload=kind(**workload),
         base=base,
     )
 

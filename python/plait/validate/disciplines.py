@@ -19,7 +19,6 @@ import numpy as np
 from plait.results.result import Result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import (
-    Bulk,
     ConstantRateFlow,
     Direction,
     Flow,
@@ -28,6 +27,7 @@ from plait.scenarios.scenario import (
     TcpFlow,
     Transport,
 )
+from plait.scenarios.workloads import Bulk
 from plait.support.pages import markdown
 
 RATES_MBIT = (2, 10, 50)

@@ -3,6 +3,7 @@
 
 use plait_capture::write::{self, Capture, START_NS, Side};
 use plait_capture::{ObservationError, observe};
+use plait_sim::application::ConstantRate;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::{Scenario, Workload};
@@ -66,7 +67,7 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
 /// Adds what a folder of a run over real hosts has beside the captures.
 pub(crate) fn complete(folder: &tempfile::TempDir, scenario: &Scenario, result: &RunResult) {
     put(folder, "observed.json", observed(scenario, result).to_string());
-    if let Workload::ConstantRate { rate, block, start, .. } = scenario.workload {
+    if let Workload::ConstantRate(ConstantRate { rate, block, start, .. }) = scenario.workload {
         let end = scenario.duration.as_nanos();
         let time = |count: u64| {
             start.as_nanos()

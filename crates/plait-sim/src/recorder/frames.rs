@@ -50,6 +50,21 @@ impl PacketFrame {
     }
 }
 
+/// One row per request, in the order in which they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestFrame {
+    /// When the client wrote it, in nanoseconds.
+    pub written: Vec<i64>,
+    /// When it had arrived wholly and the server wrote the response, or [`NEVER`].
+    pub answered: Vec<i64>,
+    /// When the response's last byte was delivered to the client, or [`NEVER`].
+    pub delivered: Vec<i64>,
+    /// Payload bytes of the request.
+    pub request_bytes: Vec<u64>,
+    /// Payload bytes of the response.
+    pub response_bytes: Vec<u64>,
+}
+
 /// One row per path and sampling moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathSeries {

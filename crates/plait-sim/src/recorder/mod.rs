@@ -6,6 +6,7 @@
 
 pub(crate) mod decisions;
 pub mod frames;
+pub(crate) mod requests;
 pub mod statistics;
 pub mod verdict;
 
@@ -16,6 +17,7 @@ use frames::{PacketFrame, nanos};
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::ring::Ring;
 use plait_transport::{Observer, SendReason, Sent};
+use requests::Requests;
 use statistics::{Level, Spans};
 use std::collections::VecDeque;
 
@@ -95,6 +97,7 @@ pub struct Recorder {
     pub(crate) app_delay: Spans,
     pub(crate) blocking: Spans,
     pub(crate) blocks: Option<Blocks>,
+    pub(crate) requests: Option<Requests>,
     waiting_packets: u64,
     waiting_bytes: u64,
     pub(crate) buffer_packets: Level,
@@ -122,6 +125,7 @@ impl Recorder {
             delay: Spans::new(),
             variance: Spans::new(),
         });
+        let asks = matches!(workload, Workload::RequestResponse(_));
         Self {
             warmup_end: Time::ZERO + warmup,
             arriving: 0,
@@ -130,6 +134,7 @@ impl Recorder {
             app_delay: Spans::new(),
             blocking: Spans::new(),
             blocks,
+            requests: asks.then(|| Requests::new(Time::ZERO + warmup)),
             waiting_packets: 0,
             waiting_bytes: 0,
             buffer_packets: Level::default(),
@@ -159,6 +164,27 @@ impl Recorder {
     pub fn block_written(&mut self, now: Time) {
         if let Some(blocks) = &mut self.blocks {
             blocks.written.push_back(now);
+        }
+    }
+
+    /// A client wrote a request that asks for a response, of these sizes in bytes.
+    pub fn requested(&mut self, now: Time, request: u64, response: u64) {
+        if let Some(requests) = &mut self.requests {
+            requests.requested(now, request, response);
+        }
+    }
+
+    /// The next request arrived wholly, and its response was written.
+    pub fn answered(&mut self, now: Time) {
+        if let Some(requests) = &mut self.requests {
+            requests.answered(now);
+        }
+    }
+
+    /// The next response was delivered wholly.
+    pub fn responded(&mut self, now: Time) {
+        if let Some(requests) = &mut self.requests {
+            requests.responded(now);
         }
     }
 
@@ -265,8 +291,8 @@ impl Recorder {
 
     /// When the last byte of a finite workload was delivered; `None` while it was not.
     pub fn completed(&self, workload: &Workload) -> Option<Time> {
-        let complete = matches!(*workload, Workload::File { size, .. } if self.delivered_bytes == size);
-        complete.then_some(self.last_delivery)
+        let answered = self.requests.as_ref().map_or(0, Requests::responses);
+        workload.is_complete(self.delivered_bytes, answered).then_some(self.last_delivery)
     }
 
     /// What the recorder says of a competing flow that is a connection. Lost packets are the network's knowledge.

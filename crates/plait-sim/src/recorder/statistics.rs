@@ -32,6 +32,23 @@ pub struct SpanSummary {
     pub max: f64,
 }
 
+/// A summary of latencies in milliseconds; `null` in JSON where there were none.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct LatencySummary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
 impl Default for Spans {
     fn default() -> Self {
         Self::new()
@@ -65,6 +82,12 @@ impl Spans {
 
     /// The summary, if there was any sample.
     pub fn summary(&self) -> Option<SpanSummary> {
+        let LatencySummary { mean, p50, p90: _, p95, p99, max } = self.latencies()?;
+        Some(SpanSummary { mean, p50, p95, p99, max })
+    }
+
+    /// The summary of samples that are latencies, if there was any.
+    pub fn latencies(&self) -> Option<LatencySummary> {
         let count = self.count();
         if count == 0 {
             return None;
@@ -73,9 +96,10 @@ impl Spans {
         let mut histogram = self.histogram.clone();
         histogram.saturating_record_n(0, self.zeros);
         let percentile = |p: f64| histogram.value_at_percentile(p).min(self.max) as f64 / 1e6;
-        Some(SpanSummary {
+        Some(LatencySummary {
             mean: self.sum as f64 / count as f64 / 1e6,
             p50: percentile(50.0),
+            p90: percentile(90.0),
             p95: percentile(95.0),
             p99: percentile(99.0),
             max: self.max as f64 / 1e6,

@@ -191,7 +191,7 @@ impl Flow {
 }
 
 /// When something that begins at `start` stops, if the table says so.
-pub(super) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Duration>, ScenarioError> {
+pub(crate) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Duration>, ScenarioError> {
     let Some(item) = reader.take("stop") else { return Ok(None) };
     let stop = item.duration(Duration::ZERO..=MAX_DURATION)?;
     if stop <= start {

@@ -1,5 +1,7 @@
 //! Every key of a scenario file: its name, what it takes, its default and what it means. The reader knows a key only
-//! from here, and takes its default from here.
+//! from here, and takes its default from here. Those of `[workload]` are with the [applications](crate::application).
+
+use crate::application;
 
 /// A key of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,18 +51,23 @@ impl TableInfo {
     }
 }
 
-const fn key(key: &'static str, kind: &'static str, default: Preset, doc: &'static str) -> KeyInfo {
+pub(crate) const fn key(
+    key: &'static str,
+    kind: &'static str,
+    default: Preset,
+    doc: &'static str,
+) -> KeyInfo {
     KeyInfo { key, kind, default, doc }
 }
 
 use Preset::{Boolean, Integer, Otherwise, Required, Text};
 
-const DURATION: &str = "a duration such as \"20ms\"";
-const RATE: &str = "a rate such as \"10Mbit\"";
-const SIZE: &str = "a size such as \"35kB\"";
+pub(crate) const DURATION: &str = "a duration such as \"20ms\"";
+pub(crate) const RATE: &str = "a rate such as \"10Mbit\"";
+pub(crate) const SIZE: &str = "a size such as \"35kB\"";
 const SIZE_OR_UNLIMITED: &str = "a size such as \"35kB\", or \"unlimited\"";
 const SHARE: &str = "a share such as \"0.2%\"";
-const WHOLE: &str = "a whole number";
+pub(crate) const WHOLE: &str = "a whole number";
 const TRUTH: &str = "true or false";
 const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
      \"infinite\"";
@@ -71,21 +78,13 @@ const OUTAGES: &str = "a list such as [{ from = \"10s\", to = \"12s\" }], or a t
 const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
 
 /// Every table, in the order in which a reference lists them. Those of queueing disciplines come last; they follow from the disciplines'
-/// descriptions.
+/// descriptions, as those of workloads from the applications'.
 pub fn tables() -> impl Iterator<Item = &'static TableInfo> {
-    TABLES.iter().chain(super::discipline::tables())
+    BEFORE.iter().chain(application::TABLES).chain(BEHIND).chain(super::discipline::tables())
 }
 
-/// The tables described here.
-const TABLES: &[TableInfo] = &[
-    TOP,
-    TRANSPORT_CMT_SCTP,
-    TRANSPORT_MPTCP,
-    TRANSPORT_MPQUIC,
-    WORKLOAD_BULK,
-    WORKLOAD_FILE,
-    WORKLOAD_CBR,
-    WORKLOAD_ON_OFF,
+const BEFORE: &[TableInfo] = &[TOP, TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP, TRANSPORT_MPQUIC];
+const BEHIND: &[TableInfo] = &[
     PATH,
     LINK,
     FORWARD_OR_BACKWARD,
@@ -425,76 +424,16 @@ const POTENTIALLY_FAILED: KeyInfo = key(
     "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
 );
 
-/// `[workload]` of kind `bulk`.
-pub const WORKLOAD_BULK: TableInfo = TableInfo {
-    name: "[workload] kind = \"bulk\"",
-    doc: "As much as fits, all the time.",
-    keys: &[KIND, key("start", DURATION, Text("0s"), "When it begins.")],
-    later: &[],
-};
-
-/// `[workload]` of kind `file`.
-pub const WORKLOAD_FILE: TableInfo = TableInfo {
-    name: "[workload] kind = \"file\"",
-    doc: "One file, written at once; the run ends when all of it has arrived.",
-    keys: &[
-        KIND,
-        key("size", SIZE, Required, "How much, in payload bytes."),
-        key("start", DURATION, Text("0s"), "When it is written."),
-    ],
-    later: &[],
-};
-
-/// `[workload]` of kind `cbr`.
-pub const WORKLOAD_CBR: TableInfo = TableInfo {
-    name: "[workload] kind = \"cbr\"",
-    doc: "Constant bit rate: blocks of equal size at equal intervals of block · 8 / rate.",
-    keys: &[
-        KIND,
-        key("rate", RATE, Required, "The rate, in payload bits per second."),
-        BLOCK,
-        key("start", DURATION, Text("0s"), "When the first block is written."),
-        BLOCKS_STOP,
-    ],
-    later: &[],
-};
-
-/// `[workload]` of kind `on-off`.
-pub const WORKLOAD_ON_OFF: TableInfo = TableInfo {
-    name: "[workload] kind = \"on-off\"",
-    doc: "Constant bit rate during random on times, nothing in between. The mean rate is rate · on / (on + off).",
-    keys: &[
-        KIND,
-        key("rate", RATE, Required, "The rate during on times, in payload bits per second."),
-        BLOCK,
-        ON,
-        OFF,
-        DISTRIBUTION,
-        SHAPE,
-        key("start", DURATION, Text("0s"), "When the first on time begins."),
-        BLOCKS_STOP,
-    ],
-    later: &[],
-};
-
-const KIND: KeyInfo =
-    key("kind", "\"bulk\", \"file\", \"cbr\" or \"on-off\"", Required, "What kind of traffic.");
-const BLOCK: KeyInfo = key("block", SIZE, Required, "The size of a block, in payload bytes.");
-const BLOCKS_STOP: KeyInfo = key(
-    "stop",
-    DURATION,
-    Otherwise("the end of the run"),
-    "From when on no block is written; what was written still arrives.",
-);
-const ON: KeyInfo = key("on", DURATION, Required, "The mean on time; the first one begins at start.");
-const OFF: KeyInfo = key("off", DURATION, Required, "The mean off time.");
-const DISTRIBUTION: KeyInfo = key(
+pub(crate) const ON: KeyInfo =
+    key("on", DURATION, Required, "The mean on time; the first one begins at start.");
+pub(crate) const OFF: KeyInfo = key("off", DURATION, Required, "The mean off time.");
+pub(crate) const DISTRIBUTION: KeyInfo = key(
     "distribution",
     "\"exponential\" or \"pareto\"",
     Text("exponential"),
     "How on and off times are distributed; with Pareto's heavy tail, many sources together are self-similar.",
 );
-const SHAPE: KeyInfo = key(
+pub(crate) const SHAPE: KeyInfo = key(
     "shape",
     "a number",
     Otherwise("1.5 for pareto"),

@@ -23,23 +23,22 @@
 
 mod discipline;
 mod document;
-mod flow;
+pub(crate) mod flow;
 pub mod keys;
 mod link;
 mod on_off;
 mod path;
-mod reader;
+pub(crate) mod reader;
 mod scheduler;
 mod shared;
 mod steps;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 mod topology;
 mod transport;
 mod wire;
-mod workload;
-mod write;
+pub(crate) mod write;
 
 use std::path::Path;
 
@@ -49,6 +48,7 @@ use crate::error::ScenarioError;
 use reader::{MAX_DURATION, Reader, Source};
 use topology::Topology;
 
+pub use crate::application::Workload;
 pub use flow::{Flow, FlowKind, FlowRoute};
 pub use on_off::{Distribution, OnOff};
 pub use path::PathConfig;
@@ -60,7 +60,6 @@ pub use transport::{
     WindowAccounting,
 };
 pub use wire::{Way, Wire};
-pub use workload::Workload;
 
 /// A whole experiment, checked: what [`Scenario::from_toml`] returns can be run.
 #[derive(Clone, PartialEq, Debug)]

@@ -30,7 +30,7 @@ pub enum Distribution {
 
 /// The distributions, before their parameter is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     Exponential,
     Pareto,
 }
@@ -44,10 +44,10 @@ impl Word for Shape {
 const MAX_SHAPE: f64 = 1000.0;
 
 /// The default of `shape`, which only Pareto's distribution has.
-pub(super) const DEFAULT_SHAPE: f64 = 1.5;
+pub(crate) const DEFAULT_SHAPE: f64 = 1.5;
 
 impl OnOff {
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
         // Shorter times would be nothing but events.
         let range = Duration::from_micros(1)..=MAX_DURATION;
         let on = reader.need("on")?.duration(range.clone())?;

@@ -13,45 +13,45 @@ use super::text;
 use crate::error::{ScenarioError, shortened};
 
 /// The longest span in a scenario, 10⁶ s: eleven days. Sums of a few of these are far from overflowing.
-pub(super) const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
+pub(crate) const MAX_DURATION: Duration = Duration::from_secs(1_000_000);
 /// The fastest link, 1 Tbit/s: a packet still takes a few nanoseconds.
-pub(super) const MAX_RATE: u64 = 1_000_000_000_000;
+pub(crate) const MAX_RATE: u64 = 1_000_000_000_000;
 /// The largest buffer, queue or file, 1 PB.
-pub(super) const MAX_BYTES: u64 = 1_000_000_000_000_000;
+pub(crate) const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
 /// Where a scenario comes from.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The file, as errors name it.
-    pub(super) file: &'a str,
+    pub(crate) file: &'a str,
     /// Where the files it names are looked for.
-    pub(super) base: &'a Path,
+    pub(crate) base: &'a Path,
 }
 
 impl Source<'_> {
     /// An error about how things fit together.
-    pub(super) fn rule(&self, key: impl Into<String>, reason: impl Into<String>) -> ScenarioError {
+    pub(crate) fn rule(&self, key: impl Into<String>, reason: impl Into<String>) -> ScenarioError {
         ScenarioError::Rule { file: self.file.to_owned(), key: key.into(), reason: reason.into() }
     }
 
     /// An error about something absent.
-    pub(super) fn missing(&self, table: impl Into<String>, what: impl Into<String>) -> ScenarioError {
+    pub(crate) fn missing(&self, table: impl Into<String>, what: impl Into<String>) -> ScenarioError {
         ScenarioError::Missing { file: self.file.to_owned(), table: table.into(), what: what.into() }
     }
 }
 
 /// A table whose keys are all known.
-pub(super) struct Reader<'a> {
-    pub(super) source: Source<'a>,
+pub(crate) struct Reader<'a> {
+    pub(crate) source: Source<'a>,
     /// Where the table stands; empty for the top.
-    pub(super) place: String,
+    pub(crate) place: String,
     info: &'static TableInfo,
     table: toml::Table,
 }
 
 impl<'a> Reader<'a> {
     /// Refuses keys that `info` does not list.
-    pub(super) fn new(
+    pub(crate) fn new(
         source: Source<'a>,
         place: String,
         table: toml::Table,
@@ -73,19 +73,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Panics
     /// If the table's description has no such key.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
         let info = self.describe(key);
         let value = self.table.remove(key)?;
         Some(self.item(info, value))
     }
 
     /// Whether the user gave something for `key`.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
     /// What the user gave for `key`, else its default.
-    pub(super) fn need(&mut self, key: &'static str) -> Result<Item<'a>, ScenarioError> {
+    pub(crate) fn need(&mut self, key: &'static str) -> Result<Item<'a>, ScenarioError> {
         let info = self.describe(key);
         match self.table.remove(key).or_else(|| value_of(info.default)) {
             Some(value) => Ok(self.item(info, value)),
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
     }
 
     /// For keys that the user did not give, other defaults than those of the description.
-    pub(super) fn prefer(&mut self, defaults: &[(&'static str, Preset)]) {
+    pub(crate) fn prefer(&mut self, defaults: &[(&'static str, Preset)]) {
         for &(key, preset) in defaults {
             self.describe(key);
             let Some(value) = value_of(preset) else { continue };
@@ -103,12 +103,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Every key has been read: one that is described but not read would be accepted and ignored.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         debug_assert!(self.table.is_empty(), "{} was not read to its end: {:?}", self.info.name, self.table);
     }
 
     /// The place of `key` in this table.
-    pub(super) fn place_of(&self, key: &str) -> String {
+    pub(crate) fn place_of(&self, key: &str) -> String {
         join(&self.place, key)
     }
 
@@ -132,16 +132,16 @@ fn value_of(preset: Preset) -> Option<Value> {
 }
 
 /// A value and where it stands.
-pub(super) struct Item<'a> {
-    pub(super) source: Source<'a>,
-    pub(super) place: String,
+pub(crate) struct Item<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) place: String,
     /// What is expected there.
-    pub(super) kind: &'static str,
-    pub(super) value: Value,
+    pub(crate) kind: &'static str,
+    pub(crate) value: Value,
 }
 
 /// A word that stands for a choice.
-pub(super) trait Word: Copy + PartialEq + 'static {
+pub(crate) trait Word: Copy + PartialEq + 'static {
     /// Every choice and how it is spelled.
     const WORDS: &'static [(&'static str, Self)];
     /// Choices of the format that are not available yet.
@@ -155,7 +155,7 @@ pub(super) trait Word: Copy + PartialEq + 'static {
 
 impl<'a> Item<'a> {
     /// An error about this value.
-    pub(super) fn wrong(&self, reason: impl Into<String>) -> ScenarioError {
+    pub(crate) fn wrong(&self, reason: impl Into<String>) -> ScenarioError {
         ScenarioError::Value {
             file: self.source.file.to_owned(),
             key: self.place.clone(),
@@ -165,17 +165,17 @@ impl<'a> Item<'a> {
     }
 
     /// The error that the value is of another type than the key takes.
-    pub(super) fn mistyped(&self) -> ScenarioError {
+    pub(crate) fn mistyped(&self) -> ScenarioError {
         let article = if matches!(self.value, Value::Integer(_) | Value::Array(_)) { "an" } else { "a" };
         self.wrong(format!("expected {}, got {article} {}", self.kind, self.value.type_str()))
     }
 
-    pub(super) fn text(&self) -> Result<&str, ScenarioError> {
+    pub(crate) fn text(&self) -> Result<&str, ScenarioError> {
         self.value.as_str().ok_or_else(|| self.mistyped())
     }
 
     /// A name to be shown and compared: one line, not empty.
-    pub(super) fn name(&self) -> Result<String, ScenarioError> {
+    pub(crate) fn name(&self) -> Result<String, ScenarioError> {
         let text = self.text()?;
         if !is_name(text) {
             return Err(
@@ -185,12 +185,12 @@ impl<'a> Item<'a> {
         Ok(text.to_owned())
     }
 
-    pub(super) fn boolean(&self) -> Result<bool, ScenarioError> {
+    pub(crate) fn boolean(&self) -> Result<bool, ScenarioError> {
         self.value.as_bool().ok_or_else(|| self.mistyped())
     }
 
     /// A whole number in a range; what fits the range fits the type.
-    pub(super) fn integer<T>(&self, range: RangeInclusive<T>) -> Result<T, ScenarioError>
+    pub(crate) fn integer<T>(&self, range: RangeInclusive<T>) -> Result<T, ScenarioError>
     where
         T: TryFrom<i64> + PartialOrd + std::fmt::Display,
     {
@@ -201,12 +201,12 @@ impl<'a> Item<'a> {
         }
     }
 
-    pub(super) fn duration(&self, range: RangeInclusive<Duration>) -> Result<Duration, ScenarioError> {
+    pub(crate) fn duration(&self, range: RangeInclusive<Duration>) -> Result<Duration, ScenarioError> {
         self.amount(parse_duration, &range, text::duration)
     }
 
     /// A duration that may be negative, in nanoseconds.
-    pub(super) fn signed_duration(&self, most: Duration) -> Result<i64, ScenarioError> {
+    pub(crate) fn signed_duration(&self, most: Duration) -> Result<i64, ScenarioError> {
         let text = self.text()?;
         let magnitude = text.strip_prefix('-').unwrap_or(text);
         let span = parse_duration(magnitude).map_err(|error| self.wrong(reason(&error)))?;
@@ -218,23 +218,23 @@ impl<'a> Item<'a> {
         Ok(if text.len() == magnitude.len() { nanos } else { -nanos })
     }
 
-    pub(super) fn rate(&self) -> Result<u64, ScenarioError> {
+    pub(crate) fn rate(&self) -> Result<u64, ScenarioError> {
         self.amount(parse_rate, &(1..=MAX_RATE), text::rate)
     }
 
-    pub(super) fn bytes(&self, range: &RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+    pub(crate) fn bytes(&self, range: &RangeInclusive<u64>) -> Result<u64, ScenarioError> {
         self.amount(parse_bytes, range, text::bytes)
     }
 
     /// Like [`Item::bytes`]; `None` is unlimited.
-    pub(super) fn bytes_or_unlimited(
+    pub(crate) fn bytes_or_unlimited(
         &self,
         range: &RangeInclusive<u64>,
     ) -> Result<Option<u64>, ScenarioError> {
         if self.text()? == UNLIMITED { Ok(None) } else { self.bytes(range).map(Some) }
     }
 
-    pub(super) fn share(&self) -> Result<u32, ScenarioError> {
+    pub(crate) fn share(&self) -> Result<u32, ScenarioError> {
         let text = self.text()?;
         parse_share(text).map_err(|error| match error.kind {
             plait_sched::units::UnitErrorKind::TooLarge => self.wrong("must be from 0% to 100%"),
@@ -243,12 +243,12 @@ impl<'a> Item<'a> {
     }
 
     /// A number with or without a fraction.
-    pub(super) fn number(&self) -> Result<f64, ScenarioError> {
+    pub(crate) fn number(&self) -> Result<f64, ScenarioError> {
         let whole = self.value.as_integer().map(|number| number as f64);
         self.value.as_float().or(whole).ok_or_else(|| self.mistyped())
     }
 
-    pub(super) fn word<T: Word>(&self) -> Result<T, ScenarioError> {
+    pub(crate) fn word<T: Word>(&self) -> Result<T, ScenarioError> {
         let text = self.text()?;
         if let Some((_, choice)) = T::WORDS.iter().find(|(word, _)| *word == text) {
             return Ok(*choice);
@@ -263,7 +263,7 @@ impl<'a> Item<'a> {
     }
 
     /// The value as a table of its own.
-    pub(super) fn reader(self, info: &'static TableInfo) -> Result<Reader<'a>, ScenarioError> {
+    pub(crate) fn reader(self, info: &'static TableInfo) -> Result<Reader<'a>, ScenarioError> {
         match self.value {
             Value::Table(table) => Reader::new(self.source, self.place, table, info),
             _ => Err(self.mistyped()),
@@ -271,7 +271,7 @@ impl<'a> Item<'a> {
     }
 
     /// Which of several descriptions a table follows: the word at `key`, which must be there.
-    pub(super) fn variant<T: Word>(
+    pub(crate) fn variant<T: Word>(
         &self,
         info: &'static TableInfo,
         key: &'static str,
@@ -283,7 +283,7 @@ impl<'a> Item<'a> {
     }
 
     /// The elements of a list.
-    pub(super) fn list(self, kind: &'static str) -> Result<Vec<Item<'a>>, ScenarioError> {
+    pub(crate) fn list(self, kind: &'static str) -> Result<Vec<Item<'a>>, ScenarioError> {
         let Value::Array(values) = self.value else {
             return Err(self.mistyped());
         };
@@ -310,7 +310,7 @@ impl<'a> Item<'a> {
 }
 
 /// Refuses a name that is among those of others already; `what` they are is what their list is called.
-pub(super) fn unique<'a>(
+pub(crate) fn unique<'a>(
     source: Source<'_>,
     place: &str,
     name: &str,
@@ -332,25 +332,25 @@ pub(super) fn unknown(word: &str, valid: &[&str]) -> String {
 }
 
 /// How a size without limit is spelled.
-pub(super) const UNLIMITED: &str = "unlimited";
+pub(crate) const UNLIMITED: &str = "unlimited";
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 200;
 
 /// Whether a text can be shown as a name.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control)
 }
 
 /// What is wrong with an amount, without repeating the amount.
-pub(super) fn reason(error: &UnitError) -> String {
+pub(crate) fn reason(error: &UnitError) -> String {
     let whole = error.to_string();
     let repeated = format!("\"{}\" ", error.value);
     whole.split_once(&repeated).map_or(whole.clone(), |(quantity, problem)| format!("{quantity}{problem}"))
 }
 
 /// A value as an error repeats it.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{:?}", shortened(text)),
         Value::Array(values) => format!("[list of {}]", values.len()),
@@ -367,7 +367,7 @@ fn join(place: &str, key: &str) -> String {
 }
 
 /// The choice that `word` is most probably a misspelling of.
-pub(super) fn nearest<'a>(word: &str, choices: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, choices: &[&'a str]) -> Option<&'a str> {
     const LONGEST: usize = 40;
     if word.chars().count() > LONGEST {
         return None;

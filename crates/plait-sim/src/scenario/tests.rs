@@ -9,6 +9,7 @@ use plait_sched::{Duration, Time};
 use proptest::prelude::*;
 
 use super::*;
+use crate::application::{self, Bulk, ConstantRate, RequestResponse, Spread};
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps, Window};
 
 /// The example of the format, with every kind of table in it.
@@ -131,7 +132,7 @@ fn the_full_example_is_read_as_written() {
     assert_eq!(receive_window_accounting, WindowAccounting::Outstanding);
     assert_eq!(retransmission_policy, RetransmissionPolicy::LossRate);
     let start = Duration::from_secs(1);
-    assert_eq!(scenario.workload, Workload::ConstantRate { rate: 500_000, block: 8_000, start, stop: None });
+    assert_eq!(scenario.workload, ConstantRate { rate: 500_000, block: 8_000, start, stop: None }.into());
 
     let [(fast_config, fast), (slow_config, slow)] = [0, 1].map(|path: usize| {
         let config = &scenario.paths[path];
@@ -224,19 +225,63 @@ fn links_and_flows_are_read_as_written() {
 fn workloads_have_a_start_and_a_stop() {
     let workload = |text: &str| read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text).workload;
     let second = Duration::from_secs;
-    assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Workload::Bulk { start: second(2) });
+    assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Bulk { start: second(2) }.into());
     let text =
         "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\"";
     let times = OnOff { on: second(1), off: second(3), distribution: Distribution::Exponential };
-    let expected =
-        Workload::OnOff { rate: 1_000_000, block: 1000, times, start: Duration::ZERO, stop: Some(second(9)) };
-    assert_eq!(workload(text), expected);
+    let blocks = ConstantRate { rate: 1_000_000, block: 1000, start: Duration::ZERO, stop: Some(second(9)) };
+    assert_eq!(workload(text), application::OnOff { blocks, times }.into());
     let scenario = read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text);
     let json = scenario.to_json().to_string();
     assert_eq!(
         Scenario::from_json(&json, "s.json", Path::new(".")),
         Ok(Scenario { name: "s".into(), ..scenario })
     );
+}
+
+#[test]
+fn requests_have_sizes_think_times_and_clients() {
+    let read = |text: &str| read(&format!("workload = {{ kind = \"request-response\", {text} }}\n{SMALL}"));
+    let least = RequestResponse {
+        request: 200,
+        response: 10_000,
+        sizes: Spread::Fixed,
+        think: Duration::ZERO,
+        think_times: Spread::Fixed,
+        parallel: 1,
+        count: None,
+        start: Duration::ZERO,
+        stop: None,
+    };
+    let text = "response = \"10kB\"";
+    assert_eq!(read(text).expect(text).workload, least.into());
+    let text = "request = \"1kB\", response = \"10kB\", sizes = \"exponential\", think = \"20ms\", \
+                think_times = \"exponential\", parallel = 4, count = 100, start = \"1s\", stop = \"3s\"";
+    let all = RequestResponse {
+        request: 1000,
+        sizes: Spread::Exponential,
+        think: Duration::from_millis(20),
+        think_times: Spread::Exponential,
+        parallel: 4,
+        count: Some(100),
+        start: Duration::from_secs(1),
+        stop: Some(Duration::from_secs(3)),
+        ..least
+    };
+    let scenario = read(text).expect(text);
+    assert_eq!(scenario.workload, all.into());
+    let json = scenario.to_json().to_string();
+    assert_eq!(
+        Scenario::from_json(&json, "s.json", Path::new(".")),
+        Ok(Scenario { name: "s".into(), ..scenario })
+    );
+    let error = |text: &str| read(text).expect_err(text).to_string();
+    assert!(error("request = \"1kB\"").contains("response"));
+    let typo = error("response = \"1kB\", paralel = 2");
+    assert!(typo.contains("workload.paralel: unknown key") && typo.contains("parallel"), "{typo}");
+    assert!(error("response = \"1kB\", parallel = 0").contains("must be from 1 to 1000"));
+    let near = error("response = \"1kB\", sizes = \"exponentially\"");
+    assert!(near.contains("did you mean exponential?"), "{near}");
 }
 
 #[test]
@@ -458,10 +503,10 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     check::<Profile>(&keys::TRANSPORT_MPTCP, "profile");
     check::<WindowAccounting>(&keys::TRANSPORT_CMT_SCTP, "receive_window_accounting");
     check::<RetransmissionPolicy>(&keys::TRANSPORT_CMT_SCTP, "retransmission_policy");
-    check::<workload::Kind>(&keys::WORKLOAD_BULK, "kind");
+    check::<application::Kind>(&application::TABLES[0], "kind");
     check::<flow::Kind>(&keys::FLOW_TCP, "kind");
     check::<Way>(&keys::FLOW_TCP, "direction");
-    check::<on_off::Shape>(&keys::WORKLOAD_ON_OFF, "distribution");
+    check::<on_off::Shape>(&keys::FLOW_ON_OFF, "distribution");
     check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
 }
 

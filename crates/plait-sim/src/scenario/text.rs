@@ -2,24 +2,24 @@
 
 use plait_sched::Duration;
 
-pub(super) fn duration(span: Duration) -> String {
+pub(crate) fn duration(span: Duration) -> String {
     largest(span.as_nanos(), &[(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")])
 }
 
-pub(super) fn rate(bits_per_second: u64) -> String {
+pub(crate) fn rate(bits_per_second: u64) -> String {
     largest(bits_per_second, &[(1_000_000_000, "Gbit"), (1_000_000, "Mbit"), (1_000, "kbit"), (1, "bit")])
 }
 
-pub(super) fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     largest(bytes, &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B")])
 }
 
-pub(super) fn packets(packets: u64) -> String {
+pub(crate) fn packets(packets: u64) -> String {
     format!("{packets}p")
 }
 
 /// Per cent, with as many decimals as it takes.
-pub(super) fn share(parts_per_billion: u32) -> String {
+pub(crate) fn share(parts_per_billion: u32) -> String {
     const PER_CENT: u32 = 10_000_000;
     let (whole, fraction) = (parts_per_billion / PER_CENT, parts_per_billion % PER_CENT);
     let decimals = format!(".{fraction:07}");

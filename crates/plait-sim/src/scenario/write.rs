@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::reader::{UNLIMITED, Word};
 use super::{
     Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathConfig, Protocol, Scenario,
-    SchedulerChoice, SharedLink, TransportOptions, Workload, discipline, text,
+    SchedulerChoice, SharedLink, TransportOptions, discipline, text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
 
@@ -18,7 +18,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Value {
         "warmup": text::duration(scenario.warmup),
         "scheduler": scheduler(&scenario.scheduler),
         "transport": transport(&scenario.transport),
-        "workload": workload(&scenario.workload),
+        "workload": scenario.workload.write(),
         "path": scenario.paths.iter().map(|one| path(one, scenario)).collect::<Vec<_>>(),
     });
     if !scenario.links.is_empty() {
@@ -114,39 +114,8 @@ fn transport(options: &TransportOptions) -> Value {
     value
 }
 
-fn workload(workload: &Workload) -> Value {
-    let (mut value, stop) = match workload {
-        Workload::Bulk { start } => (json!({ "kind": "bulk", "start": text::duration(*start) }), None),
-        Workload::File { size, start } => {
-            (json!({ "kind": "file", "size": text::bytes(*size), "start": text::duration(*start) }), None)
-        }
-        Workload::ConstantRate { rate, block, start, stop } => {
-            let value = json!({
-                "kind": "cbr",
-                "rate": text::rate(*rate),
-                "block": text::bytes(*block),
-                "start": text::duration(*start),
-            });
-            (value, *stop)
-        }
-        Workload::OnOff { rate, block, times, start, stop } => {
-            let mut value = json!({
-                "kind": "on-off",
-                "rate": text::rate(*rate),
-                "block": text::bytes(*block),
-                "start": text::duration(*start),
-            });
-            on_off(&mut value, times);
-            (value, *stop)
-        }
-    };
-    if let Some(stop) = stop {
-        value["stop"] = text::duration(stop).into();
-    }
-    value
-}
-
-fn on_off(value: &mut Value, times: &OnOff) {
+/// Adds the keys of on and off times.
+pub(crate) fn on_off(value: &mut Value, times: &OnOff) {
     value["on"] = text::duration(times.on).into();
     value["off"] = text::duration(times.off).into();
     match times.distribution {

@@ -1,8 +1,8 @@
 //! One connection: its two ends, what is written into it, and the routes between.
 
-use super::application::Application;
 use super::network::{End, Network, RouteId};
 use super::tap::{PacketId, Sighting, Tap};
+use crate::application::{Application as _, Ends, Event, Input, Place, Running};
 use crate::recorder::Recorder;
 use crate::scenario::Way;
 use plait_sched::{Builtin, Connection as Facts, Decision, Path, PathId, PathState, Scheduler, Time};
@@ -16,7 +16,9 @@ pub(super) struct Parts<S, O> {
     pub(super) far: Endpoint<Builtin>,
     pub(super) overhead: Overhead,
     pub(super) observer: O,
-    pub(super) application: Application,
+    pub(super) application: Running,
+    /// Which end opens it.
+    pub(super) client: Place,
     /// The routes of each path: from the near end to the far one, and back.
     pub(super) routes: Vec<[RouteId; 2]>,
     /// When it falls silent.
@@ -29,8 +31,8 @@ pub(crate) trait Record: Observer {
     fn arriving(&mut self, _transmission: u64) {}
     /// The receiver has taken what arrived.
     fn settle(&mut self, _now: Time) {}
-    /// The application wrote a block.
-    fn block_written(&mut self, _now: Time) {}
+    /// Something happened in the application.
+    fn note(&mut self, _now: Time, _event: Event) {}
 }
 
 impl Record for Recorder {
@@ -42,8 +44,13 @@ impl Record for Recorder {
         self.settle(now);
     }
 
-    fn block_written(&mut self, now: Time) {
-        self.block_written(now);
+    fn note(&mut self, now: Time, event: Event) {
+        match event {
+            Event::BlockWritten => self.block_written(now),
+            Event::Requested { request, response } => self.requested(now, request, response),
+            Event::Answered => self.answered(now),
+            Event::Responded => self.responded(now),
+        }
     }
 }
 
@@ -106,7 +113,13 @@ pub(crate) struct Connection<S, O, T = ()> {
     far: Endpoint<Builtin>,
     overhead: Overhead,
     pub(crate) observer: O,
-    application: Application,
+    application: Running,
+    /// Whether the application hears of deliveries, and what it has heard of: payload bytes at the near end, and at the far one.
+    hears: bool,
+    heard: [u64; 2],
+    client: Place,
+    /// Payload bytes written at the near end; `u64::MAX` if it never ends.
+    written_bytes: u64,
     routes: Vec<[RouteId; 2]>,
     until: Time,
     /// The first of its sources in the agenda.
@@ -134,20 +147,35 @@ macro_rules! wire {
 impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
     /// A connection whose sources in the agenda begin at `source`.
     pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T) -> Self {
-        let Parts { near, far, overhead, observer, application, routes, until } = parts;
-        Self { near, far, overhead, observer, application, routes, until, source, tap, others: 0 }
+        let Parts { near, far, overhead, observer, application, client, routes, until } = parts;
+        Self {
+            near,
+            far,
+            overhead,
+            observer,
+            hears: application.hears(),
+            heard: [0; 2],
+            application,
+            client,
+            written_bytes: 0,
+            routes,
+            until,
+            source,
+            tap,
+            others: 0,
+        }
     }
 
     /// Writes what is written at the very start, and sends what there is to send. A connection that is not `open` yet
     /// stays silent until its application writes.
     pub(super) fn begin(&mut self, network: &mut Network, open: bool) -> Result<(), Error> {
-        let at_once = self.application.is_due_at_start();
+        let at_once = self.application.begins_at_once();
         if at_once {
-            let _ = self.application.write(&mut self.near);
+            let _ = self.tell(network.now, Input::Timer);
         }
-        let next = self.application.next();
+        let next = self.application.next_wakeup();
         self.set_timer(network, Timer::Application, next);
-        if open || at_once { self.drain_near(network) } else { Ok(()) }
+        if open || at_once { self.drain(network, self.client) } else { Ok(()) }
     }
 
     /// One of the sources in the agenda has come: the `timer`th.
@@ -164,14 +192,44 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
                 self.drain_far(network)
             }
             _ => {
-                if self.application.write(&mut self.near) {
-                    self.observer.block_written(network.now);
-                }
-                let next = self.application.next();
+                let _ = self.tell(network.now, Input::Timer);
+                let next = self.application.next_wakeup();
                 self.set_timer(network, Timer::Application, next);
-                self.drain_near(network)
+                self.drain(network, self.client)
             }
         }
+    }
+
+    /// The application is told of something; whether it wrote at the near end, and at the far one.
+    fn tell(&mut self, now: Time, input: Input) -> [bool; 2] {
+        let mut ends = Both {
+            now,
+            near: &mut self.near,
+            far: &mut self.far,
+            observer: &mut self.observer,
+            written_bytes: &mut self.written_bytes,
+            wrote: [false; 2],
+        };
+        self.application.handle(now, input, &mut ends);
+        ends.wrote
+    }
+
+    /// The application hears of what was delivered at an end, if that is more than before. What it writes there leaves with what else
+    /// that end has to send.
+    #[inline(never)]
+    fn hear(&mut self, network: &mut Network, at: Place) -> Result<(), Error> {
+        let bytes = match at {
+            Place::Near => self.near.reassembly().delivered_bytes(),
+            Place::Far => self.far.reassembly().delivered_bytes(),
+        };
+        if std::mem::replace(&mut self.heard[at as usize], bytes) == bytes {
+            return Ok(());
+        }
+        let wrote = self.tell(network.now, Input::Delivered { at, bytes });
+        let next = self.application.next_wakeup();
+        self.set_timer(network, Timer::Application, next);
+        let other = if at == Place::Near { Place::Far } else { Place::Near };
+        if wrote[other as usize] { self.drain(network, other) } else { Ok(()) }
     }
 
     /// A packet comes out of one of the routes.
@@ -194,12 +252,26 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
                 self.observer.arriving(number);
                 self.far.handle_packet(network.now, path, packet, &mut Receiving(&mut self.observer));
                 self.observer.settle(network.now);
+                if self.hears {
+                    self.hear(network, Place::Far)?;
+                }
                 self.drain_far(network)
             }
             Way::Backward => {
                 self.near.handle_packet(network.now, path, packet, &mut Sending(&mut self.observer));
+                if self.hears {
+                    self.hear(network, Place::Near)?;
+                }
                 self.drain_near(network)
             }
+        }
+    }
+
+    #[inline]
+    fn drain(&mut self, network: &mut Network, end: Place) -> Result<(), Error> {
+        match end {
+            Place::Near => self.drain_near(network),
+            Place::Far => self.drain_far(network),
         }
     }
 
@@ -235,6 +307,11 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
         self.routes[path][0]
     }
 
+    /// Whether all that was written at either end was acknowledged.
+    pub(super) fn is_drained(&self) -> bool {
+        self.near.is_drained() && (self.client == Place::Near || self.far.is_drained())
+    }
+
     /// How many paths it has.
     pub(crate) fn paths(&self) -> usize {
         self.routes.len()
@@ -242,7 +319,52 @@ impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
 
     /// Payload bytes that the application has written; `u64::MAX` if it never ends.
     pub(crate) const fn written_bytes(&self) -> u64 {
-        self.application.written_bytes
+        self.written_bytes
+    }
+}
+
+/// The ends, written into by the application.
+struct Both<'a, S, O> {
+    now: Time,
+    near: &'a mut Endpoint<S>,
+    far: &'a mut Endpoint<Builtin>,
+    observer: &'a mut O,
+    written_bytes: &'a mut u64,
+    wrote: [bool; 2],
+}
+
+impl<S: Scheduler, O: Record> Ends for Both<'_, S, O> {
+    fn write(&mut self, end: Place, bytes: u64) {
+        self.wrote[end as usize] = true;
+        match end {
+            Place::Near => {
+                *self.written_bytes = self.written_bytes.saturating_add(bytes);
+                self.near.write(bytes);
+            }
+            Place::Far => self.far.write(bytes),
+        }
+    }
+
+    fn write_endlessly(&mut self, end: Place) {
+        self.wrote[end as usize] = true;
+        match end {
+            Place::Near => {
+                *self.written_bytes = u64::MAX;
+                self.near.write_endlessly();
+            }
+            Place::Far => self.far.write_endlessly(),
+        }
+    }
+
+    fn finish(&mut self, end: Place) {
+        match end {
+            Place::Near => self.near.finish(),
+            Place::Far => self.far.finish(),
+        }
+    }
+
+    fn note(&mut self, event: Event) {
+        self.observer.note(self.now, event);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Datagrams: traffic that nobody acknowledges.
 
 use super::network::{Network, RouteId};
-use super::pace::Pace;
+use crate::application::pace::Pace;
 use crate::recorder::statistics::Spans;
 use plait_sched::{Duration, Time};
 

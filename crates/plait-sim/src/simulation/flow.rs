@@ -1,14 +1,14 @@
 //! Competing traffic in a run: connections and datagrams, and what they count.
 
-use super::application::Application;
 use super::connection::{Connection, Parts, Record};
 use super::datagrams::Datagrams;
 use super::network::{self, End, Layout, Network, RouteCounters, RouteId};
-use super::pace::Pace;
 use super::setup;
+use crate::application::pace::Pace;
+use crate::application::{Bulk, File, Place, Workload};
 use crate::random::Stream;
 use crate::scenario::{self, FlowKind, Scenario, Way};
-use plait_sched::{Builtin, Time};
+use plait_sched::{Builtin, Duration, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::{Error, Observer, SendReason, Sent};
 
@@ -40,6 +40,14 @@ impl Record for Tally {}
 /// The random stream of the on and off times of the flow `name`.
 pub(super) fn stream(seed: u64, name: &str) -> Stream {
     Stream::new(seed, &format!("flow {name}/on-off"))
+}
+
+/// What is written into a flow that is a connection.
+fn stream_of(kind: &FlowKind, start: Duration) -> Workload {
+    match *kind {
+        FlowKind::Tcp { size: Some(size) } => File { size, start }.into(),
+        _ => Bulk { start }.into(),
+    }
 }
 
 /// A flow's totals since the start.
@@ -98,7 +106,8 @@ impl Flow {
                     far: Endpoint::new(&setup, Side::Server, &paths, setup::only_path())?,
                     overhead: setup.overhead(),
                     observer: Tally::default(),
-                    application: Application::of_flow(&flow.kind, flow.start),
+                    application: stream_of(&flow.kind, flow.start).start(scenario.seed),
+                    client: Place::Near,
                     routes,
                     until,
                 };

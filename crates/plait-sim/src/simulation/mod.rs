@@ -3,7 +3,6 @@
 //! `network` carries packets over routes; `connection` drives the two ends of one; `flow` is the competing traffic. Who wants
 //! to see the packets themselves gives a [`Tap`].
 
-mod application;
 mod connection;
 mod datagrams;
 mod ending;
@@ -11,23 +10,22 @@ mod error;
 mod flow;
 mod flying;
 mod network;
-mod pace;
 mod setup;
 mod tap;
 
 pub use error::RunError;
 pub use tap::{Origin, PacketId, Sighting, Tap};
 
-use application::Application;
 use connection::{Connection, Parts};
 use flow::{Flow, Totals};
 use flying::Content;
 use network::{End, Layout, Network, RouteCounters};
 
+use crate::application::{Demand, Place, Workload, pace};
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
 use crate::result::RunResult;
-use crate::scenario::{FlowKind, Scenario, Way, Workload};
+use crate::scenario::{FlowKind, Scenario, Way};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Endpoint, Side};
@@ -38,12 +36,7 @@ pub type OnTimes = Vec<(Time, Duration)>;
 /// The on times of a scenario's random sources: of the workload, then of each flow; empty for what has none.
 pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {
     let until = |stop: Option<Duration>| stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
-    let workload = match scenario.workload {
-        Workload::OnOff { times, start, stop, .. } => {
-            pace::on_times(times, application::stream(scenario.seed), start, until(stop))
-        }
-        Workload::Bulk { .. } | Workload::File { .. } | Workload::ConstantRate { .. } => Vec::new(),
-    };
+    let workload = scenario.workload.on_times(scenario.seed, scenario.duration);
     let flow = |flow: &crate::scenario::Flow| match &flow.kind {
         FlowKind::OnOff { times, .. } => {
             pace::on_times(*times, flow::stream(scenario.seed, &flow.name), flow.start, until(flow.stop))
@@ -51,6 +44,30 @@ pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {
         FlowKind::Tcp { .. } | FlowKind::Multipath { .. } | FlowKind::ConstantRate { .. } => Vec::new(),
     };
     (workload, scenario.flows.iter().map(flow).collect())
+}
+
+/// What every client of a workload of requests asks for, one after the other: bytes of the request, bytes of the response, nanoseconds
+/// of thinking. As many as there can be if every request takes `least` at least; `None` where one client has more than `most`. For
+/// engines that ask for what a simulation asks for.
+pub fn demands(scenario: &Scenario, least: Duration, most: usize) -> Option<Vec<Vec<(u64, u64, u64)>>> {
+    let Workload::RequestResponse(requests) = scenario.workload else { return Some(Vec::new()) };
+    let end = Time::ZERO + requests.stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
+    let count = requests.count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX));
+    let of_client = |client| {
+        let (mut demands, mut now) = (Vec::new(), Time::ZERO + requests.start);
+        for Demand { request, response, think } in requests.demands(scenario.seed, client).take(count) {
+            if now >= end {
+                break;
+            }
+            if demands.len() == most {
+                return None;
+            }
+            demands.push((request, response, think.as_nanos()));
+            now = now.saturating_add(least).saturating_add(think);
+        }
+        Some(demands)
+    };
+    (0..requests.parallel).map(of_client).collect()
 }
 
 /// Events between two looks at the caller's wish to stop.
@@ -138,13 +155,20 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
                 network.add_route(&layout, &hops, way, End { connection: 0, path: path as u8, way })
             })
         });
+        let client = scenario.workload.client();
+        let (near, far, other) = match client {
+            Place::Near => (Side::Client, Side::Server, setup::only_path()),
+            // What the far end sends is scheduled, too.
+            Place::Far => (Side::Server, Side::Client, scenario.scheduler.build()),
+        };
         let parts = Parts {
             routes: routes.collect(),
-            near: Endpoint::new(&config, Side::Client, &setup::paths(scenario), scheduler)?,
-            far: Endpoint::new(&config, Side::Server, &setup::paths(scenario), setup::only_path())?,
+            near: Endpoint::new(&config, near, &setup::paths(scenario), scheduler)?,
+            far: Endpoint::new(&config, far, &setup::paths(scenario), other)?,
             overhead: config.overhead(),
             observer: Recorder::new(paths, scenario.warmup, &scenario.workload, options),
-            application: Application::new(&scenario.workload, scenario.seed),
+            application: scenario.workload.start(scenario.seed),
+            client,
             until: Time::MAX,
         };
         let main = Connection::new(parts, links, tap);
@@ -212,7 +236,7 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
                 }
             }
         }
-        if matches!(self.scenario.workload, Workload::Bulk { .. }) || self.main.near.is_drained() {
+        if self.scenario.workload.is_endless() || self.main.is_drained() {
             self.network.now = end;
             return Ok(());
         }

@@ -1,5 +1,6 @@
 //! From a scenario to the pieces that are simulated.
 
+use crate::application::Place;
 use crate::scenario::{
     CongestionControl, FlowRoute, OwnOptions, Profile, Protocol, Scenario, TransportOptions,
 };
@@ -10,7 +11,8 @@ use plait_transport::{ConnectionConfig, PathConfig, WindowRule, cmt_sctp, endpoi
 
 /// The transport's configuration, for both ends.
 pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
-    endpoint_config(&scenario.transport, initial_path(scenario))
+    let two_way = scenario.workload.client() == Place::Far;
+    endpoint_config(&scenario.transport, initial_path(scenario), two_way)
 }
 
 /// Which subflow is opened first.
@@ -20,7 +22,7 @@ fn initial_path(scenario: &Scenario) -> PathId {
     PathId(place.unwrap_or(0) as u8)
 }
 
-fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint::Config {
+fn endpoint_config(options: &TransportOptions, initial_path: PathId, two_way: bool) -> endpoint::Config {
     let ack_every = u8::try_from(options.ack_every).unwrap_or(u8::MAX);
     match &options.own {
         OwnOptions::CmtSctp {
@@ -55,7 +57,7 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId) -> endpoint
                 receiver_offset: *clock_offset,
             },
             multipath: options.protocol == Protocol::Mptcp,
-            two_way: false,
+            two_way,
             ecn: *ecn,
             rules: match profile {
                 Profile::Standard => mptcp::Rules::STANDARD,
@@ -154,7 +156,7 @@ pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
         send_buffer: None,
         ..scenario.transport.clone()
     };
-    endpoint_config(&options, PathId(0))
+    endpoint_config(&options, PathId(0), false)
 }
 
 /// More than any link holds.
@@ -170,7 +172,7 @@ pub(super) fn multipath(scenario: &Scenario, route: &FlowRoute) -> endpoint::Con
         FlowRoute::Paths(paths) => paths.iter().position(|&path| path == first.index()).unwrap_or(0),
         FlowRoute::Links(_) => 0,
     };
-    endpoint_config(&scenario.transport, PathId(place as u8))
+    endpoint_config(&scenario.transport, PathId(place as u8), false)
 }
 
 /// The scheduler of a connection that has nothing to choose.

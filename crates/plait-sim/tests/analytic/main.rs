@@ -11,6 +11,7 @@ mod fairness;
 mod one_way;
 mod quic;
 mod redundant;
+mod requests;
 mod response;
 mod slow_start;
 mod tcp;

@@ -1,8 +1,9 @@
 //! What must hold after any run.
 
 use crate::common::{PACKETS, scenario};
-use crate::silence::Silence;
+use crate::silence::Silences;
 use plait_sched::{Duration, Time};
+use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
 use plait_sim::result::RunResult;
@@ -27,7 +28,7 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         checks += 1;
         if checks * (1 << 14) > MOST_EVENTS { Control::Interrupt } else { Control::Continue }
     };
-    let mut silence = Silence::new(&scenario);
+    let mut silence = Silences::new(&scenario);
     let run =
         simulation::run_tapped(&scenario, scenario.scheduler.build(), &PACKETS, &mut silence, &mut control);
     match run {
@@ -92,16 +93,52 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
     Ok(())
 }
 
+/// Every request is answered once and in order, as far as it went; how many bytes of responses were written.
+fn check_requests(workload: &RequestResponse, result: &RunResult) -> Result<u64, String> {
+    let frame = result.requests.as_ref().ok_or("no requests")?;
+    let [begun, answered, delivered] = [&frame.written, &frame.answered, &frame.delivered]
+        .map(|moments| moments.iter().filter(|&&at| at != NEVER).count());
+    for (what, moments) in [("answered", &frame.answered), ("delivered", &frame.delivered)] {
+        let count = if what == "answered" { answered } else { delivered };
+        ensure(moments[..count].is_sorted() && !moments[..count].contains(&NEVER), || {
+            format!("{what} out of order")
+        })?;
+    }
+    for row in 0..delivered {
+        ensure(
+            frame.written[row] < frame.answered[row] && frame.answered[row] < frame.delivered[row],
+            || format!("request {row} took no time"),
+        )?;
+    }
+    ensure(begun - delivered <= workload.parallel as usize, || {
+        format!("{begun} begun, {delivered} delivered")
+    })?;
+    let counted = (result.metrics.requests_begun, result.metrics.requests_completed);
+    ensure(counted == (Some(begun as u64), Some(delivered as u64)), || format!("{counted:?} counted"))?;
+    ensure(workload.count.is_none_or(|count| begun as u64 <= count), || format!("{begun} requests"))?;
+    // What arrived whole at the client was delivered there, and nothing that was not written.
+    let bytes = |rows: usize| frame.response_bytes[..rows].iter().sum::<u64>();
+    let arrived = result.metrics.delivered_bytes;
+    ensure(bytes(delivered) <= arrived && arrived <= bytes(answered), || {
+        format!(
+            "{arrived} bytes delivered, {} of whole responses, {} written",
+            bytes(delivered),
+            bytes(answered)
+        )
+    })?;
+    Ok(bytes(answered))
+}
+
 /// Every byte written is delivered or accounted for as not delivered.
 fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let metrics = &result.metrics;
     let accounted = metrics.undelivered_bytes.map(|left| left + metrics.delivered_bytes);
     let written = match scenario.workload {
-        Workload::Bulk { .. } => None,
-        Workload::File { size, .. } => Some(if accounted == Some(0) { 0 } else { size }),
+        Workload::Bulk(_) => None,
+        Workload::File(File { size, .. }) => Some(if accounted == Some(0) { 0 } else { size }),
         // How much is random: whole blocks.
-        Workload::OnOff { block, .. } => accounted.map(|bytes| bytes / block * block),
-        Workload::ConstantRate { rate, block, start, stop } => {
+        Workload::OnOff(OnOff { blocks, .. }) => accounted.map(|bytes| bytes / blocks.block * blocks.block),
+        Workload::ConstantRate(ConstantRate { rate, block, start, stop }) => {
             let end = stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
             let span = end.as_nanos().saturating_sub(start.as_nanos());
             // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the end.
@@ -112,6 +149,7 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
                 (guess.saturating_sub(2)..guess + 3).filter(|k| before(*k)).max().map_or(0, |k| k + 1);
             Some(blocks as u64 * block)
         }
+        Workload::RequestResponse(requests) => Some(check_requests(&requests, result)?),
     };
     ensure(accounted == written, || format!("{written:?} written, {accounted:?} accounted for"))?;
     let arrived: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
@@ -153,18 +191,22 @@ fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame
     }
     let late = Time::ZERO + (end.since(Time::ZERO) - LONGEST_PAUSE);
     let waiting_since = match scenario.workload {
-        Workload::Bulk { start } => Some(Time::ZERO + start),
-        Workload::File { size, start } => {
+        Workload::Bulk(Bulk { start }) => Some(Time::ZERO + start),
+        Workload::File(File { size, start }) => {
             (result.metrics.delivered_bytes < size).then_some(Time::ZERO + start)
         }
         // When the next block was written is random.
-        Workload::OnOff { .. } => None,
-        Workload::ConstantRate { stop: Some(_), .. } => None,
-        Workload::ConstantRate { rate, block, start, stop: None } => {
+        Workload::OnOff(_) => None,
+        Workload::ConstantRate(ConstantRate { stop: Some(_), .. }) => None,
+        Workload::ConstantRate(ConstantRate { rate, block, start, stop: None }) => {
             let blocks = u128::from(result.metrics.delivered_bytes / block);
             let offset = blocks * u128::from(block) * 8_000_000_000 / u128::from(rate);
             Some(Time::ZERO + start + Duration::from_nanos(offset as u64)).filter(|written| *written < end)
         }
+        Workload::RequestResponse(_) => result.requests.as_ref().and_then(|frame| {
+            let oldest = frame.delivered.iter().position(|&at| at == NEVER)?;
+            Some(Time::from_nanos(frame.written[oldest].unsigned_abs()))
+        }),
     };
     let last = packets.delivered.iter().copied().max().unwrap_or(NEVER);
     let stands_still = last < late.as_nanos() as i64 && waiting_since.is_some_and(|since| since < late);

@@ -2,13 +2,48 @@
 
 use crate::account::round_trip;
 use plait_sched::{Duration, Time};
+use plait_sim::application::Place;
 use plait_sim::scenario::{Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use plait_transport::packet::Packet;
 use std::collections::BTreeMap;
 
+/// What either end has reason for: the near one, and the far one where it sends, too.
+pub(crate) struct Silences([Silence; 2]);
+
+impl Silences {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self([Way::Forward, Way::Backward].map(|way| Silence::new(scenario, way)))
+    }
+
+    /// One of the ends that send had reason to give the other up.
+    pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
+        let near = self.0[0].check_given_up(scenario, at);
+        match scenario.workload.client() {
+            Place::Near => near,
+            Place::Far => near.or_else(|_| self.0[1].check_given_up(scenario, at)),
+        }
+    }
+}
+
+impl Tap for Silences {
+    fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
+        self.0.iter_mut().for_each(|silence| silence.sent(seen, origin));
+    }
+
+    fn arrived(&mut self, seen: &Sighting<'_>) {
+        self.0.iter_mut().for_each(|silence| silence.arrived(seen));
+    }
+
+    fn gone(&mut self, id: PacketId) {
+        self.0.iter_mut().for_each(|silence| silence.gone(id));
+    }
+}
+
 /// What happened on each path since the sender heard of the peer there for the last time.
-pub(crate) struct Silence {
+struct Silence {
+    /// Which way the sender's packets go.
+    way: Way,
     heard: Time,
     /// Packets sent on each path since something came back on it.
     unanswered: Vec<u64>,
@@ -26,9 +61,10 @@ pub(crate) struct Silence {
 }
 
 impl Silence {
-    pub(crate) fn new(scenario: &Scenario) -> Self {
+    fn new(scenario: &Scenario, way: Way) -> Self {
         let paths = scenario.paths.len();
         Self {
+            way,
             heard: Time::ZERO,
             unanswered: vec![0; paths],
             heard_on: vec![Time::ZERO; paths],
@@ -79,27 +115,28 @@ impl Silence {
 
 impl Tap for Silence {
     fn sent(&mut self, seen: &Sighting<'_>, _origin: Origin<'_>) {
-        match seen.id.way {
-            Way::Forward => {
+        match seen.id.way == self.way {
+            true => {
                 self.unanswered[seen.id.path.index()] += 1;
                 self.begun[seen.id.path.index()] = true;
                 self.under_way.insert((seen.id.path.0, seen.id.data, seen.id.number), seen.time);
             }
-            Way::Backward => self.owed = None,
+            false => self.owed = None,
         }
     }
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
-        if seen.id.way == Way::Forward {
+        let own = seen.id.way == self.way;
+        if own {
             self.under_way.remove(&(seen.id.path.0, seen.id.data, seen.id.number));
         }
-        match seen.id.way {
-            // What ends a handshake need not be answered.
-            Way::Forward if matches!(seen.packet, Packet::Confirm { .. }) => {}
-            Way::Forward => {
+        match own {
+            // What ends a handshake need not be answered, nor what answers.
+            true if is_answer(seen.packet) => {}
+            true => {
                 self.owed.get_or_insert(seen.time);
             }
-            Way::Backward => {
+            false => {
                 self.heard = seen.time;
                 self.unanswered[seen.id.path.index()] = 0;
                 self.heard_on[seen.id.path.index()] = seen.time;
@@ -108,10 +145,19 @@ impl Tap for Silence {
     }
 
     fn gone(&mut self, id: PacketId) {
-        if id.way == Way::Forward
+        if id.way == self.way
             && let Some(sent) = self.under_way.remove(&(id.path.0, id.data, id.number))
         {
             self.lost[id.path.index()].push(sent);
         }
+    }
+}
+
+fn is_answer(packet: &Packet) -> bool {
+    match packet {
+        Packet::Confirm { .. } | Packet::Ack(_) | Packet::Sack(_) | Packet::HeartbeatAck { .. } => true,
+        Packet::SynAck { .. } | Packet::InitialReply { .. } => true,
+        Packet::OneRtt(packet) => !packet.wants_acknowledgement(),
+        _ => false,
     }
 }

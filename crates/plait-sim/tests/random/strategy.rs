@@ -206,7 +206,26 @@ fn workload() -> impl Strategy<Value = (String, bool)> {
     let on_off = (log(10, 3_000), log(20, 100_000), on_off()).prop_map(|(rate, block, times)| {
         (format!("kind = \"on-off\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\n{times}"), false)
     });
-    prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => Just(("kind = \"bulk\"".to_owned(), true))]
+    let requests = requests().prop_map(|text| (text, false));
+    let bulk = Just(("kind = \"bulk\"".to_owned(), true));
+    prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => bulk, 3 => requests]
+}
+
+/// Requests and responses, some hundred at most.
+fn requests() -> impl Strategy<Value = String> {
+    let spread = || prop::sample::select(vec!["fixed", "exponential"]);
+    let sizes = (log(1, 10_000), log(1, 300_000), spread());
+    let thinking = (prop_oneof![Just(0), log(1, 10_000)], spread());
+    (sizes, thinking, 1_u32..=8, log(1, 200), 0_u64..5_000, prop::option::of(5_000_u64..150_000)).prop_map(
+        |((request, response, sizes), (think, think_times), parallel, count, start, stop)| {
+            let stop = stop.map_or(String::new(), |stop| format!("stop = \"{stop}ms\"\n"));
+            format!(
+                "kind = \"request-response\"\nrequest = \"{request}B\"\nresponse = \"{response}B\"\nsizes = \"{sizes}\"\n\
+                 think = \"{think}ms\"\nthink_times = \"{think_times}\"\nparallel = {parallel}\ncount = {count}\n\
+                 start = \"{start}ms\"\n{stop}"
+            )
+        },
+    )
 }
 
 /// On and off times.

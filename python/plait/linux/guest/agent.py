@@ -21,7 +21,8 @@ from .counters import Counters
 from .flows import Flow, make_flow
 from .network import Changer, Tools, set_up
 from .pace import SECOND, sleep_until
-from .plan import RECEIVER, SENDER, Plan
+from .plan import RECEIVER, SENDER, PathPlan, Plan
+from .requests import Clients, Exchange, Server
 from .stream import Reader, Writer
 from .system import FOLDER, Namespaces, mount, mount_all, power_off, unslack
 
@@ -84,35 +85,53 @@ class Run:
         self._series = (FOLDER / "series.bin").open("wb") if plan.series_ns is not None else None
         self._warmup: Counts | None = None
         self._start_ns = 0
+        self._sending: Callable[[], socket.socket | None] = lambda: None
+        """The end of the connection that sends the stream, once it is there."""
+        self._exchange: Exchange | None = None
 
     def carry_out(self) -> None:
         """From the first packet to the last file."""
         plan = self.plan.connection
-        with self._namespaces.inside(RECEIVER):
+        hosts = {SENDER: plan.sender, RECEIVER: plan.receiver}
+        client_address = hosts.pop(plan.opener)
+        ((server, server_address),) = hosts.items()
+        with self._namespaces.inside(server):
             listener = sockets.stream_socket(plan.protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((plan.receiver, plan.port))
+        listener.bind((server_address, plan.port))
         listener.listen()
-        with self._namespaces.inside(SENDER):
+        with self._namespaces.inside(plan.opener):
             connection = sockets.stream_socket(plan.protocol)
         if plan.send_buffer is not None:
             sockets.limit_send_buffer(connection, plan.send_buffer)
-        connection.bind((plan.sender, 0))
-
-        reader = Reader(listener, plan.source.size, logs=plan.source.kind == "blocks")
-        reader.start()
+        connection.bind((client_address, 0))
+        accepting: Reader | Server
+        exchange = Exchange()
+        if plan.opener == SENDER:
+            accepting = Reader(listener, plan.source.size, logs=plan.source.kind == "blocks")
+        else:
+            self._exchange = exchange
+            accepting = Server(listener, plan, self.plan.seed, exchange)
+        accepting.start()
 
         self._start_ns = await_start()
         for flow in self._flows:
             flow.start(self._start_ns)
-        self._connection = connection
-        writer = Writer(connection, plan, self.plan.seed, self._start_ns)
-        writer.start()
+        writer: Writer | Server
+        reader: Reader | Clients
+        if isinstance(accepting, Reader):
+            self._sending = lambda: connection
+            reader, writer = accepting, Writer(connection, plan, self.plan.seed, self._start_ns)
+            writer.start()
+        else:
+            self._sending = lambda: accepting.connection
+            writer, reader = accepting, Clients(connection, plan, self._start_ns, exchange)
+            reader.start()
         self._follow_schedule(reader)
         end_ns = reader.completed_ns or time.time_ns()
         self._conclude(writer, reader, end_ns)
 
-    def _follow_schedule(self, reader: Reader) -> None:
+    def _follow_schedule(self, reader: Reader | Clients) -> None:
         """Does what is due at given moments until the end of the run, or until all has arrived."""
         plan, order = self.plan, itertools.count()
         due: list[tuple[int, int, Callable[[], None]]] = []
@@ -146,7 +165,7 @@ class Run:
         queues, subflows = self._counters.read(), self._subflows()
         paths = []
         for path in self.plan.paths:
-            subflow = subflows.get(path.sender)
+            subflow = subflows.get(self._ours(path))
             timeouts = 0 if subflow is None else subflow.timeouts
             paths.append({**observation.path_counts(path, queues), "timeouts": timeouts})
         active = [observation.queue_counts(queue, queues) for queue in self.plan.queues]
@@ -158,37 +177,50 @@ class Run:
         (FOLDER / "progress").write_text(str(tick / TICKS), encoding="ascii")
 
     def _subflows(self) -> dict[str, sockets.Subflow]:
-        """By the sender's address; none before the connection is there."""
-        plan = self.plan.connection
+        """By the address of the host that opens them; none before the connection is there."""
+        plan, connection = self.plan.connection, self._sending()
+        if connection is None:
+            return {}
         # One of MPTCP that fell back answers like one of TCP.
         for protocol in dict.fromkeys((plan.protocol, "tcp")):
             try:
-                found = sockets.subflows(self._connection, protocol, plan.sender)
+                found = sockets.subflows(connection, protocol)
             except OSError as error:
                 if error.errno not in (errno.ENOTCONN, errno.EOPNOTSUPP):
                     raise
             else:
-                return {one.sender: one for one in found}
+                return {one.here if plan.opener == SENDER else one.peer: one for one in found}
         return {}
+
+    def _ours(self, path: PathPlan) -> str:
+        """The address that tells a path from the others."""
+        return path.sender if self.plan.connection.opener == SENDER else path.receiver
 
     def _sample(self) -> None:
         assert self._series is not None
         now, subflows, queues = time.time_ns(), self._subflows(), self._counters.read()
         for index, path in enumerate(self.plan.paths):
-            subflow, queue = subflows.get(path.sender), observation.waiting(path, queues)
+            subflow, queue = subflows.get(self._ours(path)), observation.waiting(path, queues)
             if subflow is not None:
                 self._series.write(observation.sample(now, index, subflow, queue))
 
-    def _conclude(self, writer: Writer, reader: Reader, end_ns: int) -> None:
+    def _conclude(self, writer: Writer | Server, reader: Reader | Clients, end_ns: int) -> None:
         """Counters and states as they are at the end; then everything stops."""
         plan = self.plan
         end, subflows = self._counts(), self._subflows()
         warmup = self._warmup or end
-        if writer.error is not None:
-            raise writer.error
+        error = writer.error or (reader.error if isinstance(reader, Clients) else None)
+        if error is not None:
+            raise error
         counters = {host: mib.read(self._namespaces, host) for host in (SENDER, RECEIVER)}
         fallback = None
-        if plan.connection.protocol == "mptcp" and writer.connected and sockets.fell_back(self._connection):
+        sending = self._sending()
+        if (
+            plan.connection.protocol == "mptcp"
+            and writer.connected
+            and sending
+            and sockets.fell_back(sending)
+        ):
             fallback = mib.why_fallen_back(counters[SENDER], counters[RECEIVER])
         self._captures.close()
         reader.stop()
@@ -198,12 +230,13 @@ class Run:
             self._series.close()
         self._changer.close()
         writer.log.write(FOLDER / "writes.bin")
+        if self._exchange is not None:
+            self._exchange.write(FOLDER / "requests.bin")
         if reader.logs:
             reader.log.write(FOLDER / "reads.bin")
-        expected = plan.connection.source.size
         paths = []
         for index, path in enumerate(plan.paths):
-            subflow = subflows.get(path.sender)
+            subflow = subflows.get(self._ours(path))
             paths.append(
                 {
                     "name": path.name,
@@ -256,7 +289,7 @@ class Run:
                 "build": self._build,
                 "counters": {"sender": counters[SENDER], "receiver": counters[RECEIVER]},
             },
-            "complete": expected is not None and reader.received == expected,
+            "complete": reader.completed_ns is not None,
         }
         integrity = {"received_bytes": reader.received, "sha256": reader.sha256()}
         observation.write_json(FOLDER / "integrity.json", integrity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .plan import RECEIVER, SENDER, Plan
+from .plan import CLIENT_PORTS, RECEIVER, SENDER, Plan
 from .system import Namespaces
 
 CONTROL = Path("/sys/kernel/debug/capture")
@@ -20,6 +20,8 @@ class Captures:
 
     def __init__(self, plan: Plan, namespaces: Namespaces) -> None:
         ports = [plan.connection.port, *(flow.port for flow in plan.flows)]
+        if plan.connection.opener == RECEIVER:
+            ports += CLIENT_PORTS
         for name, file in FILES.items():
             with namespaces.inside(name):
                 CONTROL.write_text(f"start {file} {min(ports)} {max(ports)}", encoding="ascii")

@@ -10,6 +10,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 SENDER = "snd"
 RECEIVER = "rcv"
 """The namespaces of the two hosts; all others are routers."""
+CLIENT_PORTS = (9001, 9128)
+"""From which to which port the receiver connects where it opens the connection: captures look at where packets go."""
 NAMESPACES = "/dev/netns"
 """Where namespaces are files; `ip` takes them by their path."""
 
@@ -44,8 +46,12 @@ class Change:
 class Source:
     """What an application writes.
 
-    kind: bulk (without end), file (`size` bytes at once), blocks (`block` bytes each, `rate_bps` while on).
+    kind: bulk (without end), file (`size` bytes at once), blocks (`block` bytes each, `rate_bps` while on), requests
+        (of clients at the receiver, which the sender answers).
     periods: when it is on, as beginnings and lengths; empty is always.
+    demands: of each client what it asks for, one after the other: bytes of the request, of the response, nanoseconds
+        of thinking.
+    count: after how many requests of all clients there are no more.
     """
 
     kind: str
@@ -55,12 +61,15 @@ class Source:
     block: int | None = None
     rate_bps: int | None = None
     periods: list[list[int]] = field(default_factory=list)
+    demands: list[list[list[int]]] = field(default_factory=list)
+    count: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """The scenario's own connection; `sender` is the address of the path that is opened first.
+    """The scenario's own connection; `sender` and `receiver` are the addresses of the path that is opened first.
 
+    opener: the host that connects, to `port` of the other one.
     send_buffer: SO_SNDBUF's value in the kernel; None leaves it to the kernel.
     """
 
@@ -68,6 +77,7 @@ class Connection:
     sender: str
     receiver: str
     port: int
+    opener: str
     send_buffer: int | None
     source: Source
 

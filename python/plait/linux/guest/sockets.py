@@ -44,9 +44,10 @@ def set_receive_memory(listener: socket.socket, size: int) -> None:
 
 @dataclass(frozen=True)
 class Subflow:
-    """What the kernel tells of a subflow: segments, bytes, microseconds."""
+    """What the kernel tells of a subflow: its addresses here and at the peer; segments, bytes, microseconds."""
 
-    sender: str
+    here: str
+    peer: str
     srtt_us: int
     cwnd: int
     ssthresh: int
@@ -55,11 +56,11 @@ class Subflow:
     timeouts: int
 
 
-def subflows(connection: socket.socket, protocol: str, sender: str) -> list[Subflow]:
-    """All subflows of a connection; of TCP the only one, from `sender`."""
+def subflows(connection: socket.socket, protocol: str) -> list[Subflow]:
+    """All subflows of a connection; of TCP the only one."""
     if protocol == "tcp":
         info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-        return [_subflow(sender, info)]
+        return [_subflow(connection.getsockname()[0], connection.getpeername()[0], info)]
     infos = ctypes.create_string_buffer(_TCP_INFO_BYTES * _MOST_SUBFLOWS)
     addresses = ctypes.create_string_buffer(_SUBFLOW_BYTES * _MOST_SUBFLOWS)
     head = struct.pack(
@@ -77,13 +78,15 @@ def subflows(connection: socket.socket, protocol: str, sender: str) -> list[Subf
     _, tcp_bytes, _, subflow_bytes, count, *_ = struct.unpack_from("=IIIIIIQQ", buffer.raw)
     found = []
     for index in range(min(count, _MOST_SUBFLOWS)):
-        local = addresses.raw[index * subflow_bytes :][8:16]  # family, port, address
+        local, remote = (
+            addresses.raw[index * subflow_bytes :][at : at + 8] for at in (8, 136)
+        )  # family, port, address
         info = infos.raw[index * tcp_bytes :][:tcp_bytes]
-        found.append(_subflow(socket.inet_ntoa(local[4:8]), info))
+        found.append(_subflow(socket.inet_ntoa(local[4:8]), socket.inet_ntoa(remote[4:8]), info))
     return found
 
 
-def _subflow(sender: str, info: bytes) -> Subflow:
+def _subflow(here: str, peer: str, info: bytes) -> Subflow:
     """From struct tcp_info, whose fields have never moved."""
     info = info.ljust(_TCP_INFO_BYTES, b"\0")
     unacked, sacked, lost, retransmitted = struct.unpack_from("=4I", info, 24)
@@ -91,7 +94,8 @@ def _subflow(sender: str, info: bytes) -> Subflow:
     (not_sent,) = struct.unpack_from("=I", info, 144)
     (timeouts,) = struct.unpack_from("=H", info, _TOTAL_RTO)
     return Subflow(
-        sender=sender,
+        here=here,
+        peer=peer,
         srtt_us=srtt,
         cwnd=cwnd,
         ssthresh=ssthresh,

@@ -1,15 +1,15 @@
 //! When the next block or datagram is due: at equal intervals, always or during random on times.
 
-use super::OnTimes;
 use crate::random::Stream;
 use crate::scenario::{Distribution, OnOff};
+use crate::simulation::OnTimes;
 use plait_sched::{Duration, Time};
 
 /// Units of equal size at a constant rate. Moments are computed from the start, not from the last unit: the rate is exact
 /// over any length. With on and off times, that holds for the on times laid end to end: what an on time was too short for
 /// counts in the next.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     rate: u64,
     bits: u64,
     start: Time,
@@ -58,7 +58,7 @@ impl Periods {
 
 /// The on times that begin before `until`, each with its length, of a source with this `start` and this random stream: for
 /// engines that send what a simulation sends, at the same moments.
-pub(super) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> OnTimes {
+pub(crate) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Duration) -> OnTimes {
     let mut periods = Periods::new(times, stream, Time::ZERO + start);
     let mut found = Vec::new();
     while periods.began < Time::ZERO + until {
@@ -70,7 +70,7 @@ pub(super) fn on_times(times: OnOff, stream: Stream, start: Duration, until: Dur
 
 impl Pace {
     /// Units of `bytes` at `rate` bits per second from `start` up to, not including, `stop`.
-    pub(super) fn constant(rate: u64, bytes: u64, start: Duration, stop: Option<Duration>) -> Self {
+    pub(crate) fn constant(rate: u64, bytes: u64, start: Duration, stop: Option<Duration>) -> Self {
         Self {
             rate,
             bits: bytes * 8,
@@ -84,17 +84,17 @@ impl Pace {
     }
 
     /// The same during on times only, the first of which begins at the start.
-    pub(super) fn on_off(self, times: OnOff, stream: Stream) -> Self {
+    pub(crate) fn on_off(self, times: OnOff, stream: Stream) -> Self {
         Self { periods: Some(Periods::new(times, stream, self.start)), ..self }
     }
 
     /// When [`Pace::fire`] is to be called next.
-    pub(super) fn next(&self) -> Option<Time> {
+    pub(crate) fn next(&self) -> Option<Time> {
         (self.wake < self.stop).then_some(self.wake)
     }
 
     /// To be called at the time of [`Pace::next`]; whether a unit is due.
-    pub(super) fn fire(&mut self) -> bool {
+    pub(crate) fn fire(&mut self) -> bool {
         let due = self.due;
         self.count += u64::from(due);
         self.plan();

@@ -1,0 +1,172 @@
+//! Blocks of equal size at equal intervals, always or during random on times.
+
+use super::pace::{self, Pace};
+use super::{Application, Description, Ends, Event, Input, KIND, Place, size_key, start_key};
+use crate::error::ScenarioError;
+use crate::random::Stream;
+use crate::scenario::flow::stop;
+use crate::scenario::keys::{DISTRIBUTION, DURATION, KeyInfo, OFF, ON, Preset, RATE, SHAPE, TableInfo, key};
+use crate::scenario::reader::{MAX_BYTES, MAX_DURATION, Reader};
+use crate::scenario::{OnOff as Times, text, write};
+use crate::simulation::OnTimes;
+use plait_sched::{Duration, Time};
+use serde_json::Value;
+
+/// Blocks of equal size at equal intervals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ConstantRate {
+    /// Bits per second.
+    pub rate: u64,
+    /// The size of a block.
+    pub block: u64,
+    /// When the first block is written.
+    pub start: Duration,
+    /// From when on no block is written.
+    pub stop: Option<Duration>,
+}
+
+/// Blocks of equal size at equal intervals during on times.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OnOff {
+    /// Bits per second during on times, and the rest: the first on time begins at the start.
+    pub blocks: ConstantRate,
+    /// When.
+    pub times: Times,
+}
+
+const BLOCK: KeyInfo = size_key("block", "The size of a block, in payload bytes.");
+const STOP: KeyInfo = key(
+    "stop",
+    DURATION,
+    Preset::Otherwise("the end of the run"),
+    "From when on no block is written; what was written still arrives.",
+);
+
+impl Description for ConstantRate {
+    type Application = Blocks;
+
+    const KEYS: TableInfo = TableInfo {
+        name: "[workload] kind = \"cbr\"",
+        doc: "Constant bit rate: blocks of equal size at equal intervals of block · 8 / rate.",
+        keys: &[
+            KIND,
+            key("rate", RATE, Preset::Required, "The rate, in payload bits per second."),
+            BLOCK,
+            start_key("When the first block is written."),
+            STOP,
+        ],
+        later: &[],
+    };
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
+        let start = reader.need("start")?.duration(Duration::ZERO..=MAX_DURATION)?;
+        let rate_item = reader.need("rate")?;
+        let rate = rate_item.rate()?;
+        let block = reader.need("block")?.bytes(&(1..=MAX_BYTES))?;
+        // Blocks closer than that would not let the clock advance.
+        if u128::from(block) * 8_000_000_000 < u128::from(rate) {
+            return Err(rate_item.wrong("blocks must be at least 1ns apart: larger blocks or a lower rate"));
+        }
+        Ok(Self { rate, block, start, stop: stop(reader, start)? })
+    }
+
+    fn write(&self, table: &mut Value) {
+        table["rate"] = text::rate(self.rate).into();
+        table["block"] = text::bytes(self.block).into();
+        table["start"] = text::duration(self.start).into();
+        if let Some(stop) = self.stop {
+            table["stop"] = text::duration(stop).into();
+        }
+    }
+
+    fn start(&self, _seed: u64) -> Blocks {
+        Blocks { block: self.block, pace: self.pace() }
+    }
+
+    fn begin(&self) -> Duration {
+        self.start
+    }
+
+    fn block(&self) -> Option<u64> {
+        Some(self.block)
+    }
+}
+
+impl ConstantRate {
+    fn pace(&self) -> Pace {
+        Pace::constant(self.rate, self.block, self.start, self.stop)
+    }
+}
+
+impl Description for OnOff {
+    type Application = Blocks;
+
+    const KEYS: TableInfo = TableInfo {
+        name: "[workload] kind = \"on-off\"",
+        doc: "Constant bit rate during random on times, nothing in between. The mean rate is rate · on / (on + off).",
+        keys: &[
+            KIND,
+            key("rate", RATE, Preset::Required, "The rate during on times, in payload bits per second."),
+            BLOCK,
+            ON,
+            OFF,
+            DISTRIBUTION,
+            SHAPE,
+            start_key("When the first on time begins."),
+            STOP,
+        ],
+        later: &[],
+    };
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
+        let blocks = ConstantRate::read(reader)?;
+        Ok(Self { blocks, times: Times::read(reader)? })
+    }
+
+    fn write(&self, table: &mut Value) {
+        self.blocks.write(table);
+        write::on_off(table, &self.times);
+    }
+
+    fn start(&self, seed: u64) -> Blocks {
+        Blocks { block: self.blocks.block, pace: self.blocks.pace().on_off(self.times, stream(seed)) }
+    }
+
+    fn begin(&self) -> Duration {
+        self.blocks.start
+    }
+
+    fn block(&self) -> Option<u64> {
+        Some(self.blocks.block)
+    }
+
+    fn on_times(&self, seed: u64, until: Duration) -> OnTimes {
+        let until = self.blocks.stop.map_or(until, |stop| stop.min(until));
+        pace::on_times(self.times, stream(seed), self.blocks.start, until)
+    }
+}
+
+/// The random stream of on and off times.
+fn stream(seed: u64) -> Stream {
+    Stream::new(seed, "workload/on-off")
+}
+
+/// Writes blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    block: u64,
+    pace: Pace,
+}
+
+impl Application for Blocks {
+    fn next_wakeup(&self) -> Option<Time> {
+        self.pace.next()
+    }
+
+    fn handle(&mut self, _now: Time, _input: Input, ends: &mut impl Ends) {
+        if self.pace.fire() {
+            ends.write(Place::Near, self.block);
+            ends.note(Event::BlockWritten);
+        }
+    }
+}

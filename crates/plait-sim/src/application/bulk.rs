@@ -1,0 +1,70 @@
+//! Bulk: there is always more to send.
+
+use super::{Application, Description, Ends, Input, KIND, Place, start_key};
+use crate::error::ScenarioError;
+use crate::scenario::keys::TableInfo;
+use crate::scenario::reader::{MAX_DURATION, Reader};
+use crate::scenario::text;
+use plait_sched::{Duration, Time};
+use serde_json::Value;
+
+/// As much as fits, all the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bulk {
+    /// When it begins.
+    pub start: Duration,
+}
+
+impl Description for Bulk {
+    type Application = Endless;
+
+    const KEYS: TableInfo = TableInfo {
+        name: "[workload] kind = \"bulk\"",
+        doc: "As much as fits, all the time.",
+        keys: &[KIND, start_key("When it begins.")],
+        later: &[],
+    };
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
+        Ok(Self { start: reader.need("start")?.duration(Duration::ZERO..=MAX_DURATION)? })
+    }
+
+    fn write(&self, table: &mut Value) {
+        table["start"] = text::duration(self.start).into();
+    }
+
+    fn start(&self, _seed: u64) -> Endless {
+        Endless { start: Some(Time::ZERO + self.start) }
+    }
+
+    fn begin(&self) -> Duration {
+        self.start
+    }
+
+    fn is_endless(&self) -> bool {
+        true
+    }
+}
+
+/// Writes without end.
+#[derive(Clone, Debug)]
+pub(crate) struct Endless {
+    /// Until it has come.
+    start: Option<Time>,
+}
+
+impl Application for Endless {
+    fn begins_at_once(&self) -> bool {
+        self.start == Some(Time::ZERO)
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.start
+    }
+
+    fn handle(&mut self, _now: Time, _input: Input, ends: &mut impl Ends) {
+        if self.start.take().is_some() {
+            ends.write_endlessly(Place::Near);
+        }
+    }
+}

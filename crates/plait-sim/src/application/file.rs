@@ -1,0 +1,76 @@
+//! A file: everything at once.
+
+use super::{Application, Description, Ends, Input, KIND, Place, size_key, start_key};
+use crate::error::ScenarioError;
+use crate::scenario::keys::TableInfo;
+use crate::scenario::reader::{MAX_BYTES, MAX_DURATION, Reader};
+use crate::scenario::text;
+use plait_sched::{Duration, Time};
+use serde_json::Value;
+
+/// So much, at once; the run ends when it has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct File {
+    /// How much.
+    pub size: u64,
+    /// When it is written.
+    pub start: Duration,
+}
+
+impl Description for File {
+    type Application = Once;
+
+    const KEYS: TableInfo = TableInfo {
+        name: "[workload] kind = \"file\"",
+        doc: "One file, written at once; the run ends when all of it has arrived.",
+        keys: &[KIND, size_key("size", "How much, in payload bytes."), start_key("When it is written.")],
+        later: &[],
+    };
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
+        let start = reader.need("start")?.duration(Duration::ZERO..=MAX_DURATION)?;
+        Ok(Self { size: reader.need("size")?.bytes(&(1..=MAX_BYTES))?, start })
+    }
+
+    fn write(&self, table: &mut Value) {
+        table["size"] = text::bytes(self.size).into();
+        table["start"] = text::duration(self.start).into();
+    }
+
+    fn start(&self, _seed: u64) -> Once {
+        Once { size: self.size, start: Some(Time::ZERO + self.start) }
+    }
+
+    fn begin(&self) -> Duration {
+        self.start
+    }
+
+    fn is_complete(&self, delivered: u64, _answered: u64) -> bool {
+        delivered == self.size
+    }
+}
+
+/// Writes once.
+#[derive(Clone, Debug)]
+pub(crate) struct Once {
+    size: u64,
+    /// Until it has come.
+    start: Option<Time>,
+}
+
+impl Application for Once {
+    fn begins_at_once(&self) -> bool {
+        self.start == Some(Time::ZERO)
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        self.start
+    }
+
+    fn handle(&mut self, _now: Time, _input: Input, ends: &mut impl Ends) {
+        if self.start.take().is_some() {
+            ends.write(Place::Near, self.size);
+            ends.finish(Place::Near);
+        }
+    }
+}

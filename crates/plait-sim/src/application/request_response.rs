@@ -1,0 +1,318 @@
+//! Requests and responses: clients at the far end ask, the near end answers at once.
+//!
+//! Responses are what goes forward. Several clients share the one connection: requests are written as they come, and answered in the
+//! order in which they arrive. A client thinks between the end of a response and its next request.
+
+use super::{Application, Description, Ends, Event, Input, KIND, Place, size_key, start_key};
+use crate::error::ScenarioError;
+use crate::random::Stream;
+use crate::scenario::flow::stop;
+use crate::scenario::keys::{DURATION, Preset, SIZE, TableInfo, WHOLE, key};
+use crate::scenario::reader::{MAX_BYTES, MAX_DURATION, Reader, Word};
+use crate::scenario::text;
+use plait_sched::{Duration, Time};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// Requests of clients at the far end, which the near end answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestResponse {
+    /// The size of a request, or the mean of the sizes.
+    pub request: u64,
+    /// The size of a response, or the mean of the sizes.
+    pub response: u64,
+    /// How both are distributed.
+    pub sizes: Spread,
+    /// From the end of a response to the client's next request, or the mean of that.
+    pub think: Duration,
+    /// How that is distributed.
+    pub think_times: Spread,
+    /// How many clients there are.
+    pub parallel: u32,
+    /// After how many requests of all clients there are no more.
+    pub count: Option<u64>,
+    /// When every client writes its first request.
+    pub start: Duration,
+    /// From when on no request is written.
+    pub stop: Option<Duration>,
+}
+
+/// How amounts lie around their mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// They do not.
+    Fixed,
+    /// Without memory.
+    Exponential,
+}
+
+impl Word for Spread {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("fixed", Self::Fixed), ("exponential", Self::Exponential)];
+}
+
+const SPREAD: &str = "\"fixed\" or \"exponential\"";
+
+/// The most clients.
+const MOST: u32 = 1000;
+
+impl Description for RequestResponse {
+    type Application = Clients;
+
+    const KEYS: TableInfo = TableInfo {
+        name: "[workload] kind = \"request-response\"",
+        doc: "Clients at the far end ask, the near end answers at once, in the order in which requests arrive whole; all share the one \
+              connection, which the far end opens. Responses go in the paths' forward direction. The requests' scheduler is the \
+              scenario's, also where the run's own is one of Python.",
+        keys: &[
+            KIND,
+            key("request", SIZE, Preset::Text("200B"), "The size of a request, in payload bytes."),
+            size_key("response", "The size of a response, in payload bytes."),
+            key(
+                "sizes",
+                SPREAD,
+                Preset::Text("fixed"),
+                "Whether the sizes of requests and responses are what is given, or exponentially distributed with that mean.",
+            ),
+            key(
+                "think",
+                DURATION,
+                Preset::Text("0s"),
+                "How long a client waits from the end of a response to its next request.",
+            ),
+            key(
+                "think_times",
+                SPREAD,
+                Preset::Text("fixed"),
+                "Whether clients always think that long, or exponentially distributed times with that mean.",
+            ),
+            key(
+                "parallel",
+                WHOLE,
+                Preset::Integer(1),
+                "How many clients there are, each with one request at a time; 1 to 1000.",
+            ),
+            key(
+                "count",
+                WHOLE,
+                Preset::Otherwise("no limit"),
+                "After how many requests, of all clients together, no more are written; the run ends when the last is answered.",
+            ),
+            start_key("When every client writes its first request."),
+            key(
+                "stop",
+                DURATION,
+                Preset::Otherwise("the end of the run"),
+                "From when on no request is written; those under way are still answered.",
+            ),
+        ],
+        later: &[],
+    };
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
+        let start = reader.need("start")?.duration(Duration::ZERO..=MAX_DURATION)?;
+        Ok(Self {
+            request: reader.need("request")?.bytes(&(1..=MAX_BYTES))?,
+            response: reader.need("response")?.bytes(&(1..=MAX_BYTES))?,
+            sizes: reader.need("sizes")?.word()?,
+            think: reader.need("think")?.duration(Duration::ZERO..=MAX_DURATION)?,
+            think_times: reader.need("think_times")?.word()?,
+            parallel: reader.need("parallel")?.integer(1..=MOST)?,
+            count: reader
+                .take("count")
+                .map(|item| item.integer(1..=i64::MAX).map(i64::unsigned_abs))
+                .transpose()?,
+            start,
+            stop: stop(reader, start)?,
+        })
+    }
+
+    fn write(&self, table: &mut Value) {
+        table["request"] = text::bytes(self.request).into();
+        table["response"] = text::bytes(self.response).into();
+        table["sizes"] = self.sizes.word().into();
+        table["think"] = text::duration(self.think).into();
+        table["think_times"] = self.think_times.word().into();
+        table["parallel"] = self.parallel.into();
+        if let Some(count) = self.count {
+            table["count"] = count.into();
+        }
+        table["start"] = text::duration(self.start).into();
+        if let Some(stop) = self.stop {
+            table["stop"] = text::duration(stop).into();
+        }
+    }
+
+    fn start(&self, seed: u64) -> Clients {
+        let client = |number| Client {
+            demands: self.demands(seed, number),
+            next: Some(Time::ZERO + self.start),
+            think: Duration::ZERO,
+        };
+        Clients {
+            clients: (0..self.parallel).map(client).collect(),
+            left: self.count.unwrap_or(u64::MAX),
+            stop: self.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
+            requests: Under::default(),
+            responses: Under::default(),
+        }
+    }
+
+    fn begin(&self) -> Duration {
+        self.start
+    }
+
+    fn client(&self) -> Place {
+        Place::Far
+    }
+
+    fn is_complete(&self, _delivered: u64, answered: u64) -> bool {
+        self.count == Some(answered)
+    }
+}
+
+/// One request and what follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// Bytes of the request.
+    pub request: u64,
+    /// Bytes of the response.
+    pub response: u64,
+    /// From the response's end to the client's next request.
+    pub think: Duration,
+}
+
+impl RequestResponse {
+    /// What client `number`, from 0, asks for, one request after the other: the same whenever it asks.
+    pub fn demands(&self, seed: u64, number: u32) -> Demands {
+        Demands { of: *self, stream: Stream::new(seed, &format!("workload/client {number}")) }
+    }
+}
+
+/// The requests of one client; there is always another one.
+#[derive(Clone, Debug)]
+pub struct Demands {
+    of: RequestResponse,
+    stream: Stream,
+}
+
+impl Iterator for Demands {
+    type Item = Demand;
+
+    /// Three random numbers each, so that a fixed size leaves random times as they are.
+    fn next(&mut self) -> Option<Demand> {
+        let RequestResponse { request, response, sizes, think, think_times, .. } = self.of;
+        let mut size = |mean: u64| match (sizes, self.stream.exponential_amount(mean)) {
+            (Spread::Fixed, _) => mean,
+            (Spread::Exponential, amount) => amount,
+        };
+        let (request, response) = (size(request), size(response));
+        let think = match (think_times, self.stream.exponential(think)) {
+            (Spread::Exponential, random) if !think.is_zero() => random,
+            _ => think,
+        };
+        Some(Demand { request, response, think })
+    }
+}
+
+/// One client.
+#[derive(Clone, Debug)]
+struct Client {
+    demands: Demands,
+    /// When it asks, unless it waits for a response.
+    next: Option<Time>,
+    /// For how long it will think after the response.
+    think: Duration,
+}
+
+/// Messages of one stream that have not arrived wholly.
+#[derive(Clone, Debug)]
+struct Under<T> {
+    /// Where each ends in the stream, and what it is.
+    messages: VecDeque<(u64, T)>,
+    /// Bytes written.
+    written: u64,
+}
+
+impl<T> Default for Under<T> {
+    fn default() -> Self {
+        Self { messages: VecDeque::new(), written: 0 }
+    }
+}
+
+impl<T> Under<T> {
+    fn write(&mut self, bytes: u64, message: T) {
+        self.written += bytes;
+        self.messages.push_back((self.written, message));
+    }
+
+    /// The next message, if the stream arrived up to its end.
+    fn arrived(&mut self, bytes: u64) -> Option<T> {
+        self.messages.front().filter(|(end, _)| *end <= bytes)?;
+        self.messages.pop_front().map(|(_, message)| message)
+    }
+}
+
+/// The clients, and the server.
+#[derive(Clone, Debug)]
+pub(crate) struct Clients {
+    clients: Vec<Client>,
+    /// How many requests there may still be.
+    left: u64,
+    stop: Time,
+    /// Each with its client and the size of its response.
+    requests: Under<(usize, u64)>,
+    /// Each with its client.
+    responses: Under<usize>,
+}
+
+impl Clients {
+    /// Every client asks whose time has come.
+    fn ask(&mut self, now: Time, ends: &mut impl Ends) {
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            let due = client.next.is_some_and(|next| next <= now);
+            if !due || now >= self.stop || self.left == 0 {
+                continue;
+            }
+            let Some(Demand { request, response, think }) = client.demands.next() else { continue };
+            (client.next, client.think) = (None, think);
+            self.left -= 1;
+            self.requests.write(request, (index, response));
+            ends.write(Place::Far, request);
+            ends.note(Event::Requested { request, response });
+        }
+    }
+}
+
+impl Application for Clients {
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        let next = self.clients.iter().filter_map(|client| client.next).min();
+        next.filter(|next| *next < self.stop && self.left > 0)
+    }
+
+    fn handle(&mut self, now: Time, input: Input, ends: &mut impl Ends) {
+        match input {
+            Input::Timer => {}
+            Input::Delivered { at: Place::Near, bytes } => {
+                while let Some((client, response)) = self.requests.arrived(bytes) {
+                    self.responses.write(response, client);
+                    ends.write(Place::Near, response);
+                    ends.note(Event::Answered);
+                }
+                return;
+            }
+            Input::Delivered { at: Place::Far, bytes } => {
+                while let Some(client) = self.responses.arrived(bytes) {
+                    let client = &mut self.clients[client];
+                    client.next = Some(now.saturating_add(client.think));
+                    ends.note(Event::Responded);
+                }
+            }
+        }
+        self.ask(now, ends);
+    }
+}

@@ -1,0 +1,88 @@
+"""What the application of a scenario does: a class for each kind of ``[workload]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from plait.scenarios.units import Duration, Rate, Size, duration_text, size_text
+
+__all__ = ["Bulk", "ConstantRate", "File", "OnOff", "RequestResponse"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bulk:
+    """The application always has data to send, from `start` on."""
+
+    start: Duration | None = None
+    kind: Literal["bulk"] = field(default="bulk", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """The application writes `size` payload bytes at once; the run ends when all of them have arrived."""
+
+    size: Size
+    start: Duration | None = None
+    kind: Literal["file"] = field(default="file", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstantRate:
+    """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`."""
+
+    rate: Rate
+    block: Size
+    start: Duration | None = None
+    stop: Duration | None = None
+    kind: Literal["cbr"] = field(default="cbr", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOff:
+    """The application writes blocks at `rate` during random on times of mean `on`, none during off times of mean `off`.
+
+    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given).
+    """
+
+    rate: Rate
+    block: Size
+    on: Duration
+    off: Duration
+    distribution: Literal["exponential", "pareto"] | None = None
+    shape: float | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    kind: Literal["on-off"] = field(default="on-off", init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestResponse:
+    """Clients at the far end ask, and the near end answers at once; `parallel` clients share the connection.
+
+    A client writes `request` bytes, gets `response` bytes, thinks, and asks again: from `start` until `stop`, or until
+    there were `count` requests of all clients together. Sizes and think times are what is given or, "exponential",
+    random with that mean.
+    """
+
+    request: Size | None = None
+    response: Size
+    sizes: Literal["fixed", "exponential"] | None = None
+    think: Duration | None = None
+    think_times: Literal["fixed", "exponential"] | None = None
+    parallel: int | None = None
+    count: int | None = None
+    start: Duration | None = None
+    stop: Duration | None = None
+    kind: Literal["request-response"] = field(default="request-response", init=False)
+
+
+Workload = Bulk | File | ConstantRate | OnOff | RequestResponse
+WORKLOADS: dict[str, Callable[..., Workload]] = {cls.kind: cls for cls in get_args(Workload)}
+"""By their kind in a scenario file."""
+TEXTS: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys(("block", "request", "response"), size_text),
+    "think": duration_text,
+}
+"""How their keys are written, beyond those that other tables have, too."""
