@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from plait.cli.run import JSON, THREADS
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
 from plait.support.progress import Progress
-from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
+from plait.validate import Agreement, Measured, Validation, load_validation, measure, requests, write
 from plait.validate.report import document
 from plait.validate.tables import goal_lines, worst_lines
 
@@ -118,6 +120,68 @@ def validate_linux(
     else:
         _print(agreement)
     _finish(agreement, measured)
+
+
+@validate.command("requests")
+@click.option("--draw", "seed", default=1, show_default=True, metavar="SEED", help="Which cases are drawn.")
+@click.option(
+    "--points", default=30, show_default=True, type=click.IntRange(min=1), help="How many.", metavar="N"
+)
+@click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Runs of each case on each engine.",
+)
+@JSON
+def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None:
+    """Compare the latencies of requests in the simulator and in the Linux kernel.
+
+    Cases are drawn: one to three paths, TCP and MPTCP, sizes from 100 B to 1 MB, think times up to 1 s, 1 to 4
+    clients. Exit
+    status 1 if half of the mean latencies differ by more than 3 %, or a tenth by more than 15 %, or a run failed.
+    """
+    with Progress("validating") as progress:
+        found = requests.measure(requests.draw(seed, points), seeds, progress.update)
+    if as_json:
+        print_json(
+            [
+                {
+                    "case": one.case.scenario.name,
+                    "scheduler": one.case.scheduler,
+                    "scenario": json.loads(one.case.scenario.json),
+                    "linux_ms": one.kernel,
+                    "sim_ms": one.simulator,
+                    "difference_percent": {name: one.percent(name) for name in requests.MEASURES},
+                }
+                for one in found
+            ]
+        )
+    else:
+        _print_requests(found)
+    median, most = requests.percentiles(found, "mean")
+    if median > requests.MOST_MEDIAN or most > requests.MOST_P90:
+        sys.stdout.flush()
+        message = (
+            f"missed: mean latencies differ by {median:.1f} % (median) and {most:.1f} % (90th percentile)"
+        )
+        raise RunError(message)
+
+
+def _print_requests(found: Sequence[requests.Difference]) -> None:
+    table = Table(
+        title="Latency of requests: simulator against kernel", title_justify="left", header_style="bold"
+    )
+    for heading in ("case", "scheduler", "kernel, mean (ms)", "mean (%)", "median (%)", "90 % (%)"):
+        table.add_column(heading, justify="left" if heading in ("case", "scheduler") else "right")
+    for one in found:
+        cells = [f"{one.percent(name):+.1f}".replace("-", "−") for name in requests.MEASURES]
+        table.add_row(one.case.scenario.name, one.case.scheduler, f"{one.kernel['mean']:.1f}", *cells)
+    for heading, which in (("median", 0), ("90th percentile", 1)):
+        cells = [f"{requests.percentiles(found, name)[which]:.1f}" for name in requests.MEASURES]
+        table.add_row(f"{heading} of differences", "", "", *cells)
+    console().print(table)
 
 
 def _write_scenarios(validation: Validation, folder: Path) -> int:

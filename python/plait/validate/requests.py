@@ -1,0 +1,138 @@
+"""Latencies of requests, simulator against kernel: cases that are drawn, and how far the engines are apart in each.
+
+A case is run with several seeds on both engines: sizes, think times and losses are drawn anew with each, and are the
+same for both. What is compared is a case's mean over its seeds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+
+from plait.results.metrics import metric
+from plait.runs.run import compare
+from plait.scenarios.scenario import Path, Scenario, Transport
+from plait.scenarios.workloads import RequestResponse
+
+SCHEDULERS = ("lowest-rtt", "round-robin", "delivery-delay", "redundant")
+MEASURES = ("mean", "p50", "p90")
+MOST_MEDIAN, MOST_P90 = 3.0, 15.0
+"""Percent: how far half, and nine tenths, of the cases may be apart at most, in their mean latency."""
+FEWEST = 20
+"""Requests of a run, at the best, from which the length of the run follows."""
+
+
+@dataclass(frozen=True)
+class RequestCase:
+    """A scenario that was drawn, and its scheduler."""
+
+    scenario: Scenario
+    scheduler: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A case's latencies in milliseconds by measure, and the simulator's difference from the kernel's in percent."""
+
+    case: RequestCase
+    kernel: dict[str, float]
+    simulator: dict[str, float]
+
+    def percent(self, measure: str) -> float:
+        """With its sign."""
+        return 100 * (self.simulator[measure] / self.kernel[measure] - 1)
+
+
+def draw(seed: int, points: int) -> list[RequestCase]:
+    """Cases of one to three paths, tcp and mptcp, sizes from 100 B to 1 MB, thinking up to 1 s, 1 to 4 clients."""
+    generator = random.Random(f"requests {seed}")
+    return [_case(generator, f"requests-{number:03}") for number in range(1, points + 1)]
+
+
+def _case(generator: random.Random, name: str) -> RequestCase:
+    def log(least: float, most: float) -> float:
+        return float(least * (most / least) ** generator.random())
+
+    count = generator.choice((1, 1, 2, 2, 3))
+    lossy = generator.random() < 0.3
+    paths, sums = [], 0.0
+    longest = 0.0
+    for number in range(count):
+        rate, rtt, depth = log(2, 50), log(5, 200), log(0.5, 3)
+        loss = log(0.01, 1) if lossy else 0.0
+        sums, longest = sums + rate, max(longest, rtt)
+        paths.append(
+            Path(
+                name=f"path{number + 1}",
+                rate=f"{rate:.3g}Mbit",
+                rtt=f"{rtt:.3g}ms",
+                queue=f"{max(10, round(depth * rate * rtt / 12))}p",
+                loss=f"{loss:.3g}%",
+            )
+        )
+    request, response = round(log(100, 1e5 if generator.random() < 0.8 else 1e6)), round(log(100, 1e6))
+    think = 0 if generator.random() < 0.25 else log(1, 1000)
+    parallel = generator.choice((1, 1, 2, 3, 4))
+    least = think + longest + (request + response) * parallel * 8e-3 / sums
+    seconds = min(60, max(10, FEWEST * least / 1000))
+    buffer = round(log(200, 4000))
+    scenario = Scenario(
+        name=name,
+        duration=f"{seconds:.0f}s",
+        transport=Transport(
+            protocol="tcp" if count == 1 and generator.random() < 0.5 else "mptcp",
+            profile="linux",
+            receive_buffer=f"{buffer}kB",
+            congestion_control=generator.choice(("cubic", "newreno")),
+        ),
+        workload=RequestResponse(
+            request=request,
+            response=response,
+            sizes=generator.choice(("fixed", "exponential")),
+            think=f"{think:.3g}ms",
+            think_times=generator.choice(("fixed", "exponential")),
+            parallel=parallel,
+            start="500ms",
+        ),
+        paths=paths,
+    )
+    return RequestCase(scenario, generator.choice(SCHEDULERS) if count > 1 else SCHEDULERS[0])
+
+
+def measure(
+    cases: Sequence[RequestCase], seeds: int, progress: Callable[[float], None] = lambda _share: None
+) -> list[Difference]:
+    """Every case on both engines.
+
+    Raises:
+        RunError: a run failed.
+    """
+    found = []
+    for done, case in enumerate(cases):
+        means: list[dict[str, float]] = []
+        for engine in ("linux", "sim"):
+            runs = [
+                compare(case.scenario, [case.scheduler], seed=seed, engine=engine)[0]
+                for seed in range(1, seeds + 1)
+            ]
+            some = {
+                name: [
+                    value for run in runs if (value := metric(run, f"request_latency_ms.{name}")) is not None
+                ]
+                for name in MEASURES
+            }
+            means.append({name: fmean(values) for name, values in some.items() if values})
+        if all(set(one) == set(MEASURES) for one in means):
+            found.append(Difference(case, *means))
+        progress((done + 1) / len(cases))
+    return found
+
+
+def percentiles(found: Sequence[Difference], name: str) -> tuple[float, float]:
+    """Of the differences without their sign: the median and the 90th percentile, in percent."""
+    sizes = [abs(one.percent(name)) for one in found]
+    return float(np.percentile(sizes, 50)), float(np.percentile(sizes, 90))
