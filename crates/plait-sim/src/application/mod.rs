@@ -1,7 +1,7 @@
 //! Applications: what writes into a connection, and hears what arrives.
 //!
-//! An application is a file here and a line in the table below. The file has what a scenario says of it (a [`Description`]: keys,
-//! reader, writer) and what it does in a run (an [`Application`], driven as everything in virtual time is: by the moments that it
+//! An application is a file here and a line in the table below. The file has what a scenario says of it (a `Description`: keys,
+//! reader, writer) and what it does in a run (an `Application`, driven as everything in virtual time is: by the moments that it
 //! asks for, and by what happens).
 
 mod blocks;

@@ -1,10 +1,10 @@
 //! Queues that decide when a packet leaves them, and not only when it arrives: active queue management.
 //!
 //! A link whose discipline is *drop-tail* works out a packet's whole fate when the packet enters; nothing here concerns it.
-//! Any other discipline is a [`Queue`] between the link's entrance and its transmitter, and looks at a packet when its
+//! Any other discipline is a `Queue` between the link's entrance and its transmitter, and looks at a packet when its
 //! transmission would begin: only then does it know how long the packet waited.
 //!
-//! To add one: a file with a type, its `INFO`, its `new` and [`Discipline`], and a line in the list below. The scenario's key, its
+//! To add one: a file with a type, its `INFO`, its `new` and `Discipline`, and a line in the list below. The scenario's key, its
 //! reader and writer, the reference and the `tc` line of the real kernel follow from `INFO`.
 
 mod codel;
