@@ -26,7 +26,7 @@ struct Transit {
 
 /// What happens on one subflow.
 #[derive(Clone, Debug)]
-struct Subflow {
+struct SubflowArrivals {
     inbound: Inbound,
     /// By the packet's identification, which the sender counts up: a transmission is found again as itself, and not as
     /// another one of the same bytes.
@@ -35,7 +35,7 @@ struct Subflow {
     sent: u64,
 }
 
-impl Subflow {
+impl SubflowArrivals {
     fn new() -> Self {
         Self { inbound: Inbound::default(), transits: vec![None; IDENTIFICATIONS], sent: 0 }
     }
@@ -71,11 +71,11 @@ impl Losses {
 }
 
 /// A connection in progress.
-pub(crate) struct Connection {
+pub(crate) struct CapturedConnection {
     pub(crate) recorder: Recorder,
     sending: Sending,
     segments: Segments,
-    subflows: Vec<Vec<Subflow>>,
+    subflows: Vec<Vec<SubflowArrivals>>,
     sent: Ranges,
     arrived: Ranges,
     /// What the subflows have handed up, and the connection kept.
@@ -99,7 +99,7 @@ pub(crate) struct Connection {
     scales: Vec<u8>,
 }
 
-impl Connection {
+impl CapturedConnection {
     /// A connection whose sender has sent nothing yet, and whose stream will have these segments.
     pub(crate) fn new(sending: Sending, segments: Segments, recorder: Recorder) -> Self {
         let paths = sending.paths();
@@ -159,7 +159,7 @@ impl Connection {
         let Some(payload) = self.sending.read(place, path, tcp)? else { return Ok(()) };
         let subflows = &mut self.subflows[path];
         while subflows.len() <= payload.subflow {
-            subflows.push(Subflow::new());
+            subflows.push(SubflowArrivals::new());
         }
         let subflow = &mut subflows[payload.subflow];
         let (offset, end) = (payload.offset, payload.offset + u64::from(payload.length));

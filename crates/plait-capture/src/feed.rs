@@ -2,7 +2,7 @@
 
 use crate::capture::Capture;
 use crate::error::ObservationError;
-use crate::packet::{self, Packet};
+use crate::packet::{self, CapturedPacket};
 use crate::records::Records;
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) struct Feed {
     capture: Capture,
     /// Time, number of the record, packet.
-    pub(crate) head: Option<(i64, u64, Packet)>,
+    pub(crate) head: Option<(i64, u64, CapturedPacket)>,
 }
 
 impl Feed {

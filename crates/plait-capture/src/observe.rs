@@ -1,6 +1,6 @@
 //! From a run folder to a result: what belongs to whom, and what the end is.
 
-use crate::connection::Connection;
+use crate::connection::CapturedConnection;
 use crate::datagrams::Datagrams;
 use crate::decisions;
 use crate::error::ObservationError;
@@ -51,13 +51,13 @@ pub fn observe(
         Some(log) => Some(replay_decisions(log, observed.start_ns, scenario.warmup, &mut recorder)?),
         None => None,
     };
-    let main = Connection::new(senders[0].clone(), std::mem::take(&mut streams[0]), recorder);
+    let main = CapturedConnection::new(senders[0].clone(), std::mem::take(&mut streams[0]), recorder);
     let parties = senders.drain(1..).zip(streams.drain(1..));
     let flows = scenario.flows.iter().zip(parties).map(|(flow, (sending, stream))| match &flow.kind {
         FlowKind::Tcp { .. } | FlowKind::Multipath { .. } => {
             let plain = RecordOptions::default();
             let recorder = Recorder::new(sending.paths(), scenario.warmup, &Workload::DEFAULT, &plain);
-            Flow::Connection(Connection::new(sending, stream, recorder))
+            Flow::Connection(CapturedConnection::new(sending, stream, recorder))
         }
         FlowKind::ConstantRate { .. } | FlowKind::OnOff { .. } => {
             Flow::Datagrams(Datagrams::new(scenario.warmup.is_zero()))

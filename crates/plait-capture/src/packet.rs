@@ -13,7 +13,7 @@ const UDP: u8 = 17;
 
 /// An IPv4 packet of a kind that matters here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Packet {
+pub(crate) struct CapturedPacket {
     pub(crate) source: Ipv4Addr,
     pub(crate) destination: Ipv4Addr,
     /// The identification. Linux counts it up with every packet of a socket.
@@ -92,7 +92,7 @@ impl From<Malformed> for String {
 }
 
 /// Reads a packet from its IP header on; `None` if it is of no kind that matters here.
-pub(crate) fn parse(packet: &[u8]) -> Result<Option<Packet>, Malformed> {
+pub(crate) fn parse(packet: &[u8]) -> Result<Option<CapturedPacket>, Malformed> {
     if packet.is_empty() {
         return Ok(None);
     }
@@ -106,7 +106,7 @@ pub(crate) fn parse(packet: &[u8]) -> Result<Option<Packet>, Malformed> {
     }
     let length = header.payload_len().map_err(|_| Malformed::Network)?;
     let content = if protocol == UDP { udp(body)? } else { Content::Tcp(segment(body, length)?) };
-    Ok(Some(Packet {
+    Ok(Some(CapturedPacket {
         source: header.source_addr(),
         destination: header.destination_addr(),
         id: header.identification(),

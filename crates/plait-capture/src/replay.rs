@@ -1,11 +1,11 @@
 //! A run, event by event: captures, reads, writes and samples, merged by time.
 
-use crate::connection::Connection;
+use crate::connection::CapturedConnection;
 use crate::datagrams::Datagrams;
 use crate::error::ObservationError;
 use crate::feed::{Ahead, Feed};
 use crate::folder::{DROPS, READS, RECEIVER, SENDER, SERIES, WRITES};
-use crate::packet::{Content, Packet};
+use crate::packet::{CapturedPacket, Content};
 use crate::records::{Drop, Progress, Records, Sample};
 use crate::route::{Direction, Routes};
 use crate::sending::Place;
@@ -18,7 +18,7 @@ use std::path::Path;
 /// A competing flow.
 #[expect(clippy::large_enum_variant, reason = "there are few")]
 pub(crate) enum Flow {
-    Connection(Connection),
+    Connection(CapturedConnection),
     Datagrams(Datagrams),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Replay<'a> {
     routes: &'a Routes,
     /// Of what leaves either host.
     translations: [Translations; 2],
-    pub(crate) main: Connection,
+    pub(crate) main: CapturedConnection,
     pub(crate) flows: Vec<Flow>,
     /// The sender's and the receiver's.
     captures: [Feed; 2],
@@ -74,7 +74,7 @@ impl<'a> Replay<'a> {
         folder: &Path,
         (start, end): (i64, i64),
         (routes, translations): (&'a Routes, [Translations; 2]),
-        mut main: Connection,
+        mut main: CapturedConnection,
         flows: Vec<Flow>,
         series: Option<Duration>,
     ) -> Result<Self, ObservationError> {
@@ -209,7 +209,7 @@ impl<'a> Replay<'a> {
                 }
             }
         } else if self.routes.strays(&packet) {
-            let Packet { source, destination, .. } = packet;
+            let CapturedPacket { source, destination, .. } = packet;
             return Err(place
                 .mismatch(format!("a subflow from {source} to {destination} is no path of the scenario")));
         }
@@ -289,7 +289,7 @@ fn handle_datagram(
     now: Time,
     place: Place<'_>,
     leaves: bool,
-    packet: &Packet,
+    packet: &CapturedPacket,
 ) -> Result<(), ObservationError> {
     match packet.content {
         Content::Udp { sequence, .. } if leaves => datagrams.transmit(now, place, sequence),

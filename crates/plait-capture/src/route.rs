@@ -2,7 +2,7 @@
 
 use crate::error::ObservationError;
 use crate::folder::OBSERVED;
-use crate::packet::{Content, Packet};
+use crate::packet::{CapturedPacket, Content};
 use std::net::Ipv4Addr;
 
 /// What goes between two addresses.
@@ -79,8 +79,8 @@ impl Routes {
     }
 
     /// Whose packet it is, if anybody's.
-    pub(crate) fn find(&self, packet: &Packet) -> Option<Route> {
-        let Packet { source, destination, .. } = *packet;
+    pub(crate) fn find(&self, packet: &CapturedPacket) -> Option<Route> {
+        let CapturedPacket { source, destination, .. } = *packet;
         match packet.content {
             Content::Udp { destination_port, .. } => {
                 self.get((Kind::Datagrams, source, destination, destination_port))
@@ -99,7 +99,7 @@ impl Routes {
     }
 
     /// Whether it is payload of the scenario's connection between addresses that no path has.
-    pub(crate) fn strays(&self, packet: &Packet) -> bool {
+    pub(crate) fn strays(&self, packet: &CapturedPacket) -> bool {
         let Content::Tcp(tcp) = packet.content else { return false };
         let own = || self.routes.iter().filter(|(_, route)| route.party == 0).map(|(key, _)| key);
         tcp.payload > 0

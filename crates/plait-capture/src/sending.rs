@@ -42,7 +42,7 @@ pub(crate) struct Payload {
 }
 
 #[derive(Clone, Debug)]
-struct Subflow {
+struct SubflowMappings {
     /// The sender's port: what tells it from others between the same addresses.
     port: u16,
     /// Of the SYN.
@@ -66,7 +66,7 @@ pub(crate) struct Sending {
     /// The end of what was sent, as a data sequence number.
     end: u64,
     /// By path.
-    subflows: Vec<Vec<Subflow>>,
+    subflows: Vec<Vec<SubflowMappings>>,
 }
 
 impl Sending {
@@ -144,10 +144,11 @@ impl Sending {
 
     fn open(&mut self, path: usize, tcp: &Tcp) {
         let subflows = &mut self.subflows[path];
-        let again = |subflow: &Subflow| subflow.port == tcp.source_port && subflow.initial == tcp.sequence;
+        let again =
+            |subflow: &SubflowMappings| subflow.port == tcp.source_port && subflow.initial == tcp.sequence;
         if !subflows.iter().any(again) {
             let (port, initial) = (tcp.source_port, tcp.sequence);
-            subflows.push(Subflow { port, initial, end: 0, mappings: BTreeMap::new() });
+            subflows.push(SubflowMappings { port, initial, end: 0, mappings: BTreeMap::new() });
         }
     }
 

@@ -4,7 +4,7 @@
 //! §3.1) or the same token and random number in the SYN of its `MP_JOIN` (§3.2). Sequence numbers and identifications have
 //! to pass the translator as they are.
 
-use crate::packet::{Content, Packet, Tcp};
+use crate::packet::{CapturedPacket, Content, Tcp};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -37,7 +37,7 @@ pub(crate) struct Translations {
 
 impl Translations {
     /// A packet that leaves the host that opens connections.
-    pub(crate) fn leaves(&mut self, packet: &Packet) {
+    pub(crate) fn leaves(&mut self, packet: &CapturedPacket) {
         if let Content::Tcp(tcp) = &packet.content
             && let Some(name) = Name::of(tcp)
         {
@@ -46,7 +46,7 @@ impl Translations {
     }
 
     /// A packet that arrives, as it left; unchanged if nobody is known to have changed it.
-    pub(crate) fn original(&mut self, mut packet: Packet) -> Packet {
+    pub(crate) fn original(&mut self, mut packet: CapturedPacket) -> CapturedPacket {
         let Content::Tcp(tcp) = &mut packet.content else { return packet };
         let end = (packet.source, tcp.source_port);
         if let Some(left) =

@@ -26,7 +26,7 @@ pub enum Packet {
         sent_at: Time,
     },
     /// A segment of a TCP subflow.
-    Segment(Segment),
+    Segment(TcpSegment),
     /// A TCP acknowledgement.
     Ack(Ack),
     /// Opens a subflow (SYN with MP_CAPABLE or MP_JOIN).
@@ -64,11 +64,11 @@ pub enum Packet {
 
 /// A TCP segment with its mapping into the stream (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Segment {
+pub struct TcpSegment {
     /// What it carries of the stream.
     pub data: Data,
     /// Its number on the subflow, counted from 0 and never wrapping. A retransmission on the subflow keeps it.
-    pub subflow: u64,
+    pub number: u64,
     /// Where it begins in the stream, in bytes (its data sequence number); 0 of what the peer has already acknowledged.
     pub offset: u64,
     /// TSval: the sender's clock in its ticks.
@@ -194,7 +194,7 @@ pub const MAX_ACK_BLOCKS: usize = 3;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
     /// The first segment of the subflow that has not arrived.
-    pub subflow: u64,
+    pub cumulative: u64,
     /// The first segment of the stream that has not arrived (data ACK).
     pub data: u64,
     /// The offset of the stream, in bytes, up to which the receiver has room.
@@ -217,11 +217,11 @@ pub struct Ack {
 
 impl Ack {
     /// An acknowledgement without selective blocks, which leaves no window.
-    pub fn new(subflow: u64, data: u64, timestamp: u32, echo: u32) -> Self {
+    pub fn new(cumulative: u64, data: u64, timestamp: u32, echo: u32) -> Self {
         let blocks = [GapBlock::default(); MAX_ACK_BLOCKS];
         let (window_end, window) = (0, 0);
         Self {
-            subflow,
+            cumulative,
             data,
             window_end,
             window,
@@ -243,7 +243,7 @@ impl Ack {
 
     /// Runs of segments of the subflow that arrived beyond a gap, the newest first.
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let number = |offset: u32| self.subflow + u64::from(offset);
+        let number = |offset: u32| self.cumulative + u64::from(offset);
         self.blocks[..usize::from(self.block_count)].iter().map(move |b| (number(b.first), number(b.last)))
     }
 
@@ -255,7 +255,7 @@ impl Ack {
     /// Adds a block; false if there is no room.
     pub fn push_block(&mut self, first: u64, last: u64) -> bool {
         let Some(place) = self.blocks.get_mut(usize::from(self.block_count)) else { return false };
-        let offset = |number: u64| u32::try_from(number - self.subflow).unwrap_or(u32::MAX);
+        let offset = |number: u64| u32::try_from(number - self.cumulative).unwrap_or(u32::MAX);
         *place = GapBlock { first: offset(first), last: offset(last) };
         self.block_count += 1;
         true
@@ -487,7 +487,7 @@ impl Overhead {
         self.packet
             + match packet {
                 Packet::Data(data) => self.data + data.bytes,
-                Packet::Segment(Segment { data, ack, .. }) => {
+                Packet::Segment(TcpSegment { data, ack, .. }) => {
                     self.data + data.bytes + ack.map_or(0, |ack| blocks(ack.reported_blocks()))
                 }
                 Packet::Sack(sack) => {

@@ -7,7 +7,7 @@ use plait_sched::{PathId, Time};
 use plait_sim::scenario::{OwnOptions, Profile, Protocol, Scenario, Way};
 use plait_sim::simulation::{Origin, Sighting};
 use plait_transport::mptcp::{ClockConfig, Joins, Rules};
-use plait_transport::packet::{Ack, Packet, Segment};
+use plait_transport::packet::{Ack, Packet, TcpSegment};
 use plait_transport::reassembly::Reassembly;
 use plait_transport::wire::checksum::Addresses;
 use plait_transport::wire::mptcp::Keys;
@@ -38,7 +38,7 @@ struct Place {
 
 /// What both ends of a subflow count.
 #[derive(Clone, Debug, Default)]
-struct Subflow {
+struct WrittenSubflow {
     /// The next identification, of each direction.
     ids: [u16; 2],
     /// Where segments begin, from the one with number `first` on: all that can be sent again or acknowledged.
@@ -56,7 +56,7 @@ struct Subflow {
     pending: Option<Vec<u8>>,
 }
 
-impl Subflow {
+impl WrittenSubflow {
     /// Where a segment begins; the end of everything for the next one.
     fn start(&self, number: u64) -> u64 {
         let index = number.saturating_sub(self.first) as usize;
@@ -87,7 +87,7 @@ pub(super) struct Wire {
     window: u64,
     scale: u8,
     backup: Vec<bool>,
-    subflows: Vec<Subflow>,
+    subflows: Vec<WrittenSubflow>,
     /// The stream's first number, of either direction.
     origins: [u64; 2],
     options: Multipath,
@@ -134,7 +134,7 @@ impl Wire {
             window,
             scale: scale.unwrap_or(MAX_SCALE),
             backup: scenario.paths.iter().map(|path| path.backup).collect(),
-            subflows: vec![Subflow::default(); scenario.paths.len()],
+            subflows: vec![WrittenSubflow::default(); scenario.paths.len()],
             origins: KEYS.map(|key| initial_data_number(key).wrapping_add(1)),
             options: Multipath { long: rules.long_numbers },
         }
@@ -183,7 +183,7 @@ impl Wire {
             Packet::Ack(ack) => {
                 self.fallen_back |= ack.plain;
                 subflow.echo = ack.timestamp;
-                while subflow.first < ack.subflow && subflow.places.pop_front().is_some() {
+                while subflow.first < ack.cumulative && subflow.places.pop_front().is_some() {
                     subflow.first += 1;
                 }
             }
@@ -232,15 +232,15 @@ impl Wire {
         packets
     }
 
-    fn segment(&mut self, path: PathId, segment: &Segment, offset: Option<u64>, headers: &mut Vec<u8>) {
+    fn segment(&mut self, path: PathId, segment: &TcpSegment, offset: Option<u64>, headers: &mut Vec<u8>) {
         let subflow = &mut self.subflows[path.index()];
-        if segment.subflow >= subflow.first + subflow.places.len() as u64 {
+        if segment.number >= subflow.first + subflow.places.len() as u64 {
             let place = Place { start: subflow.next, offset: offset.unwrap_or(0) };
             subflow.places.push_back(place);
             subflow.next += u64::from(segment.data.bytes);
         }
         // A retransmission keeps its number, also if the stream has gone on meanwhile.
-        let index = segment.subflow.saturating_sub(subflow.first) as usize;
+        let index = segment.number.saturating_sub(subflow.first) as usize;
         let place = subflow.places.get(index).copied().unwrap_or(Place { start: 0, offset: 0 });
         let echo = subflow.echo;
         let mut options = options::timestamps(segment.timestamp, echo);
@@ -265,7 +265,7 @@ impl Wire {
         }
         let subflow = &self.subflows[path.index()];
         let number = |number: u64| BYTES.wrap(subflow.start(number));
-        let acknowledgement = number(ack.subflow);
+        let acknowledgement = number(ack.cumulative);
         // RFC 2883 §4: what arrived again is reported first.
         let duplicate = ack.duplicate.map(|_| subflow.latest);
         let blocks = ack.blocks().map(|(first, last)| (number(first), number(last + 1)));

@@ -27,7 +27,7 @@ use crate::view::{Connection, MAX_PATHS, Path, usable};
 pub struct Redundant {
     /// The next segment that a path has to copy.
     next: [u64; MAX_PATHS],
-    sent: Sent,
+    sent: SentSegments,
 }
 
 impl Redundant {
@@ -43,7 +43,7 @@ impl Redundant {
 
     /// Nothing has been sent.
     pub const fn new() -> Self {
-        Self { next: [0; MAX_PATHS], sent: Sent::NOTHING }
+        Self { next: [0; MAX_PATHS], sent: SentSegments::NOTHING }
     }
 
     /// From checked parameters: there are none.
@@ -119,14 +119,14 @@ impl Scheduler for Redundant {
 ///
 /// Segments are not sent in order: one that waits in the queue of a path may be overtaken on another.
 #[derive(Clone, Debug)]
-struct Sent {
+struct SentSegments {
     /// All below this.
     up_to: u64,
     /// A bit per segment from there on.
     beyond: [u64; Self::WORDS],
 }
 
-impl Sent {
+impl SentSegments {
     const WORDS: usize = 16;
     const BITS: u64 = 64 * Self::WORDS as u64;
     const NOTHING: Self = Self { up_to: 0, beyond: [0; Self::WORDS] };

@@ -10,7 +10,7 @@ use super::random::Random;
 use crate::{Connection, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Time};
 
 /// A copy of a segment on its way.
-struct Packet {
+struct CopyInFlight {
     segment: u64,
     sent: Time,
     /// When its acknowledgement, or the news of its loss, arrives.
@@ -20,7 +20,7 @@ struct Packet {
 
 struct Lane {
     queue: VecDeque<u64>,
-    flight: Vec<Packet>,
+    flight: Vec<CopyInFlight>,
     rtt: Duration,
 }
 
@@ -360,7 +360,7 @@ impl Model {
         } else {
             news
         };
-        self.lanes[i].flight.push(Packet { segment, sent: self.now, news, lost });
+        self.lanes[i].flight.push(CopyInFlight { segment, sent: self.now, news, lost });
         let retransmission = core::mem::replace(&mut self.sent[segment as usize], true);
         self.ever_sent += u64::from(!retransmission);
         self.sent_end = self.sent_end.max(segment + 1);

@@ -13,7 +13,7 @@
 use plait_sched::Time;
 
 use super::discipline::{Counts, Discipline, Ledger, Parts, Payload, Queue, Settings, Waiting};
-use super::{Exit, Link, QueueLimit, Sent};
+use super::{Admission, Exit, Link, QueueLimit};
 use crate::agenda::Key;
 use crate::random::Stream;
 use crate::recorder::statistics::Spans;
@@ -77,14 +77,14 @@ impl<P: Payload> Link<P> {
     /// [`Link::send`] where there is a discipline.
     #[cold]
     #[inline(never)]
-    pub(super) fn enqueue(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Sent {
+    pub(super) fn enqueue(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
         // As with drop-tail: what arrives at the very moment finds that the packet before it has left, and the next one chosen.
         while let Some(free) = self.active.as_ref().and_then(|active| active.free)
             && free.time <= now
         {
             self.transmit(free);
         }
-        let Some(active) = &mut self.active else { return Sent::DroppedFull };
+        let Some(active) = &mut self.active else { return Admission::DroppedFull };
         active.now = now;
         active.queue.enqueue(Waiting { payload, bytes, order, since: now }, &mut active.ledger);
         self.counters.accepted += 1;
@@ -96,7 +96,7 @@ impl<P: Payload> Link<P> {
             self.counters.max_queue_packets = self.counters.max_queue_packets.max(active.queue.packets());
         }
         // A drop, or the packet itself: what comes next is seldom what it was.
-        Sent::First
+        Admission::First
     }
 
     /// The transmitter is free: the next packet, if there is one.

@@ -88,7 +88,7 @@ impl LinkConfig {
 /// What became of a packet given to [`Link::send`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Sent {
+pub enum Admission {
     /// Accepted: it will come out of [`Link::pop`].
     Queued,
     /// Likewise, before all others that are inside: [`Link::head`] has changed.
@@ -145,11 +145,11 @@ pub struct Counters {
 ///
 /// ```
 /// use plait_sched::{Duration, Time};
-/// use plait_sim::link::{Exit, Link, LinkConfig, Sent};
+/// use plait_sim::link::{Exit, Link, LinkConfig, Admission};
 ///
 /// let config = LinkConfig::new(1_000_000, Duration::from_millis(10));
 /// let mut link = Link::new(&config, 1, "fast/forward");
-/// assert_eq!(link.send(Time::ZERO, 1500, 0, "hello"), Sent::First);
+/// assert_eq!(link.send(Time::ZERO, 1500, 0, "hello"), Admission::First);
 /// let exit = link.head().expect("a packet is under way").time;
 /// assert_eq!(exit, Time::ZERO + Duration::from_millis(12 + 10)); // 12 ms to serialize 1500 bytes
 /// assert_eq!(link.pop(), Exit::Delivered("hello"));
@@ -200,7 +200,7 @@ impl<P: Payload> Link<P> {
     ///
     /// # Panics
     /// If the packet is larger than [`MAX_PACKET_BYTES`].
-    pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Sent {
+    pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
         assert!(bytes <= MAX_PACKET_BYTES, "a packet of {bytes} bytes");
         if self.active.is_some() {
             return self.enqueue(now, bytes, order, payload);
@@ -209,7 +209,7 @@ impl<P: Payload> Link<P> {
         let start = self.service.start(now);
         if !self.limit.admits(&self.backlog, bytes, start.since(now)) {
             self.counters.dropped += 1;
-            return Sent::DroppedFull;
+            return Admission::DroppedFull;
         }
         let departure = self.service.serve(bytes);
         self.backlog.push(departure, bytes);
@@ -221,7 +221,7 @@ impl<P: Payload> Link<P> {
 
     /// What happens to a packet whose last bit leaves at `departure`.
     #[inline]
-    fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Sent {
+    fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
         // Both are asked about every accepted packet, so that an outage does not shift the random losses.
         let lost = self.losses.next() | self.outages.covers(departure);
         let mut arrival = departure.saturating_add(self.delay);
@@ -232,8 +232,8 @@ impl<P: Payload> Link<P> {
                 self.last_arrival = arrival;
             }
         }
-        let first = self.flight.push(Packet { key: Key { time: arrival, order }, bytes, lost, payload });
-        if first { Sent::First } else { Sent::Queued }
+        let first = self.flight.push(Inside { key: Key { time: arrival, order }, bytes, lost, payload });
+        if first { Admission::First } else { Admission::Queued }
     }
 
     /// When the next packet leaves the link, or something happens inside; `None` while it is empty.
@@ -296,7 +296,7 @@ impl<P: Payload> Link<P> {
 
 /// A packet between its acceptance and its exit.
 #[derive(Clone, Copy, Debug)]
-struct Packet<P> {
+struct Inside<P> {
     key: Key,
     bytes: u32,
     lost: bool,
@@ -306,8 +306,8 @@ struct Packet<P> {
 /// The packets inside a link. Only a link that reorders pays for a heap.
 #[derive(Clone, Debug)]
 enum Flight<P> {
-    Fifo(Ring<Packet<P>>),
-    Sorted(BinaryHeap<Reverse<Packet<P>>>),
+    Fifo(Ring<Inside<P>>),
+    Sorted(BinaryHeap<Reverse<Inside<P>>>),
 }
 
 /// Room for this many packets is there from the start; busier links grow a few times and then stay.
@@ -324,7 +324,7 @@ impl<P: Copy> Flight<P> {
 
     /// True if it is the first one now.
     #[inline]
-    fn push(&mut self, packet: Packet<P>) -> bool {
+    fn push(&mut self, packet: Inside<P>) -> bool {
         match self {
             Self::Fifo(packets) => {
                 packets.push(packet);
@@ -345,7 +345,7 @@ impl<P: Copy> Flight<P> {
         }
     }
 
-    fn pop(&mut self) -> Option<Packet<P>> {
+    fn pop(&mut self) -> Option<Inside<P>> {
         match self {
             Self::Fifo(packets) => packets.pop_front(),
             Self::Sorted(packets) => packets.pop().map(|packet| packet.0),
@@ -360,21 +360,21 @@ impl<P: Copy> Flight<P> {
     }
 }
 
-impl<P> PartialEq for Packet<P> {
+impl<P> PartialEq for Inside<P> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<P> Eq for Packet<P> {}
+impl<P> Eq for Inside<P> {}
 
-impl<P> PartialOrd for Packet<P> {
+impl<P> PartialOrd for Inside<P> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<P> Ord for Packet<P> {
+impl<P> Ord for Inside<P> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }

@@ -43,7 +43,7 @@ fn an_idle_link_delivers_after_serialization_and_delay() {
         (7, 1, 1_142_857_142),
     ] {
         let mut link = with(rate, |_| {});
-        assert_ne!(link.send(time(5), bytes, 9, 77), Sent::DroppedFull);
+        assert_ne!(link.send(time(5), bytes, 9, 77), Admission::DroppedFull);
         let head = Key { time: time(5 + expected + 10_000_000), order: 9 };
         assert_eq!(link.head(), Some(head), "{bytes} bytes at {rate} bit/s");
         assert_eq!(link.pop(), Exit::Delivered(77));
@@ -60,7 +60,7 @@ fn a_busy_period_is_exact_however_long() {
         for n in 0..100_000_u64 {
             let bytes = [1500, 1500, 60, 333][n as usize % 4];
             bits += u128::from(bytes) * 8;
-            assert_ne!(link.send(Time::ZERO, bytes, n, n), Sent::DroppedFull);
+            assert_ne!(link.send(Time::ZERO, bytes, n, n), Admission::DroppedFull);
             let exact = u64::try_from(bits * 1_000_000_000 / u128::from(rate)).expect("fits");
             assert_eq!(link.head().map(|key| key.time), Some(time(exact)), "packet {n} at {rate} bit/s");
             link.pop();
@@ -90,11 +90,11 @@ fn the_fraction_is_carried_while_busy_and_forgotten_when_idle() {
 fn a_limit_of_packets_counts_the_one_in_transmission() {
     let mut link = with(1_000_000, |config| config.queue = QueueLimit::Packets(3));
     let sent: Vec<_> = (0..4).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
-    assert_eq!(sent, [Sent::First, Sent::Queued, Sent::Queued, Sent::DroppedFull]);
+    assert_eq!(sent, [Admission::First, Admission::Queued, Admission::Queued, Admission::DroppedFull]);
     assert_eq!((link.queue_packets(Time::ZERO), link.queue_bytes(Time::ZERO)), (2, 3000));
     // The first leaves at 12 ms: a nanosecond before there is no room, then there is.
-    assert_eq!(link.send(time(11_999_999), 1500, 4, 4), Sent::DroppedFull);
-    assert_ne!(link.send(millis(12), 1500, 5, 5), Sent::DroppedFull);
+    assert_eq!(link.send(time(11_999_999), 1500, 4, 4), Admission::DroppedFull);
+    assert_ne!(link.send(millis(12), 1500, 5, 5), Admission::DroppedFull);
     assert_eq!(link.counters().dropped, 2);
     assert_eq!(link.counters().max_queue_packets, 2);
     assert_eq!(link.queue_packets(millis(1000)), 0);
@@ -103,10 +103,10 @@ fn a_limit_of_packets_counts_the_one_in_transmission() {
 #[test]
 fn a_limit_of_bytes_counts_the_packet_in_transmission() {
     let mut link = with(1_000_000, |config| config.queue = QueueLimit::Bytes(3000));
-    assert_ne!(link.send(Time::ZERO, 1500, 0, 0), Sent::DroppedFull);
-    assert_ne!(link.send(Time::ZERO, 1000, 1, 1), Sent::DroppedFull);
-    assert_eq!(link.send(Time::ZERO, 501, 2, 2), Sent::DroppedFull);
-    assert_ne!(link.send(Time::ZERO, 500, 3, 3), Sent::DroppedFull);
+    assert_ne!(link.send(Time::ZERO, 1500, 0, 0), Admission::DroppedFull);
+    assert_ne!(link.send(Time::ZERO, 1000, 1, 1), Admission::DroppedFull);
+    assert_eq!(link.send(Time::ZERO, 501, 2, 2), Admission::DroppedFull);
+    assert_ne!(link.send(Time::ZERO, 500, 3, 3), Admission::DroppedFull);
     assert_eq!(link.queue_bytes(Time::ZERO), 1500);
 }
 
@@ -114,7 +114,7 @@ fn a_limit_of_bytes_counts_the_packet_in_transmission() {
 fn a_limit_of_time_is_the_longest_wait() {
     let mut link = with(1_000_000, |config| config.queue = QueueLimit::Wait(Duration::from_millis(24)));
     let sent: Vec<_> = (0..4).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
-    assert_eq!(sent, [Sent::First, Sent::Queued, Sent::Queued, Sent::DroppedFull]); // waits of 0, 12, 24 and 36 ms
+    assert_eq!(sent, [Admission::First, Admission::Queued, Admission::Queued, Admission::DroppedFull]); // waits of 0, 12, 24 and 36 ms
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_dropped_packet_leaves_no_trace() {
             let _ = link.send(now, 1500, n, n);
             let _ = link.send(now, 1500, n, n);
             if extra {
-                assert_eq!(link.send(now, 1500, n, n), Sent::DroppedFull);
+                assert_eq!(link.send(now, 1500, n, n), Admission::DroppedFull);
             }
             exits.extend(drain(&mut link));
         }
@@ -287,7 +287,7 @@ fn a_trace_shares_and_spans_its_opportunities_and_repeats() {
     let mut link = following(b"2\n2\n5\n", Duration::from_millis(1));
     let sizes = [500, 500, 500, 2000, 1000, 1500, 3000, 4500];
     for (n, &bytes) in (0..).zip(&sizes) {
-        assert_ne!(link.send(Time::ZERO, bytes, n, n), Sent::DroppedFull);
+        assert_ne!(link.send(Time::ZERO, bytes, n, n), Admission::DroppedFull);
     }
     let exits: Vec<_> = drain(&mut link).iter().map(|(time, _)| time.as_nanos() / 1_000_000 - 1).collect();
     // Opportunities: 2 2 5 7 7 10 12 12 15 …; the packets take 1, –, –, 1⅓, ⅔, 1, 2, 3 of them.
@@ -330,7 +330,7 @@ fn a_trace_limits_its_queue_like_any_link() {
     let queue = QueueLimit::Wait(Duration::from_millis(20));
     let mut link = Link::new(&LinkConfig { capacity, queue, ..LinkConfig::new(1, Duration::ZERO) }, 1, "t");
     let sent: Vec<_> = (0..3).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
-    assert_eq!(sent, [Sent::First, Sent::Queued, Sent::DroppedFull]); // at 10, 20 and 30 ms
+    assert_eq!(sent, [Admission::First, Admission::Queued, Admission::DroppedFull]); // at 10, 20 and 30 ms
     assert_eq!(link.queue_packets(Time::ZERO), 1);
 }
 
@@ -400,7 +400,7 @@ fn recorded_traces_deliver_what_they_say() {
 fn a_hopeless_backlog_saturates_instead_of_overflowing() {
     let mut link = with(1, |_| {});
     for n in 0..2000 {
-        assert_ne!(link.send(Time::ZERO, MAX_PACKET_BYTES, n, n), Sent::DroppedFull);
+        assert_ne!(link.send(Time::ZERO, MAX_PACKET_BYTES, n, n), Admission::DroppedFull);
     }
     assert_eq!(drain(&mut link).last().map(|exit| exit.0), Some(Time::MAX));
 }
@@ -485,7 +485,7 @@ proptest! {
                     exits.push((key, link.pop()));
                 }
                 now = next;
-                accepted += u64::from(link.send(now, bytes, n, n) != Sent::DroppedFull);
+                accepted += u64::from(link.send(now, bytes, n, n) != Admission::DroppedFull);
                 let counters = *link.counters();
                 assert_eq!(counters.accepted, accepted);
                 assert_eq!(counters.accepted + counters.dropped, n + 1);

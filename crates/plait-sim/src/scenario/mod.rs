@@ -51,7 +51,7 @@ use topology::Topology;
 pub use crate::application::Workload;
 pub use flow::{Flow, FlowKind, FlowRoute};
 pub use on_off::{Distribution, OnOff};
-pub use path::PathConfig;
+pub use path::PathOptions;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
@@ -81,7 +81,7 @@ pub struct Scenario {
     /// The links that paths and flows share.
     pub links: Vec<SharedLink>,
     /// The paths; at least one, at most [`plait_sched::MAX_PATHS`].
-    pub paths: Vec<PathConfig>,
+    pub paths: Vec<PathOptions>,
     /// The traffic that competes with the connection.
     pub flows: Vec<Flow>,
 }
@@ -156,7 +156,7 @@ impl Scenario {
 /// TCP has one path, and the path that is opened first is one of the paths.
 fn check_protocol(
     transport: &TransportOptions,
-    paths: &[PathConfig],
+    paths: &[PathOptions],
     source: &Source<'_>,
     reader: &Reader<'_>,
 ) -> Result<(), ScenarioError> {

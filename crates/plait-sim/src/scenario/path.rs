@@ -11,7 +11,7 @@ use crate::error::ScenarioError;
 
 /// One path, checked, with defaults filled in. [`Scenario::route`](super::Scenario::route) tells what a packet passes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PathConfig {
+pub struct PathOptions {
     /// What it is called; no two paths have the same name.
     pub name: String,
     /// Its own wire; none if it consists of shared links alone.
@@ -76,13 +76,13 @@ impl PathDraft {
         Ok(Self { name, wire, links, rtt, backup, cost })
     }
 
-    pub(super) fn finish(self, packet: u32) -> PathConfig {
+    pub(super) fn finish(self, packet: u32) -> PathOptions {
         let rtt = self.rtt;
         let wire = self.wire.map(|(forward, backward)| Wire {
             forward: forward.finish(rtt, packet),
             backward: backward.finish(rtt, packet),
         });
-        PathConfig { name: self.name, wire, links: self.links, backup: self.backup, cost: self.cost }
+        PathOptions { name: self.name, wire, links: self.links, backup: self.backup, cost: self.cost }
     }
 }
 

@@ -3,7 +3,7 @@
 use plait_sched::{Duration, MAX_PATHS};
 
 use super::flow::{Flow, FlowRoute, Surroundings};
-use super::path::{PathConfig, PathDraft};
+use super::path::{PathDraft, PathOptions};
 use super::reader::{Item, Reader, Source, unique};
 use super::shared::{self, LinkDraft, SharedLink};
 use super::wire::Way;
@@ -14,7 +14,7 @@ use crate::link::LinkConfig;
 /// The three lists of a scenario.
 pub(super) struct Topology {
     pub(super) links: Vec<SharedLink>,
-    pub(super) paths: Vec<PathConfig>,
+    pub(super) paths: Vec<PathOptions>,
     pub(super) flows: Vec<Flow>,
 }
 

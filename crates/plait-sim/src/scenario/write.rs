@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::reader::{UNLIMITED, Word};
 use super::{
-    Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathConfig, Protocol, Scenario,
+    Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathOptions, Protocol, Scenario,
     SchedulerChoice, SharedLink, TransportOptions, discipline, text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
@@ -127,7 +127,7 @@ pub(crate) fn on_off(value: &mut Value, times: &OnOff) {
     }
 }
 
-fn path(path: &PathConfig, scenario: &Scenario) -> Value {
+fn path(path: &PathOptions, scenario: &Scenario) -> Value {
     let mut value = json!({
         "name": path.name,
         "backup": path.backup,

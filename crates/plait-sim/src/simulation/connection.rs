@@ -108,7 +108,7 @@ pub(super) enum Timer {
 pub(super) const TIMERS: usize = 3;
 
 /// A connection in progress: the near end sends what is observed, the far end may send, too.
-pub(crate) struct Connection<S, O, T = ()> {
+pub(crate) struct ConnectionRun<S, O, T = ()> {
     pub(crate) near: Endpoint<S>,
     far: Endpoint<Builtin>,
     overhead: Overhead,
@@ -144,7 +144,7 @@ macro_rules! wire {
     };
 }
 
-impl<S: Scheduler, O: Record, T: Tap> Connection<S, O, T> {
+impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
     /// A connection whose sources in the agenda begin at `source`.
     pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T) -> Self {
         let Parts { near, far, overhead, observer, application, client, routes, until } = parts;

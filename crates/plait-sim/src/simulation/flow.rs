@@ -1,6 +1,6 @@
 //! Competing traffic in a run: connections and datagrams, and what they count.
 
-use super::connection::{Connection, Parts, Record};
+use super::connection::{ConnectionRun, Parts, Record};
 use super::datagrams::Datagrams;
 use super::network::{self, End, Layout, Network, RouteCounters, RouteId};
 use super::setup;
@@ -65,7 +65,7 @@ pub(crate) struct Totals {
 #[expect(clippy::large_enum_variant, reason = "there are few, and connections are the large ones")]
 pub(crate) enum Flow {
     /// A connection.
-    Connection(Connection<Builtin, Tally>),
+    Connection(ConnectionRun<Builtin, Tally>),
     /// Datagrams.
     Datagrams(Datagrams),
 }
@@ -111,7 +111,7 @@ impl Flow {
                     routes,
                     until,
                 };
-                return Ok(Self::Connection(Connection::new(parts, source, ())));
+                return Ok(Self::Connection(ConnectionRun::new(parts, source, ())));
             }
             FlowKind::ConstantRate { rate, packet } => {
                 (Pace::constant(*rate, u64::from(*packet), flow.start, flow.stop), *packet)

@@ -3,7 +3,7 @@
 
 use crate::link::Payload;
 use plait_sched::Time;
-use plait_transport::packet::{Data, Packet, Segment, SegmentEcn, Stream};
+use plait_transport::packet::{Data, Packet, SegmentEcn, Stream, TcpSegment};
 
 /// A packet inside a link, and where it is on its route.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub(super) enum Content {
     Segment {
         segment: u64,
         transmission: u64,
-        subflow: u64,
+        number: u64,
         offset: u64,
         /// Of payload: packets have 65,535 bytes at most.
         bytes: u16,
@@ -135,12 +135,12 @@ pub(super) struct Kept {
 
 impl Kept {
     #[inline]
-    pub(super) fn launch(&mut self, packet: &Packet, number: u64) -> Content {
+    pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Content {
         match *packet {
-            Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission: number, bytes },
-            Packet::Segment(Segment {
+            Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission, bytes },
+            Packet::Segment(TcpSegment {
                 data: Data { segment, bytes },
-                subflow,
+                number,
                 offset,
                 timestamp,
                 echo,
@@ -150,44 +150,41 @@ impl Kept {
             }) => {
                 debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                 let bytes = bytes as u16;
-                Content::Segment {
-                    segment,
-                    transmission: number,
-                    subflow,
-                    offset,
-                    bytes,
-                    timestamp,
-                    echo,
-                    push,
-                    ecn,
-                }
+                Content::Segment { segment, transmission, number, offset, bytes, timestamp, echo, push, ecn }
             }
             Packet::Sack(_) | Packet::Ack(_) => {
                 let ecn = SegmentEcn::default();
-                Content::Kept { place: self.keep(packet), data: false, ecn, number }
+                Content::Kept { place: self.keep(packet), data: false, ecn, number: transmission }
             }
-            Packet::Segment(Segment { ecn, .. }) => {
-                Content::Kept { place: self.keep(packet), data: true, ecn, number }
+            Packet::Segment(TcpSegment { ecn, .. }) => {
+                Content::Kept { place: self.keep(packet), data: true, ecn, number: transmission }
             }
             Packet::OneRtt(packet) => match packet.plain_stream() {
                 Some(Stream { data: Data { segment, bytes }, offset }) => {
                     debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                     let bytes = bytes as u16;
-                    Content::Stream { segment, transmission: number, number: packet.number, offset, bytes }
+                    Content::Stream { segment, transmission, number: packet.number, offset, bytes }
                 }
                 None => {
                     let data = packet.stream.is_some();
                     let ecn = SegmentEcn::default();
-                    Content::Kept { place: self.keep(&Packet::OneRtt(packet)), data, ecn, number }
+                    Content::Kept {
+                        place: self.keep(&Packet::OneRtt(packet)),
+                        data,
+                        ecn,
+                        number: transmission,
+                    }
                 }
             },
-            Packet::Initial { sent_at } => Content::Initial { sent_at, number },
-            Packet::InitialReply { sent_at } => Content::InitialReply { sent_at, number },
-            Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number },
-            Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number },
-            Packet::Syn { timestamp } => Content::Syn { timestamp, number },
-            Packet::SynAck { timestamp, echo, window } => Content::SynAck { timestamp, echo, window, number },
-            Packet::Confirm { timestamp } => Content::Confirm { timestamp, number },
+            Packet::Initial { sent_at } => Content::Initial { sent_at, number: transmission },
+            Packet::InitialReply { sent_at } => Content::InitialReply { sent_at, number: transmission },
+            Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number: transmission },
+            Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number: transmission },
+            Packet::Syn { timestamp } => Content::Syn { timestamp, number: transmission },
+            Packet::SynAck { timestamp, echo, window } => {
+                Content::SynAck { timestamp, echo, window, number: transmission }
+            }
+            Packet::Confirm { timestamp } => Content::Confirm { timestamp, number: transmission },
         }
     }
 

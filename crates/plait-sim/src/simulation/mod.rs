@@ -16,7 +16,7 @@ mod tap;
 pub use error::RunError;
 pub use tap::{Origin, PacketId, Sighting, Tap};
 
-use connection::{Connection, Parts};
+use connection::{ConnectionRun, Parts};
 use flow::{Flow, Totals};
 use flying::Content;
 use network::{End, Layout, Network, RouteCounters};
@@ -103,7 +103,7 @@ pub(crate) struct Baseline {
 pub(crate) struct Simulation<'a, S, T> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) network: Network,
-    pub(crate) main: Connection<S, Recorder, T>,
+    pub(crate) main: ConnectionRun<S, Recorder, T>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) baseline: Baseline,
     sampling: Option<Duration>,
@@ -171,7 +171,7 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
             client,
             until: Time::MAX,
         };
-        let main = Connection::new(parts, links, tap);
+        let main = ConnectionRun::new(parts, links, tap);
         if T::LOOKS {
             network.watch();
         }

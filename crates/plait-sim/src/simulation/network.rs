@@ -3,10 +3,10 @@
 use super::flying::{Content, Flying, Kept};
 use super::tap::PacketId;
 use crate::agenda::{Agenda, Key};
-use crate::link::{Exit, Link, LinkConfig, QueueReport, Sent};
+use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
 use plait_sched::{PathId, Time};
-use plait_transport::packet::{Data, OneRtt, Packet, Segment, Stream};
+use plait_transport::packet::{Data, OneRtt, Packet, Stream, TcpSegment};
 
 /// Which end of which connection, or which datagrams' sink, a route leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,9 +198,9 @@ impl Network {
         let order = self.agenda.next_order();
         // A full queue drops silently, as real ones do: the sender finds out by itself.
         match self.links[link].send(self.now, flying.bytes, order, flying) {
-            Sent::Queued => {}
-            Sent::First => self.reschedule(link),
-            Sent::DroppedFull => {
+            Admission::Queued => {}
+            Admission::First => self.reschedule(link),
+            Admission::DroppedFull => {
                 self.routes[route as usize].counters.dropped += 1;
                 self.forget(&flying);
             }
@@ -261,20 +261,18 @@ impl Network {
                 made = Packet::Data(Data { segment, bytes });
                 (&made, transmission)
             }
-            Content::Segment {
-                segment,
-                transmission,
-                subflow,
-                offset,
-                bytes,
-                timestamp,
-                echo,
-                push,
-                ecn,
-            } => {
+            Content::Segment { segment, transmission, number, offset, bytes, timestamp, echo, push, ecn } => {
                 let data = Data { segment, bytes: u32::from(bytes) };
-                made =
-                    Packet::Segment(Segment { data, subflow, offset, timestamp, echo, push, ack: None, ecn });
+                made = Packet::Segment(TcpSegment {
+                    data,
+                    number,
+                    offset,
+                    timestamp,
+                    echo,
+                    push,
+                    ack: None,
+                    ecn,
+                });
                 (&made, transmission)
             }
             Content::Stream { segment, transmission, number, offset, bytes } => {

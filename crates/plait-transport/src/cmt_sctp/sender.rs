@@ -4,7 +4,7 @@ use super::holes::Holes;
 use super::reports::Reports;
 use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Via};
 use crate::endpoint::Side;
 use crate::error::Error;

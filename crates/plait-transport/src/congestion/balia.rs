@@ -53,7 +53,7 @@ impl Coupling for BaliaCoupling {
 mod tests {
     use super::super::fixtures::{SEGMENT, ack, config, segments, share};
     use super::*;
-    use crate::congestion::{Algorithm, CongestionControl};
+    use crate::congestion::{Algorithm, CongestionController};
     use plait_sched::Time;
 
     fn gain(own: Share, other: Share) -> f64 {

@@ -5,7 +5,7 @@
 //! The gain is cut at 1 for all rules, so that no path takes more than TCP would there (RFC 6356 §2, goal 2). LIA says so
 //! itself (§3), BALIA never exceeds it; OLIA's draft does not cut, and may exceed it while it moves window to a better path.
 
-use super::{Acknowledged, CongestionConfig, CongestionControl, Reno, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, Reno, Share};
 use plait_sched::Time;
 
 /// What distinguishes a coupled controller from TCP's.
@@ -45,7 +45,7 @@ impl<C: Coupling + Default> Coupled<C> {
     }
 }
 
-impl<C: Coupling> CongestionControl for Coupled<C> {
+impl<C: Coupling> CongestionController for Coupled<C> {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
         self.coupling.note_acknowledged(acknowledged.bytes);
         // A path of which nothing is known yet is TCP's alone.

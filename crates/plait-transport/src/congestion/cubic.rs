@@ -18,7 +18,7 @@
 //!
 //! Nothing is taken back if a loss turns out not to have been one (§4.9, a SHOULD): nobody reports that to a controller.
 
-use super::{Acknowledged, CongestionConfig, CongestionControl, Reno, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, Reno, Share};
 use plait_sched::Time;
 
 /// C of §4.1, in segments per cubic second (§5).
@@ -97,7 +97,7 @@ impl Cubic {
     }
 }
 
-impl CongestionControl for Cubic {
+impl CongestionController for Cubic {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
         let now = acknowledged.now;
         let bytes = self.reno.slow_start(acknowledged);

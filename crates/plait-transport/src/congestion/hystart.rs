@@ -23,7 +23,7 @@ const LIMIT: u64 = 8;
 
 /// What slow start does with an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum Growth {
     /// Grow by the acknowledged bytes, `limit` segments at most, divided by `divisor`.
     Grow { limit: u64, divisor: u64 },
     /// Begin congestion avoidance.
@@ -64,7 +64,7 @@ impl HyStart {
     }
 
     /// §4.2. Call for each acknowledgement of the initial slow start.
-    pub(super) fn on_acknowledged(&mut self, acknowledged: &Acknowledged) -> Verdict {
+    pub(super) fn on_acknowledged(&mut self, acknowledged: &Acknowledged) -> Growth {
         if let Some(rtt) = acknowledged.rtt {
             self.this_round = self.this_round.min(rtt);
             self.samples += 1;
@@ -81,13 +81,13 @@ impl HyStart {
             if let Some(conservative) = &mut self.conservative {
                 conservative.rounds += 1;
                 if conservative.rounds >= CSS_ROUNDS {
-                    return Verdict::Leave;
+                    return Growth::Leave;
                 }
             }
         } else {
             self.remaining -= acknowledged.bytes;
         }
-        Verdict::Grow { limit: LIMIT, divisor }
+        Growth::Grow { limit: LIMIT, divisor }
     }
 
     fn compare(&mut self) {
@@ -108,13 +108,13 @@ impl HyStart {
 mod tests {
     use super::super::fixtures::{SEGMENT, ack, config, segments};
     use super::*;
-    use crate::congestion::{Algorithm, CongestionConfig, CongestionControl, Reno};
+    use crate::congestion::{Algorithm, CongestionConfig, CongestionController, Reno};
 
-    const FULL: Verdict = Verdict::Grow { limit: 8, divisor: 1 };
-    const QUARTER: Verdict = Verdict::Grow { limit: 8, divisor: 4 };
+    const FULL: Growth = Growth::Grow { limit: 8, divisor: 1 };
+    const QUARTER: Growth = Growth::Grow { limit: 8, divisor: 4 };
 
     /// `count` acknowledgements of one segment with this round trip, out of ten segments in flight: one round if ten.
-    fn feed(hystart: &mut HyStart, count: u32, millis: u64) -> Verdict {
+    fn feed(hystart: &mut HyStart, count: u32, millis: u64) -> Growth {
         let sample = Acknowledged { rtt: Some(Duration::from_millis(millis)), ..ack(SEGMENT, segments(10)) };
         (0..count).fold(FULL, |_, _| hystart.on_acknowledged(&sample))
     }
@@ -164,7 +164,7 @@ mod tests {
         for round in 0..4 {
             assert_eq!(feed(&mut hystart, 10, 50), QUARTER, "round {round}");
         }
-        assert_eq!(feed(&mut hystart, 1, 50), Verdict::Leave);
+        assert_eq!(feed(&mut hystart, 1, 50), Growth::Leave);
     }
 
     #[test]

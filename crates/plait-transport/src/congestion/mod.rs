@@ -109,7 +109,7 @@ impl Share {
 }
 
 /// Decides how many bytes may be in flight on one path.
-pub trait CongestionControl {
+pub trait CongestionController {
     /// New data was acknowledged and the window may grow. `shares` are those of all paths of the connection if the
     /// algorithm [is coupled](Algorithm::is_coupled), else nothing.
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]);
@@ -280,7 +280,7 @@ macro_rules! tell {
     };
 }
 
-impl CongestionControl for Controller {
+impl CongestionController for Controller {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, shares: &[Share]) {
         tell!(self, it => it.on_acknowledged(acknowledged, shares));
     }

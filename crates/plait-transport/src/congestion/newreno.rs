@@ -1,6 +1,6 @@
 //! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
 
-use super::{Acknowledged, CongestionConfig, CongestionControl, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, Share};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -29,7 +29,7 @@ impl NewReno {
     }
 }
 
-impl CongestionControl for NewReno {
+impl CongestionController for NewReno {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
         let fully_used = acknowledged.used_before >= self.window;
         if self.window <= self.threshold {

@@ -87,7 +87,7 @@ impl Coupling for OliaCoupling {
 mod tests {
     use super::super::fixtures::{SEGMENT, ack, config, segments, share};
     use super::*;
-    use crate::congestion::{Algorithm, CongestionControl};
+    use crate::congestion::{Algorithm, CongestionController};
     use plait_sched::Time;
 
     fn lossy(window: u64, millis: u64, loss_interval: u64) -> Share {

@@ -13,8 +13,8 @@
 //!
 //! [`Cubic`](super::Cubic) and the coupled controllers consist of this one and of their own rule.
 
-use super::hystart::{HyStart, Verdict};
-use super::{Acknowledged, CongestionConfig, CongestionControl, Share};
+use super::hystart::{Growth, HyStart};
+use super::{Acknowledged, CongestionConfig, CongestionController, Share};
 use plait_sched::Time;
 
 /// L of RFC 3465: segments by which one acknowledgement may grow the window in slow start.
@@ -73,12 +73,12 @@ impl Reno {
             self.after_timeout = false;
             return acknowledged.bytes;
         }
-        let verdict = match &mut self.hystart {
+        let growth = match &mut self.hystart {
             Some(hystart) => hystart.on_acknowledged(acknowledged),
-            None if self.after_timeout => Verdict::Grow { limit: LIMIT_AFTER_TIMEOUT, divisor: 1 },
-            None => Verdict::Grow { limit: LIMIT, divisor: 1 },
+            None if self.after_timeout => Growth::Grow { limit: LIMIT_AFTER_TIMEOUT, divisor: 1 },
+            None => Growth::Grow { limit: LIMIT, divisor: 1 },
         };
-        let Verdict::Grow { limit, divisor } = verdict else {
+        let Growth::Grow { limit, divisor } = growth else {
             self.hystart = None;
             self.threshold = self.window;
             return acknowledged.bytes;
@@ -142,7 +142,7 @@ impl Reno {
     }
 }
 
-impl CongestionControl for Reno {
+impl CongestionController for Reno {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
         self.grow(acknowledged, 1.0);
     }

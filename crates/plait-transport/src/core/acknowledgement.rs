@@ -1,8 +1,8 @@
 //! Reading acknowledgements: what leaves the flights, what is forgotten, how windows grow.
 
-use super::flight::{Copy, Transmission};
+use super::flight::{Transmission, TransmissionId};
 use super::{Core, PathNews, SegmentState, TransmissionState};
-use crate::congestion::{Acknowledged, CongestionControl, Share};
+use crate::congestion::{Acknowledged, CongestionController, Share};
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
 /// How an acknowledgement came.
@@ -30,7 +30,8 @@ impl<S: Scheduler> Core<S> {
     /// ([`Core::copy_arrived`]), or are lost as anything else is.
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
         let Some(entry) = self.stream.get_mut(segment) else { return false };
-        let (state, newest) = (entry.state, Copy { path: entry.path, transmission: entry.transmission });
+        let (state, newest) =
+            (entry.state, TransmissionId { path: entry.path, transmission: entry.transmission });
         if !entry.ever_sent || state == SegmentState::Acknowledged {
             return entry.ever_sent;
         }
@@ -85,7 +86,7 @@ impl<S: Scheduler> Core<S> {
 
     /// Forgets what is acknowledged from the stream's beginning on.
     pub(crate) fn release_acknowledged(&mut self) {
-        let done = |segment: &super::stream::Segment| segment.state == SegmentState::Acknowledged;
+        let done = |segment: &super::stream::StreamSegment| segment.state == SegmentState::Acknowledged;
         while self.stream.get(self.stream.first()).is_some_and(done)
             && let Some(segment) = self.stream.pop_below(u64::MAX)
         {
@@ -102,9 +103,9 @@ impl<S: Scheduler> Core<S> {
 
     /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that
     /// caused it, so it is the copy of that path; if there is none, the one that was due first.
-    fn arrived_copy(&self, newest: Copy, via: Via) -> (Copy, bool) {
-        let sent = |copy: Copy| self.paths[usize::from(copy.path)].flight.get(copy.transmission);
-        let due = |copy: Copy| {
+    fn arrived_copy(&self, newest: TransmissionId, via: Via) -> (TransmissionId, bool) {
+        let sent = |copy: TransmissionId| self.paths[usize::from(copy.path)].flight.get(copy.transmission);
+        let due = |copy: TransmissionId| {
             let round_trip = self.paths[usize::from(copy.path)].rtt.smoothed();
             sent(copy).map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
         };
@@ -125,7 +126,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// A transmission has arrived. `certain`: it was this one, and no copy of it.
-    fn credit(&mut self, now: Time, Copy { path, transmission }: Copy, certain: bool) {
+    fn credit(&mut self, now: Time, TransmissionId { path, transmission }: TransmissionId, certain: bool) {
         let sender = &mut self.paths[usize::from(path)];
         let Some((sent, was_oldest)) = sender.flight.leave(transmission, TransmissionState::Acknowledged)
         else {
@@ -153,7 +154,7 @@ impl<S: Scheduler> Core<S> {
     /// The receiver got `segment` on this path although it had it: a copy that is still in flight there.
     pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64) {
         if let Some(transmission) = self.paths[index].take_superseded(segment) {
-            self.credit(now, Copy { path: index as u8, transmission }, true);
+            self.credit(now, TransmissionId { path: index as u8, transmission }, true);
         }
     }
 

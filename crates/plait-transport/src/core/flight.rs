@@ -6,7 +6,7 @@ use plait_sched::Time;
 
 /// A copy of the same segment that was sent earlier on some path and may still be in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Copy {
+pub(crate) struct TransmissionId {
     pub(crate) path: u8,
     pub(crate) transmission: u64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Transmission {
     /// It was sent again and that is in flight (Linux' scoreboard).
     pub(crate) resent: bool,
     /// The same segment, in flight elsewhere (only after a reinjection).
-    pub(crate) earlier: Option<Copy>,
+    pub(crate) earlier: Option<TransmissionId>,
 }
 
 impl Transmission {

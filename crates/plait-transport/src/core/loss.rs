@@ -1,6 +1,6 @@
 //! What is lost, and where it waits to be sent again.
 
-use super::flight::Copy;
+use super::flight::TransmissionId;
 use super::{Core, SegmentState, TransmissionState};
 use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
@@ -71,8 +71,8 @@ impl<S: Scheduler> Core<S> {
         if entry.state != SegmentState::InFlight {
             return None;
         }
-        let newest = Copy { path: entry.path, transmission: entry.transmission };
-        let this = Copy { path: index as u8, transmission: number };
+        let newest = TransmissionId { path: entry.path, transmission: entry.transmission };
+        let this = TransmissionId { path: index as u8, transmission: number };
         if newest != this {
             self.unlink_copy(newest, this, sent.earlier);
             return None;
@@ -90,7 +90,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Takes `lost` out of the chain of copies in flight that begins with `newest`.
-    fn unlink_copy(&mut self, newest: Copy, lost: Copy, earlier: Option<Copy>) {
+    fn unlink_copy(&mut self, newest: TransmissionId, lost: TransmissionId, earlier: Option<TransmissionId>) {
         let mut at = Some(newest);
         while let Some(copy) = at {
             let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else {

@@ -4,7 +4,7 @@ use super::ConnectionConfig;
 use super::committed::Taken;
 use super::flight::{Flight, Transmission};
 use super::send_buffer::PACKET_MEMORY;
-use crate::congestion::{CongestionControl, Controller};
+use crate::congestion::{CongestionController, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Path, PathId, PathState, Time};
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Asking the scheduler and carrying out what it decides.
 
 use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, insert_ascending};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
 use plait_sched::{Connection, Decision, Outstanding, PathId, Scheduler, Time};

@@ -22,7 +22,7 @@ pub(crate) enum SegmentState {
 
 /// A segment from its assignment to its cumulative acknowledgement.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct StreamSegment {
     /// The newest transmission's number on its path.
     pub(crate) transmission: u64,
     /// Payload bytes of the stream before it.
@@ -54,7 +54,7 @@ pub(crate) struct Stream {
     /// Payload bytes of a full segment.
     segment_bytes: u32,
     /// From the first one that is not cumulatively acknowledged on.
-    segments: Ring<Segment>,
+    segments: Ring<StreamSegment>,
     /// Bytes of each write that are not cut into segments yet. A segment never spans two writes, unless it may.
     writes: VecDeque<u64>,
     may_span: bool,
@@ -178,12 +178,12 @@ impl Stream {
         self.segments.first()
     }
 
-    pub(crate) fn get(&self, segment: u64) -> Option<&Segment> {
+    pub(crate) fn get(&self, segment: u64) -> Option<&StreamSegment> {
         self.effort.look();
         self.segments.get(segment)
     }
 
-    pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut Segment> {
+    pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut StreamSegment> {
         self.effort.look();
         self.segments.get_mut(segment)
     }
@@ -212,7 +212,7 @@ impl Stream {
                 self.writes.pop_front();
             }
         }
-        let number = self.segments.push(Segment {
+        let number = self.segments.push(StreamSegment {
             transmission: 0,
             offset: self.frontier_offset,
             bytes,
@@ -245,7 +245,7 @@ impl Stream {
     }
 
     /// Everything below `cumulative` has arrived: hands out the segments that are forgotten, lowest first.
-    pub(crate) fn pop_below(&mut self, cumulative: u64) -> Option<Segment> {
+    pub(crate) fn pop_below(&mut self, cumulative: u64) -> Option<StreamSegment> {
         if self.segments.first() >= cumulative { None } else { self.segments.pop_front() }
     }
 }

@@ -1,9 +1,9 @@
 //! Choosing what leaves next: retransmissions, copies, then new data, lowest segment first.
 
 use super::committed::Taken;
-use super::flight::{Copy, Transmission};
+use super::flight::{Transmission, TransmissionId};
 use super::{Core, SegmentState, TransmissionState};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::Data;
 use plait_sched::{Event, PathId, Scheduler, Time};
@@ -188,7 +188,7 @@ impl<S: Scheduler> Core<S> {
             counts = first_time || entry.state == SegmentState::Lost;
             entry.tried.insert(path);
             if entry.state == SegmentState::InFlight {
-                earlier = Some(Copy { path: entry.path, transmission: entry.transmission });
+                earlier = Some(TransmissionId { path: entry.path, transmission: entry.transmission });
             }
             entry.ever_sent = true;
             entry.state = SegmentState::InFlight;

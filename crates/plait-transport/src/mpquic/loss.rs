@@ -1,7 +1,7 @@
 //! Finding losses: later packets, time, and probes of the tail (RFC 9002 §6).
 
 use super::sender::Sender;
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::ANY_PATH;
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};

@@ -10,8 +10,8 @@ use super::ack_delay::AckDelay;
 use super::sender::Sender;
 use super::subflow::Repair;
 use super::{Losses, Rules};
-use crate::congestion::CongestionControl;
-use crate::packet::{Ack, Segment, SegmentEcn};
+use crate::congestion::CongestionController;
+use crate::packet::{Ack, SegmentEcn, TcpSegment};
 use plait_sched::{Scheduler, Time};
 
 /// What a subflow's sender knows.
@@ -94,7 +94,7 @@ const QUICK_ACKS: u8 = 2;
 impl Echoing {
     /// A segment came (`tcp_ecn_accept_cwr` and `tcp_ecn_check_ce`). Linux hurries to acknowledge where the sender's window may be small: what
     /// tells of a reduction, the first mark, and what was probably sent again.
-    pub(super) fn note(&mut self, segment: &Segment, rules: &Rules, delay: &mut AckDelay) {
+    pub(super) fn note(&mut self, segment: &TcpSegment, rules: &Rules, delay: &mut AckDelay) {
         let SegmentEcn { capable, congested, reduced } = segment.ecn;
         let hurries = rules.losses == Losses::ByTime;
         if reduced {

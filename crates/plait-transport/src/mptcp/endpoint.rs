@@ -5,7 +5,7 @@ use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
 use crate::endpoint::{Protocol, Side};
 use crate::error::Error;
 use crate::observer::Observer;
-use crate::packet::{Packet, Segment};
+use crate::packet::{Packet, TcpSegment};
 use crate::reassembly::Reassembly;
 use crate::sink::{Sink, Transmit};
 use plait_sched::{PathId, Scheduler, Time};
@@ -143,7 +143,7 @@ impl<K: Sink> Sink for Ridden<'_, K> {
         match transmit.packet {
             Packet::Segment(segment) => {
                 let ack = self.receiver.ride(self.now, transmit.path);
-                let packet = &Packet::Segment(Segment { ack, ..*segment });
+                let packet = &Packet::Segment(TcpSegment { ack, ..*segment });
                 self.sink.send(&Transmit { packet, ..*transmit });
             }
             _ => self.sink.send(transmit),

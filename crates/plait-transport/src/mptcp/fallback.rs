@@ -15,18 +15,18 @@
 use super::Config;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::packet::Segment;
+use crate::packet::TcpSegment;
 use plait_sched::{PathId, Scheduler, Time};
 
 impl Receiver {
     /// A segment comes, and nothing has proved yet that its sender speaks MPTCP.
     #[cold]
-    pub(super) fn look_for_proof(&mut self, now: Time, path: PathId, segment: &Segment) {
+    pub(super) fn look_for_proof(&mut self, now: Time, path: PathId, segment: &TcpSegment) {
         if path != self.config.initial_path {
             return;
         }
         self.unproved = false;
-        if segment.subflow == 0 {
+        if segment.number == 0 {
             return;
         }
         // Nothing has arrived: the receiver begins anew, with the buffer that it was made with.

@@ -50,7 +50,7 @@ pub(super) fn receive_memory(window: u64, payload: u64) -> u64 {
 
 /// One subflow's part.
 #[derive(Clone, Debug)]
-struct Subflow {
+struct SubflowGrant {
     /// It takes part: its handshake is over.
     open: bool,
     ratio: u64,
@@ -74,7 +74,7 @@ struct Subflow {
     echo: Option<u32>,
 }
 
-impl Subflow {
+impl SubflowGrant {
     /// The bytes of the subflow beyond `next` that it has granted (`tcp_receive_window`).
     fn left(&self, next: u64) -> u64 {
         (self.acknowledged + self.window).saturating_sub(next)
@@ -102,7 +102,7 @@ pub(super) struct Grants {
     segment: u64,
     /// The connection's ratio: the least of the subflows'.
     ratio: u64,
-    subflows: Vec<Subflow>,
+    subflows: Vec<SubflowGrant>,
     /// The stream's offset up to which was granted (`rcv_wnd_sent`).
     edge: u64,
     /// The window that went out last, on any subflow (`old_wspace`).
@@ -122,7 +122,7 @@ impl Grants {
         // tcp_init_buffer_space: a segment is kept back.
         let full = granted(memory as i64, DEFAULT_RATIO) as u64;
         let clamp = if full > 2 * segment { (full - segment).max(2 * segment) } else { full };
-        let subflow = Subflow {
+        let subflow = SubflowGrant {
             open: false,
             ratio: DEFAULT_RATIO,
             clamp,
@@ -312,7 +312,7 @@ impl Grants {
     }
 }
 
-impl Subflow {
+impl SubflowGrant {
     /// Learns how large segments are, and what of a packet is payload (`tcp_measure_rcv_mss`).
     fn measure(&mut self, bytes: u64, memory: u64, advertised: u64) {
         let before = core::mem::take(&mut self.smaller);

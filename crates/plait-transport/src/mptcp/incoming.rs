@@ -4,7 +4,7 @@ use super::Rules;
 use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
-use crate::packet::Segment;
+use crate::packet::TcpSegment;
 use crate::run_set::RunSet;
 use plait_sched::Time;
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ pub(super) struct Incoming {
     /// Runs beyond a gap, the one that changed last first (RFC 2018 §4).
     recent: [Option<(u64, u64)>; REMEMBERED_RUNS],
     /// What waits beyond a gap, from the first missing segment on, if it is kept until then.
-    held: VecDeque<Option<Segment>>,
+    held: VecDeque<Option<TcpSegment>>,
     /// Bytes that waits there.
     held_bytes: u64,
     /// Bytes that have arrived in order.
@@ -133,13 +133,13 @@ impl Incoming {
     }
 
     /// Takes a segment at its `place`, and keeps it if others are to come before it.
-    pub(super) fn take(&mut self, place: Place, segment: &Segment, keep: bool, rules: &Rules) {
+    pub(super) fn take(&mut self, place: Place, segment: &TcpSegment, keep: bool, rules: &Rules) {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         match place {
             Place::Known => {
-                self.report_again(segment.subflow, rules);
+                self.report_again(segment.number, rules);
                 // What is older lies before the window, and is dropped before its timestamp is looked at.
-                if segment.subflow + 1 == self.next() && !is_older(segment.timestamp, self.echo, 0) {
+                if segment.number + 1 == self.next() && !is_older(segment.timestamp, self.echo, 0) {
                     self.echo = segment.timestamp;
                 }
             }
@@ -149,23 +149,23 @@ impl Incoming {
                 }
                 self.bytes += u64::from(segment.data.bytes);
                 if self.arrived.is_empty() {
-                    self.arrived.advance(segment.subflow + 1);
+                    self.arrived.advance(segment.number + 1);
                 } else {
-                    let end = self.arrived.first_absent(segment.subflow + 1);
+                    let end = self.arrived.first_absent(segment.number + 1);
                     self.arrived.advance(end);
                     self.keep_runs(|run| run.0 > end);
                 }
             }
             Place::Ahead => {
                 if keep {
-                    let offset = (segment.subflow - self.next()) as usize;
+                    let offset = (segment.number - self.next()) as usize;
                     if offset >= self.held.len() {
                         self.held.resize(offset + 1, None);
                     }
                     self.held[offset] = Some(*segment);
                     self.held_bytes += u64::from(segment.data.bytes);
                 }
-                if let Some((first, last)) = self.arrived.insert(segment.subflow) {
+                if let Some((first, last)) = self.arrived.insert(segment.number) {
                     self.note_run(first, last);
                 }
             }
@@ -174,7 +174,7 @@ impl Incoming {
 
     /// PAWS (RFC 7323 §5): a segment whose timestamp is older than the one that would be echoed counts as one of an earlier
     /// round of sequence numbers. So what a retransmission overtook is lost for good.
-    pub(super) fn is_outdated(&self, segment: &Segment, tolerance: u32) -> bool {
+    pub(super) fn is_outdated(&self, segment: &TcpSegment, tolerance: u32) -> bool {
         self.echo != 0 && is_older(segment.timestamp, self.echo, tolerance)
     }
 
@@ -185,7 +185,7 @@ impl Incoming {
     }
 
     /// The next segment that waited for the one that was [taken](Self::take) in order. Call until it answers `None`.
-    pub(super) fn released(&mut self) -> Option<Segment> {
+    pub(super) fn released(&mut self) -> Option<TcpSegment> {
         // The first place is that of the one in order.
         let segment = self.held.get(1).copied().flatten();
         self.held.pop_front();

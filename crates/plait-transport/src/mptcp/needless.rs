@@ -5,7 +5,7 @@
 use super::linux::Memory;
 use super::sender::Sender;
 use super::subflow::Repair;
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::TransmissionState;
 use crate::packet::Ack;
 use plait_sched::{Scheduler, Time};

@@ -7,7 +7,7 @@ use super::merging::{Merging, Queued};
 use super::reinjection::FRAGMENT;
 use super::{Config, Grant, Joins, Losses, wheel};
 use crate::observer::Observer;
-use crate::packet::{Ack, Packet, Segment};
+use crate::packet::{Ack, Packet, TcpSegment};
 use crate::reassembly::{Arrival, Reassembly};
 use crate::run_set::RunSet;
 use crate::sink::{Origin, Sink, Transmit};
@@ -140,13 +140,19 @@ impl Receiver {
         }
     }
 
-    fn handle_segment(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+    fn handle_segment(
+        &mut self,
+        now: Time,
+        path: PathId,
+        segment: &TcpSegment,
+        observer: &mut impl Observer,
+    ) {
         let index = path.index();
         self.heard = true;
         // A number absurdly far ahead can only come from a broken peer; it must not make the set huge.
         let beyond = |number: u64, next: u64| number > next.saturating_add(4 * crate::MAX_QUEUED as u64);
         let next = self.subflows[index].next();
-        if beyond(segment.subflow, next) || beyond(segment.data.segment, self.reassembly.next_expected()) {
+        if beyond(segment.number, next) || beyond(segment.data.segment, self.reassembly.next_expected()) {
             observer.refused(now, path, segment.data.segment);
             return;
         }
@@ -168,10 +174,16 @@ impl Receiver {
     }
 
     /// A segment that PAWS rejects is answered, and otherwise as if it had never come (tcp_send_dupack).
-    fn reject_outdated(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+    fn reject_outdated(
+        &mut self,
+        now: Time,
+        path: PathId,
+        segment: &TcpSegment,
+        observer: &mut impl Observer,
+    ) {
         let subflow = &mut self.subflows[path.index()];
-        if segment.subflow < subflow.next() {
-            subflow.report_again(segment.subflow, &self.config.rules);
+        if segment.number < subflow.next() {
+            subflow.report_again(segment.number, &self.config.rules);
             observer.duplicate(now, path, segment.data.segment);
         } else {
             observer.refused(now, path, segment.data.segment);
@@ -180,7 +192,7 @@ impl Receiver {
     }
 
     /// What arrives goes to the connection at once, whatever its subflow lacks.
-    fn take_at_once(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+    fn take_at_once(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let arrival = self.reassembly.accept(now, path, &segment.data, observer);
         let subflow = &mut self.subflows[path.index()];
         // What the buffer had no room for has not arrived on its subflow either.
@@ -189,7 +201,7 @@ impl Receiver {
             return;
         }
         self.config.rules.adapt(&mut subflow.delay, now);
-        let place = subflow.place(segment.subflow);
+        let place = subflow.place(segment.number);
         subflow.take(place, segment, false, &self.config.rules);
         if self.is_due(path.index(), place) {
             self.acknowledge(now, path.index(), 0);
@@ -201,12 +213,12 @@ impl Receiver {
     /// What arrives goes to the connection in the order of its subflow, and is acknowledged before the
     /// application has read it (tcp_data_queue in net/ipv4/tcp_input.c, __mptcp_move_skbs_from_subflow in
     /// net/mptcp/protocol.c).
-    fn take_in_order(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+    fn take_in_order(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let Some(grants) = &mut self.grants else { return };
         let index = path.index();
         let subflow = &mut self.subflows[index];
-        let (place, bytes) = (subflow.place(segment.subflow), u64::from(segment.data.bytes));
-        let ahead = segment.subflow.saturating_sub(subflow.next()) * self.config.segment_bytes();
+        let (place, bytes) = (subflow.place(segment.number), u64::from(segment.data.bytes));
+        let ahead = segment.number.saturating_sub(subflow.next()) * self.config.segment_bytes();
         if place != Place::Known && !grants.admits(index, subflow.bytes, ahead, bytes) {
             observer.refused(now, path, segment.data.segment);
             self.config.rules.hurry(&mut subflow.delay);
@@ -226,7 +238,7 @@ impl Receiver {
                 subflow.delay.quick |= 1;
             }
         }
-        if place == Place::Ahead && subflow.must_report_first(segment.subflow) {
+        if place == Place::Ahead && subflow.must_report_first(segment.number) {
             self.acknowledge(now, index, 0);
         }
         let subflow = &mut self.subflows[index];
@@ -264,7 +276,7 @@ impl Receiver {
         &mut self,
         now: Time,
         path: PathId,
-        segment: &Segment,
+        segment: &TcpSegment,
         observer: &mut impl Observer,
     ) -> u64 {
         // What becomes readable at once, in the memory of a queue that merges packets with the one before.
@@ -287,7 +299,7 @@ impl Receiver {
 
     /// What lies beyond the edge is dropped, although its subflow has acknowledged it (mptcp_data_queue_ofo
     /// in net/mptcp/protocol.c).
-    fn hand_up(&mut self, now: Time, path: PathId, segment: &Segment, observer: &mut impl Observer) {
+    fn hand_up(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let edge = self.grants.as_ref().map_or(0, Grants::edge);
         let end = segment.offset.saturating_add(u64::from(segment.data.bytes));
         let waits = segment.data.segment > self.reassembly.next_expected();
@@ -471,7 +483,7 @@ impl Receiver {
 }
 
 /// Pages that a segment's payload lies on: two if the end of a fragment is in it.
-fn pages(segment: &Segment) -> u8 {
+fn pages(segment: &TcpSegment) -> u8 {
     let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
     1 + u8::from(segment.offset / FRAGMENT != last / FRAGMENT)
 }

@@ -3,7 +3,7 @@
 use super::rules::{Losses, Reinjection};
 use super::sender::Sender;
 use super::subflow::{Probe, Repair, Resent};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::{TransmissionState, insert_ascending, merge_ascending};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, Path, PathId, PathState, Scheduler, Time};
@@ -48,16 +48,16 @@ impl<S: Scheduler> Sender<S> {
         let latest_round_trip = subflow.latest_round_trip;
         let mut judge = |order: u64, sent_at: Time| {
             if order >= latest {
-                return Verdict::Wait(None);
+                return Judgement::Wait(None);
             }
             // RFC 8985 §6.2, step 4: where reordering was seen, time alone tells.
             if let Some(window) = window {
                 let due = sent_at.saturating_add(latest_round_trip + window);
                 if due <= now {
                     losses += 1;
-                    return Verdict::Lost;
+                    return Judgement::Lost;
                 }
-                return Verdict::Wait(Some(due));
+                return Judgement::Wait(Some(due));
             }
             // Of a tail no third arrival can tell. Elsewhere that one comes first, behind a standing queue well after a round
             // trip: who is hastier drops the retransmission at the same full queue.
@@ -66,9 +66,9 @@ impl<S: Scheduler> Sender<S> {
             let due = sent_at.saturating_add(round_trip + patience);
             if overtaken.is_some_and(|overtaken| order < overtaken) || due <= now {
                 losses += 1;
-                return Verdict::Lost;
+                return Judgement::Lost;
             }
-            Verdict::Wait(Some(due))
+            Judgement::Wait(Some(due))
         };
         let mut timer: Option<Time> = None;
         let mut note = |due: Option<Time>| timer = timer.into_iter().chain(due).min();
@@ -78,11 +78,11 @@ impl<S: Scheduler> Sender<S> {
         while let Some(sent) = flight.get(number) {
             if sent.state == TransmissionState::InFlight && sent.first_time {
                 match judge(sent.order, sent.sent_at) {
-                    Verdict::Lost => {
+                    Judgement::Lost => {
                         flight.leave(number, TransmissionState::Lost);
                         insert_ascending(&mut subflow.lost, number);
                     }
-                    Verdict::Wait(due) => {
+                    Judgement::Wait(due) => {
                         note(due);
                         break;
                     }
@@ -97,11 +97,11 @@ impl<S: Scheduler> Sender<S> {
                 .filter(|sent| sent.state == TransmissionState::InFlight && sent.order == order);
             if let Some(sent) = current {
                 match judge(order, sent.sent_at) {
-                    Verdict::Lost => {
+                    Judgement::Lost => {
                         flight.leave(number, TransmissionState::Lost);
                         insert_ascending(&mut subflow.lost, number);
                     }
-                    Verdict::Wait(due) => {
+                    Judgement::Wait(due) => {
                         note(due);
                         break;
                     }
@@ -306,7 +306,7 @@ impl<S: Scheduler> Sender<S> {
 }
 
 /// What the rules say of one transmission.
-enum Verdict {
+enum Judgement {
     Lost,
     /// Not lost; all that were sent later are not either. Look again then.
     Wait(Option<Time>),

@@ -6,7 +6,7 @@ use super::rules::Losses;
 use super::subflow::{Phase, Repair, Resent, Subflow};
 use super::window::Seen;
 use super::{CAPABILITIES, Config, Grant};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::{
     Core, OneWayDelays, Outgoing, PathConfig, PathNews, SegmentState, Transmission, TransmissionState,
     merge_ascending, moment,
@@ -14,7 +14,7 @@ use crate::core::{
 use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
-use crate::packet::{Ack, Data, Packet, Segment, SegmentEcn};
+use crate::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
 use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{Event, Path, PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
@@ -52,16 +52,8 @@ struct Leaving {
 impl Leaving {
     fn leave(&self, sink: &mut impl Sink) {
         let &Self { path, data, number, offset, timestamp, echo, push, ecn, transmission, .. } = self;
-        let packet = &Packet::Segment(Segment {
-            data,
-            subflow: number,
-            offset,
-            timestamp,
-            echo,
-            push,
-            ack: None,
-            ecn,
-        });
+        let packet =
+            &Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn });
         sink.send(&Transmit { path, packet, transmission, origin: Origin::Sender { offset: Some(offset) } });
     }
 }
@@ -164,7 +156,7 @@ impl<S: Scheduler> Sender<S> {
     fn handle_ack(&mut self, now: Time, index: usize, ack: &Ack, observer: &mut impl Observer) {
         let flight = &self.core.paths[index].flight;
         // What acknowledges the unsent is not believed in anything.
-        if ack.subflow > flight.next() || ack.data > self.core.sent_end {
+        if ack.cumulative > flight.next() || ack.data > self.core.sent_end {
             return;
         }
         if ack.plain && self.is_multipath() {
@@ -248,10 +240,10 @@ impl<S: Scheduler> Sender<S> {
             (flight.first(), flight.next())
         };
         let mut sample = Sample { highest: self.subflows[index].latest_arrived[0], ..Sample::default() };
-        for number in first..ack.subflow {
+        for number in first..ack.cumulative {
             self.settle(now, index, number, news, &mut sample);
         }
-        self.subflows[index].arrived.advance(ack.subflow.max(first));
+        self.subflows[index].arrived.advance(ack.cumulative.max(first));
         for (from, to) in ack.blocks() {
             let end = to.saturating_add(1).min(next);
             let mut number = self.subflows[index].arrived.first_absent(from.max(first));

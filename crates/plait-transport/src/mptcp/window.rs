@@ -45,7 +45,7 @@ impl<S: Scheduler> Sender<S> {
     /// net/mptcp/options.c), which may be further than the receiver granted.
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
         let first = self.core.paths[index].flight.first();
-        if ack.subflow >= first {
+        if ack.cumulative >= first {
             self.seen[index].echo = ack.timestamp;
         }
         if self.config.rules.grant != Grant::Free {
@@ -54,7 +54,10 @@ impl<S: Scheduler> Sender<S> {
         }
         let window = &mut self.core.paths[index].own_window;
         let newer = !core::mem::replace(&mut self.seen[index].acknowledged, true);
-        if newer || ack.subflow > first || ack.subflow == first && (ack.window > *window || ack.window == 0) {
+        if newer
+            || ack.cumulative > first
+            || ack.cumulative == first && (ack.window > *window || ack.window == 0)
+        {
             *window = ack.window;
         }
         let data = ack.window_end.saturating_sub(ack.window);

@@ -126,7 +126,7 @@ proptest! {
     /// Whatever the order, what was sent below and up to a number is known as long as the gaps are short.
     #[test]
     fn what_was_sent_is_known(order in prop::collection::vec(0_u64..900, 1..400), acked in 0_u64..2_000) {
-        let mut sent = Sent::NOTHING;
+        let mut sent = SentSegments::NOTHING;
         let mut all = BTreeSet::new();
         for segment in order {
             sent.insert(segment);
@@ -141,7 +141,7 @@ proptest! {
 
 #[test]
 fn a_segment_too_far_ahead_is_found_again() {
-    let mut sent = Sent::NOTHING;
+    let mut sent = SentSegments::NOTHING;
     sent.insert(5_000);
     assert_eq!(sent.up_to, 0);
     sent.is_below(5_001);

@@ -8,7 +8,7 @@
 
 use super::PacketWindow;
 use super::hystart::HyStart;
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share, WindowUse};
+use crate::congestion::{Acknowledged, CongestionConfig, CongestionController, Share, WindowUse};
 use plait_sched::{Duration, Time};
 
 /// β in parts of 1024.
@@ -161,7 +161,7 @@ impl Epoch {
     }
 }
 
-impl CongestionControl for LinuxCubic {
+impl CongestionController for LinuxCubic {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
         self.window.note_progress(acknowledged.now);
         if !self.window.is_limited() {

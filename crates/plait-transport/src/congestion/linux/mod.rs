@@ -31,12 +31,12 @@ struct PacketWindow {
     threshold: u64,
     /// Acknowledged packets that have not yet grown the window.
     credit: u64,
-    use_: Use,
+    usage: Usage,
 }
 
 /// How much of the window was used.
 #[derive(Clone, Copy, Debug)]
-struct Use {
+struct Usage {
     /// The window was full at some time in the stretch at hand.
     limited: bool,
     /// The most packets in flight in the stretch.
@@ -60,7 +60,7 @@ impl PacketWindow {
             window: packets(config.initial_window),
             threshold: if threshold == u64::MAX { threshold } else { packets(threshold) },
             credit: 0,
-            use_: Use { limited: false, most: 0, end: 0, since_judged: 0, judged: None },
+            usage: Usage { limited: false, most: 0, end: 0, since_judged: 0, judged: None },
         }
     }
 
@@ -79,46 +79,46 @@ impl PacketWindow {
     /// Takes note of how much is in flight once data has left (`tcp_cwnd_validate`). What is acknowledged while nothing may
     /// leave, because the receiver's window is shut, does not change the judgement: the window grows on.
     fn note_use(&mut self, used: &WindowUse) {
-        let use_ = &mut self.use_;
-        let more = !use_.limited && used.outstanding > use_.most;
-        if used.cumulative >= use_.end || used.full || more {
-            (use_.limited, use_.most, use_.end) = (used.full, used.outstanding, used.next);
+        let usage = &mut self.usage;
+        let more = !usage.limited && used.outstanding > usage.most;
+        if used.cumulative >= usage.end || used.full || more {
+            (usage.limited, usage.most, usage.end) = (used.full, used.outstanding, used.next);
         }
         if self.is_limited() {
             self.judge(used.now);
             return;
         }
-        let use_ = &mut self.use_;
-        use_.since_judged = use_.since_judged.max(used.outstanding);
-        if used.now.since(*use_.judged.get_or_insert(used.now)) < used.rto {
+        let usage = &mut self.usage;
+        usage.since_judged = usage.since_judged.max(used.outstanding);
+        if used.now.since(*usage.judged.get_or_insert(used.now)) < used.rto {
             return;
         }
         // tcp_cwnd_application_limited
         if used.starved {
-            let most = use_.since_judged.max(self.initial);
+            let most = usage.since_judged.max(self.initial);
             self.judge(used.now);
             if most < self.window {
                 self.remember_threshold();
                 self.window = self.window.midpoint(most);
             }
         } else {
-            use_.judged = Some(used.now);
+            usage.judged = Some(used.now);
         }
     }
 
     fn judge(&mut self, now: Time) {
-        (self.use_.since_judged, self.use_.judged) = (0, Some(now));
+        (self.usage.since_judged, self.usage.judged) = (0, Some(now));
     }
 
     /// The controller was asked whether the window may grow; whether it did or not, the window counts as judged (the end of
     /// `tcp_cong_avoid`). So what is lost for want of use is lost after a pause, not while acknowledgements come.
     fn note_progress(&mut self, now: Time) {
-        self.use_.judged = Some(now);
+        self.usage.judged = Some(now);
     }
 
     /// Whether the window is what limits the sender.
     fn is_limited(&self) -> bool {
-        self.use_.limited || (self.in_slow_start() && self.window < 2 * self.use_.most)
+        self.usage.limited || (self.in_slow_start() && self.window < 2 * self.usage.most)
     }
 
     /// Grows the window up to the threshold; returns the packets that are left to congestion avoidance.
@@ -175,7 +175,7 @@ impl PacketWindow {
     fn decay(&mut self) {
         self.remember_threshold();
         self.window = (self.window / 2).max(self.initial.min(self.window));
-        (self.use_.since_judged, self.use_.judged) = (0, None);
+        (self.usage.since_judged, self.usage.judged) = (0, None);
     }
 
     fn penalize(&mut self) {

@@ -1,7 +1,7 @@
 //! Reno as in Linux (net/ipv4/tcp_cong.c): the packet window alone, halved by a loss.
 
 use super::PacketWindow;
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionControl, Share, WindowUse};
+use crate::congestion::{Acknowledged, CongestionConfig, CongestionController, Share, WindowUse};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -17,7 +17,7 @@ impl LinuxReno {
     }
 }
 
-impl CongestionControl for LinuxReno {
+impl CongestionController for LinuxReno {
     fn on_acknowledged(&mut self, acknowledged: &Acknowledged, _shares: &[Share]) {
         self.window.note_progress(acknowledged.now);
         if !self.window.is_limited() {

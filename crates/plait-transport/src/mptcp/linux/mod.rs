@@ -30,7 +30,7 @@ pub(super) use reduction::ProportionalReduction;
 pub(super) use scoreboard::{Memory, Scoreboard};
 
 use super::sender::Sender;
-use crate::congestion::{CongestionControl, WindowUse};
+use crate::congestion::{CongestionController, WindowUse};
 use crate::core::PathNews;
 use crate::observer::Observer;
 use crate::packet::Ack;
@@ -105,7 +105,7 @@ impl<S: Scheduler> Sender<S> {
             self.subflows[index].linux.rack.adapt(report.latest, self.core.paths[index].sent);
             self.sample_window(now, index, &news);
         }
-        self.judge_linux_probe(now, index, ack.subflow, &report);
+        self.judge_linux_probe(now, index, ack.cumulative, &report);
         let calm = self.subflows[index].linux.state == State::Open && !report.selective && !report.congested;
         if report.duplicates > 0 || (outstanding && !(calm && report.progress)) {
             self.alert(now, index, &mut report);

@@ -48,7 +48,7 @@ impl<S: Scheduler> Sender<S> {
             subflow.linux.highest = report.first_before;
         }
         let highest_before = subflow.linux.highest;
-        let end = ack.subflow.max(report.first_before);
+        let end = ack.cumulative.max(report.first_before);
         self.read_blocks(now, index, ack, end, news, report);
         self.read_cumulative(now, index, end, highest_before, news, report);
         let subflow = &mut self.subflows[index];

@@ -2,7 +2,7 @@
 
 use super::scoreboard::{Memory, State};
 use super::{Report, Sender};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::TransmissionState;
 use crate::mptcp::subflow::Repair;
 use plait_sched::{Event, PathId, Scheduler, Time};

@@ -2,7 +2,7 @@
 //! window has shrunk to the threshold at the end.
 
 use super::Sender;
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use plait_sched::Scheduler;
 
 /// One repair. Amounts are packets.

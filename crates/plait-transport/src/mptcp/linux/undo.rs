@@ -4,7 +4,7 @@
 
 use super::scoreboard::State;
 use super::{Report, Sender};
-use crate::congestion::CongestionControl;
+use crate::congestion::CongestionController;
 use crate::core::TransmissionState;
 use plait_sched::Scheduler;
 

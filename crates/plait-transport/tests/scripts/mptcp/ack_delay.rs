@@ -4,7 +4,7 @@ use super::linux::{PAYLOAD, linux};
 use crate::common::{Log, at, ms, sent_by};
 use plait_sched::{Duration, PathId, Time};
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Data, Packet, Segment, SegmentEcn};
+use plait_transport::packet::{Data, Packet, SegmentEcn, TcpSegment};
 
 const PATH: PathId = PathId(0);
 
@@ -38,11 +38,11 @@ impl Listener {
     fn wait(&mut self, later: Duration) -> Duration {
         self.now += later;
         let data = Data { segment: self.next, bytes: PAYLOAD as u32 };
-        let (subflow, offset) = (self.next, self.next * PAYLOAD);
+        let (number, offset) = (self.next, self.next * PAYLOAD);
         self.next += 1;
-        let segment = Segment {
+        let segment = TcpSegment {
             data,
-            subflow,
+            number,
             offset,
             timestamp: 1,
             echo: 1,

@@ -5,7 +5,7 @@ use crate::common::{By, Fate, Log, Pair, at, by_key, in_turns, mptcp_config, ms,
 use plait_sched::{Connection, Decision, Path, PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Ack, Data, Packet, Segment, SegmentEcn};
+use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -34,9 +34,9 @@ fn take(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool) -> Vec<
 
 fn take_at(receiver: &mut Receiver, log: &mut Log, number: u64, push: bool, now: Time) -> Vec<Ack> {
     let data = Data { segment: number, bytes: PAYLOAD as u32 };
-    let segment = Segment {
+    let segment = TcpSegment {
         data,
-        subflow: number,
+        number,
         offset: number * PAYLOAD,
         timestamp: 0,
         echo: 0,
@@ -110,7 +110,7 @@ fn plain_tcp_marks_what_ends_half_a_window_of_writing() {
     let mut pair = Pair::new(Config { multipath: false, ..linux() }, &[20], in_turns()).spaced(ms(1));
     let seen = Rc::clone(&marks);
     pair.script(move |judged| {
-        if let Packet::Segment(Segment { data, push: true, .. }) = judged.packet {
+        if let Packet::Segment(TcpSegment { data, push: true, .. }) = judged.packet {
             seen.borrow_mut().push(data.segment);
         }
         Fate::Pass

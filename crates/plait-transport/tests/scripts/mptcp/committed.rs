@@ -5,7 +5,7 @@ use crate::common::{By, Log, at, ms, sent_by};
 use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
 use plait_transport::PathConfig;
 use plait_transport::endpoint::{Endpoint, Side};
-use plait_transport::packet::{Ack, Packet, Segment};
+use plait_transport::packet::{Ack, Packet, TcpSegment};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ struct Hand<S> {
 
 impl<S: Scheduler> Hand<S> {
     /// What leaves on the second path now.
-    fn sent(&mut self, now: Time) -> Vec<Segment> {
+    fn sent(&mut self, now: Time) -> Vec<TcpSegment> {
         let packets = sent_by(|sink| self.sender.transmit(now, sink, &mut self.log).expect("no fault"));
         let segment = |packet| match packet {
             (SHUT, Packet::Segment(segment)) => Some(segment),
@@ -37,8 +37,8 @@ impl<S: Scheduler> Hand<S> {
     }
 }
 
-fn numbers(segments: &[Segment]) -> Vec<(u64, u64, u32)> {
-    segments.iter().map(|sent| (sent.subflow, sent.data.segment, sent.data.bytes)).collect()
+fn numbers(segments: &[TcpSegment]) -> Vec<(u64, u64, u32)> {
+    segments.iter().map(|sent| (sent.number, sent.data.segment, sent.data.bytes)).collect()
 }
 
 /// Ten of 14 segments, all of them for the second path, have left there; the window has room for so many.
@@ -117,7 +117,7 @@ fn a_subflow_that_repairs_after_a_timeout_gets_nothing_of_its_queue() {
         now += ms(20);
         hand.told(now, SHUT, (arrived, arrived), 100, sent[0].timestamp);
         sent = hand.sent(now);
-        left.push(sent.iter().map(|sent| sent.subflow).collect::<Vec<_>>());
+        left.push(sent.iter().map(|sent| sent.number).collect::<Vec<_>>());
     }
     let expected: [&[u64]; 4] = [&[1, 2], &[3, 4, 5, 6], &[7, 8, 9], &[10, 11, 12, 13]];
     assert_eq!(left, expected, "first what was lost, and nothing new");

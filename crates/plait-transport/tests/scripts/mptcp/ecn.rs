@@ -31,7 +31,7 @@ fn watched(
     pair.script(move |judged| {
         match judged.packet {
             Packet::Segment(segment) => {
-                log.borrow_mut().data.push((judged.now, segment.subflow, segment.ecn));
+                log.borrow_mut().data.push((judged.now, segment.number, segment.ecn));
             }
             Packet::Ack(ack) => log.borrow_mut().echoes.push((judged.now, ack.congested)),
             _ => {}

@@ -10,7 +10,7 @@ use crate::common::{Log, Pair, at, in_turns, ms, sent_by};
 use plait_sched::{PathId, Time};
 use plait_transport::ConnectionConfig;
 use plait_transport::mptcp::{Config, Receiver};
-use plait_transport::packet::{Ack, Data, Packet, Segment, SegmentEcn};
+use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -41,9 +41,9 @@ impl Hand {
     fn take(&mut self, path: u8, number: u64, segment: u64) -> Vec<(u8, Ack)> {
         self.now += ms(1);
         let data = Data { segment, bytes: PAYLOAD as u32 };
-        let packet = Segment {
+        let packet = TcpSegment {
             data,
-            subflow: number,
+            number,
             offset: segment * PAYLOAD,
             timestamp: 0,
             echo: 0,
@@ -99,7 +99,7 @@ fn while_it_opens_no_acknowledgement_is_delayed() {
     let seen = Rc::clone(&acks);
     pair.script(move |judged| {
         if let Packet::Ack(ack) = judged.packet {
-            seen.borrow_mut().push((ack.subflow, ack.window));
+            seen.borrow_mut().push((ack.cumulative, ack.window));
         }
         crate::common::Fate::Pass
     });
@@ -200,7 +200,7 @@ fn an_acknowledgement_that_would_make_the_window_smaller_waits_until_what_came_i
     let acks = hand.take(1, 62, 120);
     // All 102 were unread when the missing one came. Once they are read, nothing is gone from the window.
     let (path, ack) = acks[0];
-    assert_eq!((path, ack.subflow, ack.data), (1, 63, 222));
+    assert_eq!((path, ack.cumulative, ack.data), (1, 63, 222));
     assert!(ack.window > (MEMORY - 100 * PAYLOAD) * 162 / 256, "{ack:?}");
 }
 
@@ -237,7 +237,7 @@ fn what_lies_beyond_the_edge_is_acknowledged_on_its_subflow_and_dropped() {
     let edge = fill(&mut hand, first, 1).window_end;
     let beyond = edge / PAYLOAD;
     let ack = hand.take(1, 1, beyond)[0].1;
-    assert_eq!((ack.subflow, ack.data), (2, first));
+    assert_eq!((ack.cumulative, ack.data), (2, first));
     assert_eq!(hand.log.refused.len(), 1);
     // What ends at the edge is taken.
     hand.take(1, 2, beyond - 1);
@@ -254,9 +254,9 @@ fn small_segments_leave_less_of_the_memory_to_payload() {
     let memory = (290_400u64 * 256).div_ceil(67);
     for number in 0..400 {
         let data = Data { segment: number, bytes: 300 };
-        let packet = Segment {
+        let packet = TcpSegment {
             data,
-            subflow: number,
+            number,
             offset: number * 300,
             timestamp: 0,
             echo: 0,

@@ -142,7 +142,7 @@ fn the_acknowledgement_of_a_join_moves_the_connection_on() {
     // The first subflow's own acknowledgements are lost from 230 ms on: what it delivered only the join's fourth packet tells.
     let mut pair = Pair::new(Config { handshake: true, ..linux() }, &[200, 200], in_turns());
     pair.script(|judged| {
-        let own = matches!(judged.packet, Packet::Ack(ack) if ack.subflow > 10) && judged.path == 0;
+        let own = matches!(judged.packet, Packet::Ack(ack) if ack.cumulative > 10) && judged.path == 0;
         if own { Fate::Drop } else { Fate::Pass }
     });
     pair.sender.write_endlessly();
@@ -161,7 +161,7 @@ fn ends(rules: Rules, confirmation: Fate, segments: [Fate; 2]) -> Pair<impl Sche
     pair.script(move |judged| match (judged.path, judged.packet) {
         (0, Packet::Confirm { .. }) => confirmation,
         (0, Packet::Segment(segment)) if judged.sent_before == 0 => {
-            segments.get(segment.subflow as usize).copied().unwrap_or(Fate::Pass)
+            segments.get(segment.number as usize).copied().unwrap_or(Fate::Pass)
         }
         _ => Fate::Pass,
     });
@@ -236,7 +236,7 @@ fn after_a_fall_back_acknowledgements_are_those_of_tcp() {
     let acknowledgements = Rc::clone(&seen);
     pair.script(move |judged| match judged.packet {
         Packet::Confirm { .. } => Fate::Drop,
-        Packet::Segment(segment) if [0, 2, 4, 6].contains(&segment.subflow) && judged.sent_before == 0 => {
+        Packet::Segment(segment) if [0, 2, 4, 6].contains(&segment.number) && judged.sent_before == 0 => {
             Fate::Late(ms(3))
         }
         Packet::Ack(ack) => {
@@ -267,7 +267,7 @@ fn after_a_fall_back_the_connection_keeps_nothing_that_was_sent() {
         let mut pair = Pair::new(config, &[1_000, 1_000], in_turns());
         pair.script(move |judged| match judged.packet {
             Packet::Confirm { .. } => Fate::Late(late),
-            Packet::Segment(segment) if segment.subflow == 0 && judged.sent_before == 0 => Fate::Late(late),
+            Packet::Segment(segment) if segment.number == 0 && judged.sent_before == 0 => Fate::Late(late),
             _ => Fate::Pass,
         });
         pair.sender.write_endlessly();

@@ -2,7 +2,7 @@
 
 use crate::common::{By, Pair, Way, at, in_turns, mptcp_config, ms};
 use plait_sched::{Connection, Decision, Path, PathId};
-use plait_transport::packet::{Ack, Data, Packet, Segment, SegmentEcn};
+use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};
 use proptest::prelude::*;
 
 #[test]
@@ -29,11 +29,11 @@ fn acknowledgements_of_what_was_never_sent_are_ignored() {
 fn segments_absurdly_far_ahead_are_refused() {
     let mut pair = Pair::new(mptcp_config(), &[20], in_turns());
     pair.tampered = true;
-    for (segment, subflow) in [(u64::MAX - 1, 0), (1 << 40, 1), (0, u64::MAX - 1)] {
+    for (segment, number) in [(u64::MAX - 1, 0), (1 << 40, 1), (0, u64::MAX - 1)] {
         let data = Data { segment, bytes: 1452 };
-        let packet = Packet::Segment(Segment {
+        let packet = Packet::Segment(TcpSegment {
             data,
-            subflow,
+            number,
             offset: 0,
             timestamp: 0,
             echo: 0,
@@ -52,9 +52,9 @@ fn segments_absurdly_far_ahead_are_refused() {
 fn packets_for_unknown_subflows_and_of_the_other_protocol_are_ignored() {
     let mut pair = Pair::new(mptcp_config(), &[20], in_turns());
     pair.tampered = true;
-    let packet = Packet::Segment(Segment {
+    let packet = Packet::Segment(TcpSegment {
         data: Data { segment: 0, bytes: 1 },
-        subflow: 0,
+        number: 0,
         offset: 0,
         timestamp: 0,
         echo: 0,
@@ -104,11 +104,11 @@ fn any_packet() -> impl Strategy<Value = Packet> {
     let clocks = (any::<u32>(), any::<u32>());
     prop_oneof![
         (number.clone(), number.clone(), window.clone(), clocks, prop::option::of(number.clone()), blocks)
-            .prop_map(|(subflow, data, window, (timestamp, echo), duplicate, blocks)| {
-                let mut ack = Ack::new(subflow, data, timestamp, echo).with_window(window, window / 3);
+            .prop_map(|(number, data, window, (timestamp, echo), duplicate, blocks)| {
+                let mut ack = Ack::new(number, data, timestamp, echo).with_window(window, window / 3);
                 ack.duplicate = duplicate;
                 for (first, length) in blocks {
-                    let first = subflow.saturating_add(first);
+                    let first = number.saturating_add(first);
                     ack.push_block(first, first.saturating_add(length));
                 }
                 Packet::Ack(ack)
@@ -118,10 +118,10 @@ fn any_packet() -> impl Strategy<Value = Packet> {
             prop_oneof![Just(1452_u32), any::<u32>()],
             (any::<u32>(), any::<u32>())
         )
-            .prop_map(|((segment, subflow, offset), bytes, (timestamp, echo))| {
-                Packet::Segment(Segment {
+            .prop_map(|((segment, number, offset), bytes, (timestamp, echo))| {
+                Packet::Segment(TcpSegment {
                     data: Data { segment, bytes },
-                    subflow,
+                    number,
                     offset,
                     timestamp,
                     echo,

@@ -77,7 +77,7 @@ fn the_first_acknowledgements_are_not_delayed() {
     let seen = Rc::clone(&acks);
     pair.script(move |judged| {
         if let Packet::Ack(ack) = judged.packet {
-            seen.borrow_mut().push(ack.subflow);
+            seen.borrow_mut().push(ack.cumulative);
         }
         Fate::Pass
     });
