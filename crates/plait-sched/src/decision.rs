@@ -217,6 +217,12 @@ pub trait Scheduler {
     fn interest(&self) -> Interest {
         Interest::ALL
     }
+
+    /// True if it answers [`Decision::WAIT`], and nothing changes in it, whenever no path has [room](crate::Path::room). An engine
+    /// need not ask then, and most opportunities end with that question. Asked once, before the first decision.
+    fn waits_without_room(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Scheduler + ?Sized> Scheduler for &mut S {
@@ -234,5 +240,9 @@ impl<S: Scheduler + ?Sized> Scheduler for &mut S {
 
     fn interest(&self) -> Interest {
         (**self).interest()
+    }
+
+    fn waits_without_room(&self) -> bool {
+        (**self).waits_without_room()
     }
 }

@@ -71,6 +71,12 @@ macro_rules! builtins {
                     $(Self::$scheduler(scheduler) => scheduler.interest(),)*
                 }
             }
+
+            fn waits_without_room(&self) -> bool {
+                match self {
+                    $(Self::$scheduler(scheduler) => scheduler.waits_without_room(),)*
+                }
+            }
         }
     };
 }
@@ -152,6 +158,10 @@ impl Scheduler for Builtin {
 
     fn interest(&self) -> Interest {
         self.0.interest()
+    }
+
+    fn waits_without_room(&self) -> bool {
+        self.0.waits_without_room()
     }
 }
 

@@ -34,6 +34,11 @@ pub trait Observer {
     fn sent(&mut self, _now: Time, _sent: &Sent) {}
     /// The scheduler decided; `connection` and `paths` are what it saw.
     fn decided(&mut self, _now: Time, _decision: &Decision, _connection: &Connection, _paths: &[Path]) {}
+    /// Whether it wants to hear of every decision. If not, a scheduler that [waits](plait_sched::Scheduler::waits_without_room) where
+    /// no path has room is not asked there.
+    fn hears_decisions(&self) -> bool {
+        true
+    }
     /// A path changed its state.
     fn path_state(&mut self, _now: Time, _path: PathId, _state: PathState) {}
     /// A segment arrived at the receiver for the first time.
@@ -47,4 +52,9 @@ pub trait Observer {
 }
 
 /// Records nothing.
-impl Observer for () {}
+impl Observer for () {
+    #[inline]
+    fn hears_decisions(&self) -> bool {
+        false
+    }
+}

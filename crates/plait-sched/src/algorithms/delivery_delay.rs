@@ -61,6 +61,10 @@ impl Scheduler for DeliveryDelay {
     fn interest(&self) -> Interest {
         Interest::NONE
     }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
 }
 
 /// The delivery delays of paths on one scale, in nanoseconds; `None` for a path that has not been measured.

@@ -52,6 +52,10 @@ impl Scheduler for LowestRtt {
     fn interest(&self) -> Interest {
         Interest::NONE
     }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -96,6 +96,10 @@ impl Scheduler for RoundRobin {
     fn interest(&self) -> Interest {
         Interest::NONE
     }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,9 @@ pub enum Rule {
     Progress,
     /// Bring all data to the receiver once the paths work.
     Delivery,
-    /// Give the same answers to the same calls.
+    /// Wait where no path has room, if it says that it does so (`waits_without_room`).
+    Rests,
+    /// Give the same answers to the same calls, asked or not where it says that it waits.
     Repeatable,
     /// Allocate nothing while deciding.
     NoAllocation,
@@ -91,6 +93,7 @@ impl Rule {
             Self::FutureWait => "it must not wait until a moment that has come",
             Self::Progress => "it must assign something if nothing is under way and something could be sent",
             Self::Delivery => "all data must be delivered once the paths work",
+            Self::Rests => "it must wait where no path has room, if it says so (waits_without_room)",
             Self::Repeatable => "it must give the same answers to the same calls",
             Self::NoAllocation => "it must not allocate",
             Self::NoPanic => "it must not panic",

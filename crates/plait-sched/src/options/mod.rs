@@ -278,6 +278,11 @@ impl<S: Scheduler> Scheduler for WithOptions<S> {
         let mitigation = if self.options.mitigation.is_some() { Interest::ACKED } else { Interest::NONE };
         self.scheduler.interest().and(mitigation)
     }
+
+    fn waits_without_room(&self) -> bool {
+        let Options { penalization, mitigation, .. } = &self.options;
+        penalization.is_none() && mitigation.is_none() && self.scheduler.waits_without_room()
+    }
 }
 
 #[cfg(test)]

@@ -333,6 +333,11 @@ impl Observer for Recorder {
         }
     }
 
+    #[inline]
+    fn hears_decisions(&self) -> bool {
+        self.decisions.is_some()
+    }
+
     fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
         self.segment_arrived(now, segment);
         self.bytes_arrived(now, path, u64::from(bytes));

@@ -68,6 +68,11 @@ impl<O: Observer> Observer for Sending<'_, O> {
         self.0.decided(now, decision, connection, paths);
     }
 
+    #[inline]
+    fn hears_decisions(&self) -> bool {
+        self.0.hears_decisions()
+    }
+
     fn path_state(&mut self, now: Time, path: PathId, state: PathState) {
         self.0.path_state(now, path, state);
     }

@@ -168,6 +168,7 @@ pub(crate) struct Core<S> {
     pub(crate) scheduler: S,
     needs: Capabilities,
     interest: Interest,
+    waits_without_room: bool,
     /// Ask the scheduler before the next transmission.
     opportunity: bool,
     /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
@@ -215,6 +216,7 @@ impl<S: Scheduler> Core<S> {
             return Err(Error::Unsupported { capability });
         }
         let interest = scheduler.interest();
+        let waits_without_room = scheduler.waits_without_room();
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes, config.joined_writes),
@@ -226,6 +228,7 @@ impl<S: Scheduler> Core<S> {
             scheduler,
             needs,
             interest,
+            waits_without_room,
             opportunity: true,
             ask_again: false,
             asking: None,

@@ -179,6 +179,19 @@ impl PathSender {
         self.used() + self.waiting_segments() * self.segment + self.headroom <= self.window()
     }
 
+    /// True if the scheduler would be shown room on the path (`plait_sched::Path::room`).
+    #[inline]
+    pub(super) fn shows_room(&self) -> bool {
+        let waiting = u64::from(self.flight.lost()) + u64::from(self.waiting) + u64::from(self.queued());
+        self.used() + waiting * self.segment + self.headroom <= self.window()
+    }
+
+    /// Segments that wait to leave, for whatever reason.
+    #[inline]
+    fn queued(&self) -> u32 {
+        (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32
+    }
+
     /// Packets that the path's own window holds back.
     fn waiting_segments(&self) -> u64 {
         self.committed.len() as u64
@@ -297,7 +310,7 @@ impl PathSender {
         facts.in_recovery = self.admits_nothing_new();
         facts.in_flight = self.in_flight_beside(facts.cwnd);
         facts.lost = self.flight.lost() + self.waiting;
-        facts.queued = (self.queue.len() + self.committed.len() + self.reinjections.len()) as u32;
+        facts.queued = self.queued();
     }
 
     /// A window in segments, rounded as the protocol lets them be in flight.

@@ -1,6 +1,6 @@
 //! Asking the scheduler and carrying out what it decides.
 
-use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, SegmentState, insert_ascending};
+use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, SegmentState, insert_ascending};
 use crate::congestion::CongestionController;
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
@@ -41,6 +41,14 @@ impl<S: Scheduler> Core<S> {
             oldest_unacked: self.oldest_unacked(),
             finished: self.stream.is_finished(),
         }
+    }
+
+    /// True if the data queue holds something.
+    fn has_unassigned(&self) -> bool {
+        let send_buffer_left =
+            || self.buffer.segments_left(self.stream.frontier_offset(), u64::from(self.config.segment_bytes));
+        self.stream.recalled() > 0
+            || self.stream.uncut() > 0 && (self.buffer.has_all(self.stream.end()) || send_buffer_left() > 0)
     }
 
     /// The oldest unacknowledged segment, if it is in flight. Everything below the first segment is acknowledged, so it
@@ -92,6 +100,16 @@ impl<S: Scheduler> Core<S> {
         let Some(asking) = self.asking.take() else { return Ok(false) };
         if asking.decisions >= u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + asking.assigned {
             return Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits });
+        }
+        if self.waits_without_room
+            && !observer.hears_decisions()
+            && !self.paths.iter().any(PathSender::shows_room)
+        {
+            // Nobody asks when there is nothing to decide about, and that is no waiting either.
+            self.counters.waits +=
+                u64::from(self.has_unassigned() || self.commits && self.queued_segments > 0);
+            self.wake = None;
+            return Ok(false);
         }
         let connection = self.connection_facts();
         // With an empty data queue there may still be something to copy, or to take back from a path's queue; Linux' MPTCP
