@@ -175,6 +175,8 @@ pub(crate) struct Core<S> {
     ask_again: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
+    /// Assigned, and not in a queue: it leaves next.
+    at_once: Option<schedule::AtOnce>,
     wake: Option<Time>,
     /// What the receiver admits.
     pub(crate) window: SendWindow,
@@ -232,6 +234,7 @@ impl<S: Scheduler> Core<S> {
             opportunity: true,
             ask_again: false,
             asking: None,
+            at_once: None,
             wake: None,
             window: SendWindow::new(config.window_rule, config.receive_window),
             sent_end: 0,

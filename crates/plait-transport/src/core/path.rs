@@ -186,6 +186,12 @@ impl PathSender {
         self.used() + waiting * self.segment + self.headroom <= self.window()
     }
 
+    /// True if it has nothing that is to be sent, again or for the first time.
+    #[inline]
+    pub(super) fn has_nothing_waiting(&self) -> bool {
+        self.flight.lost() == 0 && self.waiting == 0 && self.queued() == 0
+    }
+
     /// Segments that wait to leave, for whatever reason.
     #[inline]
     fn queued(&self) -> u32 {

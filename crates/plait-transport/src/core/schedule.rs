@@ -14,6 +14,13 @@ pub(super) struct Asking {
     assigned: u64,
 }
 
+/// What was assigned and leaves next, without passing through the path's queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtOnce {
+    pub(super) index: usize,
+    pub(super) segments: u32,
+}
+
 impl<S: Scheduler> Core<S> {
     /// The facts of the connection as the scheduler sees them.
     pub(crate) fn connection_facts(&self) -> Connection {
@@ -73,10 +80,13 @@ impl<S: Scheduler> Core<S> {
         more
     }
 
-    /// Lets the scheduler decide until it waits, if anything happened since it was asked last.
+    /// Lets the scheduler decide until it waits, if anything happened since it was asked last; or until something is to leave
+    /// [at once](Core::send_at_once), after which it is asked further.
     pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        self.begin_asking(now);
-        while self.ask(now, observer)? {}
+        if self.at_once.is_none() {
+            self.begin_asking(now);
+            while self.ask(now, observer)? && self.at_once.is_none() {}
+        }
         Ok(())
     }
 
@@ -101,10 +111,8 @@ impl<S: Scheduler> Core<S> {
         if asking.decisions >= u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + asking.assigned {
             return Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits });
         }
-        if self.waits_without_room
-            && !observer.hears_decisions()
-            && !self.paths.iter().any(PathSender::shows_room)
-        {
+        let alone = self.waits_without_room && !observer.hears_decisions();
+        if alone && !self.paths.iter().any(PathSender::shows_room) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
             self.counters.waits +=
                 u64::from(self.has_unassigned() || self.commits && self.queued_segments > 0);
@@ -132,15 +140,22 @@ impl<S: Scheduler> Core<S> {
         }
         self.counters.decisions += 1;
         let queued_before = self.queued_segments;
-        self.carry_out(&decision, &connection).map_err(|fault| Error::Scheduler { at: now, fault })?;
+        self.carry_out(&decision, &connection, alone).map_err(|fault| Error::Scheduler { at: now, fault })?;
+        let queued = self.queued_segments + self.at_once.map_or(0, |leaving| u64::from(leaving.segments));
         self.asking = Some(Asking {
             decisions: asking.decisions + 1,
-            assigned: (asking.assigned + self.queued_segments).saturating_sub(queued_before),
+            assigned: (asking.assigned + queued).saturating_sub(queued_before),
         });
         Ok(true)
     }
 
-    fn carry_out(&mut self, decision: &Decision, connection: &Connection) -> Result<(), SchedulerFault> {
+    /// `alone`: nobody sees whether what is assigned passes through a queue, and the scheduler answers the same.
+    fn carry_out(
+        &mut self,
+        decision: &Decision,
+        connection: &Connection,
+        alone: bool,
+    ) -> Result<(), SchedulerFault> {
         match *decision {
             Decision::Assign { path, segments } => {
                 self.check_usable(path)?;
@@ -154,6 +169,10 @@ impl<S: Scheduler> Core<S> {
                 let room = || u64::from(self.facts[path.index()].room()).min(connection.window_left);
                 if !self.needs.assign_ahead && wanted > room() {
                     return Err(SchedulerFault::Undeclared("assign-ahead"));
+                }
+                if alone && self.nothing_waits() {
+                    self.at_once = Some(AtOnce { index: path.index(), segments });
+                    return Ok(());
                 }
                 self.assign(path, segments)
             }
@@ -207,7 +226,16 @@ impl<S: Scheduler> Core<S> {
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
-    fn assign(&mut self, path: PathId, segments: u32) -> Result<(), SchedulerFault> {
+    /// True if nothing is there that would leave before, or beside, what is assigned now.
+    fn nothing_waits(&self) -> bool {
+        !self.commits
+            && !self.retransmits
+            && self.queued_segments == 0
+            && self.stream.recalled() == 0
+            && self.paths.iter().all(PathSender::has_nothing_waiting)
+    }
+
+    pub(super) fn assign(&mut self, path: PathId, segments: u32) -> Result<(), SchedulerFault> {
         let index = path.index();
         if self.paths[index].queue.len() + segments as usize > MAX_QUEUED {
             return Err(SchedulerFault::QueueTooLong(path));

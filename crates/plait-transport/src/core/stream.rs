@@ -201,8 +201,24 @@ impl Stream {
             entry.path = path;
             return Some(segment);
         }
+        self.cut(SegmentState::Queued, path, 0)
+    }
+
+    /// Payload bytes of the next segment that was never assigned.
+    #[inline]
+    pub(crate) fn next_bytes(&self) -> Option<u32> {
+        self.writes.front().map(|&left| left.min(u64::from(self.segment_bytes)) as u32)
+    }
+
+    /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
+    pub(crate) fn cut_and_send(&mut self, path: u8, transmission: u64) -> Option<u64> {
+        self.cut(SegmentState::InFlight, path, transmission)
+    }
+
+    #[inline]
+    fn cut(&mut self, state: SegmentState, path: u8, transmission: u64) -> Option<u64> {
+        let bytes = self.next_bytes()?;
         let left = self.writes.front_mut()?;
-        let bytes = (*left).min(u64::from(self.segment_bytes)) as u32;
         if self.uncut_segments != ENDLESS {
             self.uncut_segments -= 1;
         }
@@ -212,17 +228,21 @@ impl Stream {
                 self.writes.pop_front();
             }
         }
+        let mut tried = PathSet::EMPTY;
+        if state == SegmentState::InFlight {
+            tried.insert(PathId(path));
+        }
         let number = self.segments.push(StreamSegment {
-            transmission: 0,
+            transmission,
             offset: self.frontier_offset,
             bytes,
-            state: SegmentState::Queued,
+            state,
             path,
-            carried: PathSet::EMPTY,
+            carried: tried,
             waits_on: None,
-            tried: PathSet::EMPTY,
+            tried,
             copies: PathSet::EMPTY,
-            ever_sent: false,
+            ever_sent: state == SegmentState::InFlight,
             fast_retransmitted: false,
         });
         self.frontier_offset += u64::from(bytes);

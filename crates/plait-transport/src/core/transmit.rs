@@ -2,6 +2,7 @@
 
 use super::committed::Taken;
 use super::flight::{Transmission, TransmissionId};
+use super::schedule::AtOnce;
 use super::{Core, SegmentState, TransmissionState};
 use crate::congestion::CongestionController;
 use crate::observer::{Observer, SendReason, Sent};
@@ -25,6 +26,9 @@ pub(crate) struct Outgoing {
 impl<S: Scheduler> Core<S> {
     /// The next data packet that windows allow, if any.
     pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
+        if let Some(outgoing) = self.send_at_once(now, observer) {
+            return Some(outgoing);
+        }
         if let Some((index, segment)) = self.next_retransmission() {
             return Some(self.send(now, index, segment, SendReason::Retransmission, observer));
         }
@@ -172,6 +176,40 @@ impl<S: Scheduler> Core<S> {
         let outgoing = self.launch(now, index, &taken, observer);
         self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
         outgoing
+    }
+
+    /// The next segment that the scheduler assigned just now, if it may leave: the way through the path's queue with the same end.
+    /// If it may not, what was assigned goes into the queue.
+    #[inline]
+    pub(crate) fn send_at_once(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
+        let AtOnce { index, segments } = self.at_once?;
+        let bytes = self.stream.next_bytes()?;
+        let path = &self.paths[index];
+        let segment = self.stream.frontier();
+        let open = path.has_room() && path.takes(now, segment) && path.own_window == u64::MAX;
+        let begins = self.window.admits(self.stream.frontier_offset(), bytes, self.counted(bytes))
+            || self.window.is_idle()
+            || segment == self.stream.first();
+        self.at_once = None;
+        if !open || !begins || self.facts[index].limit < u32::MAX {
+            // Checked when it was decided, and nothing has changed: it cannot fail.
+            let _ = self.assign(PathId(index as u8), segments);
+            return None;
+        }
+        if segments > 1 {
+            self.at_once = Some(AtOnce { index, segments: segments - 1 });
+        }
+        let offset = self.stream.frontier_offset();
+        let segment = self.stream.cut_and_send(index as u8, self.paths[index].next_number())?;
+        self.held += u64::from(bytes);
+        self.window.sent(self.counted(bytes));
+        self.sent_end = segment + 1;
+        self.paths[index].note_new(now, segment);
+        let (data, reason) = (Data { segment, bytes }, SendReason::New);
+        let taken = Taken { data, offset, reason, first_time: true, clear: true, earlier: None };
+        let outgoing = self.launch(now, index, &taken, observer);
+        self.tell_sent(PathId(index as u8), data, reason, true);
+        Some(outgoing)
     }
 
     /// A segment becomes the path's: from now on it counts as sent.

@@ -40,6 +40,15 @@ impl SendWindow {
         self.outstanding -= counted;
     }
 
+    /// True if it admits what was not sent yet: `bytes` from `offset` of the stream on, which count as `counted`.
+    #[inline]
+    pub(super) fn admits(&self, offset: u64, bytes: u32, counted: u64) -> bool {
+        match self.rule {
+            WindowRule::Credit => self.outstanding + counted <= self.advertised,
+            WindowRule::Offset => offset + u64::from(bytes) <= self.advertised,
+        }
+    }
+
     /// True if nothing is outstanding.
     pub(crate) fn is_idle(&self) -> bool {
         self.outstanding == 0
@@ -55,12 +64,7 @@ impl<S: Scheduler> Core<S> {
     /// True if the window admits `segment`, which was not sent yet.
     pub(crate) fn admits(&self, segment: u64) -> bool {
         let Some(entry) = self.stream.get(segment) else { return false };
-        match self.window.rule {
-            WindowRule::Credit => {
-                self.window.outstanding + self.counted(entry.bytes) <= self.window.advertised
-            }
-            WindowRule::Offset => entry.offset + u64::from(entry.bytes) <= self.window.advertised,
-        }
+        self.window.admits(entry.offset, entry.bytes, self.counted(entry.bytes))
     }
 
     /// True if the window that the path itself was told admits `segment`. What others were told counts on it, too, from where

@@ -488,6 +488,14 @@ impl<S: Scheduler> Sender<S> {
             // What the connection's own timer sends again does not set that timer.
             let timed = self.next_timed_copy();
             let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
+            if copy.is_none()
+                && let Some(outgoing) = self.core.send_at_once(now, observer)
+            {
+                self.note_burst(outgoing.path.index());
+                self.share_window(outgoing.path.index(), outgoing.offset);
+                self.note_given(now);
+                return Ok(Some(self.wrap(now, &outgoing)));
+            }
             let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
             let wanted = || self.next_wanted_copy().map(|next| (next, SendReason::Reinjection));
             let Some(((index, segment), reason)) = next.or_else(wanted) else {
