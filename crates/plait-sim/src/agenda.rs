@@ -129,15 +129,17 @@ impl Agenda {
         // The source's slot climbs as far as it wins, then whoever beat it does. The opponents on the way are known
         // beforehand, so only comparisons wait for each other. Who wins is as good as random: select, don't branch.
         let (mut best, mut winner) = (packed, source as u32);
-        let mut node = source + self.slots.len();
+        let slots = &*self.slots;
+        let mut node = source + slots.len();
+        let winners = &mut *self.winners;
         while node > 1 {
-            let opponent = self.winners[node ^ 1];
-            let other = self.slots[opponent as usize];
+            let opponent = winners[node ^ 1];
+            let other = slots[opponent as usize];
             let beaten = other < best;
             best = select_unpredictable(beaten, other, best);
             winner = select_unpredictable(beaten, opponent, winner);
             node /= 2;
-            self.winners[node] = winner;
+            winners[node] = winner;
         }
     }
 }

@@ -5,7 +5,7 @@ use super::reports::Reports;
 use super::round_trip::RoundTrips;
 use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionController;
-use crate::core::{ANY_PATH, Core, PathConfig, SegmentState, Via};
+use crate::core::{ANY_PATH, Core, PathConfig, PathNews, SegmentState, Via};
 use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::Observer;
@@ -146,15 +146,15 @@ impl<S: Scheduler> Sender<S> {
         }
         let paths_with_news = self.core.news.iter().filter(|news| news.segments > 0).count();
         for index in 0..self.core.paths.len() {
-            let news = self.core.news[index];
-            if news.newest_end == 0 {
+            let &PathNews { newest_end, highest_end, lowest, .. } = &self.core.news[index];
+            if newest_end == 0 {
                 continue;
             }
             let flight = &mut self.core.paths[index].flight;
-            let overtaken = news.newest_end - 1;
+            let overtaken = newest_end - 1;
             self.holes[index].extend(flight, overtaken);
-            self.holes[index].retain(flight, news.highest_end, |number, sent| {
-                if number >= overtaken || sent.segment + 1 >= news.highest_end {
+            self.holes[index].retain(flight, highest_end, |number, sent| {
+                if number >= overtaken || sent.segment + 1 >= highest_end {
                     return true;
                 }
                 // Of a segment that arrived by another copy it does not matter how often it was sent.
@@ -163,7 +163,7 @@ impl<S: Scheduler> Sender<S> {
                 }) {
                     return false;
                 }
-                let bracketed = paths_with_news > 1 || news.lowest < sent.segment;
+                let bracketed = paths_with_news > 1 || lowest < sent.segment;
                 let reports =
                     if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
                 sent.missing = sent.missing.saturating_add(reports);

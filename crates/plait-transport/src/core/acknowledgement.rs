@@ -227,10 +227,10 @@ impl<S: Scheduler> Core<S> {
     /// window may grow.
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
         for index in 0..self.paths.len() {
-            let news = self.news[index];
-            if news.segments == 0 {
+            if self.news[index].segments == 0 {
                 continue;
             }
+            let news = self.news[index];
             let rto = self.paths[index].rtt.rto();
             let path = &mut self.paths[index];
             path.errors = 0;
@@ -248,11 +248,12 @@ impl<S: Scheduler> Core<S> {
             }
             self.touch(index);
         }
-        for index in 0..self.paths.len() {
-            let news = self.news[index];
-            if news.segments > 0 {
-                let path = PathId(index as u8);
-                self.notify(&Event::Acked { path, segments: news.segments, rtt: news.rtt });
+        if self.interest.acked {
+            for index in 0..self.paths.len() {
+                let &PathNews { segments, rtt, .. } = &self.news[index];
+                if segments > 0 {
+                    self.notify(&Event::Acked { path: PathId(index as u8), segments, rtt });
+                }
             }
         }
         self.note_opportunity();

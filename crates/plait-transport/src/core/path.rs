@@ -182,8 +182,9 @@ impl PathSender {
     /// True if the scheduler would be shown room on the path (`plait_sched::Path::room`).
     #[inline]
     pub(super) fn shows_room(&self) -> bool {
-        let waiting = u64::from(self.flight.lost()) + u64::from(self.waiting) + u64::from(self.queued());
-        self.used() + waiting * self.segment + self.headroom <= self.window()
+        let (taken, window) = (self.used() + self.headroom, self.window());
+        let waiting = || u64::from(self.flight.lost()) + u64::from(self.waiting) + u64::from(self.queued());
+        taken <= window && taken + waiting() * self.segment <= window
     }
 
     /// True if it has nothing that is to be sent, again or for the first time.

@@ -91,10 +91,14 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// The scheduler is asked from now on until it waits, if anything happened since it was asked last.
+    #[inline]
     pub(crate) fn begin_asking(&mut self, now: Time) {
-        if !self.opportunity && !self.ask_again {
-            return;
+        if self.opportunity || self.ask_again {
+            self.begin_anew(now);
         }
+    }
+
+    fn begin_anew(&mut self, now: Time) {
         if self.opportunity {
             self.note_idleness(now);
             self.limit_bursts();

@@ -25,7 +25,14 @@ pub(crate) struct Outgoing {
 
 impl<S: Scheduler> Core<S> {
     /// The next data packet that windows allow, if any.
+    #[inline]
     pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
+        let something =
+            self.at_once.is_some() || self.queued_segments > 0 || self.retransmits || self.wants_copies();
+        if something { self.find_data(now, observer) } else { None }
+    }
+
+    fn find_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         if let Some(outgoing) = self.send_at_once(now, observer) {
             return Some(outgoing);
         }
