@@ -418,6 +418,51 @@ fn an_allocation_is_caught() {
     });
 }
 
+/// Says that it waits without room.
+struct Resting<F>(Capabilities, F);
+
+impl<F: FnMut(&Connection, &[Path]) -> Decision> Scheduler for Resting<F> {
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        (self.1)(connection, paths)
+    }
+
+    fn needs(&self) -> Capabilities {
+        self.0
+    }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn one_that_says_it_waits_without_room_and_does_not_is_caught() {
+    let needs = Capabilities { assign_ahead: true, ..Capabilities::NONE };
+    let ahead = |connection: &Connection, paths: &[Path]| match usable(paths).next() {
+        Some(path) if connection.unassigned > 0 && path.queued < 4 => {
+            Decision::Assign { path: path.id, segments: 1 }
+        }
+        _ => Decision::WAIT,
+    };
+    assert_eq!(run("ahead", || Resting(needs, ahead)).expect_err("it assigns").rule, Rule::Rests);
+}
+
+#[test]
+fn one_that_counts_how_often_it_waits_without_room_is_caught() {
+    let failure = run("counting", || {
+        let mut calls = 0_u32;
+        Resting(Capabilities::NONE, move |connection: &Connection, paths: &[Path]| {
+            calls += 1;
+            let open = || usable(paths).filter(|path| path.is_open());
+            match open().nth(calls as usize % open().count().max(1)) {
+                Some(path) if connection.sendable() > 0 => Decision::Assign { path: path.id, segments: 1 },
+                _ => Decision::WAIT,
+            }
+        })
+    });
+    assert_eq!(failure.expect_err("it matters whether it was asked").rule, Rule::Repeatable);
+}
+
 #[test]
 fn an_allocation_for_an_event_is_caught() {
     struct Remembering(Vec<u8>);

@@ -200,6 +200,7 @@ impl<P: Payload> Link<P> {
     ///
     /// # Panics
     /// If the packet is larger than [`MAX_PACKET_BYTES`].
+    #[inline]
     pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
         assert!(bytes <= MAX_PACKET_BYTES, "a packet of {bytes} bytes");
         if self.active.is_some() {
@@ -220,7 +221,7 @@ impl<P: Payload> Link<P> {
     }
 
     /// What happens to a packet whose last bit leaves at `departure`.
-    #[inline]
+    #[inline(always)]
     fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
         // Both are asked about every accepted packet, so that an outage does not shift the random losses.
         let lost = self.losses.next() | self.outages.covers(departure);
@@ -237,6 +238,7 @@ impl<P: Payload> Link<P> {
     }
 
     /// When the next packet leaves the link, or something happens inside; `None` while it is empty.
+    #[inline]
     pub fn head(&self) -> Option<Key> {
         match &self.active {
             None => self.flight.head(),
@@ -248,6 +250,7 @@ impl<P: Payload> Link<P> {
     ///
     /// # Panics
     /// If the link is empty.
+    #[inline]
     pub fn pop(&mut self) -> Exit<P> {
         if self.active.is_some()
             && let Some(exit) = self.work()

@@ -50,15 +50,12 @@ impl Changes {
             return;
         }
         sack.gap_blocks = waiting.runs().min(MAX_WIRE_BLOCKS) as u16;
-        let mut newer = 0;
         for change in (self.count - news..self.count).rev() {
             let (first, last) = self.runs[change as usize % MAX_GAP_BLOCKS];
-            // A run that was delivered or has grown since is no run any more; the newer change reports it. Most often that is the
-            // next one, which begins where this one does.
-            if first != newer && first > sack.cumulative && waiting.is_run(first, last) {
+            // A run that was delivered or has grown since is no run any more; the newer change reports it.
+            if first > sack.cumulative && waiting.is_run(first, last) {
                 sack.push_block(first, last);
             }
-            newer = first;
         }
         if waiting.runs() > sack.blocks().len() {
             sack.changes_from = self.count - news;
