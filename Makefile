@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines random-torture fuzz bench bench-sweeps sweep-torture peers lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -180,6 +180,9 @@ peers: setup ## the same scenarios in ns-2 and here: results and speeds side by 
 		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq ns2; \
 		else echo "make peers: ns-2 is missing; on Debian: sudo apt-get install ns2" >&2; exit 1; fi; }
 	$(BIN)/python benches/peers/compare.py
+
+htsim: setup ## the same transfers in csg-htsim and here (fetches its sources)
+	$(BIN)/python benches/peers/htsim/transfers.py
 
 lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock files
 	$(BIN)/python -m pip install --quiet uv
