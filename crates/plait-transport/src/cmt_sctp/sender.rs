@@ -349,7 +349,7 @@ impl<S: Scheduler> Sender<S> {
             let certain = sent.is_some_and(|sent| sent.first_time);
             self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
             if let Some(earlier) = sent.and_then(|sent| sent.earlier) {
-                self.round_trips.sent_again(PathId(earlier.path), earlier.transmission);
+                self.round_trips.sent_again(PathId(earlier.path()), earlier.number());
             }
             let origin = Origin::Sender { offset: Some(out.offset) };
             let (packet, transmission) = (&Packet::Data(out.data), out.transmission);

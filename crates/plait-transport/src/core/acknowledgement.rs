@@ -30,14 +30,13 @@ impl<S: Scheduler> Core<S> {
     /// ([`Core::copy_arrived`]), or are lost as anything else is.
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
         let Some(entry) = self.stream.get_mut(segment) else { return false };
-        let (state, newest) =
-            (entry.state, TransmissionId { path: entry.path, transmission: entry.transmission });
+        let (state, newest) = (entry.state, TransmissionId::new(entry.path, entry.transmission));
         if !entry.ever_sent || state == SegmentState::Acknowledged {
             return entry.ever_sent;
         }
         entry.state = SegmentState::Acknowledged;
         // RFC 9260 §8.2: whichever sending of it this answers.
-        self.paths[usize::from(newest.path)].errors = 0;
+        self.paths[usize::from(newest.path())].errors = 0;
         if state != SegmentState::InFlight {
             self.waits_no_more(segment);
             return true;
@@ -47,12 +46,12 @@ impl<S: Scheduler> Core<S> {
         let (arrived, certain) = self.arrived_copy(newest, via);
         let mut at = Some(newest);
         while let Some(copy) = at {
-            let path = usize::from(copy.path);
-            at = self.paths[path].flight.get(copy.transmission).and_then(|sent| sent.earlier);
+            let path = usize::from(copy.path());
+            at = self.paths[path].flight.get(copy.number()).and_then(|sent| sent.earlier);
             if copy == arrived {
                 self.credit(now, copy, certain);
             } else {
-                self.paths[path].supersede(segment, copy.transmission);
+                self.paths[path].supersede(segment, copy.number());
             }
         }
         true
@@ -104,9 +103,9 @@ impl<S: Scheduler> Core<S> {
     /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that
     /// caused it, so it is the copy of that path; if there is none, the one that was due first.
     fn arrived_copy(&self, newest: TransmissionId, via: Via) -> (TransmissionId, bool) {
-        let sent = |copy: TransmissionId| self.paths[usize::from(copy.path)].flight.get(copy.transmission);
+        let sent = |copy: TransmissionId| self.paths[usize::from(copy.path())].flight.get(copy.number());
         let due = |copy: TransmissionId| {
-            let round_trip = self.paths[usize::from(copy.path)].rtt.smoothed();
+            let round_trip = self.paths[usize::from(copy.path())].rtt.smoothed();
             sent(copy).map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
         };
         let (mut best, mut next) = (newest, sent(newest).and_then(|sent| sent.earlier));
@@ -114,19 +113,20 @@ impl<S: Scheduler> Core<S> {
             return (newest, true);
         }
         loop {
-            if usize::from(best.path) == via.path {
+            if usize::from(best.path()) == via.path {
                 return (best, via.alone);
             }
             let Some(copy) = next else { return (best, false) };
             next = sent(copy).and_then(|sent| sent.earlier);
-            if usize::from(copy.path) == via.path || due(copy) < due(best) {
+            if usize::from(copy.path()) == via.path || due(copy) < due(best) {
                 best = copy;
             }
         }
     }
 
     /// A transmission has arrived. `certain`: it was this one, and no copy of it.
-    fn credit(&mut self, now: Time, TransmissionId { path, transmission }: TransmissionId, certain: bool) {
+    fn credit(&mut self, now: Time, copy: TransmissionId, certain: bool) {
+        let (path, transmission) = (copy.path(), copy.number());
         let sender = &mut self.paths[usize::from(path)];
         let Some((sent, was_oldest)) = sender.flight.leave(transmission, TransmissionState::Acknowledged)
         else {
@@ -154,7 +154,7 @@ impl<S: Scheduler> Core<S> {
     /// The receiver got `segment` on this path although it had it: a copy that is still in flight there.
     pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64) {
         if let Some(transmission) = self.paths[index].take_superseded(segment) {
-            self.credit(now, TransmissionId { path: index as u8, transmission }, true);
+            self.credit(now, TransmissionId::new(index as u8, transmission), true);
         }
     }
 

@@ -2,13 +2,32 @@
 
 use crate::effort::Effort;
 use crate::ring::Ring;
+use core::num::NonZeroU64;
 use plait_sched::Time;
 
-/// A copy of the same segment that was sent earlier on some path and may still be in flight.
+/// A transmission of any path, in eight bytes, none of them included: the path plus one, and 56 bits of its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct TransmissionId {
-    pub(crate) path: u8,
-    pub(crate) transmission: u64,
+pub(crate) struct TransmissionId(NonZeroU64);
+
+impl TransmissionId {
+    const BITS: u32 = 56;
+
+    #[inline]
+    pub(crate) fn new(path: u8, number: u64) -> Self {
+        debug_assert!(number >> Self::BITS == 0, "transmission {number}");
+        let packed = (u64::from(path) + 1) << Self::BITS | number;
+        Self(NonZeroU64::new(packed).unwrap_or(NonZeroU64::MIN))
+    }
+
+    #[inline]
+    pub(crate) fn path(self) -> u8 {
+        (self.0.get() >> Self::BITS) as u8 - 1
+    }
+
+    #[inline]
+    pub(crate) fn number(self) -> u64 {
+        self.0.get() & ((1 << Self::BITS) - 1)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

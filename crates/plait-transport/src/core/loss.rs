@@ -71,16 +71,16 @@ impl<S: Scheduler> Core<S> {
         if entry.state != SegmentState::InFlight {
             return None;
         }
-        let newest = TransmissionId { path: entry.path, transmission: entry.transmission };
-        let this = TransmissionId { path: index as u8, transmission: number };
+        let newest = TransmissionId::new(entry.path, entry.transmission);
+        let this = TransmissionId::new(index as u8, number);
         if newest != this {
             self.unlink_copy(newest, this, sent.earlier);
             return None;
         }
         // A copy that is still in flight elsewhere takes over.
         if let Some(copy) = sent.earlier {
-            entry.path = copy.path;
-            entry.transmission = copy.transmission;
+            entry.path = copy.path();
+            entry.transmission = copy.number();
             return None;
         }
         entry.state = SegmentState::Lost;
@@ -93,7 +93,7 @@ impl<S: Scheduler> Core<S> {
     fn unlink_copy(&mut self, newest: TransmissionId, lost: TransmissionId, earlier: Option<TransmissionId>) {
         let mut at = Some(newest);
         while let Some(copy) = at {
-            let Some(sent) = self.paths[usize::from(copy.path)].flight.get_mut(copy.transmission) else {
+            let Some(sent) = self.paths[usize::from(copy.path())].flight.get_mut(copy.number()) else {
                 return;
             };
             if sent.earlier == Some(lost) {

@@ -233,7 +233,7 @@ impl<S: Scheduler> Core<S> {
             counts = first_time || entry.state == SegmentState::Lost;
             entry.tried.insert(path);
             if entry.state == SegmentState::InFlight {
-                earlier = Some(TransmissionId { path: entry.path, transmission: entry.transmission });
+                earlier = Some(TransmissionId::new(entry.path, entry.transmission));
             }
             entry.ever_sent = true;
             entry.state = SegmentState::InFlight;
