@@ -106,8 +106,8 @@ impl RttEstimator {
         self.rto = match self.config.rule {
             RtoRule::Rfc6298 => (self.smoothed + self.variation * 4).clamp(self.config.min, self.config.max),
             RtoRule::Probe { ack_delay } => {
-                let variation = (self.variation * 4).max(Duration::from_millis(1));
-                (self.smoothed + variation + ack_delay).min(self.config.max)
+                // Without the bound: who probes before an answer can have come probes for nothing, again and again.
+                self.smoothed + (self.variation * 4).max(Duration::from_millis(1)) + ack_delay
             }
             RtoRule::Linux => {
                 (self.smoothed + Duration::from_nanos(self.spread.variation)).min(self.config.max)
@@ -170,7 +170,7 @@ impl RttEstimator {
 
     /// Doubles the timeout after it ran out.
     pub fn back_off(&mut self) {
-        self.rto = self.rto.saturating_mul(2).min(self.config.max);
+        self.rto = self.rto.saturating_mul(2).min(self.config.max.max(self.rto));
     }
 
     /// Smoothed round-trip time; zero before the first sample.
@@ -236,6 +236,19 @@ mod tests {
         let mut rtt = RttEstimator::new(config);
         rtt.sample(ms(300));
         assert_eq!(rtt.rto(), ms(900));
+    }
+
+    #[test]
+    fn a_probe_waits_for_a_round_trip_whatever_the_bound() {
+        let ms = Duration::from_millis;
+        let rule = RtoRule::Probe { ack_delay: ms(25) };
+        let mut rtt = RttEstimator::new(RtoConfig { initial: ms(2), min: ms(1), max: ms(2), rule });
+        rtt.back_off();
+        assert_eq!(rtt.rto(), ms(2));
+        rtt.sample(ms(100));
+        assert_eq!(rtt.rto(), ms(100 + 4 * 50 + 25));
+        rtt.back_off();
+        assert_eq!(rtt.rto(), ms(325));
     }
 
     #[test]

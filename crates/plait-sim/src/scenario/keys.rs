@@ -312,7 +312,12 @@ pub const TRANSPORT_MPQUIC: TableInfo = TableInfo {
         GROW_IN_RECOVERY,
         MAX_BURST,
         key("rto_initial", DURATION, Text("1s"), "The probe timeout before the first round-trip sample."),
-        key("rto_max", DURATION, Text("60s"), "The longest probe timeout, back-off included."),
+        key(
+            "rto_max",
+            DURATION,
+            Text("60s"),
+            "The longest probe timeout that backing off leads to; a measured round trip is always waited for.",
+        ),
         key(
             "path_max_retransmissions",
             WHOLE,

@@ -26,6 +26,22 @@ fn an_empty_path_is_filled() {
     }
 }
 
+/// With a bound below the round trip, probes used to leave before an answer could have come, and what they set aside was sent again
+/// elsewhere, a hundred thousand times a second.
+#[test]
+fn a_bound_of_probe_timeouts_below_the_round_trip_makes_no_storm() {
+    let result = run("duration = \"10s\"\n\
+         transport = { protocol = \"mpquic\", rto_initial = \"2ms\", rto_max = \"2ms\", association_max_retransmissions = 100 }\n\
+         [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"infinite\"\n\
+         [[path]]\nrate = \"10Mbit\"\nrtt = \"200ms\"\nqueue = \"infinite\"");
+    assert!(
+        result.metrics.timeouts < Some(500) && result.metrics.retransmissions < 500,
+        "{:?}",
+        result.metrics
+    );
+    assert!(result.metrics.goodput_bps > 9e6, "{}", result.metrics.goodput_bps);
+}
+
 #[test]
 fn the_first_packet_takes_a_round_trip_for_the_handshake_then_its_serialization_and_the_delay() {
     let result = run_with(
