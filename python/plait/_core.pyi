@@ -262,7 +262,9 @@ class Run:
     def decision_paths(self) -> ArrowTable | None: ...
 
 def pick(document: str, places: Sequence[str]) -> str:
-    """The values in a JSON document at some places ("/metrics/goodput_bps"), as a JSON list; null where there is none.
+    """The values in a run's JSON at some places ("/metrics/goodput_bps"), as a JSON list; null where there is none.
+
+    Queues are found by name and direction ("/queues/dsl/forward/packets_sent").
 
     Raises ScenarioError: it is no JSON.
     """

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -71,15 +72,68 @@ def test_a_row_holds_what_a_single_run_gives(plan_file: Path, tmp_path: Path) ->
         for name in ("goodput_bps", "app_delay_ms.p95", "retransmissions", "paths.slow.throughput_bps"):
             assert row[name] == metric(result, name)
         assert row["block_delay_ms.mean"] is None
-    # Every number of a run's JSON has a column, so none is forgotten when one is added.
-    numbers = [name for name, value in result.metrics.items() if not isinstance(value, dict)]
-    spreads = [
-        f"{name}.{key}" for name, value in result.metrics.items() if isinstance(value, dict) for key in value
-    ]
-    known = set(dataset.metrics)
-    assert {*spreads} <= known
-    assert {name for name in numbers if name not in ("block_delay_ms", "delay_variance_ms")} <= known
-    assert {f"paths.fast.{key}" for key in result.paths[0] if key != "name"} <= known
+    assert not any(name.startswith("queues.") for name in dataset.metrics)
+
+
+QUEUES = """
+scenario = "queues.toml"
+schedulers = ["lowest-rtt"]
+set = { "path.dsl.forward.discipline" = "{discipline}" }
+axis = [{ discipline = ["drop-tail", "codel", "fq-codel"] }]
+"""
+REQUESTS = """
+duration = "5s"
+transport = { protocol = "tcp" }
+workload = { kind = "request-response", count = 20, request = "200B", response = "20kB" }
+
+[[path]]
+name = "dsl"
+rtt = "40ms"
+forward = { rate = "2Mbit", discipline = "codel" }
+backward = { rate = "2Mbit", discipline = "codel" }
+
+[[flow]]
+name = "beside"
+kind = "cbr"
+path = "dsl"
+rate = "100kbit"
+"""
+
+
+def leaves(value: Any, name: str) -> Iterator[str]:
+    """The dotted names of all numbers in a part of a run's JSON."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{name}.{key}" if name else key)
+    elif not isinstance(value, str):
+        yield name
+
+
+def test_every_number_of_a_run_has_a_column(tmp_path: Path) -> None:
+    (tmp_path / "queues.toml").write_text(REQUESTS)
+    (tmp_path / "plan.toml").write_text(QUEUES)
+    outcome = sweep(tmp_path / "plan.toml", tmp_path / "out")
+    assert outcome.failed == 0
+    for row in outcome.dataset.frame.iter_rows(named=True):
+        scenario = plait.load(
+            tmp_path / "queues.toml", {"path.dsl.forward.discipline": row["discipline"], "seed": row["seed"]}
+        )
+        result = plait.run(scenario, "lowest-rtt")
+        names = {*leaves(result.metrics, ""), *leaves(result.paths[0], "paths.dsl")}
+        for queue in result.queues:
+            names |= {*leaves(queue, f"queues.{queue['name']}.{queue['direction']}")}
+        known = set(outcome.dataset.metrics)
+        for name in names:
+            # Where a run has no distribution its place is empty, and so are the columns of its parts.
+            parts = [name] if name in known else [one for one in known if one.startswith(f"{name}.")]
+            assert parts, name
+            for part in parts:
+                assert row[part] == (metric(result, part) if part == name else None), part
+        assert set(leaves(result.flows[0], "flows.beside")) <= known
+        assert row["request_latency_ms.p90"] > 0
+        # Only where there is an active queue has it anything to tell.
+        assert (row["queues.dsl.forward.packets_sent"] is None) == (row["discipline"] == "drop-tail")
+        assert row["queues.dsl.backward.packets_sent"] > 0
 
 
 def test_the_dataset_opens_as_it_is(plan_file: Path, tmp_path: Path) -> None:

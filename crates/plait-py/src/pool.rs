@@ -19,7 +19,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pick, module)?)
 }
 
-/// The values in a JSON document at some places (RFC 6901), as a JSON list; null where there is none.
+/// The values in a run's JSON at some places (RFC 6901), as a JSON list; null where there is none. In `/queues/dsl/forward/…` a
+/// queue is named, not numbered: which of the links have one may differ between runs.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
 fn pick(document: &str, places: Vec<String>) -> PyResult<String> {
@@ -29,8 +30,22 @@ fn pick(document: &str, places: Vec<String>) -> PyResult<String> {
 fn picked(document: &str, places: &[String]) -> serde_json::Result<String> {
     let document: serde_json::Value = serde_json::from_str(document)?;
     let null = serde_json::Value::Null;
-    let values: Vec<_> = places.iter().map(|place| document.pointer(place).unwrap_or(&null)).collect();
+    let find = |place: &String| match place.strip_prefix("/queues/") {
+        Some(rest) => in_queue(&document, rest),
+        None => document.pointer(place),
+    };
+    let values: Vec<_> = places.iter().map(|place| find(place).unwrap_or(&null)).collect();
     serde_json::to_string(&values)
+}
+
+/// A value of the first queue with a link's name and a direction, `place` being all three.
+fn in_queue<'a>(document: &'a serde_json::Value, place: &str) -> Option<&'a serde_json::Value> {
+    let mut parts = place.splitn(3, '/');
+    let name = parts.next()?.replace("~1", "/").replace("~0", "~");
+    let (direction, rest) = (parts.next()?, parts.next()?);
+    let queues = document.get("queues")?.as_array()?;
+    let queue = queues.iter().find(|queue| queue["name"] == *name && queue["direction"] == *direction)?;
+    queue.pointer(&format!("/{rest}"))
 }
 
 /// A run that waits for a thread. The thread reads the scenario too, so that Python's lock is not held for it.

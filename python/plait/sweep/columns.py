@@ -10,7 +10,7 @@ from typing import Any, get_type_hints, is_typeddict
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.results.metrics import FlowMetrics, Metrics, PathMetrics
+from plait.results.metrics import FlowMetrics, Metrics, PathMetrics, QueueMetrics
 
 PLACE: Mapping[str, Any] = {
     "index": pl.UInt64,
@@ -31,9 +31,15 @@ class Columns:
     """
 
     def __init__(
-        self, variables: Mapping[str, Any], *, paths: Sequence[str], flows: Sequence[str], place: str
+        self,
+        variables: Mapping[str, Any],
+        *,
+        paths: Sequence[str],
+        flows: Sequence[str],
+        queues: Sequence[tuple[str, str]],
+        place: str,
     ) -> None:
-        found = dict(_found(paths, flows))
+        found = {**dict(_found(paths, flows)), **dict(_of_queues(queues))}
         for name in variables:
             if name in PLACE or name == ERROR or name in found:
                 message = (
@@ -55,6 +61,17 @@ def _found(paths: Sequence[str], flows: Sequence[str]) -> Iterator[tuple[str, tu
         for position, one in enumerate(names):
             for name, kind in _leaves(table):
                 yield f"{part}.{one}.{name}", (f"/{part}/{position}/{name.replace('.', '/')}", kind)
+
+
+def _of_queues(queues: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, Any]]]:
+    """The same for active queues, by their links' names and their directions."""
+    for link, direction in queues:
+        escaped = link.replace("~", "~0").replace("/", "~1")
+        for name, kind in _leaves(QueueMetrics):
+            yield (
+                f"queues.{link}.{direction}.{name}",
+                (f"/queues/{escaped}/{direction}/{name.replace('.', '/')}", kind),
+            )
 
 
 _KINDS: Mapping[type, Any] = {float: pl.Float64, int: pl.Int64}

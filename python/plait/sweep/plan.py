@@ -20,7 +20,7 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -149,7 +149,8 @@ class Plan:
             name: _kind([step[name] for steps in self.steps for step in steps if name in step])
             for name in self.variables
         }
-        return Columns(kinds, paths=paths, flows=flows, place=self.origin)
+        queues = list(dict.fromkeys(queue for point in self._disciplines() for queue in self._queues(point)))
+        return Columns(kinds, paths=paths, flows=flows, queues=queues, place=self.origin)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -175,6 +176,24 @@ class Plan:
 
     def _canonical(self, point: int) -> str:
         return _core.parse_scenario(self.scenario(point), self.where(point), fspath(self.base), format="json")
+
+    def _queues(self, point: int) -> Iterator[tuple[str, str]]:
+        """The active queues at a point: the name of the link or of the path whose wire it is, and the direction."""
+        document = json.loads(self._canonical(point))
+        for one in (*document["path"], *document.get("link", [])):
+            for direction in ("forward", "backward"):
+                if "discipline" in one.get(direction, {}):
+                    yield one["name"], direction
+
+    def _disciplines(self) -> Iterable[int]:
+        """A point for each way in which the plan sets queueing disciplines: their columns are those of all points."""
+        setting = {key: value for key, value in self.set.items() if "discipline" in f"{key} {value}"}
+        names = _used(setting, self.values(0))
+        points: dict[tuple[Any, ...], int] = {}
+        for point in range(self.points) if names else (0,):
+            values = self.values(point)
+            points.setdefault(tuple(values[name] for name in sorted(names)), point)
+        return points.values()
 
     def _variables(self) -> Iterator[str]:
         seen: set[str] = set()
