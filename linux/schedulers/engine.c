@@ -26,11 +26,6 @@
 /* Decisions at one moment; more would be a scheduler that never comes to an end. */
 #define DECISIONS_MAX	4096
 
-struct plait_socket *plait_of(const struct mptcp_sock *msk)
-{
-	return msk->sched_data;
-}
-
 static struct plait_decision decide(struct plait_socket *plait)
 {
 	const struct plait_facts *facts = &plait->facts;

@@ -73,9 +73,11 @@ struct plait_socket {
 	u8	state[] __aligned(8);
 };
 
-struct plait_socket *plait_of(const struct mptcp_sock *msk);
+/* engine.c needs facts.c and subflow.c, facts.c needs subflow.c, and none the other way round. */
 
-/* subflow.c. An acknowledgment came; the locks of the subflow and of the msk data are held. */
+/* subflow.c. */
+struct plait_socket *plait_of(const struct mptcp_sock *msk);
+/* An acknowledgment came; the locks of the subflow and of the msk data are held. */
 void plait_acked(struct plait_socket *plait, struct sock *ssk);
 /* Halves the window when the subflow's next acknowledgment comes. */
 void plait_penalize(struct plait_socket *plait, struct sock *ssk);

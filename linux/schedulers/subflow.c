@@ -11,6 +11,11 @@
 #include "protocol.h"
 #include "engine.h"
 
+struct plait_socket *plait_of(const struct mptcp_sock *msk)
+{
+	return msk->sched_data;
+}
+
 /* Paths are numbered by the MPTCP endpoints that their subflows leave from, which `ip mptcp
  * endpoint` numbers from 1, so that they mean the same in every run; others take the first number
  * that is free.

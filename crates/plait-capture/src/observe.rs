@@ -99,7 +99,10 @@ fn finish(
     let flows = scenario.flows.iter().zip(&replay.flows).map(|(flow, replayed)| match replayed {
         Flow::Connection(connection) => {
             let size = if let FlowKind::Tcp { size } = flow.kind { size } else { None };
-            FlowEnding { packets_lost: connection.lost(), ..connection.recorder.flow(size) }
+            FlowEnding {
+                packets_lost: connection.lost(),
+                ..FlowEnding::of_connection(&connection.recorder, size)
+            }
         }
         Flow::Datagrams(datagrams) => datagrams.ending(),
     });

@@ -1,7 +1,7 @@
 //! Scenarios, schedulers, keys and units, as text and JSON.
 
 use crate::bad_input;
-use plait_sched::options::OptionInfo;
+use plait_sched::params::OptionInfo;
 use plait_sched::{Capabilities, Domain, OPTIONS, ParameterInfo, SCHEDULERS, Value, units};
 use plait_sim::recorder::verdict::Verdict;
 use plait_sim::scenario::Scenario;

@@ -1,8 +1,6 @@
-//! Parameters of schedulers: their description, and the values a user gave.
+//! Parameters of schedulers: their description, and the values a user gave. What schedulers and options there are is not known here.
 
 use crate::decision::Capabilities;
-use crate::options::OPTIONS;
-use crate::registry::RegistryError;
 use crate::text::ShortText;
 use core::fmt;
 
@@ -121,53 +119,82 @@ pub struct SchedulerInfo {
     pub source: &'static str,
     /// What it needs from an engine.
     pub needs: Capabilities,
-    /// Its own parameters; every scheduler takes those in [`OPTIONS`] too.
+    /// Its own parameters; every scheduler takes those of [`OPTIONS`](crate::OPTIONS) too.
     pub parameters: &'static [ParameterInfo],
 }
 
-impl SchedulerInfo {
-    /// The parameter called `name`, be it an option.
-    pub fn parameter(&self, name: &str) -> Option<&'static ParameterInfo> {
-        self.all_parameters().find(|p| p.name == name)
-    }
+/// A parameter that every built-in scheduler takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OptionInfo {
+    /// The parameter.
+    pub parameter: ParameterInfo,
+    /// What, put behind a scheduler's name and a `+`, makes the parameter true.
+    pub suffix: Option<&'static str>,
+    /// What it needs from an engine beside what the scheduler needs, if it is true.
+    pub needs: Capabilities,
+    /// Where it comes from.
+    pub source: &'static str,
+}
 
-    /// Its own parameters, and the options.
-    pub fn all_parameters(&self) -> impl Iterator<Item = &'static ParameterInfo> + Clone + use<> {
-        self.parameters.iter().chain(OPTIONS.iter().map(|option| &option.parameter))
-    }
+/// What is wrong with the parameters of a scheduler.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ParameterError {
+    /// There is no such parameter.
+    Unknown {
+        /// What the user wrote.
+        name: ShortText,
+    },
+    /// It was given twice.
+    Repeated {
+        /// The parameter.
+        parameter: &'static ParameterInfo,
+    },
+    /// A value of the wrong type, out of range, or not one of the choices.
+    BadValue {
+        /// The parameter.
+        parameter: &'static ParameterInfo,
+        /// What the user wrote.
+        value: ShortText,
+        /// True if even the type is wrong.
+        wrong_type: bool,
+    },
 }
 
 /// The values that a user gave to the parameters of one scheduler, checked against its description.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
     info: &'static SchedulerInfo,
+    options: &'static [OptionInfo],
     given: &'a [(&'a str, Value<'a>)],
 }
 
 impl<'a> Parameters<'a> {
-    /// Checks every name and value; what is not mentioned keeps its default.
+    /// Checks every name and value, those of `options` included; what is not mentioned keeps its default.
     pub fn new(
         info: &'static SchedulerInfo,
+        options: &'static [OptionInfo],
         given: &'a [(&'a str, Value<'a>)],
-    ) -> Result<Self, RegistryError> {
+    ) -> Result<Self, ParameterError> {
+        let checked = Self { info, options, given };
         for (i, &(name, value)) in given.iter().enumerate() {
-            let parameter = info.parameter(name).ok_or_else(|| RegistryError::UnknownParameter {
-                scheduler: info,
-                name: ShortText::new(name),
-            })?;
+            let parameter = checked
+                .describe(name)
+                .ok_or_else(|| ParameterError::Unknown { name: ShortText::new(name) })?;
             if given[..i].iter().any(|&(earlier, _)| earlier == name) {
-                return Err(RegistryError::RepeatedParameter { scheduler: info, parameter });
+                return Err(ParameterError::Repeated { parameter });
             }
             if !parameter.domain.contains(&value) {
-                return Err(RegistryError::BadValue {
-                    scheduler: info,
-                    parameter,
-                    value: ShortText::of(&value),
-                    wrong_type: !parameter.domain.has_type_of(&value),
-                });
+                let wrong_type = !parameter.domain.has_type_of(&value);
+                return Err(ParameterError::BadValue { parameter, value: ShortText::of(&value), wrong_type });
             }
         }
-        Ok(Self { info, given })
+        Ok(checked)
+    }
+
+    /// The parameter called `name`, be it an option.
+    fn describe(&self, name: &str) -> Option<&'static ParameterInfo> {
+        let options = self.options.iter().map(|option| &option.parameter);
+        self.info.parameters.iter().chain(options).find(|parameter| parameter.name == name)
     }
 
     /// The value of `name`: what the user gave, else the default.
@@ -175,7 +202,7 @@ impl<'a> Parameters<'a> {
     /// # Panics
     /// If the scheduler describes no such parameter. So do the others below, and on a parameter of another type.
     pub fn value(&self, name: &str) -> Value<'a> {
-        match (self.given.iter().find(|(given, _)| *given == name), self.info.parameter(name)) {
+        match (self.given.iter().find(|(given, _)| *given == name), self.describe(name)) {
             (Some(&(_, value)), _) => value,
             (None, Some(parameter)) => parameter.default,
             (None, None) => panic!("scheduler {} describes no parameter {name}", self.info.name),

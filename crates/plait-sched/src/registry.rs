@@ -9,8 +9,8 @@ use crate::algorithms::{
     daps, daps_rounds, delivery_delay, dqs, intelligent_delivery_delay, lowest_rtt, redundant, round_robin,
 };
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
-use crate::options::{OPTIONS, OptionInfo, Options, WithOptions};
-use crate::params::{ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::options::{OPTIONS, Options, WithOptions};
+use crate::params::{OptionInfo, ParameterError, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::text::{ShortText, write_choices};
 use crate::time::Time;
 use crate::view::{Connection, Path};
@@ -123,7 +123,8 @@ impl Builtin {
                 return Err(RegistryError::RepeatedParameter { scheduler, parameter });
             }
         }
-        let parameters = Parameters::new(scheduler, given)?;
+        let refused = |error| RegistryError::of_parameters(scheduler, error);
+        let parameters = Parameters::new(scheduler, OPTIONS, given).map_err(refused)?;
         let algorithm = Algorithm::build(scheduler.name, &parameters).ok_or_else(unknown)?;
         let options = Options::from_parameters(&parameters, |suffix| suffixes().any(|given| given == suffix));
         Ok(Self(WithOptions::new(algorithm, options)))
@@ -169,6 +170,11 @@ impl Scheduler for Builtin {
 pub fn info(name: &str) -> Option<&'static SchedulerInfo> {
     let name = name.split('+').next()?;
     SCHEDULERS.iter().find(|info| info.name == name)
+}
+
+/// All parameters that a scheduler takes: its own, and the options.
+pub fn parameters(info: &SchedulerInfo) -> impl Iterator<Item = &'static ParameterInfo> + Clone + use<> {
+    info.parameters.iter().chain(OPTIONS.iter().map(|option| &option.parameter))
 }
 
 /// The option that a suffix, without its `+`, makes true.
@@ -218,6 +224,18 @@ pub enum RegistryError {
     },
 }
 
+impl RegistryError {
+    const fn of_parameters(scheduler: &'static SchedulerInfo, error: ParameterError) -> Self {
+        match error {
+            ParameterError::Unknown { name } => Self::UnknownParameter { scheduler, name },
+            ParameterError::Repeated { parameter } => Self::RepeatedParameter { scheduler, parameter },
+            ParameterError::BadValue { parameter, value, wrong_type } => {
+                Self::BadValue { scheduler, parameter, value, wrong_type }
+            }
+        }
+    }
+}
+
 impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -227,7 +245,7 @@ impl fmt::Display for RegistryError {
             }
             Self::UnknownParameter { scheduler, name } => {
                 write!(f, "unknown parameter \"{name}\" of scheduler {}: choose ", scheduler.name)?;
-                write_choices(f, scheduler.all_parameters().map(|p| p.name))
+                write_choices(f, parameters(scheduler).map(|p| p.name))
             }
             Self::UnknownSuffix { scheduler, suffix } => {
                 write!(f, "unknown suffix \"+{suffix}\" of scheduler {}: choose ", scheduler.name)?;

@@ -1,5 +1,6 @@
 //! Building schedulers by name: every description is true, and bad input is refused by name.
 
+use plait_sched::registry::parameters;
 use plait_sched::{Builtin, Capabilities, Duration, OPTIONS, RegistryError, SCHEDULERS, Scheduler, Value};
 
 #[test]
@@ -11,7 +12,7 @@ fn descriptions_are_complete_and_true() {
         assert_eq!((scheduler.name(), scheduler.needs()), (info.name, info.needs));
         let own = |name| info.parameters.iter().any(|own| own.name == name);
         assert!(OPTIONS.iter().all(|option| !own(option.parameter.name)), "{}", info.name);
-        for parameter in info.all_parameters() {
+        for parameter in parameters(info) {
             assert!(parameter.domain.contains(&parameter.default), "{}.{}", info.name, parameter.name);
             let given = [(parameter.name, parameter.default)];
             assert!(Builtin::new(info.name, &given).is_ok());

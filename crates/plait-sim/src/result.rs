@@ -318,6 +318,22 @@ pub struct FlowEnding {
     pub completed: Option<Time>,
 }
 
+impl FlowEnding {
+    /// What a recorder says of a flow that is a connection, with so much to send if it is finite. Lost packets are the network's
+    /// knowledge.
+    pub fn of_connection(recorder: &Recorder, size: Option<u64>) -> Self {
+        let sum = |count: fn(&PathRecord) -> u64| recorder.paths.iter().map(count).sum();
+        Self {
+            packets_sent: sum(|path| path.packets_sent),
+            retransmissions: sum(|path| path.retransmissions),
+            packets_delivered: recorder.delivered_packets - recorder.delivered_packets_in_warmup,
+            delivered_bytes: recorder.delivered_bytes - recorder.delivered_in_warmup,
+            completed: size.filter(|&size| size == recorder.delivered_bytes).map(|_| recorder.last_delivery),
+            ..Self::default()
+        }
+    }
+}
+
 impl RunResult {
     /// The result of a run of `scenario`. Every metric of every engine is computed here.
     pub fn new(scenario: &Scenario, recorder: Recorder, ending: Ending) -> Self {

@@ -121,7 +121,7 @@ impl Text {
 
 /// The parameters that the kernel has too: all but an experiment's instrument.
 fn parameters(info: &'static SchedulerInfo) -> impl Iterator<Item = &'static ParameterInfo> {
-    info.all_parameters().filter(|parameter| parameter.name != "rtt_error")
+    plait_sched::registry::parameters(info).filter(|parameter| parameter.name != "rtt_error")
 }
 
 /// Module parameters have one name space, and no fractions.

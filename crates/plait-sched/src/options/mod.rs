@@ -14,22 +14,9 @@ pub use rtt_error::RttError;
 use core::fmt;
 
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
-use crate::params::{Domain, ParameterInfo, Parameters, Value};
+use crate::params::{Domain, OptionInfo, ParameterInfo, Parameters, Value};
 use crate::time::Time;
 use crate::view::{Connection, MAX_PATHS, Path, PathId};
-
-/// A parameter that every built-in scheduler takes.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct OptionInfo {
-    /// The parameter.
-    pub parameter: ParameterInfo,
-    /// What, put behind a scheduler's name and a `+`, makes the parameter true.
-    pub suffix: Option<&'static str>,
-    /// What it needs from an engine beside what the scheduler needs, if it is true.
-    pub needs: Capabilities,
-    /// Where it comes from.
-    pub source: &'static str,
-}
 
 const PENALIZATION: OptionInfo = OptionInfo {
     parameter: ParameterInfo {

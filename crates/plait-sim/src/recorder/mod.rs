@@ -10,7 +10,6 @@ pub(crate) mod requests;
 pub mod statistics;
 pub mod verdict;
 
-use crate::result::FlowEnding;
 use crate::scenario::Workload;
 use decisions::DecisionLog;
 use frames::{PacketFrame, nanos};
@@ -293,21 +292,6 @@ impl Recorder {
     pub fn completed(&self, workload: &Workload) -> Option<Time> {
         let answered = self.requests.as_ref().map_or(0, Requests::responses);
         workload.is_complete(self.delivered_bytes, answered).then_some(self.last_delivery)
-    }
-
-    /// What the recorder says of a competing flow that is a connection. Lost packets are the network's knowledge.
-    pub fn flow(&self, size: Option<u64>) -> FlowEnding {
-        let sum = |count: fn(&PathRecord) -> u64| self.paths.iter().map(count).sum();
-        FlowEnding {
-            packets_sent: sum(|path| path.packets_sent),
-            retransmissions: sum(|path| path.retransmissions),
-            packets_delivered: self.delivered_packets - self.delivered_packets_in_warmup,
-            delivered_bytes: self.delivered_bytes - self.delivered_in_warmup,
-            packets_lost: 0,
-            packets_dropped: None,
-            delay: None,
-            completed: size.filter(|&size| size == self.delivered_bytes).map(|_| self.last_delivery),
-        }
     }
 }
 
