@@ -1,13 +1,8 @@
-//! The built-in schedulers, by name.
-//!
-//! To add one: write `algorithms/<name>.rs` with a type, its `INFO` and its `from_parameters`, and add one line to
-//! the list below.
+//! The built-in schedulers, by name. What there is is listed in [`algorithms`].
 
 use core::fmt;
 
-use crate::algorithms::{
-    daps, daps_rounds, delivery_delay, dqs, intelligent_delivery_delay, lowest_rtt, redundant, round_robin,
-};
+use crate::algorithms;
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::options::{OPTIONS, Options, WithOptions};
 use crate::params::{OptionInfo, ParameterError, ParameterInfo, Parameters, SchedulerInfo, Value};
@@ -19,20 +14,20 @@ use crate::view::{Connection, Path};
 macro_rules! builtins {
     ($($module:ident :: $scheduler:ident,)*) => {
         /// Every built-in scheduler, in the order in which they are listed to users.
-        pub static SCHEDULERS: &[SchedulerInfo] = &[$($module::$scheduler::INFO,)*];
+        pub static SCHEDULERS: &[SchedulerInfo] = &[$(algorithms::$module::$scheduler::INFO,)*];
 
         /// A built-in scheduler without options. Calls are dispatched by a `match`, which the compiler can see through.
         #[derive(Clone, Debug)]
         #[expect(clippy::large_enum_variant, reason = "state lives inline: nothing is allocated, not even a box")]
         pub enum Algorithm {
             $(#[doc = concat!("See [`crate::algorithms::", stringify!($module), "`].")]
-            $scheduler($module::$scheduler),)*
+            $scheduler(algorithms::$module::$scheduler),)*
         }
 
         impl Algorithm {
             fn build(name: &str, parameters: &Parameters<'_>) -> Option<Self> {
-                $(if name == $module::$scheduler::INFO.name {
-                    return Some(Self::$scheduler($module::$scheduler::from_parameters(parameters)));
+                $(if name == algorithms::$module::$scheduler::INFO.name {
+                    return Some(Self::$scheduler(algorithms::$module::$scheduler::from_parameters(parameters)));
                 })*
                 None
             }
@@ -40,7 +35,7 @@ macro_rules! builtins {
             /// The name it is registered under.
             pub const fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$scheduler(_) => $module::$scheduler::INFO.name,)*
+                    $(Self::$scheduler(_) => algorithms::$module::$scheduler::INFO.name,)*
                 }
             }
         }
@@ -81,16 +76,7 @@ macro_rules! builtins {
     };
 }
 
-builtins! {
-    round_robin::RoundRobin,
-    lowest_rtt::LowestRtt,
-    daps::Daps,
-    daps_rounds::DapsRounds,
-    delivery_delay::DeliveryDelay,
-    intelligent_delivery_delay::IntelligentDeliveryDelay,
-    dqs::Dqs,
-    redundant::Redundant,
-}
+algorithms::algorithms!(builtins);
 
 /// A built-in scheduler with its options.
 #[derive(Clone, Debug)]

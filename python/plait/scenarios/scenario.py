@@ -210,7 +210,7 @@ class Transport:
     receive_buffer: Size | None = None
     send_buffer: Size | None = None
     packet: Size | None = None
-    congestion_control: Literal["newreno", "cubic", "lia", "olia", "balia"] | None = None
+    congestion_control: str | None = None
     ack_every: int | None = None
     ack_delay: Duration | None = None
     delayed_ack_for_cmt: bool | None = None

@@ -41,7 +41,7 @@ impl Wire {
             paths,
             packet: scenario.transport.packet,
             window: scenario.transport.receive_buffer,
-            counts_packets: matches!(own, OwnOptions::CmtSctp { delayed_ack_for_cmt: true, .. }),
+            counts_packets: matches!(own, OwnOptions::CmtSctp(own) if own.delayed_ack_for_cmt),
             ids: vec![[0; 2]; paths],
         }
     }

@@ -4,7 +4,7 @@ use super::options::{self, KEYS, Multipath};
 use super::{Made, PORT, SENDER_PORT, ZEROS, addresses};
 use crate::ip::{self, Ends};
 use plait_sched::{PathId, Time};
-use plait_sim::scenario::{OwnOptions, Profile, Protocol, Scenario, Way};
+use plait_sim::scenario::{MptcpOptions, OwnOptions, Profile, Protocol, Scenario, Way};
 use plait_sim::simulation::{Origin, Sighting};
 use plait_transport::mptcp::{ClockConfig, Joins, Rules};
 use plait_transport::packet::{Ack, Packet, TcpSegment};
@@ -106,9 +106,14 @@ struct Fields {
 impl Wire {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let transport = &scenario.transport;
-        let OwnOptions::Mptcp {
-            profile, handshake, timestamp_granularity, clock_offset, initial_path, ..
-        } = &transport.own
+        let OwnOptions::Mptcp(MptcpOptions {
+            profile,
+            handshake,
+            timestamp_granularity,
+            clock_offset,
+            initial_path,
+            ..
+        }) = &transport.own
         else {
             unreachable!("the scenario's transport is TCP or MPTCP")
         };

@@ -1,4 +1,6 @@
 //! The built-in schedulers: one file each, which says the rule, its source, and where it departs from it.
+//!
+//! To add one: write its file with a type, its `INFO` and its `from_parameters`; here, its module and a line in the list.
 
 pub mod daps;
 pub mod daps_rounds;
@@ -16,6 +18,24 @@ mod script;
 mod suspects;
 
 use crate::view::{Path, PathState};
+
+/// Hands the list of schedulers, in the order in which users see them, to a macro.
+macro_rules! algorithms {
+    ($use:ident) => {
+        $use! {
+            round_robin::RoundRobin,
+            lowest_rtt::LowestRtt,
+            daps::Daps,
+            daps_rounds::DapsRounds,
+            delivery_delay::DeliveryDelay,
+            intelligent_delivery_delay::IntelligentDeliveryDelay,
+            dqs::Dqs,
+            redundant::Redundant,
+        }
+    };
+}
+
+pub(crate) use algorithms;
 
 /// How many segments `path`, a usable one, can send at once.
 fn room(path: &Path) -> u32 {

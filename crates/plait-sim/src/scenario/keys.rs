@@ -1,5 +1,6 @@
 //! Every key of a scenario file: its name, what it takes, its default and what it means. The reader knows a key only
-//! from here, and takes its default from here. Those of `[workload]` are with the [applications](crate::application).
+//! from here, and takes its default from here. Those of `[workload]` are with the [applications](crate::application), those of
+//! `[transport]` and of disciplines are made of the descriptions of options and disciplines.
 
 use crate::application;
 
@@ -65,10 +66,10 @@ use Preset::{Boolean, Integer, Otherwise, Required, Text};
 pub(crate) const DURATION: &str = "a duration such as \"20ms\"";
 pub(crate) const RATE: &str = "a rate such as \"10Mbit\"";
 pub(crate) const SIZE: &str = "a size such as \"35kB\"";
-const SIZE_OR_UNLIMITED: &str = "a size such as \"35kB\", or \"unlimited\"";
+pub(crate) const SIZE_OR_UNLIMITED: &str = "a size such as \"35kB\", or \"unlimited\"";
 const SHARE: &str = "a share such as \"0.2%\"";
 pub(crate) const WHOLE: &str = "a whole number";
-const TRUTH: &str = "true or false";
+pub(crate) const TRUTH: &str = "true or false";
 const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
      \"infinite\"";
 const DISCIPLINE: &str = "a discipline's name such as \"codel\", or a table with name and parameters";
@@ -80,10 +81,10 @@ const DIRECTION: &str = "a table such as { delay = \"40ms\" }";
 /// Every table, in the order in which a reference lists them. Those of queueing disciplines come last; they follow from the disciplines'
 /// descriptions, as those of workloads from the applications'.
 pub fn tables() -> impl Iterator<Item = &'static TableInfo> {
-    BEFORE.iter().chain(application::TABLES).chain(BEHIND).chain(super::discipline::tables())
+    let behind = application::TABLES.iter().chain(BEHIND).chain(super::discipline::tables());
+    [TOP].iter().chain(super::transport::tables()).chain(behind)
 }
 
-const BEFORE: &[TableInfo] = &[TOP, TRANSPORT_CMT_SCTP, TRANSPORT_MPTCP, TRANSPORT_MPQUIC];
 const BEHIND: &[TableInfo] = &[
     PATH,
     LINK,
@@ -148,286 +149,6 @@ pub const TOP: TableInfo = TableInfo {
     ],
     later: &[],
 };
-
-/// `[transport]` of protocol `cmt-sctp`.
-pub const TRANSPORT_CMT_SCTP: TableInfo = TableInfo {
-    name: "[transport] protocol = \"cmt-sctp\"",
-    doc: "How the endpoints behave: SCTP with concurrent multipath transfer. Timers and thresholds are those of RFC 9260 \
-          unless it says otherwise.",
-    keys: &[
-        PROTOCOL,
-        key("congestion_control", "\"newreno\"", Text("newreno"), CONGESTION_CONTROL_DOC),
-        key("initial_window", WINDOW, Text("4380B"), INITIAL_WINDOW_DOC),
-        RECEIVE_BUFFER,
-        SEND_BUFFER,
-        PACKET,
-        ACK_EVERY,
-        ACK_DELAY,
-        INITIAL_SSTHRESH,
-        GROW_IN_RECOVERY,
-        MAX_BURST,
-        RTO_INITIAL,
-        RTO_MIN,
-        RTO_MAX,
-        PATH_MAX_RETRANSMISSIONS,
-        ASSOCIATION_MAX_RETRANSMISSIONS,
-        POTENTIALLY_FAILED,
-        key(
-            "delayed_ack_for_cmt",
-            TRUTH,
-            Boolean(true),
-            "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at \
-             once: reordering is normal over several paths.",
-        ),
-        key(
-            "receive_window_accounting",
-            "\"buffer\" or \"outstanding\"",
-            Text("buffer"),
-            "What the receiver's window is charged with: outstanding data and what is buffered out of \
-             order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
-        ),
-        key(
-            "retransmission_policy",
-            "\"same\", \"ssthresh\", \"cwnd\", \"loss-rate\" or \"asap\"",
-            Text("cwnd"),
-            "Which path carries a retransmission: the original one, the one with the largest threshold, \
-             the largest window, the lowest loss rate, or whichever can send first.",
-        ),
-        key(
-            "fast_retransmit_threshold",
-            WHOLE,
-            Integer(3),
-            "After how many missing reports a packet is retransmitted.",
-        ),
-        key("heartbeat_interval", DURATION, Text("30s"), "How long an idle path goes without a heartbeat."),
-    ],
-    later: &["ecn"],
-};
-
-/// `[transport]` of protocols `mptcp` and `tcp`.
-pub const TRANSPORT_MPTCP: TableInfo = TableInfo {
-    name: "[transport] protocol = \"mptcp\" or \"tcp\"",
-    doc: "How the endpoints behave: MPTCP, or TCP over the scenario's only path. Timers are those of RFC 6298.",
-    keys: &[
-        PROTOCOL,
-        key(
-            "profile",
-            "\"standard\" or \"linux\"",
-            Text("standard"),
-            "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
-             means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
-             first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
-             window twice, packets may span writes, the variation of the round trip in the timeout is \
-             rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
-             confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
-             ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",
-        ),
-        key(
-            "congestion_control",
-            "\"newreno\", \"cubic\", \"lia\", \"olia\" or \"balia\"",
-            Text("newreno"),
-            CONGESTION_CONTROL_DOC,
-        ),
-        key("initial_window", WINDOW, Text("10p"), INITIAL_WINDOW_DOC),
-        RECEIVE_BUFFER,
-        SEND_BUFFER,
-        PACKET,
-        ACK_EVERY,
-        ACK_DELAY,
-        INITIAL_SSTHRESH,
-        GROW_IN_RECOVERY,
-        MAX_BURST,
-        RTO_INITIAL,
-        RTO_MIN,
-        RTO_MAX,
-        PATH_MAX_RETRANSMISSIONS,
-        ASSOCIATION_MAX_RETRANSMISSIONS,
-        POTENTIALLY_FAILED,
-        key(
-            "hystart",
-            TRUTH,
-            Boolean(false),
-            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
-        ),
-        key(
-            "handshake",
-            TRUTH,
-            Boolean(true),
-            "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
-             start, and unmeasured.",
-        ),
-        key(
-            "initial_path",
-            "a path's name",
-            Otherwise("the first path"),
-            "Which path's subflow is opened first.",
-        ),
-        key(
-            "timestamp_granularity",
-            DURATION,
-            Text("1ms"),
-            "The tick of the timestamps' clocks, from which one-way delays are estimated.",
-        ),
-        key(
-            "clock_offset",
-            "a duration such as \"20ms\" or \"-20ms\"",
-            Text("0ms"),
-            "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
-        ),
-        key(
-            "ecn",
-            TRUTH,
-            Boolean(false),
-            "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
-        ),
-    ],
-    later: &[],
-};
-
-/// `[transport]` of protocol `mpquic`.
-pub const TRANSPORT_MPQUIC: TableInfo = TableInfo {
-    name: "[transport] protocol = \"mpquic\"",
-    doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
-          timeouts are those of RFC 9002.",
-    keys: &[
-        PROTOCOL,
-        key(
-            "congestion_control",
-            "\"newreno\", \"cubic\", \"lia\", \"olia\" or \"balia\"",
-            Text("newreno"),
-            CONGESTION_CONTROL_DOC,
-        ),
-        key("initial_window", WINDOW, Text("10p"), INITIAL_WINDOW_DOC),
-        RECEIVE_BUFFER,
-        SEND_BUFFER,
-        PACKET,
-        key("ack_every", WHOLE, Integer(2), "Packets per acknowledgement (RFC 9000 section 13.2.2)."),
-        key(
-            "ack_delay",
-            DURATION,
-            Text("25ms"),
-            "The longest that an acknowledgement is held back (max_ack_delay).",
-        ),
-        INITIAL_SSTHRESH,
-        GROW_IN_RECOVERY,
-        MAX_BURST,
-        key("rto_initial", DURATION, Text("1s"), "The probe timeout before the first round-trip sample."),
-        key(
-            "rto_max",
-            DURATION,
-            Text("60s"),
-            "The longest probe timeout that backing off leads to; a measured round trip is always waited for.",
-        ),
-        key(
-            "path_max_retransmissions",
-            WHOLE,
-            Integer(2),
-            "Consecutive probe timeouts beyond which a path takes nothing new while another one works.",
-        ),
-        ASSOCIATION_MAX_RETRANSMISSIONS,
-        key("potentially_failed", TRUTH, Boolean(false), "Whether one probe timeout is enough for that."),
-        key(
-            "hystart",
-            TRUTH,
-            Boolean(false),
-            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
-        ),
-        key(
-            "handshake",
-            TRUTH,
-            Boolean(true),
-            "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
-             open from the start, and unmeasured.",
-        ),
-        key("initial_path", "a path's name", Otherwise("the first path"), "The path of the handshake."),
-    ],
-    later: &[],
-};
-
-/// Defaults of `[transport]` with profile `linux` that differ.
-pub const LINUX_DEFAULTS: &[(&str, Preset)] = &[
-    ("congestion_control", Text("cubic")),
-    ("hystart", Boolean(true)),
-    ("ack_every", Integer(2)),
-    ("ack_delay", Text("40ms")),
-    ("rto_min", Text("200ms")),
-    ("rto_max", Text("120s")),
-];
-
-const PROTOCOL: KeyInfo = key(
-    "protocol",
-    "\"cmt-sctp\", \"mptcp\", \"tcp\" or \"mpquic\"",
-    Text("cmt-sctp"),
-    "The protocol: SCTP with concurrent multipath transfer, MPTCP, TCP over one path, or Multipath QUIC.",
-);
-const CONGESTION_CONTROL_DOC: &str = "How congestion windows grow and shrink: each path by itself (newreno: RFC 5681 and \
-                                      6582, for SCTP RFC 9260; cubic: RFC 9438), or coupled (lia: RFC 6356, olia, balia).";
-const INITIAL_WINDOW_DOC: &str = "Each path's congestion window at the start.";
-const WINDOW: &str = "a size such as \"4380B\", or packets such as \"10p\"";
-const RECEIVE_BUFFER: KeyInfo = key(
-    "receive_buffer",
-    SIZE,
-    Text("500kB"),
-    "The receiver's buffer, in payload bytes; at least one packet. Too small a buffer is what \
-             blocks the fast path.",
-);
-const SEND_BUFFER: KeyInfo = key(
-    "send_buffer",
-    SIZE_OR_UNLIMITED,
-    Text("unlimited"),
-    "How much the application may have written that is not acknowledged; at least one packet. Payload, except with the profile \
-     \"linux\": there it is memory, which packets take more of, of the connection and as much again of each subflow.",
-);
-const PACKET: KeyInfo = key(
-    "packet",
-    SIZE,
-    Text("1500B"),
-    "The largest packet on the wire, headers included; 49 to 65535 bytes.",
-);
-const ACK_EVERY: KeyInfo =
-    key("ack_every", WHOLE, Integer(1), "Packets per acknowledgement; 2 = delayed acknowledgements.");
-const ACK_DELAY: KeyInfo =
-    key("ack_delay", DURATION, Text("200ms"), "The longest that a delayed acknowledgement is held back.");
-const INITIAL_SSTHRESH: KeyInfo = key(
-    "initial_ssthresh",
-    SIZE_OR_UNLIMITED,
-    Text("unlimited"),
-    "Each path's slow-start threshold at the start.",
-);
-const GROW_IN_RECOVERY: KeyInfo = key(
-    "grow_in_recovery",
-    TRUTH,
-    Boolean(false),
-    "Whether a window grows while losses are repaired, as ns-2's does; RFC 9260 section 7.2.1 and RFC 6675 forbid it.",
-);
-const MAX_BURST: KeyInfo =
-    key("max_burst", WHOLE, Integer(0), "How many packets one event may send on a path; 0 = no limit.");
-const RTO_INITIAL: KeyInfo = key(
-    "rto_initial",
-    DURATION,
-    Text("1s"),
-    "The retransmission timeout before the first round-trip sample.",
-);
-const RTO_MIN: KeyInfo = key("rto_min", DURATION, Text("1s"), "The shortest retransmission timeout.");
-const RTO_MAX: KeyInfo = key("rto_max", DURATION, Text("60s"), "The longest retransmission timeout.");
-const PATH_MAX_RETRANSMISSIONS: KeyInfo = key(
-    "path_max_retransmissions",
-    WHOLE,
-    Integer(5),
-    "Consecutive timeouts beyond which a path has failed.",
-);
-const ASSOCIATION_MAX_RETRANSMISSIONS: KeyInfo = key(
-    "association_max_retransmissions",
-    WHOLE,
-    Integer(10),
-    "Consecutive timeouts over all paths beyond which the association has failed.",
-);
-const POTENTIALLY_FAILED: KeyInfo = key(
-    "potentially_failed",
-    TRUTH,
-    Boolean(false),
-    "Whether a path with a timeout takes no new data until it answers (RFC 7829).",
-);
 
 pub(crate) const ON: KeyInfo =
     key("on", DURATION, Required, "The mean on time; the first one begins at start.");

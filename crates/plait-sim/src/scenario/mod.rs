@@ -56,8 +56,8 @@ pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
 pub use transport::{
-    CongestionControl, OwnOptions, Profile, Protocol, RetransmissionPolicy, TransportOptions,
-    WindowAccounting,
+    CmtSctpOptions, CongestionControl, MpquicOptions, MptcpOptions, OwnOptions, Profile, Protocol,
+    RetransmissionPolicy, TransportOptions, WindowAccounting,
 };
 pub use wire::{Way, Wire};
 

@@ -3,10 +3,10 @@
 use plait_sched::Time;
 use serde_json::{Map, Value, json};
 
-use super::reader::{UNLIMITED, Word};
+use super::reader::Word;
 use super::{
-    Distribution, Flow, FlowKind, FlowRoute, OnOff, OwnOptions, Parameter, PathOptions, Protocol, Scenario,
-    SchedulerChoice, SharedLink, TransportOptions, discipline, text,
+    Distribution, Flow, FlowKind, FlowRoute, OnOff, Parameter, PathOptions, Scenario, SchedulerChoice,
+    SharedLink, discipline, text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
 
@@ -17,7 +17,7 @@ pub(super) fn scenario(scenario: &Scenario) -> Value {
         "duration": text::duration(scenario.duration),
         "warmup": text::duration(scenario.warmup),
         "scheduler": scheduler(&scenario.scheduler),
-        "transport": transport(&scenario.transport),
+        "transport": scenario.transport.write(),
         "workload": scenario.workload.write(),
         "path": scenario.paths.iter().map(|one| path(one, scenario)).collect::<Vec<_>>(),
     });
@@ -43,75 +43,6 @@ fn scheduler(choice: &SchedulerChoice) -> Value {
         table.insert(name.clone(), value);
     }
     Value::Object(table)
-}
-
-fn transport(options: &TransportOptions) -> Value {
-    let or_unlimited = |bytes: Option<u64>| bytes.map_or(UNLIMITED.to_owned(), text::bytes);
-    let mut value = json!({
-        "protocol": options.protocol.word(),
-        "receive_buffer": text::bytes(options.receive_buffer),
-        "send_buffer": or_unlimited(options.send_buffer),
-        "packet": text::bytes(u64::from(options.packet)),
-        "congestion_control": options.congestion_control.word(),
-        "ack_every": options.ack_every,
-        "ack_delay": text::duration(options.ack_delay),
-        "initial_window": text::bytes(options.initial_window),
-        "initial_ssthresh": or_unlimited(options.initial_ssthresh),
-        "grow_in_recovery": options.grow_in_recovery,
-        "max_burst": options.max_burst.unwrap_or(0),
-        "rto_initial": text::duration(options.rto_initial),
-        "rto_max": text::duration(options.rto_max),
-        "path_max_retransmissions": options.path_max_retransmissions,
-        "association_max_retransmissions": options.association_max_retransmissions,
-        "potentially_failed": options.potentially_failed,
-    });
-    if options.protocol != Protocol::Mpquic {
-        value["rto_min"] = text::duration(options.rto_min).into();
-    }
-    match &options.own {
-        OwnOptions::CmtSctp {
-            delayed_ack_for_cmt,
-            receive_window_accounting,
-            retransmission_policy,
-            fast_retransmit_threshold,
-            heartbeat_interval,
-        } => {
-            value["delayed_ack_for_cmt"] = (*delayed_ack_for_cmt).into();
-            value["receive_window_accounting"] = receive_window_accounting.word().into();
-            value["retransmission_policy"] = retransmission_policy.word().into();
-            value["fast_retransmit_threshold"] = (*fast_retransmit_threshold).into();
-            value["heartbeat_interval"] = text::duration(*heartbeat_interval).into();
-        }
-        OwnOptions::Mptcp {
-            profile,
-            hystart,
-            handshake,
-            initial_path,
-            timestamp_granularity,
-            clock_offset,
-            ecn,
-        } => {
-            value["profile"] = profile.word().into();
-            value["hystart"] = (*hystart).into();
-            value["ecn"] = (*ecn).into();
-            value["handshake"] = (*handshake).into();
-            if let Some(name) = initial_path {
-                value["initial_path"] = name.as_str().into();
-            }
-            value["timestamp_granularity"] = text::duration(*timestamp_granularity).into();
-            let sign = if *clock_offset < 0 { "-" } else { "" };
-            let span = text::duration(plait_sched::Duration::from_nanos(clock_offset.unsigned_abs()));
-            value["clock_offset"] = format!("{sign}{span}").into();
-        }
-        OwnOptions::Mpquic { hystart, handshake, initial_path } => {
-            value["hystart"] = (*hystart).into();
-            value["handshake"] = (*handshake).into();
-            if let Some(name) = initial_path {
-                value["initial_path"] = name.as_str().into();
-            }
-        }
-    }
-    value
 }
 
 /// Adds the keys of on and off times.

@@ -2,10 +2,10 @@
 
 use crate::application::Place;
 use crate::scenario::{
-    CongestionControl, FlowRoute, OwnOptions, Profile, Protocol, Scenario, TransportOptions,
+    CongestionControl, FlowRoute, MptcpOptions, OwnOptions, Profile, Protocol, Scenario, TransportOptions,
 };
 use plait_sched::{Builtin, PathId};
-use plait_transport::congestion::{Algorithm, CongestionConfig};
+use plait_transport::congestion::{Algorithm, CongestionConfig, Family};
 use plait_transport::rtt::{RtoConfig, RtoRule};
 use plait_transport::{ConnectionConfig, PathConfig, WindowRule, cmt_sctp, endpoint, mpquic, mptcp};
 
@@ -25,50 +25,42 @@ fn initial_path(scenario: &Scenario) -> PathId {
 fn endpoint_config(options: &TransportOptions, initial_path: PathId, two_way: bool) -> endpoint::Config {
     let ack_every = u8::try_from(options.ack_every).unwrap_or(u8::MAX);
     match &options.own {
-        OwnOptions::CmtSctp {
-            delayed_ack_for_cmt,
-            receive_window_accounting,
-            retransmission_policy,
-            fast_retransmit_threshold,
-            heartbeat_interval,
-        } => endpoint::Config::CmtSctp(cmt_sctp::Config {
+        OwnOptions::CmtSctp(own) => endpoint::Config::CmtSctp(cmt_sctp::Config {
             connection: ConnectionConfig {
-                heartbeat_interval: *heartbeat_interval,
+                heartbeat_interval: own.heartbeat_interval,
                 ..connection(options, false)
             },
-            accounting: *receive_window_accounting,
-            retransmission_policy: *retransmission_policy,
-            fast_retransmit_threshold: u8::try_from(*fast_retransmit_threshold).unwrap_or(u8::MAX),
+            accounting: own.receive_window_accounting,
+            retransmission_policy: own.retransmission_policy,
+            fast_retransmit_threshold: u8::try_from(own.fast_retransmit_threshold).unwrap_or(u8::MAX),
             ack_every,
             ack_delay: options.ack_delay,
-            delayed_ack_for_cmt: *delayed_ack_for_cmt,
+            delayed_ack_for_cmt: own.delayed_ack_for_cmt,
         }),
-        OwnOptions::Mptcp {
-            profile, hystart, handshake, timestamp_granularity, clock_offset, ecn, ..
-        } => endpoint::Config::Mptcp(mptcp::Config {
-            connection: connection(options, *hystart),
+        OwnOptions::Mptcp(own) => endpoint::Config::Mptcp(mptcp::Config {
+            connection: connection(options, own.hystart),
             ack_every,
             ack_delay: options.ack_delay,
-            handshake: *handshake,
+            handshake: own.handshake,
             initial_path,
             clock: mptcp::ClockConfig {
-                granularity: *timestamp_granularity,
+                granularity: own.timestamp_granularity,
                 sender_offset: 0,
-                receiver_offset: *clock_offset,
+                receiver_offset: own.clock_offset,
             },
             multipath: options.protocol == Protocol::Mptcp,
             two_way,
-            ecn: *ecn,
-            rules: match profile {
+            ecn: own.ecn,
+            rules: match own.profile {
                 Profile::Standard => mptcp::Rules::STANDARD,
                 Profile::Linux => mptcp::Rules::LINUX,
             },
         }),
-        OwnOptions::Mpquic { hystart, handshake, .. } => endpoint::Config::Mpquic(mpquic::Config {
-            connection: connection(options, *hystart),
+        OwnOptions::Mpquic(own) => endpoint::Config::Mpquic(mpquic::Config {
+            connection: connection(options, own.hystart),
             ack_every,
             ack_delay: options.ack_delay,
-            handshake: *handshake,
+            handshake: own.handshake,
             initial_path,
         }),
     }
@@ -93,16 +85,8 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
         receive_window: options.receive_buffer,
         send_buffer: options.send_buffer.unwrap_or(u64::MAX),
         congestion: CongestionConfig {
-            algorithm: match (options.protocol, options.congestion_control) {
-                (Protocol::CmtSctp, _) => Algorithm::NewReno,
-                (_, CongestionControl::NewReno) if linux => Algorithm::LinuxReno,
-                (_, CongestionControl::Cubic) if linux => Algorithm::LinuxCubic,
-                (_, CongestionControl::NewReno) => Algorithm::Reno,
-                (_, CongestionControl::Cubic) => Algorithm::Cubic,
-                (_, CongestionControl::Lia) => Algorithm::Lia,
-                (_, CongestionControl::Olia) => Algorithm::Olia,
-                (_, CongestionControl::Balia) => Algorithm::Balia,
-            },
+            algorithm: (options.congestion_control.algorithm(options.controllers()))
+                .unwrap_or(Algorithm::Reno),
             hystart,
             initial_window: options.initial_window,
             initial_threshold: options.initial_ssthresh.unwrap_or(u64::MAX),
@@ -139,15 +123,16 @@ pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
 /// congestion control has nothing to couple on one path.
 pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
     let own = match &scenario.transport.own {
-        OwnOptions::CmtSctp { .. } | OwnOptions::Mpquic { .. } => OwnOptions::TCP,
-        mptcp @ OwnOptions::Mptcp { .. } => mptcp.clone(),
+        OwnOptions::CmtSctp(_) | OwnOptions::Mpquic(_) => OwnOptions::Mptcp(MptcpOptions::DEFAULT),
+        mptcp @ OwnOptions::Mptcp(_) => mptcp.clone(),
     };
+    let control = scenario.transport.congestion_control;
     let options = TransportOptions {
         protocol: Protocol::Tcp,
         own,
-        congestion_control: match scenario.transport.congestion_control {
-            CongestionControl::Cubic => CongestionControl::Cubic,
-            _ => CongestionControl::NewReno,
+        congestion_control: match control.algorithm(Family::Tcp) {
+            Some(algorithm) if !algorithm.is_coupled() => control,
+            _ => CongestionControl::NEWRENO,
         },
         receive_buffer: match scenario.transport.profile() {
             Profile::Standard => UNBOUNDED_BUFFER,

@@ -2,6 +2,7 @@
 
 use plait_sched::{Domain, ParameterInfo, SCHEDULERS, SchedulerInfo};
 use plait_sim::link::discipline::{DISCIPLINES, Info, Parameter, Unit};
+use plait_transport::congestion::{Algorithm, Family};
 use proptest::prelude::*;
 
 /// Numbers over several orders of magnitude, evenly in their logarithm.
@@ -95,7 +96,7 @@ fn mptcp() -> impl Strategy<Value = String> {
         prop_oneof![1_u64..4, log(1, 1_000)],
         sometimes(log(1, 500).prop_map(|packets| packets.to_string())),
     );
-    let control = prop::sample::select(vec!["newreno", "cubic", "lia", "olia", "balia"]);
+    let control = prop::sample::select(Algorithm::names(Some(Family::Tcp)));
     let windows = (control, any::<bool>(), prop_oneof![Just(10_u64), log(1, 100)], any::<bool>());
     let acknowledgements = (prop_oneof![3 => Just(1_u32), 3 => Just(2), 1 => 1_u32..20], log(1, 500));
     let timers = (log(1, 1_000), log(1, 8), prop_oneof![log(1, 8_000), log(2_000, 8_000)]);

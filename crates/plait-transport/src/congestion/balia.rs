@@ -14,7 +14,7 @@
 //! The decrease uses alpha of the last acknowledgement, as the Linux implementation does. With several paths the gain is
 //! (4 + alpha) / (10 (1 + alpha)) at most, so below TCP's.
 
-use super::{Coupled, Coupling, Share};
+use super::{ControllerInfo, Coupled, Coupling, Family, Share};
 
 /// See the module.
 pub type Balia = Coupled<BaliaCoupling>;
@@ -30,6 +30,12 @@ impl Default for BaliaCoupling {
     fn default() -> Self {
         Self { alpha: 1.0 }
     }
+}
+
+impl Balia {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "balia", family: Family::Tcp, coupled: true, source: "" };
 }
 
 impl Coupling for BaliaCoupling {

@@ -18,7 +18,7 @@
 //!
 //! Nothing is taken back if a loss turns out not to have been one (§4.9, a SHOULD): nobody reports that to a controller.
 
-use super::{Acknowledged, CongestionConfig, CongestionController, Reno, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Reno, Share};
 use plait_sched::Time;
 
 /// C of §4.1, in segments per cubic second (§5).
@@ -67,6 +67,10 @@ impl Epoch {
 }
 
 impl Cubic {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "cubic", family: Family::Tcp, coupled: false, source: "RFC 9438" };
+
     /// At the start, as [`Reno::new`].
     pub fn new(config: &CongestionConfig) -> Self {
         Self { reno: Reno::new(config), maximum: 0.0, prior: 0.0, after_timeout: false, epoch: None }

@@ -11,7 +11,7 @@
 //! so that all paths together get what TCP would get on the best of them. The total cancels out of the first term. `rtt_i` is
 //! the smoothed one. alpha is computed anew for each acknowledgement; §4.1 saves work by doing so less often.
 
-use super::{Coupled, Coupling, Share};
+use super::{ControllerInfo, Coupled, Coupling, Family, Share};
 
 /// See the module.
 pub type Lia = Coupled<LiaCoupling>;
@@ -19,6 +19,12 @@ pub type Lia = Coupled<LiaCoupling>;
 /// LIA's increase.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LiaCoupling;
+
+impl Lia {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "lia", family: Family::Tcp, coupled: true, source: "RFC 6356" };
+}
 
 impl Coupling for LiaCoupling {
     fn gain(&mut self, own: &Share, shares: &[Share], _segment: u64) -> f64 {

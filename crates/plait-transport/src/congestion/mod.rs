@@ -6,6 +6,9 @@
 //! [`NewReno`] is SCTP's. [`Reno`] is TCP's, and what [`Cubic`] and the coupled controllers ([`Lia`], [`Olia`], [`Balia`])
 //! consist of beside their own rule. [`LinuxReno`] and [`LinuxCubic`] do what Linux does. All arithmetic is exactly specified by IEEE 754 (no library functions but the square
 //! root), so that results are the same on all machines.
+//!
+//! To add one: a file with a type, its `INFO`, its `new` and [`CongestionController`]; here, its module and a line in the list. Its name in
+//! scenarios, the reference's words, the reader, the writer and the random scenarios of the tests follow.
 
 mod balia;
 mod coupled;
@@ -165,36 +168,28 @@ pub trait CongestionController {
     fn slow_start_threshold(&self) -> u64;
 }
 
-/// Which controller a connection uses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Algorithm {
-    /// RFC 9260 §7.2 for SCTP.
-    #[default]
-    NewReno,
-    /// RFC 5681 for TCP.
-    Reno,
-    /// RFC 9438 for TCP.
-    Cubic,
-    /// RFC 6356 for MPTCP.
-    Lia,
-    /// draft-khalili-mptcp-congestion-control for MPTCP.
-    Olia,
-    /// draft-walid-mptcp-congestion-control for MPTCP.
-    Balia,
-    /// Reno as Linux does it.
-    LinuxReno,
-    /// CUBIC as Linux does it.
-    LinuxCubic,
+/// Whose congestion windows a controller is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// SCTP's.
+    Sctp,
+    /// TCP's and QUIC's.
+    Tcp,
+    /// Those of TCP as Linux does it; where Linux has none of its own, TCP's.
+    Linux,
 }
 
-impl Algorithm {
+/// The description of a controller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ControllerInfo {
+    /// How a scenario names it; one name per family.
+    pub name: &'static str,
+    /// For whom it is.
+    pub family: Family,
     /// True if a path's window depends on those of the connection's other paths.
-    pub const fn is_coupled(self) -> bool {
-        match self {
-            Self::NewReno | Self::Reno | Self::Cubic | Self::LinuxReno | Self::LinuxCubic => false,
-            Self::Lia | Self::Olia | Self::Balia => true,
-        }
-    }
+    pub coupled: bool,
+    /// Where the rule is written down; empty if the name says it.
+    pub source: &'static str,
 }
 
 /// Start values of a controller.
@@ -214,9 +209,28 @@ pub struct CongestionConfig {
     pub hystart: bool,
 }
 
-/// From one line per controller: what exists, dispatched without allocation.
+/// From one line per controller: what exists, its description, dispatched without allocation.
 macro_rules! controllers {
     ($($controller:ident,)*) => {
+        /// Which controller a connection uses.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Algorithm {
+            $(#[doc = concat!("See [`", stringify!($controller), "`].")]
+            $controller,)*
+        }
+
+        impl Algorithm {
+            /// Every controller, in the order in which they are listed to users.
+            pub const ALL: &'static [Self] = &[$(Self::$controller,)*];
+
+            /// What it is.
+            pub const fn info(self) -> &'static ControllerInfo {
+                match self {
+                    $(Self::$controller => &$controller::INFO,)*
+                }
+            }
+        }
+
         #[derive(Clone, Debug)]
         enum Kind {
             $($controller($controller),)*
@@ -250,6 +264,32 @@ controllers! {
     Balia,
     LinuxReno,
     LinuxCubic,
+}
+
+impl Algorithm {
+    /// The controller that a scenario of this family calls `name`.
+    pub fn named(name: &str, family: Family) -> Option<Self> {
+        let of = |family| Self::ALL.iter().find(|it| it.info().name == name && it.info().family == family);
+        let substitute = if family == Family::Linux { of(Family::Tcp) } else { None };
+        of(family).or(substitute).copied()
+    }
+
+    /// The names of the controllers of a family, or of all.
+    pub fn names(family: Option<Family>) -> Vec<&'static str> {
+        let mut names: Vec<_> = Vec::new();
+        for info in Self::ALL.iter().map(|it| it.info()) {
+            let wanted = family.is_none_or(|family| Self::named(info.name, family).is_some());
+            if wanted && !names.contains(&info.name) {
+                names.push(info.name);
+            }
+        }
+        names
+    }
+
+    /// True if a path's window depends on those of the connection's other paths.
+    pub const fn is_coupled(self) -> bool {
+        self.info().coupled
+    }
 }
 
 /// A path's controller. Its window and threshold are asked for several times with each packet and change less often, so they

@@ -1,6 +1,6 @@
 //! SCTP's congestion control (RFC 9260 §7.2): slow start, congestion avoidance with `partial_bytes_acked`.
 
-use super::{Acknowledged, CongestionConfig, CongestionController, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -13,6 +13,10 @@ pub struct NewReno {
 }
 
 impl NewReno {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "newreno", family: Family::Sctp, coupled: false, source: "RFC 9260" };
+
     /// At the start: `initial_window`, and slow start up to `initial_threshold`.
     pub fn new(config: &CongestionConfig) -> Self {
         Self {

@@ -21,7 +21,7 @@
 //! As in the Linux implementation, rtt is squared, windows are compared in whole segments (so that M does not change with
 //! each byte), and a loss with nothing acknowledged since the one before it is the same loss.
 
-use super::{Coupled, Coupling, Share};
+use super::{ControllerInfo, Coupled, Coupling, Family, Share};
 
 /// See the module.
 pub type Olia = Coupled<OliaCoupling>;
@@ -58,6 +58,12 @@ fn alpha(own: &Share, shares: &[Share], segment: u64) -> f64 {
     } else {
         0.0
     }
+}
+
+impl Olia {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "olia", family: Family::Tcp, coupled: true, source: "" };
 }
 
 impl Coupling for OliaCoupling {

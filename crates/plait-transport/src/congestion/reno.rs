@@ -14,7 +14,7 @@
 //! [`Cubic`](super::Cubic) and the coupled controllers consist of this one and of their own rule.
 
 use super::hystart::{Growth, HyStart};
-use super::{Acknowledged, CongestionConfig, CongestionController, Share};
+use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share};
 use plait_sched::Time;
 
 /// L of RFC 3465: segments by which one acknowledgement may grow the window in slow start.
@@ -42,6 +42,10 @@ pub struct Reno {
 }
 
 impl Reno {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "newreno", family: Family::Tcp, coupled: false, source: "RFC 5681 and 6582" };
+
     /// At the start: `initial_window`, and slow start up to `initial_threshold`.
     pub fn new(config: &CongestionConfig) -> Self {
         Self {

@@ -8,7 +8,9 @@
 
 use super::PacketWindow;
 use super::hystart::HyStart;
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionController, Share, WindowUse};
+use crate::congestion::{
+    Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share, WindowUse,
+};
 use plait_sched::{Duration, Time};
 
 /// β in parts of 1024.
@@ -60,6 +62,10 @@ struct Epoch {
 }
 
 impl LinuxCubic {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "cubic", family: Family::Linux, coupled: false, source: "" };
+
     /// At the start.
     pub fn new(config: &CongestionConfig) -> Self {
         Self {

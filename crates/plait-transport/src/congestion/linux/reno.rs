@@ -1,7 +1,9 @@
 //! Reno as in Linux (net/ipv4/tcp_cong.c): the packet window alone, halved by a loss.
 
 use super::PacketWindow;
-use crate::congestion::{Acknowledged, CongestionConfig, CongestionController, Share, WindowUse};
+use crate::congestion::{
+    Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Share, WindowUse,
+};
 use plait_sched::Time;
 
 /// The state of one path.
@@ -11,6 +13,10 @@ pub struct LinuxReno {
 }
 
 impl LinuxReno {
+    /// What users are told of it.
+    pub const INFO: ControllerInfo =
+        ControllerInfo { name: "newreno", family: Family::Linux, coupled: false, source: "" };
+
     /// At the start.
     pub fn new(config: &CongestionConfig) -> Self {
         Self { window: PacketWindow::new(config) }

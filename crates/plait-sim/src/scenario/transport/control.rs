@@ -1,0 +1,72 @@
+//! The congestion control that a scenario names; what there is is listed in the [transport](plait_transport::congestion).
+
+use plait_transport::congestion::{Algorithm, ControllerInfo, Family};
+
+use crate::error::ScenarioError;
+use crate::scenario::reader::{Item, unknown};
+
+/// How a path's congestion window grows and shrinks: a name of the transport's list of controllers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CongestionControl(&'static str);
+
+impl CongestionControl {
+    /// Slow start, congestion avoidance, fast recovery, each path by itself; every family has it.
+    pub const NEWRENO: Self = Self("newreno");
+
+    /// The controller called `name`, if there is one.
+    pub fn new(name: &str) -> Option<Self> {
+        Algorithm::ALL.iter().map(|it| it.info().name).find(|it| *it == name).map(Self)
+    }
+
+    /// As a scenario names it.
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// What does it in this family.
+    pub fn algorithm(self, family: Family) -> Option<Algorithm> {
+        Algorithm::named(self.0, family)
+    }
+
+    /// The names that a family has, or all.
+    pub fn names(family: Option<Family>) -> Vec<&'static str> {
+        Algorithm::names(family)
+    }
+
+    pub(super) fn read(item: &Item<'_>, family: Family) -> Result<Self, ScenarioError> {
+        let text = item.text()?;
+        let control = Self::new(text).ok_or_else(|| item.wrong(unknown(text, &Self::names(None))))?;
+        match (control.algorithm(family), family) {
+            (Some(_), _) => Ok(control),
+            (None, Family::Sctp) => {
+                let names = Self::names(Some(family)).join(", ");
+                Err(item.wrong(format!("cmt-sctp has {names} only (the others: mptcp, tcp and mpquic)")))
+            }
+            (None, _) => Err(item.wrong(unknown(text, &Self::names(Some(family))))),
+        }
+    }
+
+    /// `doc` with the controllers in the places of `{alone}` and `{coupled}`.
+    pub(super) fn explained(doc: &str) -> String {
+        let of = |coupled| {
+            let names: Vec<String> = Self::names(None)
+                .into_iter()
+                .filter(|name| in_tcp(name).is_some_and(|info| info.coupled == coupled))
+                .map(sourced)
+                .collect();
+            names
+        };
+        doc.replace("{alone}", &of(false).join("; ")).replace("{coupled}", &of(true).join(", "))
+    }
+}
+
+fn in_tcp(name: &str) -> Option<&'static ControllerInfo> {
+    Algorithm::named(name, Family::Tcp).map(Algorithm::info)
+}
+
+/// A name with its sources, SCTP's apart.
+fn sourced(name: &'static str) -> String {
+    let source = in_tcp(name).map_or("", |info| info.source);
+    let sctp = Algorithm::named(name, Family::Sctp).map(|it| format!(", for SCTP {}", it.info().source));
+    if source.is_empty() { name.to_owned() } else { format!("{name}: {source}{}", sctp.unwrap_or_default()) }
+}

@@ -1,0 +1,79 @@
+//! Options of Multipath QUIC.
+
+use super::common;
+use super::option::{Place, TransportOption, option};
+use super::{OwnOptions, ProtocolInfo, TransportOptions};
+use crate::scenario::keys::Preset::{Boolean, Integer, Otherwise, Text};
+
+/// Options of Multipath QUIC.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MpquicOptions {
+    /// Whether slow start ends when delays grow.
+    pub hystart: bool,
+    /// Whether paths are opened by a handshake and validated.
+    pub handshake: bool,
+    /// The name of the path of the handshake; `None` is the first path.
+    pub initial_path: Option<String>,
+}
+
+pub(super) const UNREAD: OwnOptions =
+    OwnOptions::Mpquic(MpquicOptions { hystart: false, handshake: true, initial_path: None });
+
+fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
+    match &mut options.own {
+        OwnOptions::Mpquic(own) => own,
+        _ => unreachable!("the protocol is Multipath QUIC"),
+    }
+}
+
+/// `[transport]` of Multipath QUIC.
+pub(super) const INFO: ProtocolInfo = ProtocolInfo {
+    name: "[transport] protocol = \"mpquic\"",
+    doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
+          timeouts are those of RFC 9002.",
+    options: &[
+        common::PROTOCOL,
+        common::CONGESTION_CONTROL,
+        common::INITIAL_WINDOW,
+        common::RECEIVE_BUFFER,
+        common::SEND_BUFFER,
+        common::PACKET,
+        common::ACK_EVERY.of(Integer(2), "Packets per acknowledgement (RFC 9000 section 13.2.2)."),
+        common::ACK_DELAY
+            .of(Text("25ms"), "The longest that an acknowledgement is held back (max_ack_delay)."),
+        common::INITIAL_SSTHRESH,
+        common::GROW_IN_RECOVERY,
+        common::MAX_BURST,
+        common::RTO_INITIAL.of(Text("1s"), "The probe timeout before the first round-trip sample."),
+        common::RTO_MAX.of(
+            Text("60s"),
+            "The longest probe timeout that backing off leads to; a measured round trip is always waited for.",
+        ),
+        common::PATH_MAX_RETRANSMISSIONS.of(
+            Integer(2),
+            "Consecutive probe timeouts beyond which a path takes nothing new while another one works.",
+        ),
+        common::ASSOCIATION_MAX_RETRANSMISSIONS,
+        TransportOption {
+            doc: "Whether one probe timeout is enough for that.",
+            ..common::POTENTIALLY_FAILED
+        },
+        option(
+            "hystart",
+            Boolean(false),
+            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+            |options| Place::Truth(&mut own(options).hystart),
+        ),
+        option(
+            "handshake",
+            Boolean(true),
+            "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
+             open from the start, and unmeasured.",
+            |options| Place::Truth(&mut own(options).handshake),
+        ),
+        option("initial_path", Otherwise("the first path"), "The path of the handshake.", |options| {
+            Place::Path(&mut own(options).initial_path)
+        }),
+    ],
+    later: &[],
+};

@@ -1,0 +1,140 @@
+//! Options of MPTCP and TCP.
+
+use plait_sched::Duration;
+
+use super::common::{self, TICK};
+use super::option::{Place, option};
+use super::{OwnOptions, ProtocolInfo, TransportOptions};
+use crate::scenario::keys::Preset::{Boolean, Otherwise, Text};
+use crate::scenario::reader::{MAX_DURATION, Word};
+
+/// The longest tick of a clock: more tells nothing.
+const MAX_TICK: Duration = Duration::from_secs(1);
+
+/// Whose TCP the endpoints behave like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Profile {
+    /// That of the RFCs.
+    Standard,
+    /// That of Linux 6.12.
+    Linux,
+}
+
+impl Word for Profile {
+    const WORDS: &'static [(&'static str, Self)] = &[("standard", Self::Standard), ("linux", Self::Linux)];
+}
+
+/// Options of MPTCP and TCP.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MptcpOptions {
+    /// Whose TCP it is.
+    pub profile: Profile,
+    /// Whether slow start ends when delays grow.
+    pub hystart: bool,
+    /// Whether subflows are opened by handshakes.
+    pub handshake: bool,
+    /// The name of the path that is opened first; `None` is the first path.
+    pub initial_path: Option<String>,
+    /// The tick of the timestamps' clocks.
+    pub timestamp_granularity: Duration,
+    /// How many nanoseconds the receiver's clock is ahead of the sender's.
+    pub clock_offset: i64,
+    /// Whether marks of congestion are understood.
+    pub ecn: bool,
+}
+
+impl MptcpOptions {
+    /// The defaults, of a flow of TCP beside a connection of another protocol.
+    pub(crate) const DEFAULT: Self = Self {
+        profile: Profile::Standard,
+        hystart: false,
+        handshake: true,
+        initial_path: None,
+        timestamp_granularity: Duration::from_millis(1),
+        clock_offset: 0,
+        ecn: false,
+    };
+}
+
+fn own(options: &mut TransportOptions) -> &mut MptcpOptions {
+    match &mut options.own {
+        OwnOptions::Mptcp(own) => own,
+        _ => unreachable!("the protocol is MPTCP or TCP"),
+    }
+}
+
+/// `[transport]` of MPTCP and TCP.
+pub(super) const INFO: ProtocolInfo = ProtocolInfo {
+    name: "[transport] protocol = \"mptcp\" or \"tcp\"",
+    doc: "How the endpoints behave: MPTCP, or TCP over the scenario's only path. Timers are those of RFC 6298.",
+    options: &[
+        common::PROTOCOL,
+        option(
+            "profile",
+            Text("standard"),
+            "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
+             means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
+             first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
+             window twice, packets may span writes, the variation of the round trip in the timeout is \
+             rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
+             confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
+             ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",
+            |options| Place::Word(&mut own(options).profile),
+        ),
+        common::CONGESTION_CONTROL.linux(Text("cubic")),
+        common::INITIAL_WINDOW,
+        common::RECEIVE_BUFFER,
+        common::SEND_BUFFER,
+        common::PACKET,
+        common::ACK_EVERY,
+        common::ACK_DELAY,
+        common::INITIAL_SSTHRESH,
+        common::GROW_IN_RECOVERY,
+        common::MAX_BURST,
+        common::RTO_INITIAL,
+        common::RTO_MIN,
+        common::RTO_MAX,
+        common::PATH_MAX_RETRANSMISSIONS,
+        common::ASSOCIATION_MAX_RETRANSMISSIONS,
+        common::POTENTIALLY_FAILED,
+        option(
+            "hystart",
+            Boolean(false),
+            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+            |options| Place::Truth(&mut own(options).hystart),
+        )
+        .linux(Boolean(true)),
+        option(
+            "handshake",
+            Boolean(true),
+            "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
+             start, and unmeasured.",
+            |options| Place::Truth(&mut own(options).handshake),
+        ),
+        option(
+            "initial_path",
+            Otherwise("the first path"),
+            "Which path's subflow is opened first.",
+            |options| Place::Path(&mut own(options).initial_path),
+        ),
+        option(
+            "timestamp_granularity",
+            Text("1ms"),
+            "The tick of the timestamps' clocks, from which one-way delays are estimated.",
+            |options| Place::Span(&mut own(options).timestamp_granularity, TICK..=MAX_TICK),
+        ),
+        option(
+            "clock_offset",
+            Text("0ms"),
+            "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
+            |options| Place::Offset(&mut own(options).clock_offset, MAX_DURATION),
+        ),
+        option(
+            "ecn",
+            Boolean(false),
+            "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
+            |options| Place::Truth(&mut own(options).ecn),
+        ),
+    ],
+    later: &[],
+};

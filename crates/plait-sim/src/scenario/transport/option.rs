@@ -1,0 +1,190 @@
+//! What an option of `[transport]` is: its key, and the place that it sets, from which unit, reader and writer follow.
+
+use std::ops::RangeInclusive;
+
+use plait_sched::Duration;
+use plait_sched::units::parse_packets;
+use plait_transport::congestion::Family;
+use serde_json::Value;
+
+use super::{CongestionControl, TransportOptions};
+use crate::error::ScenarioError;
+use crate::scenario::keys::{DURATION, KeyInfo, Preset, SIZE, SIZE_OR_UNLIMITED, TRUTH, WHOLE};
+use crate::scenario::reader::{Item, MAX_BYTES, UNLIMITED, Word};
+use crate::scenario::text;
+
+/// Largest number of packets, retransmissions and the like.
+pub(super) const MAX_COUNT: u32 = 1_000_000;
+
+/// An option, whole: nothing else knows its key, default, unit, range and meaning.
+#[derive(Clone, Copy)]
+pub(super) struct TransportOption {
+    pub(super) key: &'static str,
+    pub(super) default: Preset,
+    /// The default with profile `linux`, where it is another one.
+    pub(super) linux: Option<Preset>,
+    pub(super) doc: &'static str,
+    /// What it sets; of what it may be, only the packet's size is known before.
+    pub(super) place: for<'a> fn(&'a mut TransportOptions) -> Place<'a>,
+}
+
+pub(super) const fn option(
+    key: &'static str,
+    default: Preset,
+    doc: &'static str,
+    place: for<'a> fn(&'a mut TransportOptions) -> Place<'a>,
+) -> TransportOption {
+    TransportOption { key, default, linux: None, doc, place }
+}
+
+impl TransportOption {
+    /// With another default in profile `linux`.
+    pub(super) const fn linux(self, default: Preset) -> Self {
+        Self { linux: Some(default), ..self }
+    }
+
+    /// The same option of a protocol that has another default and puts it otherwise.
+    pub(super) const fn of(self, default: Preset, doc: &'static str) -> Self {
+        Self { default, linux: None, doc, ..self }
+    }
+
+    /// The key as the tables have it. `options` are any of the protocol's.
+    pub(super) fn info(&self, options: &mut TransportOptions) -> KeyInfo {
+        let place = (self.place)(options);
+        KeyInfo { key: self.key, kind: place.kind(), default: self.default, doc: place.words(self.doc) }
+    }
+}
+
+/// Where an option is kept, with the least and the most that it may be.
+pub(super) enum Place<'a> {
+    Span(&'a mut Duration, RangeInclusive<Duration>),
+    /// Nanoseconds, of which there may be less than none.
+    Offset(&'a mut i64, Duration),
+    Bytes(&'a mut u64, RangeInclusive<u64>),
+    /// The size of a packet.
+    Packet(&'a mut u32, RangeInclusive<u64>),
+    BytesOrUnlimited(&'a mut Option<u64>, RangeInclusive<u64>),
+    /// In bytes, or in packets that count so many.
+    Window(&'a mut u64, u64),
+    Count(&'a mut u32, RangeInclusive<u32>),
+    /// 0 is no limit.
+    Limit(&'a mut Option<u32>),
+    Truth(&'a mut bool),
+    Word(&'a mut dyn Choice),
+    Controller(&'a mut CongestionControl, Family),
+    /// None is the first path.
+    Path(&'a mut Option<String>),
+}
+
+/// A [`Word`] of any type.
+pub(super) trait Choice {
+    fn read(&mut self, item: &Item<'_>) -> Result<(), ScenarioError>;
+    fn spelled(&self) -> &'static str;
+    fn words(&self) -> Vec<&'static str>;
+}
+
+impl<T: Word> Choice for T {
+    fn read(&mut self, item: &Item<'_>) -> Result<(), ScenarioError> {
+        *self = item.word()?;
+        Ok(())
+    }
+
+    fn spelled(&self) -> &'static str {
+        self.word()
+    }
+
+    fn words(&self) -> Vec<&'static str> {
+        T::WORDS.iter().map(|(word, _)| *word).collect()
+    }
+}
+
+impl Place<'_> {
+    /// What the key takes.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Span(..) => DURATION,
+            Self::Offset(..) => "a duration such as \"20ms\" or \"-20ms\"",
+            Self::Bytes(..) | Self::Packet(..) => SIZE,
+            Self::BytesOrUnlimited(..) => SIZE_OR_UNLIMITED,
+            Self::Window(..) => "a size such as \"4380B\", or packets such as \"10p\"",
+            Self::Count(..) | Self::Limit(_) => WHOLE,
+            Self::Truth(_) => TRUTH,
+            Self::Word(choice) => alternatives(&choice.words()),
+            Self::Controller(_, family) => alternatives(&CongestionControl::names(Some(*family))),
+            Self::Path(_) => "a path's name",
+        }
+    }
+
+    /// The key's meaning, with what there is to choose from put in.
+    fn words(&self, doc: &'static str) -> &'static str {
+        match self {
+            Self::Controller(..) => lasting(CongestionControl::explained(doc)),
+            _ => doc,
+        }
+    }
+
+    /// Reads the option.
+    pub(super) fn read(self, item: &Item<'_>) -> Result<(), ScenarioError> {
+        match self {
+            Self::Span(place, range) => *place = item.duration(range)?,
+            Self::Offset(place, most) => *place = item.signed_duration(most)?,
+            Self::Bytes(place, range) => *place = item.bytes(&range)?,
+            Self::Packet(place, range) => *place = item.bytes(&range)? as u32,
+            Self::BytesOrUnlimited(place, range) => *place = item.bytes_or_unlimited(&range)?,
+            Self::Window(place, counted) => *place = window(item, counted)?,
+            Self::Count(place, range) => *place = item.integer(range)?,
+            Self::Limit(place) => *place = Some(item.integer(0..=MAX_COUNT)?).filter(|&limit| limit > 0),
+            Self::Truth(place) => *place = item.boolean()?,
+            Self::Word(choice) => choice.read(item)?,
+            Self::Controller(place, family) => *place = CongestionControl::read(item, family)?,
+            Self::Path(place) => *place = Some(item.name()?),
+        }
+        Ok(())
+    }
+
+    /// As the reader understands it; `None` for a path that nobody named.
+    pub(super) fn write(&self) -> Option<Value> {
+        Some(match self {
+            Self::Span(span, _) => text::duration(**span).into(),
+            Self::Offset(nanos, _) => {
+                let sign = if **nanos < 0 { "-" } else { "" };
+                format!("{sign}{}", text::duration(Duration::from_nanos(nanos.unsigned_abs()))).into()
+            }
+            Self::Bytes(bytes, _) | Self::Window(bytes, _) => text::bytes(**bytes).into(),
+            Self::Packet(bytes, _) => text::bytes(u64::from(**bytes)).into(),
+            Self::BytesOrUnlimited(bytes, _) => {
+                bytes.map_or_else(|| UNLIMITED.to_owned(), text::bytes).into()
+            }
+            Self::Count(count, _) => (**count).into(),
+            Self::Limit(limit) => limit.unwrap_or(0).into(),
+            Self::Truth(truth) => (**truth).into(),
+            Self::Word(choice) => choice.spelled().into(),
+            Self::Controller(control, _) => control.name().into(),
+            Self::Path(name) => name.as_deref()?.into(),
+        })
+    }
+}
+
+/// A window in bytes, or in packets of `counted` bytes.
+fn window(item: &Item<'_>, counted: u64) -> Result<u64, ScenarioError> {
+    match parse_packets(item.text()?) {
+        Ok(packets) if (1..=u64::from(MAX_COUNT)).contains(&packets) => Ok(packets * counted),
+        Ok(_) => Err(item.wrong(format!("must be from 1p to {}", text::packets(u64::from(MAX_COUNT))))),
+        Err(_) => item.bytes(&(1..=MAX_BYTES)),
+    }
+}
+
+/// The words as a key's kind has them: `"a", "b" or "c"`.
+fn alternatives(words: &[&'static str]) -> &'static str {
+    let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    lasting(match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    })
+}
+
+/// A text for the rest of the program's life: tables are made once.
+fn lasting(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
