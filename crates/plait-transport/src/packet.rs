@@ -83,14 +83,14 @@ pub struct TcpSegment {
     pub ecn: SegmentEcn,
 }
 
-/// What the headers of a TCP segment say of congestion (RFC 3168).
+/// What the headers of a packet say of congestion (RFC 3168).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SegmentEcn {
     /// ECT(0): who met congestion may mark it.
     pub capable: bool,
     /// CE: somebody did.
     pub congested: bool,
-    /// CWR: its sender has reduced its window.
+    /// CWR: its sender has reduced its window. Of TCP.
     pub reduced: bool,
 }
 
@@ -109,12 +109,15 @@ pub struct OneRtt {
     pub challenge: Option<Challenge>,
     /// PING: it only wants to be acknowledged.
     pub ping: bool,
+    /// What its IP header says of congestion.
+    pub ecn: SegmentEcn,
 }
 
 impl OneRtt {
     /// A packet without frames.
     pub const fn new(number: u64) -> Self {
-        Self { number, stream: None, ack: None, max_data: None, challenge: None, ping: false }
+        let ecn = SegmentEcn { capable: false, congested: false, reduced: false };
+        Self { number, stream: None, ack: None, max_data: None, challenge: None, ping: false, ecn }
     }
 
     /// The data, if there is nothing else in it.
@@ -151,6 +154,15 @@ pub enum Challenge {
 /// Ranges of numbers that a PATH_ACK reports, at most. An endpoint may report fewer than it knows (RFC 9000 §13.2.3).
 pub const MAX_ACK_RANGES: usize = 8;
 
+/// Packets of a path by their ECN codepoint, since its beginning (RFC 9000 §19.3.2). Nobody sends ECT(1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnCounts {
+    /// ECT(0): nobody marked them.
+    pub capable: u64,
+    /// CE: somebody did.
+    pub congested: u64,
+}
+
 /// An acknowledgement of one path's packet numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathAck {
@@ -158,6 +170,8 @@ pub struct PathAck {
     pub path: PathId,
     /// How long the one with the largest number had waited.
     pub delay: Duration,
+    /// How many of the path's packets came with which mark; `None` if none came with any.
+    pub marks: Option<EcnCounts>,
     count: u8,
     ranges: [(u64, u64); MAX_ACK_RANGES],
 }
@@ -165,7 +179,7 @@ pub struct PathAck {
 impl PathAck {
     /// An acknowledgement of nothing yet.
     pub const fn new(path: PathId, delay: Duration) -> Self {
-        Self { path, delay, count: 0, ranges: [(0, 0); MAX_ACK_RANGES] }
+        Self { path, delay, marks: None, count: 0, ranges: [(0, 0); MAX_ACK_RANGES] }
     }
 
     /// Ranges of numbers that arrived, from the first to the last of each, the highest range first.
@@ -407,6 +421,9 @@ pub struct Overhead {
     pub confirmation: u32,
 }
 
+/// What ECN counts add to a PATH_ACK.
+const ECN_COUNTS: u32 = 9;
+
 impl Overhead {
     /// SCTP over IPv4: 20 + 12, DATA 16, SACK 16, HEARTBEAT 24.
     pub const SCTP: Self = Self {
@@ -454,7 +471,7 @@ impl Overhead {
     };
 
     /// Multipath QUIC over UDP and IPv4: 28, a short header with a connection ID of 8 bytes and a number of 2, the tag of 16; STREAM with a
-    /// length and an offset of 8 bytes 12; PATH_ACK with one range 14, each further one 4. Packets that begin a connection fill a
+    /// length and an offset of 8 bytes 12; PATH_ACK with one range 14, each further one 4, ECN counts 9 (4, 1 and 4). Packets that begin a connection fill a
     /// datagram of 1200 bytes (RFC 9000 §14.1).
     pub const MPQUIC: Self = Self {
         packet: 55,
@@ -473,7 +490,10 @@ impl Overhead {
 
     /// What the frames of a QUIC packet take; MAX_DATA, PATH_CHALLENGE and PATH_RESPONSE have 8 bytes and a type.
     fn frames(&self, packet: &OneRtt) -> u32 {
-        let ack = |ack: PathAck| self.acknowledgement + self.block * u32::from(ack.count).saturating_sub(1);
+        let ack = |ack: PathAck| {
+            let blocks = self.block * u32::from(ack.count).saturating_sub(1);
+            self.acknowledgement + blocks + ECN_COUNTS * u32::from(ack.marks.is_some())
+        };
         packet.stream.map_or(0, |stream| self.data + stream.data.bytes)
             + packet.ack.map_or(0, ack)
             + 9 * u32::from(packet.max_data.is_some())

@@ -3,7 +3,7 @@
 
 use crate::link::Payload;
 use plait_sched::Time;
-use plait_transport::packet::{Data, Packet, SegmentEcn, Stream, TcpSegment};
+use plait_transport::packet::{Data, OneRtt, Packet, SegmentEcn, Stream, TcpSegment};
 
 /// A packet inside a link, and where it is on its route.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,9 @@ impl Payload for Flying {
     }
 
     fn mark(&mut self) -> bool {
-        let (Content::Segment { ecn, .. } | Content::Kept { ecn, .. }) = &mut self.content else {
+        let (Content::Segment { ecn, .. } | Content::Stream { ecn, .. } | Content::Kept { ecn, .. }) =
+            &mut self.content
+        else {
             return false;
         };
         ecn.congested |= ecn.capable;
@@ -61,6 +63,7 @@ pub(super) enum Content {
         number: u64,
         offset: u64,
         bytes: u16,
+        ecn: SegmentEcn,
     },
     Initial {
         sent_at: Time,
@@ -74,7 +77,7 @@ pub(super) enum Content {
     Kept {
         place: u32,
         data: bool,
-        /// What its headers say now, if it is data of a TCP subflow.
+        /// What its headers say now, if it is data of a TCP subflow or of QUIC.
         ecn: SegmentEcn,
         number: u64,
     },
@@ -163,11 +166,11 @@ impl Kept {
                 Some(Stream { data: Data { segment, bytes }, offset }) => {
                     debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                     let bytes = bytes as u16;
-                    Content::Stream { segment, transmission, number: packet.number, offset, bytes }
+                    let OneRtt { number, ecn, .. } = packet;
+                    Content::Stream { segment, transmission, number, offset, bytes, ecn }
                 }
                 None => {
-                    let data = packet.stream.is_some();
-                    let ecn = SegmentEcn::default();
+                    let (data, ecn) = (packet.stream.is_some(), packet.ecn);
                     Content::Kept {
                         place: self.keep(&Packet::OneRtt(packet)),
                         data,

@@ -250,8 +250,10 @@ impl Network {
         let (packet, number) = match flying.content {
             Content::Kept { place, number, ecn, .. } => {
                 let mut packet = self.kept.take(place)?;
-                if let Packet::Segment(segment) = &mut *packet {
-                    segment.ecn = ecn;
+                match &mut *packet {
+                    Packet::Segment(segment) => segment.ecn = ecn,
+                    Packet::OneRtt(packet) => packet.ecn = ecn,
+                    _ => {}
                 }
                 let taken = take(self, &packet, number);
                 self.kept.put_back(place, packet);
@@ -275,10 +277,10 @@ impl Network {
                 });
                 (&made, transmission)
             }
-            Content::Stream { segment, transmission, number, offset, bytes } => {
+            Content::Stream { segment, transmission, number, offset, bytes, ecn } => {
                 let data = Data { segment, bytes: u32::from(bytes) };
                 let stream = Some(Stream { data, offset });
-                made = Packet::OneRtt(OneRtt { stream, ..OneRtt::new(number) });
+                made = Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) });
                 (&made, transmission)
             }
             Content::Initial { sent_at, number } => {

@@ -62,6 +62,7 @@ fn endpoint_config(options: &TransportOptions, initial_path: PathId, two_way: bo
             ack_delay: options.ack_delay,
             handshake: own.handshake,
             initial_path,
+            ecn: own.ecn,
         }),
     }
 }
@@ -123,7 +124,8 @@ pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
 /// congestion control has nothing to couple on one path.
 pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
     let own = match &scenario.transport.own {
-        OwnOptions::CmtSctp(_) | OwnOptions::Mpquic(_) => OwnOptions::Mptcp(MptcpOptions::DEFAULT),
+        OwnOptions::CmtSctp(_) => OwnOptions::Mptcp(MptcpOptions::DEFAULT),
+        OwnOptions::Mpquic(own) => OwnOptions::Mptcp(MptcpOptions { ecn: own.ecn, ..MptcpOptions::DEFAULT }),
         mptcp @ OwnOptions::Mptcp(_) => mptcp.clone(),
     };
     let control = scenario.transport.congestion_control;

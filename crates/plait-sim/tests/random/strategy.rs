@@ -101,7 +101,7 @@ fn mptcp() -> impl Strategy<Value = String> {
     let acknowledgements = (prop_oneof![3 => Just(1_u32), 3 => Just(2), 1 => 1_u32..20], log(1, 500));
     let timers = (log(1, 1_000), log(1, 8), prop_oneof![log(1, 8_000), log(2_000, 8_000)]);
     let failures = (0_u32..6, prop_oneof![Just(10_u32), 0_u32..20, Just(100_000)], any::<bool>());
-    let clocks = (any::<bool>(), log(1, 1_000_000), -1_000_000_i64..1_000_000);
+    let clocks = (any::<bool>(), log(1, 1_000_000), -1_000_000_i64..1_000_000, any::<bool>());
     (buffers, windows, acknowledgements, timers, failures, clocks).prop_map(
         |(
             (packet, receive, send),
@@ -109,7 +109,7 @@ fn mptcp() -> impl Strategy<Value = String> {
             (ack_every, ack_delay),
             (rto_min, initial_factor, rto_max),
             (path_max, association_max, suspect),
-            (handshake, tick, offset),
+            (handshake, tick, offset, ecn),
         )| {
             let receive = packet * receive;
             let send = match send.parse::<u64>() {
@@ -125,7 +125,8 @@ fn mptcp() -> impl Strategy<Value = String> {
                  ack_delay = \"{ack_delay}ms\"\nrto_min = \"{rto_min}ms\"\nrto_initial = \"{initial}ms\"\n\
                  rto_max = \"{max}ms\"\npath_max_retransmissions = {path_max}\n\
                  association_max_retransmissions = {association_max}\npotentially_failed = {suspect}\n\
-                 handshake = {handshake}\ntimestamp_granularity = \"{tick}us\"\nclock_offset = \"{offset}us\"\n"
+                 handshake = {handshake}\ntimestamp_granularity = \"{tick}us\"\nclock_offset = \"{offset}us\"\n\
+                 ecn = {ecn}\n"
             )
         },
     )

@@ -11,9 +11,10 @@
 //! - the first path opens with a handshake of one round trip, others are validated once it is there (PATH_CHALLENGE).
 //!
 //! Not modelled: encryption (packets have its tag's size) and the handshake's contents; connection IDs, which never run out; several
-//! streams; ECN; MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead); PATH_STATUS and PATH_ABANDON (a
+//! streams; MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead); PATH_STATUS and PATH_ABANDON (a
 //! path that answers nothing is set aside by this end alone).
 
+mod ecn;
 mod endpoint;
 mod loss;
 mod opening;
@@ -42,6 +43,8 @@ pub struct Config {
     pub handshake: bool,
     /// The path of the handshake.
     pub initial_path: PathId,
+    /// Packets may be marked instead of dropped (RFC 9000 §13.4).
+    pub ecn: bool,
 }
 
 impl Config {

@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::observer::Observer;
-use crate::packet::{MAX_ACK_RANGES, OneRtt, PathAck};
+use crate::packet::{EcnCounts, MAX_ACK_RANGES, OneRtt, PathAck};
 use crate::reassembly::{Arrival, Reassembly};
 use plait_sched::{Duration, PathId, Time};
 use std::collections::VecDeque;
@@ -26,6 +26,8 @@ struct Arrivals {
     deadline: Option<Time>,
     /// An acknowledgement leaves now.
     due: bool,
+    /// Packets by their marks; each packet once.
+    marks: EcnCounts,
 }
 
 impl Arrivals {
@@ -115,8 +117,13 @@ impl Receiver {
             space.newest_at = now;
         }
         space.unacknowledged = space.unacknowledged.saturating_add(1);
-        // RFC 9000 §13.2.1: what is out of order is acknowledged at once.
-        if place != Place::Next || space.unacknowledged >= self.ack_every || packet.challenge.is_some() {
+        if place != Place::Known {
+            space.marks.congested += u64::from(packet.ecn.congested);
+            space.marks.capable += u64::from(packet.ecn.capable && !packet.ecn.congested);
+        }
+        // RFC 9000 §13.2.1: what is out of order, and what was marked, is acknowledged at once.
+        let urgent = place != Place::Next || packet.ecn.congested || packet.challenge.is_some();
+        if urgent || space.unacknowledged >= self.ack_every {
             space.due = true;
         } else if space.deadline.is_none() {
             space.deadline = Some(now.saturating_add(self.ack_delay));
@@ -146,6 +153,7 @@ impl Receiver {
         space.deadline = None;
         space.due = false;
         let mut ack = PathAck::new(path, now.since(space.newest_at));
+        ack.marks = Some(space.marks).filter(|&marks| marks != EcnCounts::default());
         for &(first, last) in space.ranges.iter().take(MAX_ACK_RANGES) {
             ack.push_range(first, last);
         }

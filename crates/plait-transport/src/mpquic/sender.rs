@@ -1,5 +1,6 @@
 //! The sending half: reading acknowledgements, timers, and what leaves next.
 
+use super::ecn::Marking;
 use super::{CAPABILITIES, Config};
 use crate::core::{Core, Outgoing, PathConfig, moment};
 use crate::endpoint::Side;
@@ -36,6 +37,7 @@ pub(super) struct Space {
     pub(super) probes: u8,
     /// When a packet left that carries nothing and wants to be answered.
     pub(super) pinged_at: Time,
+    pub(super) marking: Marking,
 }
 
 /// The sending half of an end.
@@ -65,6 +67,7 @@ impl<S: Scheduler> Sender<S> {
             loss_timer: None,
             probes: 0,
             pinged_at: Time::ZERO,
+            marking: Marking::new(config.ecn),
         };
         Ok(Self {
             core,
@@ -90,8 +93,10 @@ impl<S: Scheduler> Sender<S> {
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
         self.hear(now, index, observer);
         self.core.begin_acknowledgement();
-        let newest = self.read_ranges(index, ack);
+        let (newest, newly) = self.read_ranges(index, ack);
+        let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
+        self.read_marks(now, index, ack, newly, advances);
         // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time.
         if let Some(sent_at) = newest {
             self.sample(index, now.since(sent_at), ack);
@@ -103,11 +108,11 @@ impl<S: Scheduler> Sender<S> {
         self.arm(index);
     }
 
-    /// What the ranges settle; when the packet with the largest number left, if it is among them.
-    fn read_ranges(&mut self, index: usize, ack: &PathAck) -> Option<Time> {
+    /// What the ranges settle: when the packet with the largest number left, if it is among that, and how many packets with data are.
+    fn read_ranges(&mut self, index: usize, ack: &PathAck) -> (Option<Time>, u64) {
         let (first, largest) = (self.core.paths[index].flight.first(), ack.largest());
         self.spaces[index].acknowledged.advance(first);
-        let mut newest = None;
+        let (mut newest, mut newly) = (None, 0);
         for &(from, to) in ack.ranges() {
             if to < first {
                 break;
@@ -116,13 +121,14 @@ impl<S: Scheduler> Sender<S> {
             while number <= to {
                 self.spaces[index].acknowledged.insert(number);
                 let sent = self.core.acknowledge_transmission(index, number);
+                newly += u64::from(sent.is_some());
                 if Some(number) == largest {
                     newest = sent.map(|sent| sent.sent_at);
                 }
                 number = self.spaces[index].acknowledged.first_absent(number + 1);
             }
         }
-        newest
+        (newest, newly)
     }
 
     /// RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
@@ -178,7 +184,8 @@ impl<S: Scheduler> Sender<S> {
             let probe = self.next_probe(now, observer);
             let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
             let Outgoing { path, data, offset, number, transmission } = out;
-            let packet = OneRtt { stream: Some(Stream { data, offset }), ..OneRtt::new(number) };
+            let ecn = self.spaces[path.index()].marking.of_new();
+            let packet = OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) };
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });
             sink.send(&Transmit { path, packet, transmission, origin });
             self.arm(path.index());

@@ -26,7 +26,7 @@
 //!
 //! # Not modelled
 //! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
-//! a receiver never reneges; there is no ECN. Of Linux also not: a connection that
+//! a receiver never reneges. Of Linux also not: a connection that
 //! fell back to TCP (`fallback.rs`) keeps the headers and the payload of MPTCP's data packets, while Linux' payload grows by 1.7 % then;
 //! and a send buffer without a limit is one, while Linux' grows with the window up to one.
 

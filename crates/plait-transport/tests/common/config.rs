@@ -111,5 +111,6 @@ pub(crate) fn mpquic_config() -> mpquic::Config {
         ack_delay: Duration::from_millis(25),
         handshake: false,
         initial_path: PathId(0),
+        ecn: false,
     }
 }

@@ -11,7 +11,7 @@ pub(crate) use log::Log;
 
 use plait_sched::{Builtin, Capabilities, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
 use plait_transport::endpoint::{Config, Endpoint, Side};
-use plait_transport::packet::Packet;
+use plait_transport::packet::{OneRtt, Packet, TcpSegment};
 use plait_transport::{Error, PathConfig};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,8 @@ pub(crate) enum Fate {
     Late(Duration),
     /// It is marked on the way, if its sender understands that.
     Mark,
+    /// Its marks are cleared on the way, and that it may be marked.
+    Clear,
 }
 
 /// A packet that a script judges.
@@ -266,9 +268,12 @@ impl<S: Scheduler> Pair<S> {
         let late = match (self.script)(&judged) {
             Fate::Drop => return,
             Fate::Pass => Duration::ZERO,
-            Fate::Mark => {
-                if let Packet::Segment(segment) = &mut packet {
-                    segment.ecn.congested = segment.ecn.capable;
+            fate @ (Fate::Mark | Fate::Clear) => {
+                if let Packet::Segment(TcpSegment { ecn, .. }) | Packet::OneRtt(OneRtt { ecn, .. }) =
+                    &mut packet
+                {
+                    ecn.capable &= fate == Fate::Mark;
+                    ecn.congested = ecn.capable;
                 }
                 Duration::ZERO
             }

@@ -15,6 +15,7 @@ mod hostile;
 mod limits;
 mod lost_acknowledgements;
 mod mpquic;
+mod mpquic_ecn;
 mod mptcp;
 mod path_failure;
 mod policies;

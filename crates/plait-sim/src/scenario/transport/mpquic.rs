@@ -14,10 +14,12 @@ pub struct MpquicOptions {
     pub handshake: bool,
     /// The name of the path of the handshake; `None` is the first path.
     pub initial_path: Option<String>,
+    /// Whether marks of congestion are understood.
+    pub ecn: bool,
 }
 
 pub(super) const UNREAD: OwnOptions =
-    OwnOptions::Mpquic(MpquicOptions { hystart: false, handshake: true, initial_path: None });
+    OwnOptions::Mpquic(MpquicOptions { hystart: false, handshake: true, initial_path: None, ecn: false });
 
 fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
     match &mut options.own {
@@ -74,6 +76,12 @@ pub(super) const INFO: ProtocolInfo = ProtocolInfo {
         option("initial_path", Otherwise("the first path"), "The path of the handshake.", |options| {
             Place::Path(&mut own(options).initial_path)
         }),
+        option(
+            "ecn",
+            Boolean(false),
+            "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 9000 section 13.4).",
+            |options| Place::Truth(&mut own(options).ecn),
+        ),
     ],
     later: &[],
 };

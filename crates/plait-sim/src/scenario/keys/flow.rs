@@ -1,0 +1,118 @@
+//! Keys of the traffic that competes with the connection.
+
+use super::Preset::{Otherwise, Required, Text};
+use super::{DISTRIBUTION, DURATION, KeyInfo, OFF, ON, RATE, SHAPE, SIZE, TableInfo, key};
+
+const FLOW_NAME: KeyInfo = key(
+    "name",
+    "a string",
+    Otherwise("flow1, flow2, …"),
+    "What it is called; no two flows have the same name.",
+);
+const FLOW_KIND: KeyInfo =
+    key("kind", "\"tcp\", \"multipath\", \"cbr\" or \"on-off\"", Required, "What kind of traffic.");
+const FLOW_PATH: KeyInfo =
+    key("path", "a path's name", Otherwise("links"), "The path whose route its packets take.");
+const FLOW_LINKS: KeyInfo = key(
+    "links",
+    "a list of links' names",
+    Otherwise("path"),
+    "The shared links that its packets pass, in the order of the forward direction.",
+);
+const FLOW_DIRECTION: KeyInfo = key(
+    "direction",
+    "\"forward\" or \"backward\"",
+    Text("forward"),
+    "Which way its data goes: with the connection's, or against it, beside its acknowledgements.",
+);
+const FLOW_START: KeyInfo = key("start", DURATION, Text("0s"), "When it begins.");
+const FLOW_STOP: KeyInfo = key(
+    "stop",
+    DURATION,
+    Otherwise("the end of the run"),
+    "When it falls silent; what is lost by then is not sent again.",
+);
+const FLOW_PACKET: KeyInfo = key(
+    "packet",
+    SIZE,
+    Otherwise("the transport's packet"),
+    "The size of a datagram on the wire, headers included; at most 16 MiB.",
+);
+
+/// `[[flow]]` of kind `tcp`.
+pub const FLOW_TCP: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"tcp\"",
+    doc: "A reliable stream over one path, as fast as its congestion window allows.",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes."),
+    ],
+    later: &[],
+};
+
+/// `[[flow]]` of kind `multipath`.
+pub const FLOW_MULTIPATH: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"multipath\"",
+    doc: "A second connection with the scenario's transport, which always has data to send.",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        key("paths", "a list of paths' names", Otherwise("all paths"), "The paths that it uses."),
+        key(
+            "scheduler",
+            "a scheduler's name, or a table with name and parameters",
+            Otherwise("the scenario's scheduler"),
+            "Who decides which path carries which of its packets.",
+        ),
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+    ],
+    later: &[],
+};
+
+/// `[[flow]]` of kind `cbr`.
+pub const FLOW_CBR: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"cbr\"",
+    doc: "Datagrams at equal intervals of packet · 8 / rate.",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        key("rate", RATE, Required, "The rate, in bits per second on the wire."),
+        FLOW_PACKET,
+    ],
+    later: &[],
+};
+
+/// `[[flow]]` of kind `on-off`.
+pub const FLOW_ON_OFF: TableInfo = TableInfo {
+    name: "[[flow]] kind = \"on-off\"",
+    doc: "Datagrams at equal intervals during random on times. The mean rate is rate · on / (on + off).",
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        key("rate", RATE, Required, "The rate during on times, in bits per second on the wire."),
+        FLOW_PACKET,
+        ON,
+        OFF,
+        DISTRIBUTION,
+        SHAPE,
+    ],
+    later: &[],
+};
