@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ALL, PACKETS, run_with, scenario, try_run};
+use common::{ALL, PACKETS, run_with, same_through_bytes, scenario, try_run};
 use plait_sim::recorder::frames::NEVER;
 use plait_sim::result::RunResult;
 
@@ -213,34 +213,47 @@ fn every_scheduler_meets_the_same_losses_on_the_same_packets() {
     }
 }
 
+/// Clients that ask and are answered over two lossy paths, so that data goes both ways.
+fn requests_over(protocol: &str, seed: u64) -> String {
+    format!(
+        r#"
+        seed = {seed}
+        duration = "20s"
+        transport = {{ protocol = "{protocol}" }}
+        [workload]
+        kind = "request-response"
+        response = "20kB"
+        sizes = "exponential"
+        think = "50ms"
+        think_times = "exponential"
+        parallel = 4
+        [[path]]
+        rate = "5Mbit"
+        rtt = "20ms"
+        loss = "1%"
+        [[path]]
+        rate = "3Mbit"
+        rtt = "90ms"
+        "#
+    )
+}
+
 #[test]
 fn requests_are_the_same_again() {
-    let text = |protocol: &str, seed: u64| {
-        format!(
-            r#"
-            seed = {seed}
-            duration = "20s"
-            transport = {{ protocol = "{protocol}" }}
-            [workload]
-            kind = "request-response"
-            response = "20kB"
-            sizes = "exponential"
-            think = "50ms"
-            think_times = "exponential"
-            parallel = 4
-            [[path]]
-            rate = "5Mbit"
-            rtt = "20ms"
-            loss = "1%"
-            [[path]]
-            rate = "3Mbit"
-            rtt = "90ms"
-            "#
-        )
-    };
     for protocol in ["cmt-sctp", "mptcp", "mpquic"] {
-        let requests = |seed: u64| run_with(&text(protocol, seed), &ALL);
+        let requests = |seed: u64| run_with(&requests_over(protocol, seed), &ALL);
         assert!(requests(1) == requests(1), "{protocol}");
         assert!(requests(1).requests != requests(2).requests, "{protocol}: another seed, other requests");
+    }
+}
+
+/// Every packet of the connection as bytes, with numbers that wrap.
+#[test]
+fn through_bytes_everything_is_the_same() {
+    let texts =
+        SCHEDULERS.iter().map(|scheduler| eventful(scheduler, 11)).chain([requests_over("cmt-sctp", 2)]);
+    for text in texts {
+        let packets = same_through_bytes(&text).unwrap_or_else(|reason| panic!("{reason}"));
+        assert!(packets > Some(4_000), "{packets:?} went through bytes\n{text}");
     }
 }

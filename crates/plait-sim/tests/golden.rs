@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{run, scenario};
+use common::{run, same_through_bytes, scenario};
 use plait_sim::result::RunResult;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -380,4 +380,15 @@ fn compare(place: &str, expected: &Value, found: &Value, changes: &mut Vec<Strin
         (old, new) if old != new => changes.push(format!("{place}: {old} became {new}")),
         _ => {}
     }
+}
+
+/// The ends live on what is on the wire.
+#[test]
+fn through_bytes_everything_is_the_same() {
+    let mut packets = 0;
+    for golden in &GOLDENS {
+        let through = same_through_bytes(golden.scenario).unwrap_or_else(|reason| panic!("{reason}"));
+        packets += through.unwrap_or(0);
+    }
+    assert!(packets > 50_000, "{packets} went through bytes");
 }

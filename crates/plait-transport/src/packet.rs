@@ -303,7 +303,8 @@ pub struct Sack {
     pub window: u64,
     /// How many gap blocks the chunk reports on the wire.
     pub gap_blocks: u16,
-    /// Data packets that arrived since the last acknowledgement (delayed acknowledgement for CMT).
+    /// Data packets that arrived since the last acknowledgement, as far as two bits can tell: [`Sack::MAX_PACKETS`] at most (delayed
+    /// acknowledgement for CMT).
     pub packets: u8,
     /// The blocks in memory report the changes of runs from this one in the receiver's count; from 0 if they report all runs.
     pub changes_from: u64,
@@ -330,6 +331,9 @@ impl PartialEq for Sack {
 impl Eq for Sack {}
 
 impl Sack {
+    /// As many packets as an acknowledgement can say that it answers (Iyengar et al. 2006, section 5).
+    pub const MAX_PACKETS: u8 = 3;
+
     /// An acknowledgement without gap blocks and duplicates.
     pub fn new(cumulative: u64, window: u64, packets: u8) -> Self {
         Self {

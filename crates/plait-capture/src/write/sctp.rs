@@ -4,31 +4,28 @@ use super::{Made, PORT, SENDER_PORT, ZEROS, addresses};
 use crate::ip::{self, Ends};
 use plait_sched::PathId;
 use plait_sim::scenario::{OwnOptions, Scenario, Way};
-use plait_sim::simulation::{Origin, Sighting};
-use plait_transport::packet::{Packet, Sack};
-use plait_transport::reassembly::Reassembly;
-use plait_transport::wire::number::Sequence;
-use plait_transport::wire::sctp::{self, Chunk, Data, GapBlock, Header, HeartbeatInfo, Init, Parameter};
+use plait_sim::simulation::{Origin, PacketId, Sighting};
+use plait_transport::Transmit;
+use plait_transport::cmt_sctp::{Chosen, Image, Telling};
+use plait_transport::packet::Packet;
+use plait_transport::wire::sctp::{self, Chunk, Header, Init, Parameter};
 
-/// Verification tags that the sender and the receiver of the data chose.
-const TAGS: [u32; 2] = [0x706c_6101, 0x706c_6102];
-/// The TSNs of either end.
-const TSN: Sequence = Sequence { initial: 0 };
+/// What the sender and the receiver of the data chose.
+const CHOSEN: [Chosen; 2] = [
+    Chosen { port: SENDER_PORT, tag: 0x706c_6101, initial_tsn: 0 },
+    Chosen { port: PORT, tag: 0x706c_6102, initial_tsn: 0 },
+];
 const STREAMS: u16 = 1;
 /// What the receiver wants back.
 const COOKIE: [u8; 16] = *b"plait simulation";
-/// IPv4 header, common header, and a SACK without blocks.
-const AROUND_BLOCKS: usize = ip::HEADER + sctp::HEADER_BYTES + sctp::Sack::HEADER_BYTES;
 
 /// Makes the packets of an association.
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     paths: usize,
-    /// The largest packet.
-    packet: u32,
     window: u64,
-    /// SACKs tell how many packets of data they answer (Iyengar et al. 2006, section 5).
-    counts_packets: bool,
+    /// The packets of the data's sender, and of its receiver.
+    images: [Image; 2],
     /// The next identification, of each path and direction.
     ids: Vec<[u16; 2]>,
 }
@@ -37,52 +34,31 @@ impl Wire {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let paths = scenario.paths.len();
         let own = &scenario.transport.own;
+        let packet = scenario.transport.packet;
+        let packets = matches!(own, OwnOptions::CmtSctp(own) if own.delayed_ack_for_cmt);
+        let telling = Telling { packets, changes: false };
+        let image = |own: usize| Image::new(CHOSEN[own], CHOSEN[1 - own], packet, telling);
         Self {
             paths,
-            packet: scenario.transport.packet,
             window: scenario.transport.receive_buffer,
-            counts_packets: matches!(own, OwnOptions::CmtSctp(own) if own.delayed_ack_for_cmt),
+            images: [image(0), image(1)],
             ids: vec![[0; 2]; paths],
         }
     }
 
     /// The headers of a packet that leaves.
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
-        let (path, way) = (seen.id.path, seen.id.way);
-        let tag = TAGS[usize::from(way == Way::Forward)];
-        let info = |sent_at: plait_sched::Time| {
-            HeartbeatInfo { sent_at: sent_at.as_nanos(), path: path.0.into() }.encode()
+        let &Sighting { id: PacketId { path, way, .. }, packet, .. } = seen;
+        let payload = match packet {
+            Packet::Data(data) => &ZEROS[..data.bytes as usize],
+            _ => &[],
         };
-        match (seen.packet, origin) {
-            (Packet::Data(data), _) => {
-                let payload = &ZEROS[..data.bytes as usize];
-                let chunk = Data {
-                    tsn: TSN.wrap(data.segment),
-                    stream: 0,
-                    sequence: data.segment as u16,
-                    protocol: 0,
-                    beginning: true,
-                    ending: true,
-                    unordered: false,
-                    immediate: false,
-                    payload,
-                };
-                self.wrap(path, way, tag, &Chunk::Data(chunk), headers);
-                // The payload is added when the packet is stored.
-                headers.truncate(headers.len() - payload.len().next_multiple_of(4));
-            }
-            (Packet::Sack(sack), Origin::Receiver(reassembly)) => {
-                let chunk = Chunk::Sack(self.sack(sack, reassembly));
-                self.wrap(path, way, tag, &chunk, headers);
-            }
-            (Packet::Heartbeat { sent_at }, _) => {
-                self.wrap(path, way, tag, &Chunk::Heartbeat(&info(*sent_at)), headers);
-            }
-            (Packet::HeartbeatAck { sent_at }, _) => {
-                self.wrap(path, way, tag, &Chunk::HeartbeatAck(&info(*sent_at)), headers);
-            }
-            (other, _) => unreachable!("SCTP sends no {other:?}"),
-        }
+        let transmit = Transmit { path, packet, transmission: 0, origin };
+        let (ends, id) = self.ends(path, way);
+        let image = &self.images[usize::from(way == Way::Backward)];
+        ip::put(ends, sctp::PROTOCOL, id, 0, headers, |out| image.encode(&transmit, payload, out));
+        // The payload is added when the packet is stored.
+        headers.truncate(headers.len() - payload.len().next_multiple_of(4));
     }
 
     /// The handshake, on the first path; every end lists its addresses.
@@ -92,9 +68,9 @@ impl Wire {
         answer.parameters.push(Parameter::StateCookie(&COOKIE));
         let steps = [
             (Chunk::Init(self.init(Way::Forward)), Way::Forward, 0),
-            (Chunk::InitAck(answer), Way::Backward, TAGS[0]),
-            (Chunk::CookieEcho(&COOKIE), Way::Forward, TAGS[1]),
-            (Chunk::CookieAck, Way::Backward, TAGS[0]),
+            (Chunk::InitAck(answer), Way::Backward, CHOSEN[0].tag),
+            (Chunk::CookieEcho(&COOKIE), Way::Forward, CHOSEN[1].tag),
+            (Chunk::CookieAck, Way::Backward, CHOSEN[0].tag),
         ];
         let packets = steps.map(|(chunk, way, tag)| {
             let mut headers = Vec::new();
@@ -104,54 +80,40 @@ impl Wire {
         packets.into()
     }
 
-    /// In memory a SACK has the runs that changed; on the wire it reports all that fit the packet and their numbers' 16 bits.
-    fn sack(&self, sack: &Sack, reassembly: &Reassembly) -> sctp::Sack {
-        let duplicates = sack.duplicates();
-        let room = (self.packet as usize).saturating_sub(AROUND_BLOCKS) / sctp::Sack::ITEM_BYTES;
-        let room = room.saturating_sub(duplicates.len()).min(usize::from(sack.gap_blocks));
-        let runs = reassembly.waiting().iter().take(room).map_while(|(first, last)| {
-            let offset = |segment: u64| u16::try_from(segment + 1 - sack.cumulative).ok();
-            // The part of a run that can be told is told.
-            Some(GapBlock { start: offset(first)?, end: offset(last).unwrap_or(u16::MAX) })
-        });
-        sctp::Sack {
-            cumulative: TSN.wrap(sack.cumulative).wrapping_sub(1),
-            window: u32::try_from(sack.window).unwrap_or(u32::MAX),
-            packets: if self.counts_packets { sack.packets.min(3) } else { 0 },
-            blocks: runs.collect(),
-            duplicates: duplicates.iter().map(|&segment| TSN.wrap(segment)).collect(),
-        }
-    }
-
     fn init(&self, way: Way) -> Init<'static> {
         let own = |path| {
             let (sender, receiver) = addresses(path);
             Parameter::Ipv4Address(if way == Way::Forward { sender } else { receiver })
         };
+        let chosen = CHOSEN[usize::from(way == Way::Backward)];
         Init {
-            tag: TAGS[usize::from(way == Way::Backward)],
+            tag: chosen.tag,
             window: u32::try_from(self.window).unwrap_or(u32::MAX),
             outbound_streams: STREAMS,
             inbound_streams: STREAMS,
-            initial_tsn: TSN.initial,
+            initial_tsn: chosen.initial_tsn,
             parameters: (0..self.paths).map(own).collect(),
         }
     }
 
-    /// Puts headers around the chunk.
+    /// Puts headers around a chunk of the handshake, where an image knows of no tag yet.
     fn wrap(&mut self, path: PathId, way: Way, tag: u32, chunk: &Chunk<'_>, headers: &mut Vec<u8>) {
+        let (ends, id) = self.ends(path, way);
+        let header = self.images[usize::from(way == Way::Backward)].header();
+        let header = Header { verification_tag: tag, ..header };
+        let chunks = std::slice::from_ref(chunk);
+        ip::put(ends, sctp::PROTOCOL, id, 0, headers, |out| header.encode(chunks, out));
+    }
+
+    /// Addresses and identification of the next packet.
+    fn ends(&mut self, path: PathId, way: Way) -> (Ends, u16) {
         let (sender, receiver) = addresses(path.index());
         let backward = way == Way::Backward;
-        let (ends, [source_port, destination_port]) = if backward {
-            (Ends { from: receiver, to: sender }, [PORT, SENDER_PORT])
-        } else {
-            (Ends { from: sender, to: receiver }, [SENDER_PORT, PORT])
-        };
-        let id = &mut self.ids[path.index()][usize::from(backward)];
-        let header = Header { source_port, destination_port, verification_tag: tag };
-        let chunks = std::slice::from_ref(chunk);
-        ip::put(ends, sctp::PROTOCOL, *id, 0, headers, |out| header.encode(chunks, out));
-        *id = id.wrapping_add(1);
+        let (from, to) = if backward { (receiver, sender) } else { (sender, receiver) };
+        let next = &mut self.ids[path.index()][usize::from(backward)];
+        let id = *next;
+        *next = id.wrapping_add(1);
+        (Ends { from, to }, id)
     }
 }
 
@@ -159,8 +121,8 @@ impl Wire {
 mod tests {
     use super::*;
     use plait_sched::Time;
-    use plait_sim::simulation::PacketId;
     use plait_transport::packet;
+    use plait_transport::reassembly::Reassembly;
     use std::path::Path;
 
     fn wire(packet: u32) -> Wire {

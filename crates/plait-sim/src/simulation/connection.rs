@@ -247,11 +247,15 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
         number: u64,
     ) -> Result<(), Error> {
         let path = PathId(end.path);
+        let mut instead = None;
         if T::LOOKS {
             let id = PacketId { path, way: end.way, data: is_data(packet), number };
             let bytes = self.overhead.wire_bytes(packet);
-            self.tap.arrived(&Sighting { time: network.now, id, packet, bytes });
+            let seen = Sighting { time: network.now, id, packet, bytes };
+            self.tap.arrived(&seen);
+            instead = self.tap.instead(&seen);
         }
+        let packet = instead.as_ref().unwrap_or(packet);
         match end.way {
             Way::Forward => {
                 self.observer.arriving(number);

@@ -12,9 +12,11 @@ mod flying;
 mod network;
 mod setup;
 mod tap;
+mod through_bytes;
 
 pub use error::RunError;
 pub use tap::{Origin, PacketId, Sighting, Tap};
+pub use through_bytes::ThroughBytes;
 
 use connection::{ConnectionRun, Parts};
 use flow::{Flow, Totals};

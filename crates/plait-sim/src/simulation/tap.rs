@@ -44,6 +44,11 @@ pub trait Tap {
     /// A packet arrives; the end has not looked at it yet.
     fn arrived(&mut self, _seen: &Sighting<'_>) {}
 
+    /// What the end is to be handed instead of an arriving packet, from a tap that carried its bytes itself.
+    fn instead(&mut self, _seen: &Sighting<'_>) -> Option<Packet> {
+        None
+    }
+
     /// A packet that was sent will not arrive.
     fn gone(&mut self, _id: PacketId) {}
 
@@ -67,6 +72,10 @@ impl<T: Tap> Tap for &mut T {
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
         (**self).arrived(seen);
+    }
+
+    fn instead(&mut self, seen: &Sighting<'_>) -> Option<Packet> {
+        (**self).instead(seen)
     }
 
     fn gone(&mut self, id: PacketId) {

@@ -4,7 +4,7 @@
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
-use plait_sim::simulation::{self, Control, RunError};
+use plait_sim::simulation::{self, Control, RunError, ThroughBytes};
 use std::path::Path;
 
 /// Everything that can be recorded.
@@ -37,4 +37,36 @@ pub(crate) fn run_with(text: &str, options: &RecordOptions) -> RunResult {
 /// The metrics of a scenario that has to work.
 pub(crate) fn run(text: &str) -> RunResult {
     run_with(text, &RecordOptions::default())
+}
+
+/// Initial numbers of both ends that wrap after some thousand segments, and after a few.
+pub(crate) const NEAR_THE_WRAP: [u32; 2] = [u32::MAX - 2_000, u32::MAX - 2];
+
+/// Whether a run says the same, in all that can be recorded, if every packet of its own connection goes through bytes, and how many did;
+/// `None` for a protocol that has no image in bytes.
+pub(crate) fn same_through_bytes(text: &str) -> Result<Option<u64>, String> {
+    let scenario = scenario(text);
+    let Some(mut through) = ThroughBytes::new(&scenario, NEAR_THE_WRAP) else { return Ok(None) };
+    let plain = try_run(&scenario, &ALL);
+    let scheduler = scenario.scheduler.build();
+    let other = simulation::run_tapped(&scenario, scheduler, &ALL, &mut through, &mut |_| Control::Continue);
+    if let Some(failure) = through.failure() {
+        return Err(format!("{failure}\n{text}"));
+    }
+    let same = match (&plain, &other) {
+        (Ok(plain), Ok(other)) => {
+            plain == other && plain.to_json(&scenario, "same") == other.to_json(&scenario, "same")
+        }
+        (Err(plain), Err(other)) => plain.to_string() == other.to_string(),
+        _ => false,
+    };
+    let metrics = |run: &Result<RunResult, RunError>| match run {
+        Ok(run) => format!("{:?}", run.metrics),
+        Err(error) => error.to_string(),
+    };
+    if same {
+        Ok(Some(through.packets()))
+    } else {
+        Err(format!("{}\nthrough bytes: {}\n{text}", metrics(&plain), metrics(&other)))
+    }
 }

@@ -76,6 +76,16 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(Config { cases: config().cases / 8, ..config() })]
+
+    /// If every packet of the connection goes through bytes, with numbers that wrap, nothing is different.
+    #[test]
+    fn through_bytes_everything_is_the_same(text in strategy::cmt_sctp_scenario(Network::Any)) {
+        prop_assert!(common::same_through_bytes(&text).map_err(TestCaseError::fail)?.is_some());
+    }
+}
+
 /// What the environment asks for, or `otherwise`.
 fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)

@@ -29,6 +29,11 @@ pub(crate) fn scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, prop_oneof![cmt_sctp(), mptcp()].boxed())
 }
 
+/// Likewise, of CMT-SCTP alone.
+pub(crate) fn cmt_sctp_scenario(network: Network) -> impl Strategy<Value = String> {
+    with_transport(network, cmt_sctp().boxed())
+}
+
 /// Likewise, of Multipath QUIC.
 pub(crate) fn mpquic_scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, mpquic().boxed())

@@ -14,6 +14,7 @@ mod changes;
 mod endpoint;
 mod heartbeat;
 mod holes;
+mod image;
 mod receiver;
 mod reports;
 mod retransmission;
@@ -21,6 +22,7 @@ mod round_trip;
 mod sender;
 
 pub use endpoint::Endpoint;
+pub use image::{Chosen, Image, Telling};
 pub use receiver::Receiver;
 pub use retransmission::RetransmissionPolicy;
 pub(crate) use sender::Sender;

@@ -118,7 +118,7 @@ impl Receiver {
             WindowAccounting::Outstanding => self.reassembly.capacity(),
         };
         if let Packet::Sack(sack) = &mut self.sack {
-            sack.restart(self.reassembly.next_expected(), window, self.unacknowledged);
+            sack.restart(self.reassembly.next_expected(), window, self.unacknowledged.min(Sack::MAX_PACKETS));
             self.changes.report(self.path, &mut self.reassembly, sack);
             self.duplicates
                 .iter_mut()

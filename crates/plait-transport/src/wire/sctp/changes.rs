@@ -37,6 +37,11 @@ impl Changes {
     /// Bytes of a block.
     const BLOCK: usize = 8;
 
+    /// Bytes of the chunk.
+    pub const fn chunk_bytes(&self) -> usize {
+        4 + 16 + Self::BLOCK * self.blocks.len()
+    }
+
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.put_u64(self.from);
         out.put_u64(self.end);

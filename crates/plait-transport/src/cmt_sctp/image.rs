@@ -1,0 +1,373 @@
+//! An end's packets as bytes: what leads from an endpoint to a real network and back.
+//!
+//! ```text
+//! endpoint.transmit ─► Image::encode ─► network ─► Image::decode ─► endpoint.handle_packet
+//! ```
+//!
+//! Endpoints count segments from 0 and never wrap; here they become TSNs, and TSNs segments. A segment is a message of its own,
+//! in one DATA chunk. Opening and closing an association is not the endpoints' business and not this module's: what INIT and
+//! INIT ACK agree upon is an argument, and their chunks are passed over.
+
+use crate::packet::{Data, Packet, Sack};
+use crate::reassembly::Reassembly;
+use crate::sink::{Origin, Transmit};
+use crate::wire::DecodeError;
+use crate::wire::number::Sequence;
+use crate::wire::sctp::{self, ChangedBlock, Changes, Chunk, GapBlock, Header, HeartbeatInfo};
+use plait_sched::Time;
+
+/// IPv4 header, common header, and a SACK without blocks.
+const AROUND_BLOCKS: usize = 20 + sctp::HEADER_BYTES + sctp::Sack::HEADER_BYTES;
+
+/// Where the first number of the first chunk is, which a decoder calls wrong.
+const FIRST_NUMBER: usize = sctp::HEADER_BYTES + 4;
+
+/// A counter from there on was negative: it is from before the first segment.
+const BEFORE_THE_START: u64 = 1 << 63;
+
+/// What one end of an association chose as it opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chosen {
+    /// Its port.
+    pub port: u16,
+    /// What packets for it carry.
+    pub tag: u32,
+    /// The TSN of its first segment.
+    pub initial_tsn: u32,
+}
+
+/// What SACKs tell beyond RFC 9260.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Telling {
+    /// How many packets of data they answer (Iyengar et al. 2006, section 5).
+    pub packets: bool,
+    /// What of their blocks is news, in a chunk of our own that other peers skip ([`Changes`]).
+    pub changes: bool,
+}
+
+impl Telling {
+    /// Everything that our own ends can make use of.
+    pub const ALL: Self = Self { packets: true, changes: true };
+}
+
+/// One end's view of the bytes: it writes what the end sends, and reads what its peer sends.
+#[derive(Clone, Debug)]
+pub struct Image {
+    own: Chosen,
+    peer: Chosen,
+    telling: Telling,
+    /// Room for what follows a SACK without blocks, in bytes.
+    room: usize,
+    /// The highest segment of the peer's that was read.
+    newest: u64,
+    /// The first of our segments that it misses, as far as was read.
+    acknowledged: u64,
+}
+
+impl Image {
+    /// For an end that chose `own`, whose peer chose `peer`. `packet`: bytes of the largest packet, with IPv4's header.
+    pub const fn new(own: Chosen, peer: Chosen, packet: u32, telling: Telling) -> Self {
+        let room = (packet as usize).saturating_sub(AROUND_BLOCKS);
+        Self { own, peer, telling, room, newest: 0, acknowledged: 0 }
+    }
+
+    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one.
+    pub fn encode(&self, transmit: &Transmit<'_>, payload: &[u8], out: &mut Vec<u8>) {
+        let info = |sent_at: Time| {
+            HeartbeatInfo { sent_at: sent_at.as_nanos(), path: transmit.path.0.into() }.encode()
+        };
+        match transmit.packet {
+            Packet::Data(data) => {
+                debug_assert_eq!(payload.len(), data.bytes as usize, "the payload is the segment's");
+                let chunk = sctp::Data {
+                    tsn: self.own_tsn().wrap(data.segment),
+                    stream: 0,
+                    sequence: data.segment as u16,
+                    protocol: 0,
+                    beginning: true,
+                    ending: true,
+                    unordered: false,
+                    immediate: false,
+                    payload,
+                };
+                self.header().encode(&[Chunk::Data(chunk)], out);
+            }
+            Packet::Sack(sack) => {
+                let waiting = match transmit.origin {
+                    Origin::Receiver(reassembly) => Some(reassembly),
+                    Origin::Sender { .. } => None,
+                };
+                // Before the first change there is none to tell.
+                let tells = self.telling.changes && sack.changes_end > 0;
+                let changes = if tells { changes(sack) } else { Changes::default() };
+                let room = self.room.saturating_sub(if tells { changes.chunk_bytes() } else { 0 });
+                let chunks = [Chunk::Sack(self.sack(sack, waiting, room)), Chunk::Changes(changes)];
+                self.header().encode(&chunks[..1 + usize::from(tells)], out);
+            }
+            Packet::Heartbeat { sent_at } => {
+                self.header().encode(&[Chunk::Heartbeat(&info(*sent_at))], out);
+            }
+            Packet::HeartbeatAck { sent_at } => {
+                self.header().encode(&[Chunk::HeartbeatAck(&info(*sent_at))], out);
+            }
+            other => unreachable!("SCTP sends no {other:?}"),
+        }
+    }
+
+    /// Reads a packet of the peer's, and hands on what is for the endpoint: of bundled chunks each as a packet, with its payload.
+    ///
+    /// # Errors
+    /// If it is damaged, not of this association, or its chunks cannot be read; what came before in it was handed on.
+    pub fn decode(&mut self, bytes: &[u8], mut take: impl FnMut(&Packet, &[u8])) -> Result<(), DecodeError> {
+        let (header, chunks) = sctp::decode(bytes)?;
+        if header.verification_tag != self.own.tag {
+            let value = header.verification_tag.into();
+            return Err(DecodeError::Value { field: "SCTP verification tag", at: 4, value });
+        }
+        // A SACK waits for what the next chunk says of it.
+        let mut waiting: Option<Sack> = None;
+        for chunk in chunks {
+            let chunk = chunk?;
+            if let Some(mut sack) = waiting.take() {
+                if let Chunk::Changes(changes) = &chunk {
+                    tell_changes(&mut sack, changes);
+                }
+                take(&Packet::Sack(sack), &[]);
+            }
+            match chunk {
+                Chunk::Data(data) => {
+                    let bytes = data.payload.len() as u32;
+                    let packet = Packet::Data(Data { segment: self.segment(data.tsn)?, bytes });
+                    take(&packet, data.payload);
+                }
+                Chunk::Sack(sack) => waiting = Some(self.read_sack(&sack)?),
+                Chunk::Heartbeat(info) => {
+                    let sent_at = Time::from_nanos(HeartbeatInfo::decode(info)?.sent_at);
+                    take(&Packet::Heartbeat { sent_at }, &[]);
+                }
+                Chunk::HeartbeatAck(info) => {
+                    let sent_at = Time::from_nanos(HeartbeatInfo::decode(info)?.sent_at);
+                    take(&Packet::HeartbeatAck { sent_at }, &[]);
+                }
+                _ => {}
+            }
+        }
+        if let Some(sack) = waiting {
+            take(&Packet::Sack(sack), &[]);
+        }
+        Ok(())
+    }
+
+    const fn own_tsn(&self) -> Sequence {
+        Sequence { initial: self.own.initial_tsn }
+    }
+
+    const fn peer_tsn(&self) -> Sequence {
+        Sequence { initial: self.peer.initial_tsn }
+    }
+
+    /// The common header of what the end sends.
+    pub const fn header(&self) -> Header {
+        Header {
+            source_port: self.own.port,
+            destination_port: self.peer.port,
+            verification_tag: self.peer.tag,
+        }
+    }
+
+    /// In memory a SACK has the runs that changed; on the wire it reports all that fit the packet and their numbers' 16 bits.
+    fn sack(&self, sack: &Sack, waiting: Option<&Reassembly>, room: usize) -> sctp::Sack {
+        let duplicates = sack.duplicates();
+        let room = (room / sctp::Sack::ITEM_BYTES).saturating_sub(duplicates.len());
+        let room = room.min(usize::from(sack.gap_blocks));
+        let runs = waiting.into_iter().flat_map(|reassembly| reassembly.waiting().iter());
+        let blocks = runs.take(room).map_while(|(first, last)| {
+            let offset = |segment: u64| u16::try_from(segment + 1 - sack.cumulative).ok();
+            // The part of a run that can be told is told.
+            Some(GapBlock { start: offset(first)?, end: offset(last).unwrap_or(u16::MAX) })
+        });
+        let tsn = self.peer_tsn();
+        sctp::Sack {
+            cumulative: tsn.wrap(sack.cumulative).wrapping_sub(1),
+            window: u32::try_from(sack.window).unwrap_or(u32::MAX),
+            packets: if self.telling.packets { sack.packets.min(Sack::MAX_PACKETS) } else { 0 },
+            blocks: blocks.collect(),
+            duplicates: duplicates.iter().map(|&segment| tsn.wrap(segment)).collect(),
+        }
+    }
+
+    /// The peer's segment that a TSN stands for.
+    fn segment(&mut self, tsn: u32) -> Result<u64, DecodeError> {
+        let segment = self.peer_tsn().unwrap(tsn, self.newest);
+        if segment >= BEFORE_THE_START {
+            return Err(DecodeError::Value { field: "DATA's TSN", at: FIRST_NUMBER, value: tsn.into() });
+        }
+        self.newest = self.newest.max(segment);
+        Ok(segment)
+    }
+
+    /// A SACK of a peer that tells no changes: its first blocks, as many as there is room for in memory. Those that are left out
+    /// are of later segments, which then count as under way for longer.
+    fn read_sack(&mut self, wire: &sctp::Sack) -> Result<Sack, DecodeError> {
+        let tsn = self.own_tsn();
+        let cumulative = tsn.unwrap(wire.cumulative.wrapping_add(1), self.acknowledged);
+        if cumulative >= BEFORE_THE_START {
+            let value = wire.cumulative.into();
+            return Err(DecodeError::Value { field: "SACK's cumulative TSN", at: FIRST_NUMBER, value });
+        }
+        self.acknowledged = self.acknowledged.max(cumulative);
+        let mut sack = Sack::new(cumulative, wire.window.into(), wire.packets);
+        sack.gap_blocks = wire.blocks.len() as u16;
+        for block in &wire.blocks {
+            push(&mut sack, block.start.into(), block.end.into());
+        }
+        let duplicates = wire.duplicates.iter().map(|&number| tsn.unwrap(number, cumulative));
+        duplicates
+            .filter(|&segment| segment < BEFORE_THE_START)
+            .for_each(|segment| sack.push_duplicate(segment));
+        Ok(sack)
+    }
+}
+
+/// On the wire offsets count from the last segment that arrived in order, in memory from the one after it, which is missing.
+fn changes(sack: &Sack) -> Changes {
+    let block = |block: &crate::packet::GapBlock| ChangedBlock {
+        start: block.first.saturating_add(1),
+        end: block.last.saturating_add(1),
+    };
+    Changes {
+        from: sack.changes_from,
+        end: sack.changes_end,
+        blocks: sack.blocks().iter().map(block).collect(),
+    }
+}
+
+/// The blocks of the chunk of changes take the place of the SACK's.
+fn tell_changes(sack: &mut Sack, changes: &Changes) {
+    let mut told = Sack::new(sack.cumulative, sack.window, sack.packets);
+    told.gap_blocks = sack.gap_blocks;
+    sack.duplicates().iter().for_each(|&segment| told.push_duplicate(segment));
+    (told.changes_from, told.changes_end) = (changes.from.min(changes.end), changes.end);
+    if !changes.blocks.iter().all(|block| push(&mut told, block.start, block.end)) {
+        // More than we ever send: what there is no room for stays unknown.
+        told.changes_from = told.changes_end;
+    }
+    *sack = told;
+}
+
+/// Adds a block with the wire's offsets; false if there is no room. One that begins with the segment that is missing is none.
+fn push(sack: &mut Sack, start: u32, end: u32) -> bool {
+    let number = |offset: u32| sack.cumulative + u64::from(offset) - 1;
+    let (first, last) = (number(start), number(end));
+    start < 2 || sack.push_block(first, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plait_sched::PathId;
+
+    const PATH: PathId = PathId(3);
+
+    fn chosen(port: u16, initial_tsn: u32) -> Chosen {
+        Chosen { port, tag: u32::from(port) << 8, initial_tsn }
+    }
+
+    /// The images of two ends whose numbers wrap after a few segments.
+    fn images(telling: Telling) -> [Image; 2] {
+        let (one, other) = (chosen(1, u32::MAX - 2), chosen(2, u32::MAX));
+        [Image::new(one, other, 1500, telling), Image::new(other, one, 1500, telling)]
+    }
+
+    fn encode(image: &Image, packet: &Packet, origin: Origin<'_>, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        image.encode(&Transmit { path: PATH, packet, transmission: 0, origin }, payload, &mut bytes);
+        bytes
+    }
+
+    fn decode(image: &mut Image, bytes: &[u8]) -> Result<Vec<(Packet, Vec<u8>)>, DecodeError> {
+        let mut taken = Vec::new();
+        image.decode(bytes, |packet, payload| taken.push((*packet, payload.to_vec())))?;
+        Ok(taken)
+    }
+
+    /// A receiver's buffer with these segments, and a SACK of it that reports all runs as changes.
+    fn received(segments: impl IntoIterator<Item = u64>) -> (Reassembly, Sack) {
+        let mut reassembly = Reassembly::new(1 << 30, 0, false);
+        for segment in segments {
+            reassembly.accept(Time::ZERO, PATH, &Data { segment, bytes: 1 }, &mut ());
+        }
+        let mut sack = Sack::new(reassembly.next_expected(), 70_000, 2);
+        sack.gap_blocks = reassembly.waiting().runs() as u16;
+        for (first, last) in reassembly.waiting().iter() {
+            sack.push_block(first, last);
+        }
+        (reassembly, sack)
+    }
+
+    #[test]
+    fn segments_keep_their_numbers_and_bytes_across_the_wrap() {
+        let [one, mut other] = images(Telling::ALL);
+        for segment in (0..10).chain([7, 1 << 30, (1 << 31) + 5, 3 << 30, (1 << 32) + 9, (1 << 32) - 9]) {
+            let packet = Packet::Data(Data { segment, bytes: 5 });
+            let bytes = encode(&one, &packet, Origin::Sender { offset: None }, b"hello");
+            assert_eq!(decode(&mut other, &bytes), Ok(vec![(packet, b"hello".to_vec())]), "{segment}");
+        }
+    }
+
+    #[test]
+    fn heartbeats_carry_their_time() {
+        let [one, mut other] = images(Telling::ALL);
+        let sent_at = Time::from_nanos(123_456_789_012_345);
+        for packet in [Packet::Heartbeat { sent_at }, Packet::HeartbeatAck { sent_at }] {
+            let bytes = encode(&one, &packet, Origin::Sender { offset: None }, &[]);
+            assert_eq!(decode(&mut other, &bytes), Ok(vec![(packet, Vec::new())]));
+        }
+    }
+
+    #[test]
+    fn acknowledgements_come_back_as_they_were_sent() {
+        for arrived in [vec![], vec![1], vec![0, 1, 2, 5, 6, 9], vec![0, 1, 2, 3, 4, 7]] {
+            let (reassembly, mut sack) = received(arrived);
+            (sack.changes_from, sack.changes_end) = (3, 9);
+            sack.push_duplicate(0);
+            let [one, mut other] = images(Telling::ALL);
+            let packet = Packet::Sack(sack);
+            let bytes = encode(&one, &packet, Origin::Receiver(&reassembly), &[]);
+            assert_eq!(decode(&mut other, &bytes), Ok(vec![(packet, Vec::new())]));
+        }
+    }
+
+    #[test]
+    fn a_peer_that_tells_no_changes_is_read_by_its_gap_blocks() {
+        let (reassembly, sack) = received([0, 1, 2, 5, 6, 9]);
+        let [one, mut other] = images(Telling { packets: true, changes: false });
+        let packet = Packet::Sack(sack);
+        let bytes = encode(&one, &packet, Origin::Receiver(&reassembly), &[]);
+        assert_eq!(decode(&mut other, &bytes), Ok(vec![(packet, Vec::new())]));
+    }
+
+    #[test]
+    fn what_tells_changes_fits_the_packet_too() {
+        let (reassembly, mut sack) = received((0..1_000).map(|number| 2 * number + 1));
+        (sack.changes_from, sack.changes_end) = (0, 1_000);
+        let [one, mut other] = images(Telling::ALL);
+        let bytes = encode(&one, &Packet::Sack(sack), Origin::Receiver(&reassembly), &[]);
+        assert!((1480 - 8..=1480).contains(&bytes.len()), "{}", bytes.len());
+        let taken = decode(&mut other, &bytes).unwrap();
+        let Packet::Sack(read) = taken[0].0 else { panic!("{taken:?}") };
+        assert_eq!(read.blocks(), sack.blocks());
+    }
+
+    #[test]
+    fn what_is_of_another_association_or_from_before_the_start_is_refused() {
+        let [one, mut other] = images(Telling::ALL);
+        let packet = Packet::Data(Data { segment: 0, bytes: 1 });
+        let bytes = encode(&one, &packet, Origin::Sender { offset: None }, b"x");
+        let mut stranger = Image::new(chosen(9, 0), chosen(1, 0), 1500, Telling::ALL);
+        assert!(matches!(decode(&mut stranger, &bytes), Err(DecodeError::Value { at: 4, .. })));
+        let early = Image { own: Chosen { initial_tsn: u32::MAX - 3, ..one.own }, ..one };
+        let bytes = encode(&early, &packet, Origin::Sender { offset: None }, b"x");
+        assert!(matches!(decode(&mut other, &bytes), Err(DecodeError::Value { field: "DATA's TSN", .. })));
+    }
+}
