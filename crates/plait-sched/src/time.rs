@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn since_an_later_moment_is_zero() {
+    fn since_a_later_moment_is_zero() {
         assert_eq!(Time::ZERO.since(Time::from_nanos(5)), Duration::ZERO);
     }
 

@@ -48,6 +48,7 @@ mod reinjection;
 mod rules;
 mod sender;
 mod subflow;
+mod transmit;
 mod wheel;
 mod window;
 

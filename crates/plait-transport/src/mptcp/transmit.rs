@@ -1,0 +1,370 @@
+//! What leaves next, and how: retransmissions and probes of a subflow, what it took before, copies, then new data.
+
+use super::rules::Losses;
+use super::sender::Sender;
+use super::subflow::Resent;
+use crate::core::{Outgoing, SegmentState, Transmission, TransmissionState, merge_ascending};
+use crate::error::Error;
+use crate::observer::{Observer, SendReason};
+use crate::packet::{Data, Packet, SegmentEcn, TcpSegment};
+use crate::sink::{Origin, Sink, Transmit};
+use plait_sched::{Path, PathId, PathSet, Scheduler, Time};
+
+/// A segment that leaves on a subflow, without what may ride on it.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    path: PathId,
+    data: Data,
+    /// Its number on the subflow.
+    number: u64,
+    offset: u64,
+    timestamp: u32,
+    echo: u32,
+    push: bool,
+    ecn: SegmentEcn,
+    transmission: u64,
+    /// For the first time there.
+    fresh: bool,
+}
+
+impl Leaving {
+    fn leave(&self, sink: &mut impl Sink) {
+        let &Self { path, data, number, offset, timestamp, echo, push, ecn, transmission, .. } = self;
+        let packet =
+            &Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn });
+        sink.send(&Transmit { path, packet, transmission, origin: Origin::Sender { offset: Some(offset) } });
+    }
+}
+
+impl<S: Scheduler> Sender<S> {
+    /// Sends all that there is to send now.
+    ///
+    /// # Errors
+    /// [`Error::Scheduler`] if the scheduler broke its contract.
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        if !self.started {
+            self.started = true;
+            self.open_subflows(now);
+        }
+        while let Some((path, packet)) = self.control.pop_front() {
+            let origin = Origin::Sender { offset: None };
+            sink.send(&Transmit { path, packet: &packet, transmission: 0, origin });
+        }
+        if self.config.rules.pushes && self.config.multipath {
+            return self.transmit_bursts(now, sink, observer);
+        }
+        while let Some(mut leaving) = self.next_segment(now, observer)? {
+            if self.config.rules.pushes && leaving.fresh {
+                leaving.push = self.marks(leaving.offset, leaving.data.bytes);
+            }
+            leaving.leave(sink);
+        }
+        Ok(())
+    }
+
+    /// Likewise, where the end of each burst is marked: a segment leaves once it is known whether another one follows.
+    fn transmit_bursts(
+        &mut self,
+        now: Time,
+        sink: &mut impl Sink,
+        observer: &mut impl Observer,
+    ) -> Result<(), Error> {
+        let mut held_back: Option<Leaving> = None;
+        loop {
+            let next = self.next_segment(now, observer)?;
+            if let Some(mut last) = held_back.take() {
+                last.push = last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
+                last.leave(sink);
+                if next.is_none() && self.core.has_opportunity() {
+                    continue;
+                }
+            }
+            match next {
+                Some(next) if next.fresh => held_back = Some(next),
+                Some(other) => other.leave(sink),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+        loop {
+            let next = self.next_of_written(now, observer)?;
+            if next.is_some() || !self.core.write_on() {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// The next segment of what the application has written.
+    fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
+        // Linux' engine asks for a decision once no path's queue has anything that may leave, and then for the next one
+        // (`get_send` in linux/schedulers/engine.c): so a queue leaves by the limit of before.
+        loop {
+            if self.core.commits {
+                self.core.begin_asking(now);
+            } else {
+                self.core.run_scheduler(now, observer)?;
+            }
+            if let Some(leaving) = self.next_retransmission(now, observer) {
+                return Ok(Some(leaving));
+            }
+            if let Some(outgoing) = self.core.send_committed(now, observer) {
+                return Ok(Some(self.wrap(now, &outgoing)));
+            }
+            // A subflow has no other new data to try than what it took.
+            if self.core.commits
+                && self.stop_preferring_new()
+                && let Some(leaving) = self.next_retransmission(now, observer)
+            {
+                return Ok(Some(leaving));
+            }
+            // What the connection's own timer sends again does not set that timer.
+            let timed = self.next_timed_copy();
+            let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
+            if copy.is_none()
+                && let Some(outgoing) = self.core.send_at_once(now, observer)
+            {
+                self.note_burst(outgoing.path.index());
+                self.share_window(outgoing.path.index(), outgoing.offset);
+                self.note_given(now);
+                return Ok(Some(self.wrap(now, &outgoing)));
+            }
+            let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
+            let wanted = || self.next_wanted_copy().map(|next| (next, SendReason::Reinjection));
+            let Some(((index, segment), reason)) = next.or_else(wanted) else {
+                if self.core.commits && self.core.ask(now, observer)? {
+                    continue;
+                }
+                break;
+            };
+            self.note_burst(index);
+            let outgoing = if self.core.holds_back(index, segment) {
+                let offset = self.core.commit(index, segment, reason);
+                self.share_window(index, offset);
+                None
+            } else {
+                let outgoing = self.core.send(now, index, segment, reason, observer);
+                self.share_window(index, outgoing.offset);
+                Some(self.wrap(now, &outgoing))
+            };
+            if timed.is_none() {
+                self.note_given(now);
+            }
+            if outgoing.is_some() {
+                return Ok(outgoing);
+            }
+        }
+        if self.stop_preferring_new() {
+            return Ok(self.next_retransmission(now, observer));
+        }
+        self.repeats.end_burst();
+        if self.config.rules.losses == Losses::ByTime {
+            self.tell_use(now);
+        }
+        Ok(None)
+    }
+
+    /// A segment that leaves for the first time on its subflow.
+    #[inline]
+    fn wrap(&mut self, now: Time, outgoing: &Outgoing) -> Leaving {
+        let index = outgoing.path.index();
+        if self.config.rules.losses == Losses::ByTime {
+            self.note_sent_as_linux(now, index, outgoing.number);
+        } else {
+            if self.subflows[index].probe_due {
+                self.note_probe(now, index, false);
+            }
+            self.arm_timers(now, index, false);
+        }
+        let timestamp = self.config.clock.at_sender(now);
+        let echo = self.seen[index].echo;
+        let ecn = self.subflows[index].ecn.of_new();
+        let &Outgoing { path, data, offset, number, transmission } = outgoing;
+        Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: true }
+    }
+
+    /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
+    fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
+        for index in 0..self.subflows.len() {
+            let subflow = &self.subflows[index];
+            if subflow.lost.is_empty() && !subflow.probe_due {
+                continue;
+            }
+            self.skip_settled(index);
+            let path = &self.core.paths[index];
+            let subflow = &mut self.subflows[index];
+            if let Some(&number) = subflow.lost.front()
+                && !subflow.linux.withheld
+                && !subflow.linux.prefers_new
+                && (path.has_window() || subflow.exempt > 0)
+            {
+                subflow.lost.pop_front();
+                subflow.exempt = subflow.exempt.saturating_sub(1);
+                return self.resend(now, index, number, observer);
+            }
+            if subflow.probe_due
+                && let Some(leaving) = self.send_probe(now, index, observer)
+            {
+                return Some(leaving);
+            }
+        }
+        None
+    }
+
+    /// RFC 8985 §7.3: a probe is the next new segment if the path has one and the window of the receiver admits it, else
+    /// the last one that was sent.
+    fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
+        let path = &self.core.paths[index];
+        let fresh = match self.core.commits {
+            true => self.core.admits_committed(index),
+            false => path.queue.front().is_some_and(|&segment| self.core.admits(segment)),
+        };
+        if fresh && path.has_window() {
+            // It leaves by itself, and will be noted as the probe.
+            return None;
+        }
+        if self.config.rules.losses == Losses::ByTime {
+            let (number, sent) = self.repeat_last(now, index)?;
+            return Some(self.transmit_again(now, index, number, &sent, observer));
+        }
+        let flight = &mut self.core.paths[index].flight;
+        let last = (flight.first()..flight.next())
+            .rev()
+            .find(|&number| flight.get(number).is_some_and(|sent| sent.state == TransmissionState::InFlight));
+        let Some(last) = last else {
+            self.subflows[index].probe_due = false;
+            return None;
+        };
+        flight.leave(last, TransmissionState::Lost);
+        self.note_probe(now, index, true);
+        self.resend(now, index, last, observer)
+    }
+
+    fn skip_settled(&mut self, index: usize) {
+        let flight = &self.core.paths[index].flight;
+        let lost = &mut self.subflows[index].lost;
+        while lost.front().is_some_and(|&number| {
+            flight.get(number).is_none_or(|sent| sent.state != TransmissionState::Lost)
+        }) {
+            lost.pop_front();
+        }
+    }
+
+    fn resend(
+        &mut self,
+        now: Time,
+        index: usize,
+        number: u64,
+        observer: &mut impl Observer,
+    ) -> Option<Leaving> {
+        let order = self.core.paths[index].sent;
+        let sent = self.core.paths[index].flight.resend(now, order, number)?;
+        let leaving = self.transmit_again(now, index, number, &sent, observer);
+        if self.config.rules.losses == Losses::ByTime {
+            self.note_resent_as_linux(now, index, number);
+        } else {
+            self.subflows[index].resent.push_back(Resent { number, order });
+            self.note_repetition(now, index);
+            self.arm_timers(now, index, false);
+        }
+        Some(leaving)
+    }
+
+    /// A segment leaves once more under its number on the subflow.
+    fn transmit_again(
+        &mut self,
+        now: Time,
+        index: usize,
+        number: u64,
+        sent: &Transmission,
+        observer: &mut impl Observer,
+    ) -> Leaving {
+        let path = PathId(index as u8);
+        let data = Data { segment: sent.segment, bytes: sent.bytes };
+        let transmission = self.core.note_sent_again(now, path, data, observer);
+        let timestamp = self.config.clock.at_sender(now);
+        let offset = self.core.stream.get(data.segment).map_or(0, |entry| entry.offset);
+        let echo = self.seen[index].echo;
+        let ecn = SegmentEcn::default();
+        Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: false }
+    }
+
+    /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.
+    fn stop_preferring_new(&mut self) -> bool {
+        let mut any = false;
+        for index in 0..self.subflows.len() {
+            if self.subflows[index].linux.prefers_new {
+                self.judge_preference(index);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
+    fn next_copy(&mut self) -> Option<(usize, u64)> {
+        self.unpark();
+        if let Some(repeat) = self.next_stale() {
+            return Some(repeat);
+        }
+        if !self.reinjections.is_empty() {
+            self.core.update_facts();
+        }
+        while let Some(&segment) = self.reinjections.front() {
+            let entry = self.core.stream.get(segment).filter(|s| s.state == SegmentState::InFlight);
+            let Some(entry) = entry else {
+                self.reinjections.pop_front();
+                continue;
+            };
+            let carried = entry.carried;
+            let fresh = |path: &&Path| !carried.contains(path.id);
+            // Nobody takes it now. Unless all carry it already and deliver it themselves, it waits for one that does.
+            if !plait_sched::usable(self.core.facts()).any(|path| fresh(&path)) {
+                self.reinjections.pop_front();
+                if self.core.facts().iter().any(|path| fresh(&path)) {
+                    self.parked.push_back(segment);
+                    self.parked_without = self.usable();
+                }
+                continue;
+            }
+            let open = plait_sched::usable(self.core.facts()).filter(fresh).filter(|path| {
+                let index = path.id.index();
+                self.core.paths[index].has_window()
+                    && self.core.admits_on(index, segment)
+                    && !self.core.has_awaited(index)
+            });
+            let Some(path) = open.min_by_key(|path| path.srtt) else { break };
+            let index = path.id.index();
+            self.reinjections.pop_front();
+            return Some((index, segment));
+        }
+        // Linux' engine asks for a decision once no path's queue has anything that may leave (`get_send` in
+        // linux/schedulers/engine.c), so that a copy never goes before that.
+        if self.core.commits { None } else { self.next_wanted_copy() }
+    }
+
+    /// A copy that the scheduler wants.
+    fn next_wanted_copy(&mut self) -> Option<(usize, u64)> {
+        if self.core.wants_copies() { self.core.next_reinjection() } else { None }
+    }
+
+    /// What found no subflow looks for one again as soon as others are usable than were then.
+    fn unpark(&mut self) {
+        if !self.parked.is_empty() && self.parked_without != self.usable() {
+            merge_ascending(&mut self.reinjections, self.parked.drain(..));
+        }
+    }
+
+    fn usable(&self) -> PathSet {
+        let mut usable = PathSet::EMPTY;
+        plait_sched::usable(self.core.facts()).for_each(|path| usable.insert(path.id));
+        usable
+    }
+}
