@@ -1,5 +1,8 @@
 //! A link's timing against exact arithmetic, its limits and losses against their definitions.
 
+mod steps;
+mod traces;
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -18,12 +21,6 @@ fn millis(millis: u64) -> Time {
 fn with(rate: u64, change: impl FnOnce(&mut LinkConfig)) -> Link<u64> {
     let mut config = LinkConfig::new(rate, Duration::from_millis(10));
     change(&mut config);
-    Link::new(&config, 1, "test")
-}
-
-fn following(trace: &[u8], delay: Duration) -> Link<u64> {
-    let trace = Trace::parse("trace", trace).expect("a valid trace");
-    let config = LinkConfig { capacity: Capacity::Trace(Arc::new(trace)), ..LinkConfig::new(1, delay) };
     Link::new(&config, 1, "test")
 }
 
@@ -283,120 +280,6 @@ fn an_outage_does_not_shift_the_random_losses() {
 }
 
 #[test]
-fn a_trace_shares_and_spans_its_opportunities_and_repeats() {
-    let mut link = following(b"2\n2\n5\n", Duration::from_millis(1));
-    let sizes = [500, 500, 500, 2000, 1000, 1500, 3000, 4500];
-    for (n, &bytes) in (0..).zip(&sizes) {
-        assert_ne!(link.send(Time::ZERO, bytes, n, n), Admission::DroppedFull);
-    }
-    let exits: Vec<_> = drain(&mut link).iter().map(|(time, _)| time.as_nanos() / 1_000_000 - 1).collect();
-    // Opportunities: 2 2 5 7 7 10 12 12 15 …; the packets take 1, –, –, 1⅓, ⅔, 1, 2, 3 of them.
-    assert_eq!(exits, [2, 2, 2, 5, 5, 7, 10, 15]);
-}
-
-#[test]
-fn what_a_trace_offers_to_nobody_is_gone() {
-    let mut link = following(b"1\n3\n4\n", Duration::ZERO);
-    let mut exit = |at: u64, bytes| {
-        let _ = link.send(time(at), bytes, 0, 0);
-        let exit = link.head().map(|key| key.time.as_nanos() / 1_000_000);
-        link.pop();
-        exit
-    };
-    assert_eq!(exit(0, 100), Some(1));
-    assert_eq!(exit(1_000_000, 1400), Some(1)); // the same opportunity, at its very moment
-    assert_eq!(exit(1_000_001, 100), Some(3));
-    assert_eq!(exit(3_500_000, 1500), Some(4));
-    assert_eq!(exit(8_000_000, 1500), Some(8)); // the last of the second period
-    assert_eq!(exit(8_000_000, 1500), Some(9));
-    assert_eq!(exit(4_000_000_000_000_000, 1500), Some(4_000_000_000));
-    assert_eq!(exit(4_000_000_000_000_001, 1500), Some(4_000_000_001));
-}
-
-#[test]
-fn a_trace_with_opportunities_at_zero_offers_them_when_it_repeats() {
-    let mut link = following(b"0\n2\n", Duration::ZERO);
-    for n in 0..5 {
-        let _ = link.send(Time::ZERO, 1500, n, n);
-    }
-    let exits: Vec<_> = drain(&mut link).iter().map(|(time, _)| time.as_nanos() / 1_000_000).collect();
-    assert_eq!(exits, [0, 2, 2, 4, 4]);
-}
-
-#[test]
-fn a_trace_limits_its_queue_like_any_link() {
-    let trace = Trace::parse("trace", b"10\n").expect("valid");
-    let capacity = Capacity::Trace(Arc::new(trace));
-    let queue = QueueLimit::Wait(Duration::from_millis(20));
-    let mut link = Link::new(&LinkConfig { capacity, queue, ..LinkConfig::new(1, Duration::ZERO) }, 1, "t");
-    let sent: Vec<_> = (0..3).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
-    assert_eq!(sent, [Admission::First, Admission::Queued, Admission::DroppedFull]); // at 10, 20 and 30 ms
-    assert_eq!(link.queue_packets(Time::ZERO), 1);
-}
-
-#[test]
-fn bad_traces_are_refused_with_line_and_rule() {
-    let refused = |bytes: &[u8]| Trace::parse("lte.up", bytes).expect_err("a bad trace").to_string();
-    for (bytes, expected) in [
-        (&b""[..], "lte.up: a trace has at least one timestamp"),
-        (b"# nothing\n\n", "lte.up: a trace has at least one timestamp"),
-        (b"0\n0\n", "lte.up: the last timestamp is the period and must be more than 0 ms"),
-        (b"5\n4\n", "lte.up: line 2: timestamps never decrease: 4 after 5"),
-        (b"\n# c\n1\nx\n", "lte.up: line 4: expected a whole number of milliseconds, got x"),
-        (b"1.5\n", "lte.up: line 1: expected a whole number of milliseconds, got 1.5"),
-        (b"-1\n", "lte.up: line 1: expected a whole number of milliseconds, got -1"),
-        (b"1 2\n", "lte.up: line 1: expected a whole number of milliseconds, got 1 2"),
-        (
-            b"99999999999999999999999999\n",
-            "lte.up: line 1: 18446744073709551615 is more than the largest timestamp, 1000000000 ms",
-        ),
-    ] {
-        assert_eq!(refused(bytes), expected);
-    }
-    assert!(refused(b"\xff\xfe\0").contains("line 1: expected a whole number"));
-    let trace = Trace::parse("ok", b"# two\r\n1\r\n\n 2 \n").expect("a valid trace");
-    assert_eq!(
-        (trace.opportunities(), trace.period_millis(), trace.mean_rate()),
-        (&[1, 2][..], 2, 12_000_000)
-    );
-}
-
-#[test]
-fn a_trace_that_is_no_file_is_refused() {
-    let refused = |path: &str| Trace::load(path, std::path::Path::new(path)).expect_err("no file");
-    assert!(matches!(refused("/no/such/file"), ScenarioError::Trace { line: None, .. }));
-    assert_eq!(refused("/").to_string(), "/: a trace is a regular file");
-}
-
-/// Recorded LTE traces, where the checkout has them: the busy link delivers what the trace says, period after period.
-#[test]
-fn recorded_traces_deliver_what_they_say() {
-    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces"));
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        println!("skipped: there is no folder of recorded traces at {}", folder.display());
-        return;
-    };
-    for entry in entries {
-        let path = entry.expect("a readable folder").path();
-        let trace =
-            Arc::new(Trace::load(&path.display().to_string(), &path).expect("a recorded trace is valid"));
-        let capacity = Capacity::Trace(Arc::clone(&trace));
-        let mut link: Link<u64> =
-            Link::new(&LinkConfig { capacity, ..LinkConfig::new(1, Duration::ZERO) }, 1, "t");
-        let count = trace.opportunities().len() as u64;
-        for n in 0..3 * count {
-            let _ = link.send(Time::ZERO, 1500, n, n);
-        }
-        let exits = drain(&mut link);
-        for (n, (exit, _)) in exits.iter().enumerate() {
-            let (cycle, index) = (n as u64 / count, n % count as usize);
-            let expected = cycle * trace.period_millis() + u64::from(trace.opportunities()[index]);
-            assert_eq!(*exit, millis(expected), "{}", path.display());
-        }
-    }
-}
-
-#[test]
 fn a_hopeless_backlog_saturates_instead_of_overflowing() {
     let mut link = with(1, |_| {});
     for n in 0..2000 {
@@ -511,93 +394,5 @@ proptest! {
             prop_assert!(exits.is_sorted_by_key(|(_, exit)| exit.payload()));
         }
         prop_assert_eq!(exits, run());
-    }
-}
-
-fn stepping(first: u64, steps: &[(u64, u64)], repeat: Option<u64>) -> (Link<u64>, Steps) {
-    let steps = steps.iter().map(|&(at, rate)| Step { at: time(at), rate }).collect();
-    let steps = Steps::new(first, steps, repeat.map(Duration::from_nanos));
-    let config = LinkConfig {
-        capacity: Capacity::Steps(Arc::new(steps.clone())),
-        ..LinkConfig::new(1, Duration::ZERO)
-    };
-    (Link::new(&config, 1, "test"), steps)
-}
-
-#[test]
-fn a_packet_in_transmission_leaves_at_both_rates() {
-    // 12000 bits: 5 ms at 1 Mbit/s carry 5000, the other 7000 take 3.5 ms at 2 Mbit/s.
-    let (mut link, _) = stepping(1_000_000, &[(5_000_000, 2_000_000)], None);
-    let _ = link.send(Time::ZERO, 1500, 0, 1);
-    let _ = link.send(Time::ZERO, 1500, 1, 2);
-    let exits: Vec<_> = drain(&mut link).into_iter().map(|(at, _)| at.as_nanos()).collect();
-    assert_eq!(exits, [8_500_000, 14_500_000]);
-}
-
-#[test]
-fn steps_repeat_also_after_a_long_silence() {
-    // 10 ms at 1 Mbit/s, 10 ms at 3 Mbit/s: 40000 bits per period.
-    let (mut link, steps) = stepping(1_000_000, &[(10_000_000, 3_000_000)], Some(20_000_000));
-    let _ = link.send(Time::ZERO, 5000, 0, 1);
-    let _ = link.send(time(1_000_015_000_000), 1500, 1, 2);
-    let exits: Vec<_> = drain(&mut link).into_iter().map(|(at, _)| at.as_nanos()).collect();
-    assert_eq!(exits, [20_000_000, 1_000_019_000_000]);
-    assert_eq!(steps.mean_rate(Time::ZERO, time(60_000_000)), 2_000_000);
-    assert_eq!(steps.mean_rate(time(10_000_000), time(20_000_000)), 3_000_000);
-    assert_eq!((steps.slowest(), steps.first()), (1_000_000, 1_000_000));
-}
-
-#[test]
-fn a_large_packet_on_a_slow_link_with_short_steps_is_served_at_once() {
-    // 1 and 3 bit/s by turns of a nanosecond: 2 bit/s.
-    let (mut link, _) = stepping(1, &[(1, 3)], Some(2));
-    let _ = link.send(Time::ZERO, 1 << 20, 0, 1);
-    assert_eq!(link.head().map(|key| key.time), Some(time((1 << 20) * 4_000_000_000)));
-}
-
-proptest! {
-    /// Against the definition: a packet has left when the work possible since its start is its size.
-    #[test]
-    fn steps_are_exact_over_a_busy_period(
-        first in 1_u64..10_000_000_000,
-        steps in prop::collection::btree_map(1_u64..1_000_000, 1_u64..10_000_000_000, 0..6),
-        repeat in prop::option::of(1_u64..1_000_000),
-        sizes in prop::collection::vec(1_u32..3_000, 1..60),
-    ) {
-        let steps: Vec<(u64, u64)> = steps.into_iter().collect();
-        let last = steps.last().map_or(0, |step| step.0);
-        let repeat = repeat.map(|rest| last + rest);
-        let (mut link, _) = stepping(first, &steps, repeat);
-        // (length, rate) of the pieces, in order, for ever.
-        let mut bounds: Vec<(u64, u64)> = vec![(0, first)];
-        bounds.extend(&steps);
-        let mut piece = 0;
-        let (mut now, mut done) = (0_u128, 0_u128);
-        let left = |piece: usize| -> Option<u128> {
-            let end = bounds.get(piece + 1).map(|next| next.0).or(repeat)?;
-            Some(u128::from(end - bounds[piece].0))
-        };
-        let mut total = 0_u128;
-        for (index, &bytes) in sizes.iter().enumerate() {
-            let _ = link.send(Time::ZERO, bytes, index as u64, 0);
-            total += u128::from(bytes) * 8_000_000_000;
-            loop {
-                let rate = u128::from(bounds[piece].1);
-                match left(piece) {
-                    Some(length) if done + length * rate <= total => {
-                        done += length * rate;
-                        now += length;
-                        piece = if piece + 1 < bounds.len() { piece + 1 } else { 0 };
-                    }
-                    _ => break,
-                }
-            }
-            let exact = now + (total - done) / u128::from(bounds[piece].1);
-            if exact > 1_000_000_000_000_000 {
-                break;
-            }
-            let exit = drain(&mut link).pop().map(|(at, _)| u128::from(at.as_nanos()));
-            prop_assert_eq!(exit, Some(exact), "packet {}", index);
-        }
     }
 }
