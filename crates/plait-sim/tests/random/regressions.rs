@@ -411,3 +411,91 @@ fn a_probe_never_takes_the_place_of_data() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// A queue of 99 packets at 56 kbit/s takes 20 s, the longest timeout was 8 s. Each timeout set a path aside and took all of it for lost,
+/// and what acknowledged it later was of numbers that nobody knew any more. The same 42 segments were sent for ever.
+#[test]
+fn late_acknowledgements_count_for_what_was_taken_for_lost() {
+    let scenario = r#"
+        seed = 2560286618
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "55500B"
+        congestion_control = "lia"
+        hystart = false
+        initial_window = "78p"
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "332ms"
+        rto_initial = "3ms"
+        rto_max = "7767ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = true
+
+        [workload]
+        kind = "request-response"
+        request = "1B"
+        response = "32830B"
+        sizes = "fixed"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 1
+        count = 11
+        start = "4343ms"
+
+
+        [[path]]
+        backup = true
+        cost = 0
+        forward = { rate = "181125bit", delay = "1us", queue = "526ms", loss = "2.48%" }
+        backward = { rate = "181125bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "8046389bit", delay = "3779us", queue = "infinite" }
+        backward = { rate = "8046389bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+
+        [[path]]
+        links = ["link0", "link1"]
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "163413bit", delay = "12165us", queue = "1p" }
+        backward = { rate = "163413bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+
+        [[path]]
+        backup = false
+        cost = 0
+        outages = [{ from = "1ms", to = "13795ms" }]
+        forward = { rate = "3386890bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "3386890bit", delay = "1us", queue = "infinite" }
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "326218bit", delay = "1us", queue = "bdp" }
+        backward = { rate = "326218bit", delay = "1us", queue = "infinite" }
+
+        [[link]]
+        name = "link0"
+        forward = { rate = "3110801bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "3110801bit", delay = "1us", queue = "infinite" }
+
+        [[link]]
+        name = "link1"
+        forward = { rate = "56377bit", delay = "1us", queue = "99p" }
+        backward = { rate = "56377bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

@@ -71,16 +71,22 @@ impl<S: Scheduler> Core<S> {
         }
         if let Some(entry) = self.stream.get_mut(sent.segment) {
             entry.carried.remove(PathId(index as u8));
-            match core::mem::replace(&mut entry.state, SegmentState::Acknowledged) {
-                SegmentState::InFlight => {
-                    let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
-                    self.window.acknowledged(counted);
-                }
-                SegmentState::Lost => self.waits_no_more(sent.segment),
-                _ => {}
-            }
+            self.settle(sent.segment);
         }
         Some(sent)
+    }
+
+    /// A segment that was sent needs nobody any more.
+    pub(crate) fn settle(&mut self, segment: u64) {
+        let Some(entry) = self.stream.get_mut(segment).filter(|entry| entry.ever_sent) else { return };
+        match core::mem::replace(&mut entry.state, SegmentState::Acknowledged) {
+            SegmentState::InFlight => {
+                let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
+                self.window.acknowledged(counted);
+            }
+            SegmentState::Lost => self.waits_no_more(segment),
+            _ => {}
+        }
     }
 
     /// Forgets what is acknowledged from the stream's beginning on.

@@ -51,11 +51,17 @@ impl<S: Scheduler> Sender<S> {
         if contiguous && to.since(from) > long {
             path.control.set_window(2 * self.config.connection.counted_segment());
         }
+        self.lose_found(index);
+        self.core.touch(index);
+        self.core.notify(&Event::Lost { path: PathId(index as u8), segments: self.lost.len() as u32 });
+        self.core.note_opportunity();
+    }
+
+    /// The packets that were found lost leave the flight, and what they carry may leave anywhere again.
+    fn lose_found(&mut self, index: usize) {
+        self.spaces[index].believed_lost.note(&self.lost, &self.core.paths[index].flight);
         let lost = core::mem::take(&mut self.lost);
         self.core.lose(index, lost.iter().copied(), ANY_PATH);
-        self.core.touch(index);
-        self.core.notify(&Event::Lost { path: PathId(index as u8), segments: lost.len() as u32 });
-        self.core.note_opportunity();
         self.lost = lost;
     }
 
@@ -88,7 +94,11 @@ impl<S: Scheduler> Sender<S> {
         if !others || self.core.paths[index].errors <= most || !self.core.facts()[index].is_usable() {
             return;
         }
-        self.core.lose_all(index, ANY_PATH);
+        let flight = &self.core.paths[index].flight;
+        let in_flight = |number: &u64| flight.get(*number).is_some_and(|sent| sent.is_in_flight());
+        self.lost.clear();
+        self.lost.extend((flight.first()..flight.next()).filter(in_flight));
+        self.lose_found(index);
         self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
         self.spaces[index].probes = 1;
     }

@@ -16,6 +16,7 @@
 
 mod ecn;
 mod endpoint;
+mod late;
 mod loss;
 mod opening;
 mod receiver;

@@ -1,6 +1,7 @@
 //! The sending half: reading acknowledgements, timers, and what leaves next.
 
 use super::ecn::Marking;
+use super::late::BelievedLost;
 use super::{CAPABILITIES, Config};
 use crate::core::{Core, Outgoing, PathConfig, moment};
 use crate::endpoint::Side;
@@ -31,6 +32,8 @@ pub(super) struct Space {
     acknowledged: RunSet,
     /// The largest of them.
     pub(super) largest: Option<u64>,
+    /// Taken for lost.
+    pub(super) believed_lost: BelievedLost,
     /// When packets that others overtook count as lost.
     pub(super) loss_timer: Option<Time>,
     /// Packets that leave now whatever the window says, so that something is answered.
@@ -64,6 +67,7 @@ impl<S: Scheduler> Sender<S> {
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
             acknowledged: RunSet::new(),
             largest: None,
+            believed_lost: BelievedLost::default(),
             loss_timer: None,
             probes: 0,
             pinged_at: Time::ZERO,
@@ -93,6 +97,7 @@ impl<S: Scheduler> Sender<S> {
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
         self.hear(now, index, observer);
         self.core.begin_acknowledgement();
+        self.read_late(index, ack);
         let (newest, newly) = self.read_ranges(index, ack);
         let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
@@ -106,6 +111,21 @@ impl<S: Scheduler> Sender<S> {
         self.core.finish_acknowledgement(now, |_| true);
         self.core.touch(index);
         self.arm(index);
+    }
+
+    /// What was taken for lost has arrived: nobody needs it any more. It is no news to the window, which was cut for it.
+    fn read_late(&mut self, index: usize, ack: &PathAck) {
+        let Self { core, spaces, .. } = self;
+        let believed_lost = &mut spaces[index].believed_lost;
+        if believed_lost.is_empty() {
+            return;
+        }
+        for &(from, to) in ack.ranges() {
+            for segment in believed_lost.take(from, to) {
+                core.settle(segment);
+            }
+        }
+        believed_lost.forget(|segment| !core.is_outstanding(segment));
     }
 
     /// What the ranges settle: when the packet with the largest number left, if it is among that, and how many packets with data are.
