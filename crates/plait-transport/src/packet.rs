@@ -105,6 +105,8 @@ pub struct OneRtt {
     pub ack: Option<PathAck>,
     /// MAX_DATA: how far in the stream, in bytes, the peer may send.
     pub max_data: Option<u64>,
+    /// DATA_BLOCKED: its sender has more, and this is the last limit of which it has heard.
+    pub blocked: Option<u64>,
     /// PATH_CHALLENGE or PATH_RESPONSE.
     pub challenge: Option<Challenge>,
     /// PING: it only wants to be acknowledged.
@@ -117,19 +119,24 @@ impl OneRtt {
     /// A packet without frames.
     pub const fn new(number: u64) -> Self {
         let ecn = SegmentEcn { capable: false, congested: false, reduced: false };
-        Self { number, stream: None, ack: None, max_data: None, challenge: None, ping: false, ecn }
+        let (max_data, blocked) = (None, None);
+        Self { number, stream: None, ack: None, max_data, blocked, challenge: None, ping: false, ecn }
     }
 
     /// The data, if there is nothing else in it.
     #[inline]
     pub fn plain_stream(&self) -> Option<Stream> {
-        let alone = self.ack.is_none() && self.max_data.is_none() && self.challenge.is_none() && !self.ping;
+        let alone = self.ack.is_none()
+            && (self.max_data.is_none() && self.blocked.is_none())
+            && self.challenge.is_none()
+            && !self.ping;
         self.stream.filter(|_| alone)
     }
 
-    /// True if something in it wants to be acknowledged (RFC 9002 §2). MAX_DATA does not by itself here: it is repeated.
+    /// True if something in it wants to be acknowledged (RFC 9002 §2). MAX_DATA does not by itself here: it is
+    /// repeated, and asked for by DATA_BLOCKED.
     pub const fn wants_acknowledgement(&self) -> bool {
-        self.stream.is_some() || self.challenge.is_some() || self.ping
+        self.stream.is_some() || self.challenge.is_some() || self.blocked.is_some() || self.ping
     }
 }
 
@@ -492,7 +499,8 @@ impl Overhead {
         self.packet + self.data
     }
 
-    /// What the frames of a QUIC packet take; MAX_DATA, PATH_CHALLENGE and PATH_RESPONSE have 8 bytes and a type.
+    /// What the frames of a QUIC packet take; MAX_DATA, DATA_BLOCKED, PATH_CHALLENGE and PATH_RESPONSE
+    /// have 8 bytes and a type.
     fn frames(&self, packet: &OneRtt) -> u32 {
         let ack = |ack: PathAck| {
             let blocks = self.block * u32::from(ack.count).saturating_sub(1);
@@ -500,7 +508,7 @@ impl Overhead {
         };
         packet.stream.map_or(0, |stream| self.data + stream.data.bytes)
             + packet.ack.map_or(0, ack)
-            + 9 * u32::from(packet.max_data.is_some())
+            + 9 * (u32::from(packet.max_data.is_some()) + u32::from(packet.blocked.is_some()))
             + 9 * u32::from(packet.challenge.is_some())
             + u32::from(packet.ping)
     }

@@ -73,7 +73,7 @@ fn connection(options: &TransportOptions, hystart: bool) -> ConnectionConfig {
     let (window_rule, lost_keep_numbers) = match options.protocol {
         Protocol::CmtSctp => (WindowRule::Credit, false),
         Protocol::Mptcp | Protocol::Tcp => (WindowRule::Offset, true),
-        Protocol::Mpquic => (WindowRule::Offset, false),
+        Protocol::Mpquic => (WindowRule::Limit, false),
     };
     let counted_overhead = options.counted_overhead();
     let segment_bytes = options.packet - overhead.of_data();

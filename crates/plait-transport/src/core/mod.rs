@@ -93,7 +93,7 @@ impl ConnectionConfig {
     pub(crate) fn headroom(&self) -> u64 {
         match self.window_rule {
             WindowRule::Credit => 1,
-            WindowRule::Offset => self.counted_segment(),
+            WindowRule::Offset | WindowRule::Limit => self.counted_segment(),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Asking the scheduler and carrying out what it decides.
 
-use super::{Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, SegmentState, insert_ascending};
+use super::{
+    Core, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, PathSender, SegmentState, WindowRule, insert_ascending,
+};
 use crate::congestion::CongestionController;
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
@@ -37,7 +39,9 @@ impl<S: Scheduler> Core<S> {
         // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
         // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
         let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
-        if all_wait_for_next || (self.window.is_idle() && self.queued_segments == 0) {
+        if self.window.rule != WindowRule::Limit
+            && (all_wait_for_next || (self.window.is_probed() && self.queued_segments == 0))
+        {
             window_left = window_left.max(1);
         }
         Connection {

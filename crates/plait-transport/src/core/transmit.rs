@@ -3,7 +3,7 @@
 use super::committed::Taken;
 use super::flight::{Transmission, TransmissionId};
 use super::schedule::AtOnce;
-use super::{Core, SegmentState, TransmissionState};
+use super::{Core, SegmentState, TransmissionState, WindowRule};
 use crate::congestion::CongestionController;
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::Data;
@@ -128,7 +128,13 @@ impl<S: Scheduler> Core<S> {
     /// (RFC 9260 §6.1 A). The one that the receiver waits for takes no room there; if later ones that were refused are on
     /// their way, only it opens the window.
     fn may_begin(&self, segment: u64) -> bool {
-        self.admits(segment) || self.window.is_idle() || segment == self.stream.first()
+        self.admits(segment) || self.window.is_probed() || self.is_awaited(segment)
+    }
+
+    /// The receiver waits for this segment, which takes no room there.
+    #[inline]
+    fn is_awaited(&self, segment: u64) -> bool {
+        segment == self.stream.first() && self.window.rule != WindowRule::Limit
     }
 
     #[inline]
@@ -195,8 +201,8 @@ impl<S: Scheduler> Core<S> {
         let segment = self.stream.frontier();
         let open = path.has_room() && path.takes(now, segment) && path.own_window == u64::MAX;
         let begins = self.window.admits(self.stream.frontier_offset(), bytes, self.counted(bytes))
-            || self.window.is_idle()
-            || segment == self.stream.first();
+            || self.window.is_probed()
+            || self.is_awaited(segment);
         self.at_once = None;
         if !open || !begins || self.facts[index].limit < u32::MAX {
             // Checked when it was decided, and nothing has changed: it cannot fail.

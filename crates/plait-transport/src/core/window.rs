@@ -13,6 +13,9 @@ pub enum WindowRule {
     /// TCP: the window is relative to the cumulative (data) acknowledgement, so it ends at an offset of the stream. The
     /// congestion window is not overshot.
     Offset,
+    /// QUIC: likewise, and it never shrinks; nothing may be sent beyond it, not even to ask whether it has moved
+    /// (RFC 9000 §4.1).
+    Limit,
 }
 
 /// The receiver's window as the sender knows it.
@@ -45,8 +48,15 @@ impl SendWindow {
     pub(super) fn admits(&self, offset: u64, bytes: u32, counted: u64) -> bool {
         match self.rule {
             WindowRule::Credit => self.outstanding + counted <= self.advertised,
-            WindowRule::Offset => offset + u64::from(bytes) <= self.advertised,
+            WindowRule::Offset | WindowRule::Limit => offset + u64::from(bytes) <= self.advertised,
         }
+    }
+
+    /// True if a segment may leave whatever the window says, since nothing else would tell that it has opened: a window probe
+    /// (RFC 9260 §6.1 A).
+    #[inline]
+    pub(super) fn is_probed(&self) -> bool {
+        self.is_idle() && self.rule != WindowRule::Limit
     }
 
     /// True if nothing is outstanding.
@@ -54,9 +64,11 @@ impl SendWindow {
         self.outstanding == 0
     }
 
-    /// The window ends at `offset`, unless it ended further on already: it never shrinks.
-    pub(crate) fn extend(&mut self, offset: u64) {
+    /// The window ends at `offset`, unless it ended further on already: it never shrinks. True if it moved.
+    pub(crate) fn extend(&mut self, offset: u64) -> bool {
+        let moves = self.advertised < offset;
         self.advertised = self.advertised.max(offset);
+        moves
     }
 }
 
@@ -65,6 +77,18 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn admits(&self, segment: u64) -> bool {
         let Some(entry) = self.stream.get(segment) else { return false };
         self.window.admits(entry.offset, entry.bytes, self.counted(entry.bytes))
+    }
+
+    /// Where the window ends, if that alone holds everything back: all that was sent is acknowledged, and the next segment lies beyond.
+    pub(crate) fn blocked_at(&self) -> Option<u64> {
+        if !self.window.is_idle() {
+            return None;
+        }
+        let first = self.stream.first();
+        let assigned = self.stream.get(first).map(|entry| (entry.offset, entry.bytes));
+        let (offset, bytes) =
+            assigned.or_else(|| Some((self.stream.frontier_offset(), self.stream.next_bytes()?)))?;
+        (!self.window.admits(offset, bytes, self.counted(bytes))).then_some(self.window.advertised)
     }
 
     /// True if the window that the path itself was told admits `segment`. What others were told counts on it, too, from where
@@ -89,7 +113,9 @@ impl<S: Scheduler> Core<S> {
                 / self.config.counted_segment())
             .saturating_sub(self.queued_segments),
             // What waits in queues lies below what is not assigned yet, so its place is not counted twice.
-            WindowRule::Offset => left_to(&self.stream, window.advertised, self.config.segment_bytes),
+            WindowRule::Offset | WindowRule::Limit => {
+                left_to(&self.stream, window.advertised, self.config.segment_bytes)
+            }
         }
     }
 }

@@ -36,8 +36,7 @@ impl<S: Scheduler> Endpoint<S> {
 
     fn handle_one_rtt(&mut self, now: Time, path: PathId, packet: &OneRtt, observer: &mut impl Observer) {
         if let Some(limit) = packet.max_data {
-            self.sender.core.window.extend(limit);
-            self.sender.core.note_opportunity();
+            self.sender.extend(limit);
         }
         if let Some(ack) = &packet.ack {
             self.sender.handle_ack(now, ack, observer);

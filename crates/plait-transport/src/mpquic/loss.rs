@@ -2,7 +2,7 @@
 
 use super::sender::Sender;
 use crate::congestion::CongestionController;
-use crate::core::ANY_PATH;
+use crate::core::{ANY_PATH, Transmission};
 use crate::observer::Observer;
 use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};
 
@@ -67,7 +67,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// The probe timeout: nothing of what was sent last was answered (RFC 9002 §6.2). Nothing is lost by that.
     pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let waits = self.core.paths[index].flight.segments() > 0;
+        let waits = self.core.paths[index].flight.segments() > 0 || self.spaces[index].asked;
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
         self.core.paths[index].retransmission_timer = None;
         if !waits && !set_aside {
@@ -95,11 +95,12 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let flight = &self.core.paths[index].flight;
-        let in_flight = |number: &u64| flight.get(*number).is_some_and(|sent| sent.is_in_flight());
+        let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
         self.lost.clear();
         self.lost.extend((flight.first()..flight.next()).filter(in_flight));
         self.lose_found(index);
         self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
+        self.spaces[index].asked = false;
         self.spaces[index].probes = 1;
     }
 
@@ -119,7 +120,7 @@ impl<S: Scheduler> Sender<S> {
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
         let space = &self.spaces[index];
         let path = &mut self.core.paths[index];
-        let waits = path.flight.segments() > 0 || set_aside;
+        let waits = path.flight.segments() > 0 || space.asked || set_aside;
         path.retransmission_timer = (waits && space.loss_timer.is_none())
             .then(|| path.last_sent.max(space.pinged_at).saturating_add(path.rtt.rto()));
     }

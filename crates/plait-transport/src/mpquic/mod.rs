@@ -7,11 +7,11 @@
 //! - acknowledgements are PATH_ACK frames with ranges of one path's numbers and the time they waited; they return on that path and ride
 //!   on data where there is any;
 //! - *loss* is three later packets, or 9/8 of a round trip (RFC 9002 §6.1); the tail is probed (§6.2) and a probe changes no window;
-//! - *flow control* is an offset of the stream (MAX_DATA), which nobody takes back;
+//! - *flow control* is an offset of the stream (MAX_DATA), which nobody takes back; who can send nothing else for it says so (DATA_BLOCKED) until it moves;
 //! - the first path opens with a handshake of one round trip, others are validated once it is there (PATH_CHALLENGE).
 //!
 //! Not modelled: encryption (packets have its tag's size) and the handshake's contents; connection IDs, which never run out; several
-//! streams; MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead); PATH_STATUS and PATH_ABANDON (a
+//! streams; MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead, and in the answer to DATA_BLOCKED); PATH_STATUS and PATH_ABANDON (a
 //! path that answers nothing is set aside by this end alone).
 
 mod ecn;

@@ -121,8 +121,15 @@ impl Receiver {
             space.marks.congested += u64::from(packet.ecn.congested);
             space.marks.capable += u64::from(packet.ecn.capable && !packet.ecn.congested);
         }
+        if let Some(known) = packet.blocked {
+            let (limit, repeats) = &mut self.announced;
+            *repeats = (*repeats).max(u8::from(known < *limit));
+        }
         // RFC 9000 §13.2.1: what is out of order, and what was marked, is acknowledged at once.
-        let urgent = place != Place::Next || packet.ecn.congested || packet.challenge.is_some();
+        let urgent = place != Place::Next
+            || packet.ecn.congested
+            || packet.challenge.is_some()
+            || packet.blocked.is_some();
         if urgent || space.unacknowledged >= self.ack_every {
             space.due = true;
         } else if space.deadline.is_none() {

@@ -36,6 +36,8 @@ pub(super) struct Space {
     pub(super) believed_lost: BelievedLost,
     /// When packets that others overtook count as lost.
     pub(super) loss_timer: Option<Time>,
+    /// DATA_BLOCKED left on it, and the limit has not moved since.
+    pub(super) asked: bool,
     /// Packets that leave now whatever the window says, so that something is answered.
     pub(super) probes: u8,
     /// When a packet left that carries nothing and wants to be answered.
@@ -69,6 +71,7 @@ impl<S: Scheduler> Sender<S> {
             largest: None,
             believed_lost: BelievedLost::default(),
             loss_timer: None,
+            asked: false,
             probes: 0,
             pinged_at: Time::ZERO,
             marking: Marking::new(config.ecn),
@@ -82,6 +85,14 @@ impl<S: Scheduler> Sender<S> {
             lost: Vec::with_capacity(64),
             started: !config.handshake,
         })
+    }
+
+    /// The peer has room up to `limit` of the stream.
+    pub(super) fn extend(&mut self, limit: u64) {
+        if self.core.window.extend(limit) {
+            self.spaces.iter_mut().for_each(|space| space.asked = false);
+        }
+        self.core.note_opportunity();
     }
 
     /// The number of a packet that leaves on `path` and is not kept track of.
@@ -210,8 +221,25 @@ impl<S: Scheduler> Sender<S> {
             sink.send(&Transmit { path, packet, transmission, origin });
             self.arm(path.index());
         }
-        self.ping(now, sink);
+        let blocked_at = self.core.blocked_at();
+        if blocked_at.is_some() {
+            self.ask_for_room();
+        }
+        self.ping(now, blocked_at, sink);
         Ok(())
+    }
+
+    /// Flow control alone holds everything back: says so on the path with the shortest round trip, unless one has been told already
+    /// (RFC 9000 §4.1). It is repeated as any packet that is not answered is.
+    fn ask_for_room(&mut self) {
+        let usable = self.core.facts().iter().filter(|path| path.is_usable());
+        let shortest = usable.min_by_key(|path| path.srtt).map(|path| path.id.index());
+        let told =
+            self.core.facts().iter().any(|path| path.is_usable() && self.spaces[path.id.index()].asked);
+        if let Some(index) = shortest.filter(|_| !told) {
+            self.spaces[index].asked = true;
+            self.spaces[index].probes = self.spaces[index].probes.max(1);
+        }
     }
 
     fn transmit_control(&mut self, sink: &mut impl Sink) {
@@ -242,11 +270,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// Paths without data are probed by packets that only want to be answered. Data goes first: where paths share a queue with one place,
     /// the probe of one must not take it from the data of another.
-    fn ping(&mut self, now: Time, sink: &mut impl Sink) {
+    fn ping(&mut self, now: Time, blocked_at: Option<u64>, sink: &mut impl Sink) {
         for index in 0..self.spaces.len() {
             if core::mem::take(&mut self.spaces[index].probes) > 0 {
                 let path = PathId(index as u8);
-                let packet = &Packet::OneRtt(OneRtt { ping: true, ..OneRtt::new(self.number(path)) });
+                let (number, blocked) = (self.number(path), blocked_at.filter(|_| self.spaces[index].asked));
+                let ping = blocked.is_none();
+                let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 self.spaces[index].pinged_at = now;
                 let origin = Origin::Sender { offset: None };
                 sink.send(&Transmit { path, packet, transmission: 0, origin });

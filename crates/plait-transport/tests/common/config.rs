@@ -94,6 +94,7 @@ pub(crate) fn mpquic_config() -> mpquic::Config {
     mpquic::Config {
         connection: ConnectionConfig {
             counted_overhead: 39,
+            window_rule: WindowRule::Limit,
             lost_keep_numbers: false,
             congestion: CongestionConfig {
                 initial_window: 10 * (PAYLOAD + 39),

@@ -115,6 +115,43 @@ fn paths_open_one_after_the_other() {
     assert_eq!(pair.log.delivered.len(), 5);
 }
 
+/// RFC 9000 §4.1: nothing leaves beyond the limit that was told, not even a probe. Where what told of more room got lost, and nothing is
+/// under way that would be acknowledged, DATA_BLOCKED asks, and is repeated until the answer comes.
+#[test]
+fn a_limit_that_got_lost_is_asked_for() {
+    let window = 10 * SEGMENT;
+    let small = mpquic_config();
+    let small = Config {
+        connection: plait_transport::ConnectionConfig { receive_window: window, ..small.connection },
+        ..small
+    };
+    let mut pair = Pair::new(small, &[40, 60], in_turns());
+    pair.send_file(40 * SEGMENT);
+    let (limit, asked) = (Rc::new(RefCell::new(window)), Rc::new(RefCell::new(0)));
+    let (told, questions) = (Rc::clone(&limit), Rc::clone(&asked));
+    pair.script(move |judged| {
+        let Some(packet) = quic(judged.packet) else { return Fate::Pass };
+        if let Some(stream) = packet.stream {
+            assert!(stream.offset + u64::from(stream.data.bytes) <= *told.borrow(), "{stream:?}");
+        }
+        *questions.borrow_mut() += u32::from(packet.blocked.is_some());
+        match packet.max_data {
+            Some(_) if judged.now < at(20_000) => Fate::Drop,
+            Some(more) => {
+                let mut limit = told.borrow_mut();
+                *limit = more.max(*limit);
+                Fate::Pass
+            }
+            None => Fate::Pass,
+        }
+    });
+    pair.run_until(at(19_900));
+    assert_eq!(pair.log.delivered.len(), 10);
+    assert!((2..20).contains(&*asked.borrow()), "it asks again, less and less often: {}", asked.borrow());
+    pair.run_until(at(60_000));
+    assert_eq!((pair.error(), pair.log.delivered.len()), (None, 40));
+}
+
 /// What opens a path is repeated until it is answered.
 #[test]
 fn a_lost_handshake_is_repeated() {
