@@ -499,3 +499,51 @@ fn late_acknowledgements_count_for_what_was_taken_for_lost() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// What was left of the peer's room took no full segment, and the next one was a short one, which nobody asked for: neither was anything
+/// sent, nor did the sender say that it was blocked.
+#[test]
+fn a_short_segment_goes_where_a_full_one_has_no_room() {
+    let scenario = r#"
+        seed = 4121527804
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "1500B"
+        congestion_control = "newreno"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "1ms"
+        rto_initial = "12ms"
+        rto_max = "1576ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = false
+        ecn = false
+
+        [workload]
+        kind = "request-response"
+        request = "1031B"
+        response = "1B"
+        sizes = "exponential"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 4
+        count = 84
+        start = "0ms"
+
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "10000bit", delay = "1us", queue = "infinite", loss = "17.13%" }
+        backward = { rate = "10000bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

@@ -39,11 +39,16 @@ impl<S: Scheduler> Core<S> {
         // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
         // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
         let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
-        if self.window.rule != WindowRule::Limit
-            && (all_wait_for_next || (self.window.is_probed() && self.queued_segments == 0))
-        {
-            window_left = window_left.max(1);
-        }
+        let one_more = match self.window.rule {
+            WindowRule::Credit | WindowRule::Offset => {
+                all_wait_for_next || (self.window.is_probed() && self.queued_segments == 0)
+            }
+            // One that is shorter than others may have room where a full one has none.
+            WindowRule::Limit => {
+                window_left == 0 && self.admits_unsent(self.stream.next_segment()) == Some(true)
+            }
+        };
+        window_left = window_left.max(u64::from(one_more));
         Connection {
             unassigned,
             next_segment: self.stream.next_segment(),

@@ -84,11 +84,15 @@ impl<S: Scheduler> Core<S> {
         if !self.window.is_idle() {
             return None;
         }
-        let first = self.stream.first();
-        let assigned = self.stream.get(first).map(|entry| (entry.offset, entry.bytes));
+        (!self.admits_unsent(self.stream.first())?).then_some(self.window.advertised)
+    }
+
+    /// Whether the window admits a segment that was not sent, and may not have been cut off yet; `None` if there is none.
+    pub(super) fn admits_unsent(&self, segment: u64) -> Option<bool> {
+        let cut = self.stream.get(segment).map(|entry| (entry.offset, entry.bytes));
         let (offset, bytes) =
-            assigned.or_else(|| Some((self.stream.frontier_offset(), self.stream.next_bytes()?)))?;
-        (!self.window.admits(offset, bytes, self.counted(bytes))).then_some(self.window.advertised)
+            cut.or_else(|| Some((self.stream.frontier_offset(), self.stream.next_bytes()?)))?;
+        Some(self.window.admits(offset, bytes, self.counted(bytes)))
     }
 
     /// True if the window that the path itself was told admits `segment`. What others were told counts on it, too, from where
