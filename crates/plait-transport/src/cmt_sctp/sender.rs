@@ -77,34 +77,34 @@ impl<S: Scheduler> Sender<S> {
 
     fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
         // What acknowledges the unsent is not believed in anything.
-        if sack.cumulative > self.core.sent_end {
+        if sack.cumulative > self.core.sent_end() {
             return;
         }
         // SACKs overtake each other between paths. An older one brings nothing that the newer one did not report on the wire
         // (RFC 9260 §6.2.1 i), but in memory its blocks may be those that the newer one had no room for.
-        let overtaken = sack.cumulative < self.core.stream.first();
-        let advanced = sack.cumulative > self.core.stream.first();
+        let overtaken = sack.cumulative < self.core.first_unacknowledged();
+        let advanced = sack.cumulative > self.core.first_unacknowledged();
         self.hear(path.index());
-        self.core.counters.spurious_retransmissions += sack.duplicates().len() as u64;
+        self.core.counters_mut().spurious_retransmissions += sack.duplicates().len() as u64;
         let own = self.round_trips.came_back(now, path, sack);
         if let Some(rtt) = own {
-            self.core.paths[path.index()].rtt.sample_own(rtt);
+            self.core.path_mut(path.index()).rtt_mut().sample_own(rtt);
         }
         self.core.begin_acknowledgement();
         let via = Via { path: path.index(), alone: sack.packets <= 1 };
-        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.stream.first()), via);
+        let cumulative = self.core.advance(now, sack.cumulative.max(self.core.first_unacknowledged()), via);
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack, via);
         for &segment in sack.duplicates() {
             self.core.copy_arrived(now, via.path, segment);
         }
-        self.reports.take(sack, cumulative, self.core.sent_end);
+        self.reports.take(sack, cumulative, self.core.sent_end());
         self.find_missing(sack);
         if !overtaken {
             self.read_window(sack, advanced);
         }
         // CMT's congestion window update: the path's own oldest segment counts, not the cumulative acknowledgement.
-        if own.is_some() && self.core.news[path.index()].segments == 0 {
+        if own.is_some() && self.core.news()[path.index()].segments == 0 {
             self.core.touch(path.index());
         }
         self.core.finish_acknowledgement(now, |news| news.oldest_acknowledged);
@@ -115,12 +115,12 @@ impl<S: Scheduler> Sender<S> {
     /// can only shrink: a larger one with the same cumulative acknowledgement is what the receiver had earlier.
     fn read_window(&mut self, sack: &Sack, advanced: bool) {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
-        let window = &mut self.core.window.advertised;
-        *window = if gap_remains { sack.window.min(*window) } else { sack.window };
+        let window = if gap_remains { sack.window.min(self.core.window().end()) } else { sack.window };
+        self.core.window_mut().set(window);
     }
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack, via: Via) {
-        let end = self.core.sent_end;
+        let end = self.core.sent_end();
         for block in self.reports.news(sack) {
             let last = (sack.cumulative + u64::from(block.last)).min(end.saturating_sub(1));
             let first = (sack.cumulative + u64::from(block.first)).max(self.acknowledged.base());
@@ -144,13 +144,13 @@ impl<S: Scheduler> Sender<S> {
         if !self.reports.is_complete() {
             return;
         }
-        let paths_with_news = self.core.news.iter().filter(|news| news.segments > 0).count();
-        for index in 0..self.core.paths.len() {
-            let &PathNews { newest_end, highest_end, lowest, .. } = &self.core.news[index];
+        let paths_with_news = self.core.news().iter().filter(|news| news.segments > 0).count();
+        for index in 0..self.core.paths().len() {
+            let &PathNews { newest_end, highest_end, lowest, .. } = &self.core.news()[index];
             if newest_end == 0 {
                 continue;
             }
-            let flight = &mut self.core.paths[index].flight;
+            let (flight, stream) = self.core.flight_and_stream(index);
             let overtaken = newest_end - 1;
             self.holes[index].extend(flight, overtaken);
             self.holes[index].retain(flight, highest_end, |number, sent| {
@@ -158,7 +158,7 @@ impl<S: Scheduler> Sender<S> {
                     return true;
                 }
                 // Of a segment that arrived by another copy it does not matter how often it was sent.
-                if self.core.stream.get(sent.segment).is_some_and(|segment| {
+                if stream.get(sent.segment).is_some_and(|segment| {
                     segment.fast_retransmitted && segment.state != SegmentState::Acknowledged
                 }) {
                     return false;
@@ -181,13 +181,13 @@ impl<S: Scheduler> Sender<S> {
         if self.lost.is_empty() {
             return;
         }
-        for index in 0..self.core.paths.len() {
+        for index in 0..self.core.paths().len() {
             let first_lost = self.lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number);
             let Some(newest) = first_lost.max() else { continue };
-            let path = &mut self.core.paths[index];
-            if newest >= path.recovery_end {
-                path.control.on_congestion(now, path.flight.bytes());
-                path.recovery_end = path.flight.next();
+            let path = self.core.path_mut(index);
+            if path.begins_recovery(newest) {
+                let in_flight = path.flight().bytes();
+                path.control_mut().on_congestion(now, in_flight);
             }
             self.core.touch(index);
             let origin = PathId(index as u8);
@@ -196,9 +196,9 @@ impl<S: Scheduler> Sender<S> {
             // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
             // overshoot it there drops the very packet that is urgent.
             if target == Some(origin) {
-                self.core.paths[index].exempt_retransmissions = 1;
+                self.core.path_mut(index).exempt(1);
             }
-            let oldest = self.core.paths[index].flight.first();
+            let oldest = self.core.path(index).flight().first();
             let mut lost = core::mem::take(&mut self.lost);
             let mut segments = 0;
             for &(_, number) in lost.iter().filter(|(path, _)| *path == index) {
@@ -214,10 +214,10 @@ impl<S: Scheduler> Sender<S> {
             lost.retain(|(path, _)| *path != index);
             self.lost = lost;
             // §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now.
-            let path = &mut self.core.paths[index];
-            if path.flight.first() != oldest {
-                let timer = now.saturating_add(path.rtt.rto());
-                path.retransmission_timer = (path.flight.segments() > 0).then_some(timer);
+            let path = self.core.path_mut(index);
+            if path.flight().first() != oldest {
+                let timer = now.saturating_add(path.rtt().rto());
+                path.set_timer((path.flight().segments() > 0).then_some(timer));
             }
             self.core.touch(index);
             self.core.notify(&Event::Lost { path: origin, segments });
@@ -225,9 +225,9 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn mark_fast_retransmitted(&mut self, index: usize, number: u64) {
-        let segment = self.core.paths[index].flight.get(number).map(|sent| sent.segment);
-        if let Some(entry) = segment.and_then(|segment| self.core.stream.get_mut(segment)) {
-            entry.fast_retransmitted = true;
+        let segment = self.core.path(index).flight().get(number).map(|sent| sent.segment);
+        if let Some(segment) = segment {
+            self.core.mark_fast_retransmitted(segment);
         }
     }
 
@@ -236,8 +236,8 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::PeerUnreachable`] once too many timeouts came in a row.
     pub(super) fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
-        for index in 0..self.core.paths.len() {
-            if self.core.paths[index].retransmission_timer.is_some_and(|timer| timer <= now) {
+        for index in 0..self.core.paths().len() {
+            if self.core.path(index).retransmission_timer().is_some_and(|timer| timer <= now) {
                 self.retransmission_timeout(now, index, observer);
             }
         }
@@ -253,43 +253,45 @@ impl<S: Scheduler> Sender<S> {
     /// second time was answered too.
     pub(super) fn hear(&mut self, index: usize) {
         self.association_errors = 0;
-        self.core.paths[index].silence = 0;
+        self.core.path_mut(index).hear();
     }
 
     /// RFC 9260 §8.1, with the errors in a row on all paths together. A path that answers what it is asked, or is asked nothing,
     /// speaks for the peer though: it takes every path's silence.
     fn is_peer_silent(&self) -> bool {
         self.association_errors > self.config.connection.association_max_retransmissions
-            && self.core.paths.iter().all(|path| path.silence > 0)
+            && self.core.paths().iter().all(|path| path.silence() > 0)
     }
 
     /// T3 ran out (RFC 9260 §6.3.3): everything in flight on the path is sent again.
     fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = &mut self.core.paths[index];
-        path.retransmission_timer = None;
-        if path.flight.segments() == 0 {
+        let path = self.core.path_mut(index);
+        path.stop_timer();
+        if path.flight().segments() == 0 {
             return;
         }
         if self.core.only_superseded(index) {
             // Everything has arrived by other paths: nobody waits for an answer. But none came, so it begins anew slowly.
-            let path = &mut self.core.paths[index];
-            path.control.on_timeout(now, path.flight.bytes());
-            path.recovery_end = path.flight.next();
+            let path = self.core.path_mut(index);
+            let in_flight = path.flight().bytes();
+            path.control_mut().on_timeout(now, in_flight);
+            path.begin_recovery();
             self.core.lose_all(index, ANY_PATH);
             return;
         }
-        let path = &mut self.core.paths[index];
-        self.core.counters.timeouts += 1;
-        path.control.on_timeout(now, path.flight.bytes());
-        path.rtt.back_off();
-        path.timed = None;
-        path.recovery_end = path.flight.next();
+        self.core.counters_mut().timeouts += 1;
+        let path = self.core.path_mut(index);
+        let in_flight = path.flight().bytes();
+        path.control_mut().on_timeout(now, in_flight);
+        path.rtt_mut().back_off();
+        path.stop_timing();
+        path.begin_recovery();
         self.note_error(now, index, observer);
         self.core.touch(index);
         let origin = PathId(index as u8);
         self.core.update_facts();
         let target = self.config.retransmission_policy.choose(origin, self.core.facts());
-        let (first, next) = (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
+        let (first, next) = (self.core.path(index).flight().first(), self.core.path(index).flight().next());
         (first..next).for_each(|number| self.round_trips.sent_again(origin, number));
         self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
@@ -298,18 +300,17 @@ impl<S: Scheduler> Sender<S> {
 
     /// Counts a timeout of data or of a heartbeat against the path and the association.
     pub(super) fn note_error(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = &mut self.core.paths[index];
-        path.errors += 1;
-        path.silence += 1;
+        let path = self.core.path_mut(index);
+        path.note_timeout();
         self.association_errors += 1;
-        let state = if path.errors > self.config.connection.path_max_retransmissions {
+        let state = if path.errors() > self.config.connection.path_max_retransmissions {
             PathState::Failed
         } else if self.config.connection.potentially_failed && self.core.facts()[index].is_usable() {
             PathState::PotentiallyFailed
         } else {
             return;
         };
-        self.core.paths[index].heartbeat.due = now;
+        self.core.path_mut(index).heartbeat_mut().due = now;
         self.core.set_state(now, index, state, observer);
         self.keep_one_usable(now, observer);
     }
@@ -319,14 +320,15 @@ impl<S: Scheduler> Sender<S> {
         if self.core.facts().iter().any(Path::is_usable) {
             return;
         }
-        let best = (0..self.core.paths.len())
+        let best = (0..self.core.paths().len())
             .filter(|&index| self.core.facts()[index].state == PathState::PotentiallyFailed)
-            .min_by_key(|&index| self.core.paths[index].errors);
+            .min_by_key(|&index| self.core.path(index).errors());
         if let Some(index) = best {
-            let path = &mut self.core.paths[index];
+            let path = self.core.path_mut(index);
             // The data that is sent on it probes the path; a heartbeat at the same time may take its place in the queue.
-            path.heartbeat.due =
-                now.saturating_add(path.rtt.rto()).saturating_add(self.config.connection.heartbeat_interval);
+            path.heartbeat_mut().due = now
+                .saturating_add(path.rtt().rto())
+                .saturating_add(self.config.connection.heartbeat_interval);
             let state = path.working_state();
             self.core.set_state(now, index, state, observer);
         }
@@ -345,7 +347,7 @@ impl<S: Scheduler> Sender<S> {
         loop {
             self.core.run_scheduler(now, observer)?;
             let Some(out) = self.core.next_data(now, observer) else { break };
-            let sent = self.core.paths[out.path.index()].flight.get(out.number);
+            let sent = self.core.path(out.path.index()).flight().get(out.number);
             let certain = sent.is_some_and(|sent| sent.first_time);
             self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
             if let Some(earlier) = sent.and_then(|sent| sent.earlier) {

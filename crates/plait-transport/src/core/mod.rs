@@ -14,6 +14,7 @@ mod schedule;
 mod send_buffer;
 mod stream;
 mod transmit;
+mod verbs;
 mod window;
 
 pub(crate) use acknowledgement::Via;
@@ -159,13 +160,13 @@ pub struct Counters {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Core<S> {
-    pub(crate) config: ConnectionConfig,
-    pub(crate) stream: Stream,
-    pub(crate) paths: Vec<PathSender>,
+    config: ConnectionConfig,
+    stream: Stream,
+    paths: Vec<PathSender>,
     facts: Vec<plait_sched::Path>,
     /// Paths whose facts have to be brought up to date before anybody sees them: all of them, and those about amounts alone.
     touched: [PathSet; 2],
-    pub(crate) scheduler: S,
+    scheduler: S,
     needs: Capabilities,
     interest: Interest,
     waits_without_room: bool,
@@ -179,28 +180,28 @@ pub(crate) struct Core<S> {
     at_once: Option<schedule::AtOnce>,
     wake: Option<Time>,
     /// What the receiver admits.
-    pub(crate) window: SendWindow,
+    window: SendWindow,
     /// The first segment beyond all that were ever sent.
-    pub(crate) sent_end: u64,
+    sent_end: u64,
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
-    pub(crate) buffer: SendBuffer,
+    buffer: SendBuffer,
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
     /// A penalty falls due with the path's next acknowledgement.
-    pub(crate) penalties_wait: bool,
+    penalties_wait: bool,
     /// Paths take what their congestion windows have room for, whatever windows of their own say.
-    pub(crate) commits: bool,
+    commits: bool,
     /// Segments found lost at this moment, on their way to a queue.
     lost: Vec<u64>,
     /// Lost segments that any path may send again, ascending.
-    pub(crate) shared_retransmissions: VecDeque<u64>,
+    shared_retransmissions: VecDeque<u64>,
     /// Something may wait in their queues.
     retransmits: bool,
     next_transmission: u64,
-    pub(crate) counters: Counters,
-    pub(crate) news: Vec<PathNews>,
+    counters: Counters,
+    news: Vec<PathNews>,
     /// What coupled congestion control sees of the paths; empty for an algorithm that is not coupled.
     shares: Vec<Share>,
 }

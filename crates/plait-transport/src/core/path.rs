@@ -29,67 +29,67 @@ pub(crate) struct Heartbeat {
 
 #[derive(Clone, Debug)]
 pub(crate) struct PathSender {
-    pub(crate) control: Controller,
+    pub(super) control: Controller,
     /// Bytes that the window must have left for another packet to leave.
     headroom: u64,
     /// What a full segment counts.
     segment: u64,
     in_packets: bool,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
-    pub(crate) reduced_window: Option<u64>,
+    pub(super) reduced_window: Option<u64>,
     /// Bytes that a probe of the tail may take beyond the window.
-    pub(crate) probe_room: u64,
+    pub(super) probe_room: u64,
     /// The receiver's window as the path itself was told it, from the first byte on that is not acknowledged on the path;
     /// `u64::MAX` where there is none but the connection's.
-    pub(crate) own_window: u64,
+    pub(super) own_window: u64,
     /// Bytes of memory from which on the path takes no new data, where it is reckoned; `u64::MAX` where it is not.
-    pub(crate) send_memory: u64,
+    pub(super) send_memory: u64,
     /// Where new data went on last: the moment, and the segment behind it.
     last_new: (Time, u64),
     /// The scheduler wants the window halved, at the next acknowledgement.
-    pub(crate) penalty: bool,
+    pub(super) penalty: bool,
     /// Losses are being repaired in a way that admits no new data.
-    pub(crate) recovering: bool,
+    pub(super) recovering: bool,
     /// The burst that begins after a pause: its moment, and how often each of its packets halves the window.
-    pub(crate) restart: Option<(Time, u32)>,
+    pub(super) restart: Option<(Time, u32)>,
     /// When the last packet left.
-    pub(crate) last_sent: Time,
-    pub(crate) rtt: RttEstimator,
-    pub(crate) flight: Flight,
+    pub(super) last_sent: Time,
+    pub(super) rtt: RttEstimator,
+    pub(super) flight: Flight,
     /// Assigned, not sent yet, ascending within one assignment.
-    pub(crate) queue: VecDeque<u64>,
+    pub(super) queue: VecDeque<u64>,
     /// What the path took, and its own window holds back, in the order in which it leaves.
-    pub(crate) committed: VecDeque<Taken>,
+    pub(super) committed: VecDeque<Taken>,
     /// Lost segments to be sent again on this path, ascending. Those acknowledged meanwhile are skipped when met.
-    pub(crate) retransmissions: VecDeque<u64>,
+    pub(super) retransmissions: VecDeque<u64>,
     /// How many of them were not acknowledged meanwhile.
-    pub(crate) waiting: u32,
+    pub(super) waiting: u32,
     /// Copies to be sent on this path.
-    pub(crate) reinjections: VecDeque<u64>,
+    pub(super) reinjections: VecDeque<u64>,
     /// Copies in flight of segments that arrived by others: segment and transmission, ascending by segment.
-    pub(crate) superseded: VecDeque<(u64, u64)>,
-    pub(crate) retransmission_timer: Option<Time>,
+    pub(super) superseded: VecDeque<(u64, u64)>,
+    pub(super) retransmission_timer: Option<Time>,
     /// One-way delays as the transport's timestamps tell them.
-    pub(crate) delays: Option<OneWayDelays>,
-    pub(crate) heartbeat: Heartbeat,
+    pub(super) delays: Option<OneWayDelays>,
+    pub(super) heartbeat: Heartbeat,
     /// Timeouts in a row, without anything newly acknowledged.
-    pub(crate) errors: u32,
+    pub(super) errors: u32,
     /// Timeouts in a row, without any packet that came back on the path, whatever it said.
-    pub(crate) silence: u32,
+    pub(super) silence: u32,
     /// The transmission whose round trip is being measured: one per round trip (RFC 9260 §6.3.1 C4).
-    pub(crate) timed: Option<u64>,
+    pub(super) timed: Option<u64>,
     /// A window is halved at most once for losses among transmissions before this one.
-    pub(crate) recovery_end: u64,
+    pub(super) recovery_end: u64,
     /// Retransmissions that may leave whatever the window says (RFC 9260 §7.2.4, rule 3).
-    pub(crate) exempt_retransmissions: u32,
+    pub(super) exempt_retransmissions: u32,
     /// Until when the window is not halved for idleness.
-    pub(crate) idle_from: Time,
+    pub(super) idle_from: Time,
     /// Bytes in flight that the burst limit allows until the next opportunity; `u64::MAX` without one.
-    pub(crate) burst_limit: u64,
-    pub(crate) backup: bool,
-    pub(crate) sent: u64,
-    pub(crate) lost: u64,
-    pub(crate) delivery: DeliveryRate,
+    pub(super) burst_limit: u64,
+    pub(super) backup: bool,
+    pub(super) sent: u64,
+    pub(super) lost: u64,
+    pub(super) delivery: DeliveryRate,
 }
 
 /// Delivery rate: bytes acknowledged per smoothed round-trip time.

@@ -21,9 +21,9 @@ pub enum WindowRule {
 /// The receiver's window as the sender knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendWindow {
-    pub(crate) rule: WindowRule,
+    pub(super) rule: WindowRule,
     /// Credit: the window that was advertised last. Offset: the stream's offset where it ends.
-    pub(crate) advertised: u64,
+    advertised: u64,
     /// Counted bytes that were sent and not acknowledged (Offset: not cumulatively).
     outstanding: u64,
 }
@@ -57,6 +57,18 @@ impl SendWindow {
     #[inline]
     pub(super) fn is_probed(&self) -> bool {
         self.is_idle() && self.rule != WindowRule::Limit
+    }
+
+    /// The window that was advertised last: a credit, or where it ends.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.advertised
+    }
+
+    /// It is this now.
+    #[inline]
+    pub(crate) fn set(&mut self, advertised: u64) {
+        self.advertised = advertised;
     }
 
     /// True if nothing is outstanding.

@@ -55,11 +55,11 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         marking.congested = congested;
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         // RFC 9002 §7.3.2: what left before the last reduction is part of what that answered; once per round trip, be it by marks or losses.
-        if largest >= path.recovery_end {
-            path.control.on_congestion(now, path.control.window());
-            path.recovery_end = path.flight.next();
+        if path.begins_recovery(largest) {
+            let window = path.control().window();
+            path.control_mut().on_congestion(now, window);
         }
     }
 }

@@ -19,15 +19,15 @@ impl<S: Scheduler> Sender<S> {
     /// Packets that were overtaken by three, or for longer than 9/8 of a round trip, are lost; the timer is set for those that may
     /// become so.
     pub(super) fn detect_losses(&mut self, now: Time, index: usize) {
-        let path = &self.core.paths[index];
+        let path = self.core.path(index);
         let Some(largest) = self.spaces[index].largest else { return };
-        let round_trip = path.rtt.smoothed().max(path.rtt.latest());
+        let round_trip = path.rtt().smoothed().max(path.rtt().latest());
         let patience = (round_trip * 9 / 8).max(Duration::from_millis(1));
         self.spaces[index].loss_timer = None;
         self.lost.clear();
         let mut span: Option<(Time, Time)> = None;
-        for number in path.flight.first()..largest {
-            let Some(sent) = path.flight.get(number).filter(|sent| sent.is_in_flight()) else { continue };
+        for number in path.flight().first()..largest {
+            let Some(sent) = path.flight().get(number).filter(|sent| sent.is_in_flight()) else { continue };
             let overdue = sent.sent_at.saturating_add(patience);
             if number + PACKET_THRESHOLD <= largest || overdue <= now {
                 self.lost.push(number);
@@ -38,18 +38,18 @@ impl<S: Scheduler> Sender<S> {
             }
         }
         let (Some(&newest), Some((from, to))) = (self.lost.last(), span) else { return };
-        let path = &mut self.core.paths[index];
-        if newest >= path.recovery_end {
+        let path = self.core.path_mut(index);
+        if path.begins_recovery(newest) {
             // RFC 9002 §7.3.2 halves the window, however much of it is used.
-            path.control.on_congestion(now, path.control.window());
-            path.recovery_end = path.flight.next();
+            let window = path.control().window();
+            path.control_mut().on_congestion(now, window);
         }
         // RFC 9002 §7.6: nothing of a long time arrived, so the path is not what it was.
         let contiguous = newest + 1 - self.lost[0] == self.lost.len() as u64;
-        let variation = (path.rtt.variation() * 4).max(Duration::from_millis(1));
-        let long = (path.rtt.smoothed() + variation + self.config.ack_delay) * u64::from(PERSISTENT);
+        let variation = (path.rtt().variation() * 4).max(Duration::from_millis(1));
+        let long = (path.rtt().smoothed() + variation + self.config.ack_delay) * u64::from(PERSISTENT);
         if contiguous && to.since(from) > long {
-            path.control.set_window(2 * self.config.connection.counted_segment());
+            path.control_mut().set_window(2 * self.config.connection.counted_segment());
         }
         self.lose_found(index);
         self.core.touch(index);
@@ -59,7 +59,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// The packets that were found lost leave the flight, and what they carry may leave anywhere again.
     fn lose_found(&mut self, index: usize) {
-        self.spaces[index].believed_lost.note(&self.lost, &self.core.paths[index].flight);
+        self.spaces[index].believed_lost.note(&self.lost, self.core.path(index).flight());
         let lost = core::mem::take(&mut self.lost);
         self.core.lose(index, lost.iter().copied(), ANY_PATH);
         self.lost = lost;
@@ -67,17 +67,16 @@ impl<S: Scheduler> Sender<S> {
 
     /// The probe timeout: nothing of what was sent last was answered (RFC 9002 §6.2). Nothing is lost by that.
     pub(super) fn probe_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let waits = self.core.paths[index].flight.segments() > 0 || self.spaces[index].asked;
+        let waits = self.core.path(index).flight().segments() > 0 || self.spaces[index].asked;
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
-        self.core.paths[index].retransmission_timer = None;
+        self.core.path_mut(index).stop_timer();
         if !waits && !set_aside {
             return;
         }
-        let path = &mut self.core.paths[index];
-        path.rtt.back_off();
-        path.errors += 1;
-        path.silence += 1;
-        self.core.counters.timeouts += 1;
+        let path = self.core.path_mut(index);
+        path.rtt_mut().back_off();
+        path.note_timeout();
+        self.core.counters_mut().timeouts += 1;
         self.spaces[index].probes = if waits { PROBES } else { 1 };
         self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
@@ -91,10 +90,10 @@ impl<S: Scheduler> Sender<S> {
         let others = self.core.facts().iter().any(|path| path.is_usable() && path.id.index() != index);
         let connection = &self.config.connection;
         let most = if connection.potentially_failed { 0 } else { connection.path_max_retransmissions };
-        if !others || self.core.paths[index].errors <= most || !self.core.facts()[index].is_usable() {
+        if !others || self.core.path(index).errors() <= most || !self.core.facts()[index].is_usable() {
             return;
         }
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
         self.lost.clear();
         self.lost.extend((flight.first()..flight.next()).filter(in_flight));
@@ -106,8 +105,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let path = &mut self.core.paths[index];
-        (path.silence, path.errors) = (0, 0);
+        let path = self.core.path_mut(index);
+        path.hear();
+        path.forgive();
         let state = path.working_state();
         if self.core.facts()[index].state == PathState::PotentiallyFailed {
             self.core.set_state(now, index, state, observer);
@@ -119,9 +119,10 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn arm(&mut self, index: usize) {
         let set_aside = self.core.facts()[index].state == PathState::PotentiallyFailed;
         let space = &self.spaces[index];
-        let path = &mut self.core.paths[index];
-        let waits = path.flight.segments() > 0 || space.asked || set_aside;
-        path.retransmission_timer = (waits && space.loss_timer.is_none())
-            .then(|| path.last_sent.max(space.pinged_at).saturating_add(path.rtt.rto()));
+        let path = self.core.path_mut(index);
+        let waits = path.flight().segments() > 0 || space.asked || set_aside;
+        let begins = path.last_sent().max(space.pinged_at);
+        let timer = begins.saturating_add(path.rtt().rto());
+        path.set_timer((waits && space.loss_timer.is_none()).then_some(timer));
     }
 }

@@ -33,7 +33,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn open(&mut self, now: Time, index: usize) {
-        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        let retry = now.saturating_add(self.core.path(index).rtt().rto());
         self.spaces[index].phase = Phase::Opening { retry };
         let path = PathId(index as u8);
         let packet = if path == self.config.initial_path {
@@ -50,9 +50,9 @@ impl<S: Scheduler> Sender<S> {
         if let Phase::Opening { retry } = self.spaces[index].phase
             && retry <= now
         {
-            self.core.counters.timeouts += 1;
-            self.core.paths[index].rtt.back_off();
-            self.core.paths[index].silence += 1;
+            self.core.counters_mut().timeouts += 1;
+            self.core.path_mut(index).rtt_mut().back_off();
+            self.core.path_mut(index).note_silence();
             self.open(now, index);
         }
     }
@@ -84,7 +84,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn opened(&mut self, now: Time, path: PathId, sent_at: Time, observer: &mut impl Observer) {
         let Some(index) = self.known(path) else { return };
         if matches!(self.spaces[index].phase, Phase::Opening { .. }) {
-            self.core.paths[index].rtt.sample(now.since(sent_at));
+            self.core.path_mut(index).rtt_mut().sample(now.since(sent_at));
             self.begin(now, index, observer);
             self.open_paths(now);
         }
@@ -92,9 +92,9 @@ impl<S: Scheduler> Sender<S> {
 
     fn begin(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         self.spaces[index].phase = Phase::Open;
-        let path = &mut self.core.paths[index];
-        path.idle_from = now;
-        path.silence = 0;
+        let path = self.core.path_mut(index);
+        path.note_opened(now);
+        path.hear();
         let state = path.working_state();
         self.core.touch(index);
         self.core.set_state(now, index, state, observer);

@@ -3,7 +3,7 @@
 use super::ecn::Marking;
 use super::late::BelievedLost;
 use super::{CAPABILITIES, Config};
-use crate::core::{Core, Outgoing, PathConfig, moment};
+use crate::core::{Core, Outgoing, PathConfig, PathSender, moment};
 use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -89,7 +89,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// The peer has room up to `limit` of the stream.
     pub(super) fn extend(&mut self, limit: u64) {
-        if self.core.window.extend(limit) {
+        if self.core.window_mut().extend(limit) {
             self.spaces.iter_mut().for_each(|space| space.asked = false);
         }
         self.core.note_opportunity();
@@ -97,13 +97,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// The number of a packet that leaves on `path` and is not kept track of.
     pub(super) fn number(&mut self, path: PathId) -> u64 {
-        self.core.paths[path.index()].flight.skip()
+        self.core.path_mut(path.index()).flight_mut().skip()
     }
 
     /// Reads an acknowledgement.
     pub(super) fn handle_ack(&mut self, now: Time, ack: &PathAck, observer: &mut impl Observer) {
         let index = ack.path.index();
-        let Some(flight) = self.core.paths.get(index).map(|path| &path.flight) else { return };
+        let Some(flight) = self.core.paths().get(index).map(PathSender::flight) else { return };
         // What acknowledges the unsent is not believed in anything.
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
         self.hear(now, index, observer);
@@ -141,7 +141,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// What the ranges settle: when the packet with the largest number left, if it is among that, and how many packets with data are.
     fn read_ranges(&mut self, index: usize, ack: &PathAck) -> (Option<Time>, u64) {
-        let (first, largest) = (self.core.paths[index].flight.first(), ack.largest());
+        let (first, largest) = (self.core.path(index).flight().first(), ack.largest());
         self.spaces[index].acknowledged.advance(first);
         let (mut newest, mut newly) = (None, 0);
         for &(from, to) in ack.ranges() {
@@ -164,14 +164,14 @@ impl<S: Scheduler> Sender<S> {
 
     /// RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
     fn sample(&mut self, index: usize, round_trip: Duration, ack: &PathAck) {
-        let estimator = &mut self.core.paths[index].rtt;
+        let estimator = self.core.path_mut(index).rtt_mut();
         let waited = ack.delay.min(self.config.ack_delay);
         let shortest = if estimator.smoothed().is_zero() { round_trip } else { estimator.min() };
         let adjusted = if round_trip >= shortest + waited { round_trip - waited } else { round_trip };
         estimator.sample(adjusted);
         let (cumulative, next) =
-            (self.core.paths[index].flight.first(), self.core.paths[index].flight.next());
-        self.core.paths[index].rtt.note_progress(cumulative, next);
+            (self.core.path(index).flight().first(), self.core.path(index).flight().next());
+        self.core.path_mut(index).rtt_mut().note_progress(cumulative, next);
         self.core.note_round_trip(index, round_trip);
     }
 
@@ -183,7 +183,7 @@ impl<S: Scheduler> Sender<S> {
             if due(self.spaces[index].loss_timer) {
                 self.detect_losses(now, index);
                 self.arm(index);
-            } else if due(self.core.paths[index].retransmission_timer) {
+            } else if due(self.core.path(index).retransmission_timer()) {
                 self.probe_timeout(now, index, observer);
                 self.arm(index);
             }
@@ -191,8 +191,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.wake_scheduler(now);
         let most = self.config.connection.association_max_retransmissions;
         let begun =
-            self.core.paths.iter().zip(&self.spaces).filter(|(_, space)| space.phase != Phase::Closed);
-        if self.started && begun.map(|(path, _)| path.silence).min().is_some_and(|fewest| fewest > most) {
+            self.core.paths().iter().zip(&self.spaces).filter(|(_, space)| space.phase != Phase::Closed);
+        if self.started && begun.map(|(path, _)| path.silence()).min().is_some_and(|fewest| fewest > most) {
             return Err(Error::PeerUnreachable { at: now });
         }
         Ok(())
@@ -255,13 +255,13 @@ impl<S: Scheduler> Sender<S> {
             if self.spaces[index].probes == 0 {
                 continue;
             }
-            let flight = &self.core.paths[index].flight;
+            let flight = self.core.path(index).flight();
             let oldest = (flight.first()..flight.next())
                 .filter_map(|number| flight.get(number))
                 .find(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment));
             if let Some(segment) = oldest.map(|sent| sent.segment) {
                 self.spaces[index].probes -= 1;
-                self.core.counters.tail_probes += 1;
+                self.core.counters_mut().tail_probes += 1;
                 return Some(self.core.send(now, index, segment, SendReason::Retransmission, observer));
             }
         }

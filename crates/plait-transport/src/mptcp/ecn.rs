@@ -60,7 +60,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// By the standards: the window is reduced as by a loss, unless it was in this window of data.
     pub(super) fn react_to_echo(&mut self, now: Time, index: usize) {
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         let subflow = &mut self.subflows[index];
         // What the mark proves cannot be taken back.
         subflow.linux.memory.prior = None;
@@ -70,11 +70,11 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         let outstanding = self.outstanding(index);
-        let path = &mut self.core.paths[index];
-        path.control.on_congestion(now, outstanding);
+        let path = self.core.path_mut(index);
+        path.control_mut().on_congestion(now, outstanding);
         let subflow = &mut self.subflows[index];
         subflow.ecn.note_reduced();
-        subflow.ecn.reduced_until = Some(path.flight.next());
+        subflow.ecn.reduced_until = Some(path.flight().next());
         self.core.touch(index);
     }
 }

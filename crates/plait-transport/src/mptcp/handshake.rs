@@ -15,7 +15,7 @@ use plait_sched::{PathId, Scheduler, Time};
 impl<S: Scheduler> Sender<S> {
     /// Sends the SYN of a subflow, or what authenticates it.
     fn open(&mut self, now: Time, index: usize, first: bool, confirming: bool) {
-        let retry = now.saturating_add(self.core.paths[index].rtt.rto());
+        let retry = now.saturating_add(self.core.path(index).rtt().rto());
         let by_wheel = self.config.rules.losses == Losses::ByTime;
         let retry = if by_wheel { wheel::runs_out(now, retry) } else { retry };
         self.subflows[index].phase = Phase::Opening { sent_at: now, first, retry, confirming };
@@ -40,9 +40,9 @@ impl<S: Scheduler> Sender<S> {
         let index = path.index();
         if let Some(Phase::Answered(at)) = self.subflows.get(index).map(|subflow| subflow.phase) {
             self.subflows[index].phase = Phase::Open;
-            let path = &mut self.core.paths[index];
-            path.rtt.sample(now.since(at));
-            path.idle_from = now;
+            let path = self.core.path_mut(index);
+            path.rtt_mut().sample(now.since(at));
+            path.note_opened(now);
             let state = path.working_state();
             self.core.touch(index);
             self.core.set_state(now, index, state, observer);
@@ -58,7 +58,7 @@ impl<S: Scheduler> Sender<S> {
         if self.subflows[first].phase == Phase::Closed {
             self.open(now, first, true, false);
         }
-        let proved = self.config.rules.joins == Joins::AtOnce || self.core.stream.first() > 0;
+        let proved = self.config.rules.joins == Joins::AtOnce || self.core.first_unacknowledged() > 0;
         if self.subflows[first].phase == Phase::Open && proved && self.is_multipath() {
             for index in 0..self.subflows.len() {
                 if self.subflows[index].phase == Phase::Closed {
@@ -72,9 +72,9 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn retry_open(&mut self, now: Time, index: usize) {
         let Phase::Opening { retry, confirming, .. } = self.subflows[index].phase else { return };
         if retry <= now {
-            self.core.counters.timeouts += 1;
-            self.core.paths[index].rtt.back_off();
-            self.core.paths[index].silence += 1;
+            self.core.counters_mut().timeouts += 1;
+            self.core.path_mut(index).rtt_mut().back_off();
+            self.core.path_mut(index).note_silence();
             self.subflows[index].ecn.agreed &= confirming;
             self.open(now, index, false, confirming);
         }
@@ -92,16 +92,16 @@ impl<S: Scheduler> Sender<S> {
         let is_join = index != self.config.initial_path.index();
         let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
         self.subflows[index].phase = Phase::Open;
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         if first && !confirming {
-            path.rtt.sample(now.since(sent_at));
-            self.config.clock.sample(&mut path.delays, now, timestamp, echo);
+            path.rtt_mut().sample(now.since(sent_at));
+            self.config.clock.sample(path.delays_mut(), now, timestamp, echo);
         }
         if !confirmed {
             self.open(now, index, true, true);
             return;
         }
-        path.idle_from = now;
+        path.note_opened(now);
         let state = path.working_state();
         let confirms = self.config.rules.joins == Joins::Confirmed;
         if !is_join && confirms || self.config.two_way && !confirming {

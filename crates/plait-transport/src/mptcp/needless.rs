@@ -14,14 +14,14 @@ impl<S: Scheduler> Sender<S> {
     /// The window is about to be reduced: what it is now, and which acknowledgements will tell. A second reduction within a
     /// repair cannot be taken back to the first one's window.
     pub(super) fn remember_window(&mut self, index: usize) {
-        let path = &self.core.paths[index];
-        let prior = Some((path.control.window(), path.control.slow_start_threshold()));
+        let path = self.core.path(index);
+        let prior = Some((path.control().window(), path.control().slow_start_threshold()));
         let subflow = &mut self.subflows[index];
         // Of earlier retransmissions that may be in flight, acknowledgements tell as well.
         let pending = subflow.resent.len() as u32;
         let stamp = subflow.linux.memory.stamp.filter(|_| pending > 0);
         let unreported = Some(pending).filter(|&pending| pending > 0);
-        subflow.linux.memory = Memory { marker: Some(path.flight.first()), unreported, stamp, prior };
+        subflow.linux.memory = Memory { marker: Some(path.flight().first()), unreported, stamp, prior };
     }
 
     /// What is lost was sent again.
@@ -36,7 +36,7 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         let of_probe = subflow.probe.is_some_and(|probe| probe.end == number + 1);
         subflow.linux.count_duplicate(number, of_probe);
-        self.core.counters.duplicate_reports += 1;
+        self.core.counters_mut().duplicate_reports += 1;
     }
 
     /// Takes the last reduction back if this acknowledgement shows it to be needless. `original`: something arrived that was
@@ -50,32 +50,32 @@ impl<S: Scheduler> Sender<S> {
         let of_original = memory.stamp.is_some_and(|stamp| (ack.echo.wrapping_sub(stamp) as i32) < 0);
         let after_timeout = subflow.repair == Repair::Timeout && original;
         if memory.unreported == Some(0) || (progress && of_original) || after_timeout {
-            self.core.counters.spurious_timeouts += u64::from(after_timeout);
+            self.core.counters_mut().spurious_timeouts += u64::from(after_timeout);
             self.take_back(index);
         }
     }
 
     fn take_back(&mut self, index: usize) {
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
         for number in subflow.lost.drain(..) {
-            if path.flight.get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
-                path.flight.restore(number);
+            if path.flight().get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
+                path.flight_mut().restore(number);
             }
         }
-        subflow.judged = path.flight.first();
+        subflow.judged = path.flight().first();
         subflow.repair = Repair::None;
         (subflow.withheld, subflow.exempt) = (0, 0);
         // What seemed lost was late.
         subflow.linux.rack.reordered = true;
         if let Some((window, threshold)) = subflow.linux.memory.prior {
-            path.control.on_undone(window, threshold);
+            path.control_mut().on_undone(window, threshold);
         }
         (subflow.linux.memory.marker, subflow.linux.memory.prior) = (None, None);
-        path.recovery_end = 0;
+        path.set_recovery_end(0);
         subflow.ecn.withdraw();
         self.core.set_recovering(index, false);
-        self.core.counters.undone_reductions += 1;
+        self.core.counters_mut().undone_reductions += 1;
         self.core.touch(index);
     }
 }

@@ -14,14 +14,14 @@ const LATER_ARRIVALS: u8 = 3;
 impl<S: Scheduler> Sender<S> {
     /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
     pub(super) fn outstanding(&self, index: usize) -> u64 {
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         (flight.next() - flight.first()) * u64::from(self.config.connection.segment_bytes)
     }
 
     /// True while losses among what was sent up to the end of a repair are not all repaired.
     fn is_repairing(&self, index: usize) -> bool {
-        let path = &self.core.paths[index];
-        path.flight.first() < path.recovery_end
+        let path = self.core.path(index);
+        path.flight().first() < path.recovery_end()
     }
 
     /// Ends a repair once everything that was in flight at its beginning has arrived.
@@ -41,9 +41,9 @@ impl<S: Scheduler> Sender<S> {
         subflow.loss_timer = None;
         let Some(latest) = subflow.latest_arrived[0] else { return 0 };
         let overtaken = subflow.latest_arrived[usize::from(LATER_ARRIVALS) - 1];
-        let path = &self.core.paths[index];
-        let round_trip = path.rtt.smoothed().max(path.rtt.latest());
-        let sent = path.sent;
+        let path = self.core.path(index);
+        let round_trip = path.rtt().smoothed().max(path.rtt().latest());
+        let sent = path.sent();
         let mut losses = 0;
         let latest_round_trip = subflow.latest_round_trip;
         let mut judge = |order: u64, sent_at: Time| {
@@ -73,7 +73,7 @@ impl<S: Scheduler> Sender<S> {
         let mut timer: Option<Time> = None;
         let mut note = |due: Option<Time>| timer = timer.into_iter().chain(due).min();
 
-        let flight = &mut self.core.paths[index].flight;
+        let flight = self.core.path_mut(index).flight_mut();
         let mut number = subflow.judged.max(flight.first());
         while let Some(sent) = flight.get(number) {
             if sent.state == TransmissionState::InFlight && sent.first_time {
@@ -126,13 +126,13 @@ impl<S: Scheduler> Sender<S> {
     /// arrivals tell (RFC 8985 §6.2, step 4).
     fn reordering_window(&self, index: usize) -> Option<Duration> {
         let rack = &self.subflows[index].linux.rack;
-        let rtt = &self.core.paths[index].rtt;
+        let rtt = self.core.path(index).rtt();
         rack.reordered.then(|| rack.window(false, rtt.min(), rtt.smoothed()))
     }
 
     /// The window is reduced once for all losses of a window of data (RFC 6675 §5, RFC 6582).
     fn react_to_losses(&mut self, now: Time, index: usize, losses: u32) {
-        self.core.paths[index].lost += u64::from(losses);
+        self.core.path_mut(index).note_lost(u64::from(losses));
         if !self.is_repairing(index) {
             self.reduce_window(now, index);
             // The window that was just reduced must not hold up the repair (RFC 6675 §5, step 4.3).
@@ -146,22 +146,22 @@ impl<S: Scheduler> Sender<S> {
     fn reduce_window(&mut self, now: Time, index: usize) {
         self.remember_window(index);
         let outstanding = self.outstanding(index);
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         // RFC 3168 §6.1.2: one reduction per window of data, be it by a mark or by a loss.
-        if self.subflows[index].ecn.has_reduced(path.flight.first()) {
+        if self.subflows[index].ecn.has_reduced(path.flight().first()) {
             self.subflows[index].linux.memory.prior = None;
         } else {
-            path.control.on_congestion(now, outstanding);
+            path.control_mut().on_congestion(now, outstanding);
             self.subflows[index].ecn.note_reduced();
         }
-        path.recovery_end = path.flight.next();
+        path.begin_recovery();
         self.subflows[index].repair = Repair::Fast;
     }
 
     /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
     pub(super) fn judge_probe(&mut self, now: Time, index: usize, duplicate: bool) {
         let Some(probe) = self.subflows[index].probe else { return };
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         if first < probe.end {
             return;
         }
@@ -178,24 +178,24 @@ impl<S: Scheduler> Sender<S> {
 
     /// Sets the timers after something was sent or acknowledged.
     pub(super) fn arm_timers(&mut self, now: Time, index: usize, progress: bool) {
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
-        let unacknowledged = path.flight.next() > path.flight.first();
+        let unacknowledged = path.flight().next() > path.flight().first();
         if !unacknowledged {
-            path.retransmission_timer = None;
+            path.stop_timer();
             subflow.probe_timer = None;
             return;
         }
-        if progress || path.retransmission_timer.is_none() {
-            path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
+        if progress || path.retransmission_timer().is_none() {
+            path.restart_timer(now);
         }
         let may_probe = subflow.repair == Repair::None && subflow.lost.is_empty() && subflow.probe.is_none();
-        let srtt = path.rtt.smoothed();
+        let srtt = path.rtt().smoothed();
         subflow.probe_timer = (may_probe && !srtt.is_zero()).then(|| {
             // A lone segment's acknowledgement may be delayed.
-            let delay = if path.flight.segments() == 1 { self.config.ack_delay } else { Duration::ZERO };
+            let delay = if path.flight().segments() == 1 { self.config.ack_delay } else { Duration::ZERO };
             let due = now.saturating_add(srtt * 2 + delay);
-            path.retransmission_timer.map_or(due, |timer| due.min(timer))
+            path.retransmission_timer().map_or(due, |timer| due.min(timer))
         });
     }
 
@@ -208,29 +208,28 @@ impl<S: Scheduler> Sender<S> {
 
     /// The transmission that probes the tail: new data if there is some, else the last segment once more.
     pub(super) fn note_probe(&mut self, now: Time, index: usize, repeated: bool) {
-        let path = &mut self.core.paths[index];
-        let end = path.flight.next();
-        path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
+        let path = self.core.path_mut(index);
+        let end = path.flight().next();
+        path.restart_timer(now);
         let subflow = &mut self.subflows[index];
         subflow.probe_due = false;
         subflow.probe = Some(Probe { end, repeated });
-        self.core.counters.tail_probes += u64::from(repeated);
+        self.core.counters_mut().tail_probes += u64::from(repeated);
     }
 
     /// The retransmission timer ran out (RFC 6298 §5): everything in flight is sent again, from one segment on.
     pub(super) fn retransmission_timeout(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let outstanding = self.outstanding(index);
         let repair = self.subflows[index].repair;
-        let path = &mut self.core.paths[index];
-        path.retransmission_timer = None;
+        let path = self.core.path_mut(index);
+        path.stop_timer();
         if outstanding == 0 {
             return;
         }
-        self.core.counters.timeouts += 1;
+        self.core.counters_mut().timeouts += 1;
         if self.config.rules.losses == Losses::ByTime {
             self.time_out_as_linux(now, index);
-            self.core.paths[index].errors += 1;
-            self.core.paths[index].silence += 1;
+            self.core.path_mut(index).note_timeout();
             self.tell_timeout(now, index, observer);
             return;
         }
@@ -240,17 +239,16 @@ impl<S: Scheduler> Sender<S> {
             Repair::Fast => self.subflows[index].linux.memory.marker = None,
             Repair::Timeout => {}
         }
-        let path = &mut self.core.paths[index];
-        let repairing = path.flight.first() < path.recovery_end;
-        if repairing && (repair == Repair::Fast || path.errors > 0) {
-            path.control.on_timeout_in_repair(now, outstanding);
+        let path = self.core.path_mut(index);
+        let repairing = path.flight().first() < path.recovery_end();
+        if repairing && (repair == Repair::Fast || path.errors() > 0) {
+            path.control_mut().on_timeout_in_repair(now, outstanding);
         } else {
-            path.control.on_timeout(now, outstanding);
+            path.control_mut().on_timeout(now, outstanding);
         }
-        path.rtt.back_off();
-        path.recovery_end = path.flight.next();
-        path.errors += 1;
-        path.silence += 1;
+        path.rtt_mut().back_off();
+        path.begin_recovery();
+        path.note_timeout();
         let subflow = &mut self.subflows[index];
         subflow.ecn.note_reduced();
         subflow.repair = Repair::Timeout;
@@ -258,13 +256,14 @@ impl<S: Scheduler> Sender<S> {
         subflow.probe_due = false;
         subflow.withheld = 0;
         subflow.resent.clear();
-        let flight = &mut path.flight;
+        let flight = path.flight_mut();
         let lost = (flight.first()..flight.next())
             .filter(|&number| flight.leave(number, TransmissionState::Lost).is_some());
-        path.lost += merge_ascending(&mut subflow.lost, lost);
+        let losses = merge_ascending(&mut subflow.lost, lost);
         subflow.judged = flight.next();
+        path.note_lost(losses);
         subflow.exempt = 1;
-        path.retransmission_timer = Some(now.saturating_add(path.rtt.rto()));
+        path.restart_timer(now);
         self.core.set_recovering(index, true);
         self.tell_timeout(now, index, observer);
     }
@@ -282,7 +281,7 @@ impl<S: Scheduler> Sender<S> {
     fn note_silence(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let connection = &self.config.connection;
         let others = (self.core.facts().iter()).any(|path| path.is_usable() && path.id.index() != index);
-        if self.core.paths[index].errors > connection.path_max_retransmissions {
+        if self.core.path(index).errors() > connection.path_max_retransmissions {
             // The only usable subflow is used on: there is nothing better.
             if others || !self.core.facts().iter().any(Path::is_usable) {
                 self.core.set_state(now, index, PathState::Failed, observer);
@@ -297,7 +296,7 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.reinjection != Reinjection::AfterTimeout {
             return;
         }
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         let lost = (flight.first()..flight.next())
             .filter_map(|number| flight.get(number))
             .filter(|sent| sent.state == TransmissionState::Lost);

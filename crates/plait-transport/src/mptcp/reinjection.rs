@@ -14,7 +14,7 @@ use super::rules::Reinjection;
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::core::{SegmentState, insert_ascending, moment, timer};
+use crate::core::{insert_ascending, moment, timer};
 use crate::observer::Observer;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
@@ -97,17 +97,17 @@ impl<S: Scheduler> Sender<S> {
         let watch = &mut self.repeats.watches[index];
         watch.heard = Some(now);
         if core::mem::take(&mut watch.stale) {
-            let state = self.core.paths[index].working_state();
+            let state = self.core.path(index).working_state();
             self.core.set_state(now, index, state, observer);
         }
     }
 
     /// The data acknowledgement was at `before`.
     pub(super) fn note_data_acknowledged(&mut self, now: Time, before: u64) {
-        if !self.has_connection_timer() || self.core.stream.first() == before {
+        if !self.has_connection_timer() || self.core.first_unacknowledged() == before {
             return;
         }
-        let all = self.core.stream.is_drained();
+        let all = self.core.is_drained();
         self.repeats.advanced = Some(now);
         self.repeats.timer = (!all).then(|| wheel::runs_out(now, now.saturating_add(self.repeats.period)));
     }
@@ -146,7 +146,7 @@ impl<S: Scheduler> Sender<S> {
         if let Phase::Opening { retry, confirming: false, .. } = subflow.phase {
             return Some(retry);
         }
-        let own = [subflow.loss_timer, subflow.probe_timer, self.core.paths[index].retransmission_timer];
+        let own = [subflow.loss_timer, subflow.probe_timer, self.core.path(index).retransmission_timer()];
         let earliest = timer(own.into_iter().map(moment).fold(Time::MAX, Time::min))?;
         Some(subflow.linux.due.map_or(earliest, |due| due.min(earliest)))
     }
@@ -158,13 +158,13 @@ impl<S: Scheduler> Sender<S> {
         }
         self.repeats.timer = None;
         let idle = self.look_for_idle(now, observer);
-        let sent = self.core.stream.first() < self.core.sent_end;
+        let sent = self.core.first_unacknowledged() < self.core.sent_end();
         if let Some(index) = idle
             && sent
         {
             self.repeat_fragment(PathId(index as u8));
         }
-        if !self.core.stream.is_drained() {
+        if !self.core.is_drained() {
             self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
         }
         self.core.note_opportunity();
@@ -179,7 +179,7 @@ impl<S: Scheduler> Sender<S> {
             if self.subflows[index].phase != Phase::Open {
                 continue;
             }
-            let flight = &self.core.paths[index].flight;
+            let flight = self.core.path(index).flight();
             let path = PathId(index as u8);
             let gives = self.repeats.copies.iter().any(|&(other, _)| other == path);
             if flight.next() > flight.first() || self.core.has_committed(index) || gives {
@@ -215,7 +215,7 @@ impl<S: Scheduler> Sender<S> {
         if better {
             self.repeats.watches[index].stale = true;
             self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
-            for segment in self.core.stream.first()..self.core.sent_end {
+            for segment in self.core.first_unacknowledged()..self.core.sent_end() {
                 insert_ascending(&mut self.repeats.anywhere, segment);
             }
         }
@@ -223,11 +223,11 @@ impl<S: Scheduler> Sender<S> {
 
     /// Everything of the first fragment that was sent is sent again.
     fn repeat_fragment(&mut self, path: PathId) {
-        let mut segment = self.core.stream.first();
-        let Some(offset) = self.core.stream.get(segment).map(|entry| entry.offset) else { return };
+        let mut segment = self.core.first_unacknowledged();
+        let Some(offset) = self.core.offset_of(segment) else { return };
         let end = (offset / FRAGMENT + 1) * FRAGMENT;
-        while let Some(entry) = self.core.stream.get(segment).filter(|entry| entry.offset < end) {
-            if entry.ever_sent {
+        while self.core.offset_of(segment).is_some_and(|offset| offset < end) {
+            if self.core.was_sent(segment) {
                 self.repeats.copies.push_back((path, segment));
             }
             segment += 1;
@@ -239,7 +239,7 @@ impl<S: Scheduler> Sender<S> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.copies.pop_front();
-            } else if self.core.paths[path.index()].has_window() && self.core.admits_on(path.index(), segment)
+            } else if self.core.path(path.index()).has_window() && self.core.admits_on(path.index(), segment)
             {
                 self.repeats.copies.pop_front();
                 return Some((path.index(), segment));
@@ -259,7 +259,7 @@ impl<S: Scheduler> Sender<S> {
             }
             self.core.update_facts();
             let open = plait_sched::usable(self.core.facts())
-                .filter(|path| self.core.paths[path.id.index()].has_window())
+                .filter(|path| self.core.path(path.id.index()).has_window())
                 .filter(|path| self.core.admits_on(path.id.index(), segment))
                 .min_by_key(|path| path.srtt)?;
             self.repeats.anywhere.pop_front();
@@ -269,6 +269,6 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn is_unacknowledged(&self, segment: u64) -> bool {
-        self.core.stream.get(segment).is_some_and(|entry| entry.state == SegmentState::InFlight)
+        self.core.is_in_flight(segment)
     }
 }

@@ -68,8 +68,12 @@ impl<S: Scheduler> Sender<S> {
         if config.rules.buffer_of_memory {
             core.reckon_memory(config.multipath);
         }
-        core.penalties_wait = config.rules.losses == Losses::ByTime;
-        core.commits = config.multipath && config.rules.grant == Grant::Free;
+        if config.rules.losses == Losses::ByTime {
+            core.defer_penalties();
+        }
+        if config.multipath && config.rules.grant == Grant::Free {
+            core.commit_ahead();
+        }
         if config.handshake {
             core.close_paths();
         }
@@ -94,7 +98,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// A path's one-way delays as timestamps tell them.
     pub(super) fn delays(&self, path: PathId) -> Option<OneWayDelays> {
-        self.core.paths[path.index()].delays
+        self.core.path(path.index()).delays()
     }
 
     /// Takes a packet that came back on `path`.
@@ -106,7 +110,7 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) {
         if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
-            self.core.paths[path.index()].silence = 0;
+            self.core.path_mut(path.index()).hear();
         }
         match packet {
             Packet::Ack(ack) => {
@@ -124,9 +128,9 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn handle_ack(&mut self, now: Time, index: usize, ack: &Ack, observer: &mut impl Observer) {
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         // What acknowledges the unsent is not believed in anything.
-        if ack.cumulative > flight.next() || ack.data > self.core.sent_end {
+        if ack.cumulative > flight.next() || ack.data > self.core.sent_end() {
             return;
         }
         if ack.plain && self.is_multipath() {
@@ -134,21 +138,21 @@ impl<S: Scheduler> Sender<S> {
         }
         self.note_window(index, ack);
         self.note_heard(now, index, observer);
-        let data = self.core.stream.first();
+        let data = self.core.first_unacknowledged();
         self.core.release(ack.data);
         self.note_data_acknowledged(now, data);
         if self.config.handshake {
             self.open_subflows(now);
         }
         self.core.note_opportunity();
-        self.core.counters.spurious_retransmissions += u64::from(ack.duplicate.is_some());
+        self.core.counters_mut().spurious_retransmissions += u64::from(ack.duplicate.is_some());
         let progress = match self.config.rules.losses {
             Losses::ByTime => self.acknowledged_as_linux(now, index, ack, observer),
             Losses::ByOrder => self.acknowledged_by_order(now, index, ack, observer),
         };
         // RFC 7323 §4.1: only an acknowledgement that advances tells a delay; others echo an older timestamp.
         if progress {
-            let delays = &mut self.core.paths[index].delays;
+            let delays = self.core.path_mut(index).delays_mut();
             self.config.clock.sample(delays, now, ack.timestamp, ack.echo);
             self.core.touch(index);
         }
@@ -158,9 +162,8 @@ impl<S: Scheduler> Sender<S> {
     /// What the scheduler asked for since the last acknowledgement, once and not while losses are repaired (plait_acked and halve in
     /// linux/schedulers/subflow.c: the window is written under the subflow's lock).
     fn carry_out_penalty(&mut self, index: usize) {
-        if core::mem::take(&mut self.core.paths[index].penalty) && !self.subflows[index].linux.is_repairing()
-        {
-            self.core.paths[index].control.on_penalty();
+        if self.core.path_mut(index).take_penalty() && !self.subflows[index].linux.is_repairing() {
+            self.core.path_mut(index).control_mut().on_penalty();
             self.core.touch(index);
         }
     }
@@ -174,12 +177,12 @@ impl<S: Scheduler> Sender<S> {
         ack: &Ack,
         observer: &mut impl Observer,
     ) -> bool {
-        let before = self.core.paths[index].flight.first();
-        let mut news = PathNews::before(&self.core.paths[index]);
+        let before = self.core.path(index).flight().first();
+        let mut news = PathNews::before(self.core.path(index));
         self.note_duplicate(index, ack);
         let (latest, original) = self.read_numbers(now, index, ack, &mut news);
-        self.subflows[index].linux.rack.adapt(latest, self.core.paths[index].sent);
-        let progress = self.core.paths[index].flight.first() > before;
+        self.subflows[index].linux.rack.adapt(latest, self.core.path(index).sent());
+        let progress = self.core.path(index).flight().first() > before;
         self.judge_reduction(index, ack, progress, original);
         if self.hears_congestion(index, ack) {
             self.react_to_echo(now, index);
@@ -206,7 +209,7 @@ impl<S: Scheduler> Sender<S> {
         news: &mut PathNews,
     ) -> (Option<u64>, bool) {
         let (first, next) = {
-            let flight = &self.core.paths[index].flight;
+            let flight = self.core.path(index).flight();
             (flight.first(), flight.next())
         };
         let mut sample = Sample { highest: self.subflows[index].latest_arrived[0], ..Sample::default() };
@@ -225,9 +228,9 @@ impl<S: Scheduler> Sender<S> {
         }
         if let Some(sent_at) = sample.oldest {
             let rtt = now.since(sent_at);
-            let path = &mut self.core.paths[index];
-            path.rtt.sample(rtt);
-            path.rtt.note_progress(path.flight.first(), path.flight.next());
+            let path = self.core.path_mut(index);
+            path.rtt_mut().sample(rtt);
+            path.note_progress();
             news.rtt = Some(rtt);
             news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
         }
@@ -236,20 +239,20 @@ impl<S: Scheduler> Sender<S> {
 
     /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
     fn settle(&mut self, now: Time, index: usize, number: u64, news: &mut PathNews, sample: &mut Sample) {
-        let path = &mut self.core.paths[index];
-        let left = path.flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
-        let Some(sent) = left.or_else(|| path.flight.revive(number)) else { return };
+        let path = self.core.path_mut(index);
+        let left = path.flight_mut().leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
+        let Some(sent) = left.or_else(|| path.flight_mut().revive(number)) else { return };
         news.bytes += u64::from(sent.bytes);
         news.segments += 1;
         sample.latest = sample.latest.max(Some(sent.order));
-        sample.original |= sent.first_time && number < path.recovery_end;
-        let plausible = sent.first_time || now.since(sent.sent_at) >= path.rtt.min();
+        sample.original |= sent.first_time && number < path.recovery_end();
+        let plausible = sent.first_time || now.since(sent.sent_at) >= path.rtt().min();
         if sent.first_time && left.is_some() {
             sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
             sample.newest = sample.newest.max(Some(sent.sent_at));
             let late = Some(sent.order) < sample.highest;
             self.subflows[index].linux.rack.reordered |= late;
-            self.core.counters.reorderings += u64::from(late);
+            self.core.counters_mut().reorderings += u64::from(late);
         }
         // An answer that comes sooner than any round trip is that of an earlier copy.
         if plausible {
@@ -275,8 +278,8 @@ impl<S: Scheduler> Sender<S> {
         self.note_repaired(index);
         self.find_lost(now, index);
         self.grow_window(now, index, news, progress);
-        if self.core.paths[index].flight.segments() == 0 {
-            self.core.paths[index].control.on_drained();
+        if self.core.path(index).flight().segments() == 0 {
+            self.core.path_mut(index).control_mut().on_drained();
         }
         self.core.touch(index);
         self.tell_acknowledged(index, news);
@@ -290,8 +293,8 @@ impl<S: Scheduler> Sender<S> {
         news: &PathNews,
         observer: &mut impl Observer,
     ) {
-        let path = &mut self.core.paths[index];
-        path.errors = 0;
+        let path = self.core.path_mut(index);
+        path.forgive();
         path.note_delivery(now, news.bytes);
         let working = path.working_state();
         self.core.set_state(now, index, working, observer);
@@ -311,7 +314,7 @@ impl<S: Scheduler> Sender<S> {
             self.core.grow_window(now, index, news);
         } else if subflow.repair == Repair::Fast {
             let withheld = core::mem::take(&mut subflow.withheld);
-            self.core.paths[index].control.on_repaired(news.bytes + withheld);
+            self.core.path_mut(index).control_mut().on_repaired(news.bytes + withheld);
         } else if progress {
             let withheld = core::mem::take(&mut subflow.withheld);
             let news = PathNews { bytes: news.bytes + withheld, ..*news };
@@ -329,7 +332,7 @@ impl<S: Scheduler> Sender<S> {
         for index in 0..self.subflows.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
-            if due(self.core.paths[index].retransmission_timer) {
+            if due(self.core.path(index).retransmission_timer()) {
                 self.retransmission_timeout(now, index, observer);
                 continue;
             }
@@ -362,9 +365,9 @@ impl<S: Scheduler> Sender<S> {
     /// and the connection ends with the last one.)
     fn is_peer_silent(&self) -> bool {
         let most = self.config.connection.association_max_retransmissions;
-        let begun = (self.subflows.iter().zip(&self.core.paths))
+        let begun = (self.subflows.iter().zip(self.core.paths()))
             .filter(|(subflow, _)| subflow.phase != Phase::Closed);
-        self.started && begun.map(|(_, path)| path.silence).min().is_some_and(|fewest| fewest > most)
+        self.started && begun.map(|(_, path)| path.silence()).min().is_some_and(|fewest| fewest > most)
     }
 
     pub(super) fn looks(&self) -> u64 {

@@ -3,7 +3,7 @@
 use super::rules::Losses;
 use super::sender::Sender;
 use super::subflow::Resent;
-use crate::core::{Outgoing, SegmentState, Transmission, TransmissionState, merge_ascending};
+use crate::core::{Outgoing, Transmission, TransmissionState, merge_ascending};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
 use crate::packet::{Data, Packet, SegmentEcn, TcpSegment};
@@ -107,7 +107,7 @@ impl<S: Scheduler> Sender<S> {
         // Linux' engine asks for a decision once no path's queue has anything that may leave, and then for the next one
         // (`get_send` in linux/schedulers/engine.c): so a queue leaves by the limit of before.
         loop {
-            if self.core.commits {
+            if self.core.commits() {
                 self.core.begin_asking(now);
             } else {
                 self.core.run_scheduler(now, observer)?;
@@ -119,7 +119,7 @@ impl<S: Scheduler> Sender<S> {
                 return Ok(Some(self.wrap(now, &outgoing)));
             }
             // A subflow has no other new data to try than what it took.
-            if self.core.commits
+            if self.core.commits()
                 && self.stop_preferring_new()
                 && let Some(leaving) = self.next_retransmission(now, observer)
             {
@@ -139,7 +139,7 @@ impl<S: Scheduler> Sender<S> {
             let next = copy.or_else(|| self.core.next_new(now).map(|next| (next, SendReason::New)));
             let wanted = || self.next_wanted_copy().map(|next| (next, SendReason::Reinjection));
             let Some(((index, segment), reason)) = next.or_else(wanted) else {
-                if self.core.commits && self.core.ask(now, observer)? {
+                if self.core.commits() && self.core.ask(now, observer)? {
                     continue;
                 }
                 break;
@@ -198,7 +198,7 @@ impl<S: Scheduler> Sender<S> {
                 continue;
             }
             self.skip_settled(index);
-            let path = &self.core.paths[index];
+            let path = self.core.path(index);
             let subflow = &mut self.subflows[index];
             if let Some(&number) = subflow.lost.front()
                 && !subflow.linux.withheld
@@ -221,10 +221,10 @@ impl<S: Scheduler> Sender<S> {
     /// RFC 8985 §7.3: a probe is the next new segment if the path has one and the window of the receiver admits it, else
     /// the last one that was sent.
     fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
-        let path = &self.core.paths[index];
-        let fresh = match self.core.commits {
+        let path = self.core.path(index);
+        let fresh = match self.core.commits() {
             true => self.core.admits_committed(index),
-            false => path.queue.front().is_some_and(|&segment| self.core.admits(segment)),
+            false => path.next_queued().is_some_and(|segment| self.core.admits(segment)),
         };
         if fresh && path.has_window() {
             // It leaves by itself, and will be noted as the probe.
@@ -234,7 +234,7 @@ impl<S: Scheduler> Sender<S> {
             let (number, sent) = self.repeat_last(now, index)?;
             return Some(self.transmit_again(now, index, number, &sent, observer));
         }
-        let flight = &mut self.core.paths[index].flight;
+        let flight = self.core.path_mut(index).flight_mut();
         let last = (flight.first()..flight.next())
             .rev()
             .find(|&number| flight.get(number).is_some_and(|sent| sent.state == TransmissionState::InFlight));
@@ -248,7 +248,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     fn skip_settled(&mut self, index: usize) {
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         let lost = &mut self.subflows[index].lost;
         while lost.front().is_some_and(|&number| {
             flight.get(number).is_none_or(|sent| sent.state != TransmissionState::Lost)
@@ -264,8 +264,8 @@ impl<S: Scheduler> Sender<S> {
         number: u64,
         observer: &mut impl Observer,
     ) -> Option<Leaving> {
-        let order = self.core.paths[index].sent;
-        let sent = self.core.paths[index].flight.resend(now, order, number)?;
+        let order = self.core.path(index).sent();
+        let sent = self.core.path_mut(index).flight_mut().resend(now, order, number)?;
         let leaving = self.transmit_again(now, index, number, &sent, observer);
         if self.config.rules.losses == Losses::ByTime {
             self.note_resent_as_linux(now, index, number);
@@ -290,7 +290,7 @@ impl<S: Scheduler> Sender<S> {
         let data = Data { segment: sent.segment, bytes: sent.bytes };
         let transmission = self.core.note_sent_again(now, path, data, observer);
         let timestamp = self.config.clock.at_sender(now);
-        let offset = self.core.stream.get(data.segment).map_or(0, |entry| entry.offset);
+        let offset = self.core.offset_of(data.segment).unwrap_or(0);
         let echo = self.seen[index].echo;
         let ecn = SegmentEcn::default();
         Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: false }
@@ -318,12 +318,10 @@ impl<S: Scheduler> Sender<S> {
             self.core.update_facts();
         }
         while let Some(&segment) = self.reinjections.front() {
-            let entry = self.core.stream.get(segment).filter(|s| s.state == SegmentState::InFlight);
-            let Some(entry) = entry else {
+            let Some(carried) = self.core.carriers(segment) else {
                 self.reinjections.pop_front();
                 continue;
             };
-            let carried = entry.carried;
             let fresh = |path: &&Path| !carried.contains(path.id);
             // Nobody takes it now. Unless all carry it already and deliver it themselves, it waits for one that does.
             if !plait_sched::usable(self.core.facts()).any(|path| fresh(&path)) {
@@ -336,7 +334,7 @@ impl<S: Scheduler> Sender<S> {
             }
             let open = plait_sched::usable(self.core.facts()).filter(fresh).filter(|path| {
                 let index = path.id.index();
-                self.core.paths[index].has_window()
+                self.core.path(index).has_window()
                     && self.core.admits_on(index, segment)
                     && !self.core.has_awaited(index)
             });
@@ -347,7 +345,7 @@ impl<S: Scheduler> Sender<S> {
         }
         // Linux' engine asks for a decision once no path's queue has anything that may leave (`get_send` in
         // linux/schedulers/engine.c), so that a copy never goes before that.
-        if self.core.commits { None } else { self.next_wanted_copy() }
+        if self.core.commits() { None } else { self.next_wanted_copy() }
     }
 
     /// A copy that the scheduler wants.

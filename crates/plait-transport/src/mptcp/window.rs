@@ -22,8 +22,8 @@ impl<S: Scheduler> Sender<S> {
         if self.config.rules.grant == Grant::Free {
             let window = self.config.connection.receive_window;
             let first = first_window(window, self.config.segment_bytes(), self.config.packet_bytes());
-            self.core.paths.iter_mut().for_each(|path| path.own_window = first);
-            self.core.window.advertised = first;
+            (0..self.subflows.len()).for_each(|index| self.core.path_mut(index).set_own_window(first));
+            self.core.window_mut().set(first);
         }
     }
 
@@ -32,8 +32,8 @@ impl<S: Scheduler> Sender<S> {
         if let Some(seen) = self.seen.get_mut(index) {
             seen.echo = timestamp;
             // Where paths have no window of their own, it is endless.
-            let own = &mut self.core.paths[index].own_window;
-            *own = (*own).max(window);
+            let path = self.core.path_mut(index);
+            path.set_own_window(path.own_window().max(window));
         }
     }
 
@@ -44,31 +44,32 @@ impl<S: Scheduler> Sender<S> {
     /// connection's ends at that size beyond the data acknowledgement (`ack_update_msk` in
     /// net/mptcp/options.c), which may be further than the receiver granted.
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         if ack.cumulative >= first {
             self.seen[index].echo = ack.timestamp;
         }
         if self.config.rules.grant != Grant::Free {
-            self.core.window.extend(ack.window_end);
+            self.core.window_mut().extend(ack.window_end);
             return;
         }
-        let window = &mut self.core.paths[index].own_window;
+        let path = self.core.path_mut(index);
         let newer = !core::mem::replace(&mut self.seen[index].acknowledged, true);
         if newer
             || ack.cumulative > first
-            || ack.cumulative == first && (ack.window > *window || ack.window == 0)
+            || ack.cumulative == first && (ack.window > path.own_window() || ack.window == 0)
         {
-            *window = ack.window;
+            path.set_own_window(ack.window);
         }
         let data = ack.window_end.saturating_sub(ack.window);
-        self.core.window.extend(data.saturating_add(*window));
+        let end = data.saturating_add(path.own_window());
+        self.core.window_mut().extend(end);
     }
 
     /// The segment that begins at `offset` of the stream is given to a subflow: what others granted counts on it, too
     /// (`mptcp_check_allowed_size` in net/mptcp/protocol.c).
     pub(super) fn share_window(&mut self, index: usize, offset: u64) {
-        let left = self.core.window.advertised.saturating_sub(offset);
-        let window = &mut self.core.paths[index].own_window;
-        *window = (*window).max(left);
+        let left = self.core.window().end().saturating_sub(offset);
+        let path = self.core.path_mut(index);
+        path.set_own_window(path.own_window().max(left));
     }
 }

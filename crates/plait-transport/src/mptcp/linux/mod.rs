@@ -87,12 +87,12 @@ impl<S: Scheduler> Sender<S> {
         ack: &Ack,
         observer: &mut impl Observer,
     ) -> bool {
-        let path = &self.core.paths[index];
+        let path = self.core.path(index);
         let mut news = PathNews::before(path);
-        let outstanding = path.flight.next() > path.flight.first();
+        let outstanding = path.flight().next() > path.flight().first();
         let congested = self.hears_congestion(index, ack);
         let mut report =
-            Report { echo: ack.echo, first_before: path.flight.first(), congested, ..Report::default() };
+            Report { echo: ack.echo, first_before: path.flight().first(), congested, ..Report::default() };
         self.subflows[index].linux.withheld = false;
         self.read_duplicate(index, ack, &mut report);
         if outstanding {
@@ -102,7 +102,7 @@ impl<S: Scheduler> Sender<S> {
             self.note_alive(now, index, &news, observer);
         }
         if outstanding {
-            self.subflows[index].linux.rack.adapt(report.latest, self.core.paths[index].sent);
+            self.subflows[index].linux.rack.adapt(report.latest, self.core.path(index).sent());
             self.sample_window(now, index, &news);
         }
         self.judge_linux_probe(now, index, ack.cumulative, &report);
@@ -116,8 +116,8 @@ impl<S: Scheduler> Sender<S> {
         if outstanding && report.delivered > 0 {
             self.control_window(now, index, &news, &report);
         }
-        if self.core.paths[index].flight.segments() == 0 {
-            self.core.paths[index].control.on_drained();
+        if self.core.path(index).flight().segments() == 0 {
+            self.core.path_mut(index).control_mut().on_drained();
         }
         self.show_state(index);
         if news.segments > 0 {
@@ -130,7 +130,7 @@ impl<S: Scheduler> Sender<S> {
     fn sample_window(&mut self, now: Time, index: usize, news: &PathNews) {
         if news.newest_rtt.is_some() {
             let acknowledged = self.core.acknowledged(now, index, news);
-            self.core.paths[index].control.on_round_trip(&acknowledged);
+            self.core.path_mut(index).control_mut().on_round_trip(&acknowledged);
         }
     }
 
@@ -139,17 +139,19 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn tell_use(&mut self, now: Time) {
         // SOCK_NOSPACE: Linux takes a sender whose writer waits for room in the send buffer for limited by that.
         let writer_waits = self.core.writer_waits();
-        for (path, subflow) in self.core.paths.iter_mut().zip(&mut self.subflows) {
+        for (index, subflow) in self.subflows.iter_mut().enumerate() {
+            let path = self.core.path_mut(index);
             let full = !path.has_window();
-            if core::mem::take(&mut subflow.linux.sent_new) || full && !path.queue.is_empty() {
-                let (cumulative, next) = (path.flight.first(), path.flight.next());
-                path.control.on_sent(&WindowUse {
+            if core::mem::take(&mut subflow.linux.sent_new) || full && path.next_queued().is_some() {
+                let (cumulative, next) = (path.flight().first(), path.flight().next());
+                let rto = path.rtt().rto();
+                path.control_mut().on_sent(&WindowUse {
                     now,
                     full,
                     outstanding: next - cumulative,
                     cumulative,
                     next,
-                    rto: path.rtt.rto(),
+                    rto,
                     starved: subflow.linux.state == State::Open && !writer_waits,
                 });
             }

@@ -89,9 +89,9 @@ impl Rack {
 impl<S: Scheduler> Sender<S> {
     /// tcp_identify_packet_loss.
     pub(super) fn identify_losses(&mut self, now: Time, index: usize, report: &mut Report) {
-        let path = &self.core.paths[index];
+        let path = self.core.path(index);
         let board = &mut self.subflows[index].linux;
-        if path.flight.next() == path.flight.first() || !board.rack.advanced {
+        if path.flight().next() == path.flight().first() || !board.rack.advanced {
             return;
         }
         board.rack.advanced = false;
@@ -103,32 +103,32 @@ impl<S: Scheduler> Sender<S> {
 
     /// Marks what is lost by now (tcp_rack_detect_loss). Returns when all that was overtaken will be, if more may.
     pub(super) fn detect_losses(&mut self, now: Time, index: usize, report: &mut Report) -> Option<Time> {
-        let rtt = &self.core.paths[index].rtt;
+        let rtt = self.core.path(index).rtt();
         let subflow = &mut self.subflows[index];
         let board = &mut subflow.linux;
         let latest = board.rack.latest?;
         let hasty = board.state >= State::Recovery || board.exceeds_reordering(subflow.arrived.len());
         let patience = board.rack.round_trip + board.rack.window(hasty, rtt.min(), rtt.smoothed());
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         board.order.advance_mark(|number| flight.get(number).is_some_and(|sent| sent.order < latest));
         let due = |flight: &Flight, number: u64| {
             flight.get(number).map(|sent| sent.sent_at.saturating_add(patience))
         };
         while let Some(number) = self.subflows[index].linux.order.first_overtaken() {
-            if due(&self.core.paths[index].flight, number).is_some_and(|due| due > now) {
+            if due(self.core.path(index).flight(), number).is_some_and(|due| due > now) {
                 break;
             }
             self.subflows[index].linux.order.remove(number);
             self.mark_lost(index, number, report);
         }
         let last = self.subflows[index].linux.order.last_overtaken()?;
-        due(&self.core.paths[index].flight, last)
+        due(self.core.path(index).flight(), last)
     }
 
     /// tcp_mark_skb_lost.
     pub(super) fn mark_lost(&mut self, index: usize, number: u64, report: &mut Report) {
         let subflow = &mut self.subflows[index];
-        let flight = &mut self.core.paths[index].flight;
+        let flight = self.core.path_mut(index).flight_mut();
         let Some(sent) = flight.get_mut(number) else { return };
         if sent.state == TransmissionState::Acknowledged {
             return;

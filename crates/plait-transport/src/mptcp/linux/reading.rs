@@ -15,18 +15,20 @@ impl<S: Scheduler> Sender<S> {
         if board.duplicates > board.retransmissions {
             return;
         }
-        self.core.counters.duplicate_reports += 1;
+        self.core.counters_mut().duplicate_reports += 1;
         report.duplicate_of_probe = board.probe.is_some_and(|probe| probe.end == number + 1);
         report.duplicates = 1;
         report.delivered += 1;
-        let resent_here = match self.core.paths[index].flight.get(number) {
+        let resent_here = match self.core.path(index).flight().get(number) {
             Some(sent) => !sent.first_time,
             None => number < report.first_before,
         };
         let counted = if resent_here { number } else { 0 };
         board.count_duplicate(counted, report.duplicate_of_probe);
-        let selected = self.core.paths[index]
-            .flight
+        let selected = self
+            .core
+            .path(index)
+            .flight()
             .get(number)
             .is_some_and(|sent| !sent.first_time && sent.state == TransmissionState::Acknowledged);
         if selected {
@@ -66,7 +68,7 @@ impl<S: Scheduler> Sender<S> {
         news: &mut PathNews,
         report: &mut Report,
     ) {
-        let next = self.core.paths[index].flight.next();
+        let next = self.core.path(index).flight().next();
         let mut lowest_late: Option<u64> = None;
         // A walk through the queue meets the blocks in the order of their numbers.
         let mut blocks: [Option<(u64, u64)>; crate::packet::MAX_ACK_BLOCKS] = Default::default();
@@ -115,7 +117,7 @@ impl<S: Scheduler> Sender<S> {
         if !report.progress {
             return;
         }
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         report.retransmitted =
             (first..end).any(|number| flight.get(number).is_some_and(|sent| !sent.first_time));
         let mut lowest_late: Option<u64> = None;
@@ -137,13 +139,13 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something that was sent once arrived after something that was sent later.
     pub(super) fn note_late(&mut self, index: usize, number: u64) {
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         let subflow = &mut self.subflows[index];
         let missing = subflow.arrived.iter().next().is_some();
         let highest = if missing { subflow.linux.highest } else { first };
         if number < highest {
             subflow.linux.note_reordering(highest - number);
-            self.core.counters.reorderings += 1;
+            self.core.counters_mut().reorderings += 1;
         }
     }
 
@@ -157,10 +159,10 @@ impl<S: Scheduler> Sender<S> {
         news: &mut PathNews,
         report: &mut Report,
     ) -> Option<Transmission> {
-        let flight = &mut self.core.paths[index].flight;
+        let flight = self.core.path_mut(index).flight_mut();
         let left = flight.leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
         let sent = left.or_else(|| flight.revive(number))?;
-        let shortest = self.core.paths[index].rtt.min();
+        let shortest = self.core.path(index).rtt().min();
         let needless =
             !selected && !sent.first_time && self.echoes_earlier(report.echo, self.ticks(sent.sent_at));
         let board = &mut self.subflows[index].linux;
@@ -193,14 +195,14 @@ impl<S: Scheduler> Sender<S> {
         report.set_timer = report.progress;
         let Some((round_trip, latest)) = sample else { return };
         let latest = selected.map_or(latest, |(_, latest)| latest);
-        let path = &mut self.core.paths[index];
-        path.rtt.sample(round_trip);
-        path.rtt.note_shortest(latest);
-        path.rtt.note_progress(path.flight.first(), path.flight.next());
+        let path = self.core.path_mut(index);
+        path.rtt_mut().sample(round_trip);
+        path.rtt_mut().note_shortest(latest);
+        path.note_progress();
         news.rtt = Some(round_trip);
         news.newest_rtt = Some(latest);
         // The timer does not move on for what was sent before the oldest left last.
-        let head = path.flight.get(path.flight.first()).map(|sent| now.since(sent.sent_at));
+        let head = path.flight().get(path.flight().first()).map(|sent| now.since(sent.sent_at));
         if let (Some((since_first, _)), Some(head)) = (selected, head) {
             report.set_timer |= since_first > head;
         }

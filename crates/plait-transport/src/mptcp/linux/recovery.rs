@@ -10,7 +10,7 @@ use plait_sched::{Event, PathId, Scheduler, Time};
 impl<S: Scheduler> Sender<S> {
     /// tcp_fastretrans_alert.
     pub(super) fn alert(&mut self, now: Time, index: usize, report: &mut Report) {
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         let board = &mut self.subflows[index].linux;
         if report.congested {
             board.memory.prior = None;
@@ -33,7 +33,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// So many segments turned out to be lost.
     pub(super) fn tell_lost(&mut self, index: usize, segments: u32) {
-        self.core.paths[index].lost += u64::from(segments);
+        self.core.path_mut(index).note_lost(u64::from(segments));
         self.core.touch(index);
         self.core.notify(&Event::Lost { path: PathId(index as u8), segments });
         self.core.note_opportunity();
@@ -108,7 +108,7 @@ impl<S: Scheduler> Sender<S> {
     /// tcp_try_keep_open.
     pub(super) fn keep_open(&mut self, index: usize) {
         let any_resent = self.any_resent(index);
-        let next = self.core.paths[index].flight.next();
+        let next = self.core.path(index).flight().next();
         let subflow = &mut self.subflows[index];
         let disorder = any_resent || subflow.linux.lost > 0 || !subflow.arrived.is_empty();
         let state = if disorder { State::Disorder } else { State::Open };
@@ -120,7 +120,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// tcp_process_loss.
     fn process_loss(&mut self, index: usize, report: &Report) {
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         let (first, next) = (flight.first(), flight.next());
         let recovered = first >= self.subflows[index].linux.high;
         if report.progress && self.undo_timeout(index, report, false) {
@@ -154,8 +154,8 @@ impl<S: Scheduler> Sender<S> {
     /// for the scheduler. Any byte of window will do (tcp_process_loss), however large the packet.
     fn has_new_data(&self, index: usize) -> bool {
         if self.is_multipath() {
-            let path = &self.core.paths[index];
-            return self.core.has_committed(index) && path.own_window > path.flight.span_bytes();
+            let path = self.core.path(index);
+            return self.core.has_committed(index) && path.own_window() > path.flight().span_bytes();
         }
         self.has_unassigned_data()
     }
@@ -173,7 +173,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Nothing new left although it was to be tried: the losses are repaired (the end of tcp_xmit_recovery).
     pub(in crate::mptcp) fn judge_preference(&mut self, index: usize) {
-        let next = self.core.paths[index].flight.next();
+        let next = self.core.path(index).flight().next();
         let board = &mut self.subflows[index].linux;
         board.prefers_new = false;
         if next > board.high {
@@ -185,7 +185,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// What a reduction will be judged by (tcp_init_undo).
     fn remember(&mut self, index: usize, prior: Option<(u64, u64)>) {
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         let board = &mut self.subflows[index].linux;
         let probes = u32::from(board.probe.is_some_and(|probe| probe.repeated));
         let unreported = Some(board.resent + probes).filter(|&count| count > 0);
@@ -194,9 +194,9 @@ impl<S: Scheduler> Sender<S> {
 
     /// Window and threshold as they are now (tcp_current_ssthresh).
     fn window_now(&self, index: usize) -> (u64, u64) {
-        let path = &self.core.paths[index];
-        let window = path.reduced_window.unwrap_or(path.control.window());
-        let threshold = path.control.slow_start_threshold();
+        let path = self.core.path(index);
+        let window = path.reduced_window().unwrap_or(path.control().window());
+        let threshold = path.control().slow_start_threshold();
         let state = self.subflows[index].linux.state;
         let reducing = matches!(state, State::Reducing | State::Recovery);
         (window, if reducing { threshold } else { threshold.max(window / 2 + window / 4) })
@@ -219,11 +219,11 @@ impl<S: Scheduler> Sender<S> {
 
     /// tcp_init_cwnd_reduction.
     pub(super) fn reduce_as_linux(&mut self, now: Time, index: usize) {
-        let path = &mut self.core.paths[index];
-        let outstanding = path.flight.bytes();
-        path.control.on_congestion(now, outstanding);
+        let path = self.core.path_mut(index);
+        let outstanding = path.flight().bytes();
+        path.control_mut().on_congestion(now, outstanding);
         let board = &mut self.subflows[index].linux;
-        board.high = path.flight.next();
+        board.high = path.flight().next();
         board.probe = None;
         self.subflows[index].ecn.note_reduced();
     }
@@ -232,23 +232,24 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn enter_loss(&mut self, now: Time, index: usize) {
         self.mark_timed_out(now, index);
         let prior = self.window_now(index);
-        let path = &mut self.core.paths[index];
-        let (first, next, outstanding) = (path.flight.first(), path.flight.next(), path.flight.bytes());
+        let path = self.core.path_mut(index);
+        let (first, next, outstanding) = (path.flight().first(), path.flight().next(), path.flight().bytes());
         let subflow = &self.subflows[index];
         let state = subflow.linux.state;
         let anew = state <= State::Disorder
             || first >= subflow.linux.high
             || (state == State::Loss && subflow.linux.timeouts == 0);
         if anew {
-            path.control.on_timeout(now, outstanding);
+            path.control_mut().on_timeout(now, outstanding);
             self.remember(index, Some(prior));
         } else {
-            path.control.on_timeout_in_repair(now, outstanding);
+            path.control_mut().on_timeout_in_repair(now, outstanding);
         }
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         let segment = self.config.connection.counted_segment();
-        path.control.set_window((u64::from(path.flight.segments()) + 1) * segment);
-        path.reduced_window = None;
+        let window = (u64::from(path.flight().segments()) + 1) * segment;
+        path.control_mut().set_window(window);
+        path.set_reduced_window(None);
         let subflow = &mut self.subflows[index];
         subflow.reduction = None;
         subflow.ecn.note_reduced();
@@ -268,23 +269,23 @@ impl<S: Scheduler> Sender<S> {
 
     /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost).
     fn mark_timed_out(&mut self, now: Time, index: usize) {
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
         let patience = subflow.linux.rack.round_trip;
-        let first = path.flight.first();
+        let first = path.flight().first();
         subflow.lost.clear();
-        for number in first..path.flight.next() {
-            let Some(sent) = path.flight.get_mut(number) else { continue };
+        for number in first..path.flight().next() {
+            let Some(sent) = path.flight_mut().get_mut(number) else { continue };
             let recent = number != first && sent.sent_at.saturating_add(patience) > now;
             if sent.state == TransmissionState::InFlight && !recent {
                 subflow.linux.lost += u32::from(!sent.marked_lost);
                 subflow.linux.resent -= u32::from(sent.resent);
                 (sent.marked_lost, sent.resent) = (true, false);
-                path.flight.leave(number, TransmissionState::Lost);
+                path.flight_mut().leave(number, TransmissionState::Lost);
                 subflow.linux.order.remove(number);
-                path.lost += 1;
+                path.note_lost(1);
             }
-            if path.flight.get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
+            if path.flight().get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
                 subflow.lost.push_back(number);
             }
         }
@@ -292,7 +293,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Shows others how the subflow is.
     pub(super) fn show_state(&mut self, index: usize) {
-        let first = self.core.paths[index].flight.first();
+        let first = self.core.path(index).flight().first();
         let board = &self.subflows[index].linux;
         let (state, high) = (board.state, board.high);
         self.subflows[index].repair = match state {
@@ -303,7 +304,8 @@ impl<S: Scheduler> Sender<S> {
         if !matches!(state, State::Reducing | State::Recovery) {
             self.end_reduction(index);
         }
-        self.core.paths[index].recovery_end = if state >= State::Recovery { high.max(first) } else { 0 };
+        let end = if state >= State::Recovery { high.max(first) } else { 0 };
+        self.core.path_mut(index).set_recovery_end(end);
         // A TCP has no other path to send new data on meanwhile.
         self.core.set_recovering(index, state == State::Loss && self.is_multipath());
         self.core.touch(index);

@@ -41,24 +41,24 @@ impl ProportionalReduction {
 impl<S: Scheduler> Sender<S> {
     /// From now on the window shrinks from `prior` bytes to the threshold, step by step.
     pub(super) fn begin_reduction(&mut self, index: usize, prior: u64) {
-        let path = &self.core.paths[index];
+        let path = self.core.path(index);
         let segment = self.config.connection.counted_segment();
-        let (prior, threshold) = (prior / segment, path.control.window() / segment);
-        self.subflows[index].reduction = Some(ProportionalReduction::new(prior, threshold, path.sent));
+        let (prior, threshold) = (prior / segment, path.control().window() / segment);
+        self.subflows[index].reduction = Some(ProportionalReduction::new(prior, threshold, path.sent()));
     }
 
     /// An acknowledgement came while the window is reduced step by step.
     pub(super) fn reduce_further(&mut self, index: usize, delivered: u32, advanced: bool) {
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         let Some(reduction) = &mut self.subflows[index].reduction else { return };
-        let in_flight = u64::from(path.flight.segments());
-        let window = reduction.window(u64::from(delivered), in_flight, path.sent, advanced);
-        path.reduced_window = Some(window * self.config.connection.counted_segment());
+        let in_flight = u64::from(path.flight().segments());
+        let window = reduction.window(u64::from(delivered), in_flight, path.sent(), advanced);
+        path.set_reduced_window(Some(window * self.config.connection.counted_segment()));
     }
 
     pub(super) fn end_reduction(&mut self, index: usize) {
         self.subflows[index].reduction = None;
-        self.core.paths[index].reduced_window = None;
+        self.core.path_mut(index).set_reduced_window(None);
     }
 }
 

@@ -34,31 +34,30 @@ impl<S: Scheduler> Sender<S> {
         self.stop_timers(index);
         let subflow = &mut self.subflows[index];
         subflow.linux.due = Some(expires);
-        let place = match timer {
-            Timer::Timeout => &mut self.core.paths[index].retransmission_timer,
-            Timer::Probe => &mut subflow.probe_timer,
-            Timer::Loss => &mut subflow.loss_timer,
-        };
-        *place = Some(runs_out);
+        match timer {
+            Timer::Timeout => self.core.path_mut(index).set_timer(Some(runs_out)),
+            Timer::Probe => subflow.probe_timer = Some(runs_out),
+            Timer::Loss => subflow.loss_timer = Some(runs_out),
+        }
     }
 
     /// Nothing is waited for.
     fn stop_timers(&mut self, index: usize) {
-        self.core.paths[index].retransmission_timer = None;
+        self.core.path_mut(index).stop_timer();
         let subflow = &mut self.subflows[index];
         (subflow.probe_timer, subflow.loss_timer, subflow.linux.due) = (None, None, None);
     }
 
     /// When the timeout is due, counted from the sending of the oldest segment (tcp_rto_delta_us).
     fn timeout_of_oldest(&self, index: usize) -> Option<Time> {
-        let path = &self.core.paths[index];
-        let oldest = path.flight.get(path.flight.first());
-        oldest.map(|sent| sent.sent_at.saturating_add(path.rtt.rto()))
+        let path = self.core.path(index);
+        let oldest = path.flight().get(path.flight().first());
+        oldest.map(|sent| sent.sent_at.saturating_add(path.rtt().rto()))
     }
 
     /// More that was overtaken may be lost at `due`.
     pub(super) fn set_loss_timer(&mut self, now: Time, index: usize, due: Time) {
-        let timeout = now.saturating_add(self.core.paths[index].rtt.rto());
+        let timeout = now.saturating_add(self.core.path(index).rtt().rto());
         self.start_timer(now, index, Timer::Loss, due.saturating_add(SLACK).min(timeout));
     }
 
@@ -77,7 +76,7 @@ impl<S: Scheduler> Sender<S> {
         };
         let subflow = &self.subflows[index];
         let other_pending = subflow.loss_timer.is_some() || subflow.probe_timer.is_some();
-        let from_now = now.saturating_add(self.core.paths[index].rtt.rto());
+        let from_now = now.saturating_add(self.core.path(index).rtt().rto());
         let due = if other_pending { of_oldest.max(now) } else { from_now };
         self.start_timer(now, index, Timer::Timeout, due);
     }
@@ -85,19 +84,19 @@ impl<S: Scheduler> Sender<S> {
     /// A tail that nothing follows is probed after two round trips (tcp_schedule_loss_probe); `advanced`: the timeout would
     /// start now.
     fn schedule_probe(&mut self, now: Time, index: usize, advanced: bool) -> bool {
-        let path = &self.core.paths[index];
+        let path = self.core.path(index);
         let Some(of_oldest) = self.timeout_of_oldest(index) else { return false };
         if !matches!(self.subflows[index].linux.state, State::Open | State::Reducing) {
             return false;
         }
-        let lone = path.flight.next() - path.flight.first() == 1;
-        let patience = match path.rtt.smoothed() {
+        let lone = path.flight().next() - path.flight().first() == 1;
+        let patience = match path.rtt().smoothed() {
             Duration::ZERO => UNKNOWN_ROUND_TRIP,
             // Its acknowledgement may be delayed.
             srtt if lone => srtt * 2 + self.config.connection.rto.min,
             srtt => srtt * 2 + SLACK,
         };
-        let timeout = if advanced { now.saturating_add(path.rtt.rto()) } else { of_oldest };
+        let timeout = if advanced { now.saturating_add(path.rtt().rto()) } else { of_oldest };
         let due = now.saturating_add(patience);
         let due = if timeout > now { due.min(timeout) } else { due };
         self.start_timer(now, index, Timer::Probe, due);
@@ -106,23 +105,23 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something left for the first time on the subflow, as `number` (tcp_event_new_data_sent).
     pub(in crate::mptcp) fn note_sent_as_linux(&mut self, now: Time, index: usize, number: u64) {
-        let path = &self.core.paths[index];
-        let alone = path.flight.first() == number;
-        let next = path.flight.next();
+        let path = self.core.path(index);
+        let alone = path.flight().first() == number;
+        let next = path.flight().next();
         let subflow = &mut self.subflows[index];
         subflow.linux.order.append(number);
         subflow.linux.sent_new = true;
         if subflow.probe_due {
             subflow.probe_due = false;
             subflow.linux.probe = Some(Probe { end: next, repeated: false });
-            self.core.paths[index].probe_room = 0;
+            self.core.path_mut(index).set_probe_room(0);
             self.core.touch(index);
             self.stop_timers(index);
             self.rearm_timeout(now, index);
             return;
         }
         if subflow.loss_timer.is_some() {
-            self.core.paths[index].retransmission_timer = None;
+            self.core.path_mut(index).stop_timer();
             return;
         }
         let restarts = alone || subflow.probe_timer.is_some();
@@ -134,23 +133,23 @@ impl<S: Scheduler> Sender<S> {
     /// What is lost was sent again (tcp_retransmit_skb, and the end of tcp_xmit_retransmit_queue).
     pub(in crate::mptcp) fn note_resent_as_linux(&mut self, now: Time, index: usize, number: u64) {
         let stamp = self.ticks(now);
-        let path = &mut self.core.paths[index];
-        let oldest = path.flight.first() == number;
-        if let Some(sent) = path.flight.get_mut(number) {
+        let path = self.core.path_mut(index);
+        let oldest = path.flight().first() == number;
+        if let Some(sent) = path.flight_mut().get_mut(number) {
             sent.resent = true;
         }
-        let timeout = now.saturating_add(path.rtt.rto());
+        let timeout = now.saturating_add(path.rtt().rto());
         let subflow = &mut self.subflows[index];
         subflow.linux.order.append(number);
         subflow.linux.retransmissions += 1;
         subflow.linux.resent += 1;
         subflow.linux.note_retransmission(stamp);
         if subflow.loss_timer.is_some() {
-            self.core.paths[index].retransmission_timer = None;
+            self.core.path_mut(index).stop_timer();
         } else if oldest {
             self.start_timer(now, index, Timer::Timeout, timeout);
         } else if subflow.probe_timer.is_some() {
-            self.core.paths[index].retransmission_timer = None;
+            self.core.path_mut(index).stop_timer();
         }
     }
 
@@ -178,8 +177,8 @@ impl<S: Scheduler> Sender<S> {
             self.subflows[index].probe_due = true;
             if self.has_probing_data(index) {
                 // New data probes as well, and may leave whatever the congestion window says.
-                let path = &mut self.core.paths[index];
-                path.probe_room = path.used() + self.config.connection.counted_segment();
+                let path = self.core.path_mut(index);
+                path.set_probe_room(path.used() + self.config.connection.counted_segment());
                 self.core.touch(index);
                 self.core.note_opportunity();
             }
@@ -188,12 +187,12 @@ impl<S: Scheduler> Sender<S> {
 
     /// Sends the last segment once more, without counting it as a retransmission to be judged by; it stays in flight once.
     pub(in crate::mptcp) fn repeat_last(&mut self, now: Time, index: usize) -> Option<(u64, Transmission)> {
-        let path = &mut self.core.paths[index];
-        path.probe_room = 0;
-        let next = path.flight.next();
+        let path = self.core.path_mut(index);
+        path.set_probe_room(0);
+        let next = path.flight().next();
         let number = next.checked_sub(1)?;
-        let order = path.sent;
-        let sent = path.flight.repeat(now, order, number);
+        let order = path.sent();
+        let sent = path.flight_mut().repeat(now, order, number);
         let subflow = &mut self.subflows[index];
         subflow.probe_due = false;
         let Some(sent) = sent else {
@@ -203,7 +202,7 @@ impl<S: Scheduler> Sender<S> {
         subflow.linux.order.append(number);
         subflow.linux.retransmissions += 1;
         subflow.linux.probe = Some(Probe { end: next, repeated: true });
-        self.core.counters.tail_probes += 1;
+        self.core.counters_mut().tail_probes += 1;
         self.stop_timers(index);
         self.rearm_timeout(now, index);
         Some((number, sent))
@@ -229,10 +228,10 @@ impl<S: Scheduler> Sender<S> {
     /// The retransmission timer ran out (tcp_retransmit_timer).
     pub(in crate::mptcp) fn time_out_as_linux(&mut self, now: Time, index: usize) {
         self.enter_loss(now, index);
-        let path = &mut self.core.paths[index];
-        path.probe_room = 0;
-        path.rtt.back_off();
-        let timeout = now.saturating_add(path.rtt.rto());
+        let path = self.core.path_mut(index);
+        path.set_probe_room(0);
+        path.rtt_mut().back_off();
+        let timeout = now.saturating_add(path.rtt().rto());
         self.subflows[index].probe_due = false;
         self.start_timer(now, index, Timer::Timeout, timeout);
         self.show_state(index);

@@ -23,7 +23,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// tcp_any_retrans_done.
     pub(super) fn any_resent(&self, index: usize) -> bool {
-        let flight = &self.core.paths[index].flight;
+        let flight = self.core.path(index).flight();
         let first = flight.get(flight.first());
         self.subflows[index].linux.resent > 0 || first.is_some_and(|sent| !sent.first_time)
     }
@@ -31,15 +31,15 @@ impl<S: Scheduler> Sender<S> {
     /// tcp_undo_cwnd_reduction; `unmark`: what counts as lost is in flight after all.
     fn undo(&mut self, index: usize, unmark: bool) {
         let subflow = &mut self.subflows[index];
-        let path = &mut self.core.paths[index];
+        let path = self.core.path_mut(index);
         if unmark {
             let mut restored = Vec::new();
-            for number in path.flight.first()..path.flight.next() {
-                let Some(sent) = path.flight.get_mut(number) else { continue };
+            for number in path.flight().first()..path.flight().next() {
+                let Some(sent) = path.flight_mut().get_mut(number) else { continue };
                 sent.marked_lost = false;
                 if sent.state == TransmissionState::Lost {
                     restored.push((sent.order, number));
-                    path.flight.restore(number);
+                    path.flight_mut().restore(number);
                 }
             }
             // What RACK took for lost, Linux does not look at again before a timeout; what a timeout did, it does.
@@ -51,14 +51,14 @@ impl<S: Scheduler> Sender<S> {
             subflow.lost.clear();
         }
         if let Some((window, threshold)) = subflow.linux.memory.prior {
-            path.control.on_undone(window, threshold);
+            path.control_mut().on_undone(window, threshold);
             subflow.ecn.withdraw();
         }
         subflow.reduction = None;
-        path.reduced_window = None;
+        path.set_reduced_window(None);
         subflow.linux.memory.marker = None;
         subflow.linux.rack.advanced = true;
-        self.core.counters.undone_reductions += 1;
+        self.core.counters_mut().undone_reductions += 1;
     }
 
     /// Everything that was in flight when the repair began has arrived (tcp_try_undo_recovery).
@@ -106,7 +106,7 @@ impl<S: Scheduler> Sender<S> {
             return false;
         }
         self.undo(index, true);
-        self.core.counters.spurious_timeouts += u64::from(by_original);
+        self.core.counters_mut().spurious_timeouts += u64::from(by_original);
         self.subflows[index].linux.timeouts = 0;
         self.subflows[index].linux.state = State::Open;
         true
