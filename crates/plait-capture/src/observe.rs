@@ -38,8 +38,10 @@ pub fn observe(
     options: &RecordOptions,
 ) -> Result<RunResult, ObservationError> {
     let observed = Observed::read(folder, scenario)?;
-    if scenario.transport.protocol == Protocol::CmtSctp {
-        return Err(ObservationError::whole(OBSERVED, "cmt-sctp cannot be observed (valid: mptcp, tcp)"));
+    let protocol = scenario.transport.protocol;
+    if !matches!(protocol, Protocol::Mptcp | Protocol::Tcp) {
+        let reason = format!("{} cannot be observed (valid: mptcp, tcp)", protocol.name());
+        return Err(ObservationError::whole(OBSERVED, &reason));
     }
     let routes = routes(scenario, &observed)?;
     let mut senders = senders(scenario, &observed);

@@ -62,6 +62,38 @@ pub enum Packet {
     },
 }
 
+impl Packet {
+    /// Whether it carries data of the stream.
+    #[inline]
+    pub const fn carries_data(&self) -> bool {
+        match self {
+            Self::Data(_) | Self::Segment(_) => true,
+            Self::OneRtt(packet) => packet.stream.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What its headers say of congestion, if they can say anything.
+    #[inline]
+    pub fn ecn(&self) -> Option<SegmentEcn> {
+        match self {
+            Self::Segment(segment) => Some(segment.ecn),
+            Self::OneRtt(packet) => Some(packet.ecn),
+            _ => None,
+        }
+    }
+
+    /// Likewise, to be marked on the way.
+    #[inline]
+    pub fn ecn_mut(&mut self) -> Option<&mut SegmentEcn> {
+        match self {
+            Self::Segment(segment) => Some(&mut segment.ecn),
+            Self::OneRtt(packet) => Some(&mut packet.ecn),
+            _ => None,
+        }
+    }
+}
+
 /// A TCP segment with its mapping into the stream (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpSegment {

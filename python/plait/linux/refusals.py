@@ -155,8 +155,11 @@ def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
         )
 
 
-_ABSENT = {"cmt-sctp": "CMT-SCTP", "mpquic": "Multipath QUIC"}
-"""Protocols that the kernel does not have."""
+_SPOKEN = ("mptcp", "tcp")
+"""Protocols that the lab's kernels speak."""
+
+_WRITTEN = {"cmt-sctp": "CMT-SCTP", "mpquic": "Multipath QUIC"}
+"""How others are written in a sentence, where not as in a scenario."""
 
 
 def _check_transport(scenario: Table) -> None:
@@ -165,8 +168,8 @@ def _check_transport(scenario: Table) -> None:
     def wrong(key: str, reason: str) -> None:
         refuse(scenario, f"transport.{key}", transport[key], reason)
 
-    if transport["protocol"] in _ABSENT:
-        name = _ABSENT[transport["protocol"]]
+    if transport["protocol"] not in _SPOKEN:
+        name = _WRITTEN.get(transport["protocol"], transport["protocol"])
         wrong("protocol", f'the kernel has no {name}; expected "mptcp" or "tcp"')
     if transport["congestion_control"] not in CONGESTION_CONTROLS:
         wrong("congestion_control", f"Linux' MPTCP is uncoupled; expected {_list(CONGESTION_CONTROLS)}")

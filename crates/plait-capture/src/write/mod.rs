@@ -25,7 +25,7 @@ use crate::ip;
 use crate::write::file::{CaptureFile, Interface};
 use crate::write::under_way::UnderWay;
 use plait_sched::{PathId, Time};
-use plait_sim::scenario::{Protocol, Scenario, Way};
+use plait_sim::scenario::{OwnOptions, Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -101,11 +101,12 @@ enum Wire {
 }
 
 impl Wire {
-    fn new(scenario: &Scenario) -> Self {
-        match scenario.transport.protocol {
-            Protocol::CmtSctp => Self::Sctp(sctp::Wire::new(scenario)),
-            Protocol::Mptcp | Protocol::Tcp => Self::Tcp(tcp::Wire::new(scenario)),
-            Protocol::Mpquic => unreachable!("refused before"),
+    /// `None` for a protocol that is not written.
+    fn new(scenario: &Scenario) -> Option<Self> {
+        match &scenario.transport.own {
+            OwnOptions::CmtSctp(_) => Some(Self::Sctp(sctp::Wire::new(scenario))),
+            OwnOptions::Mptcp(_) => Some(Self::Tcp(tcp::Wire::new(scenario))),
+            _ => None,
         }
     }
 
@@ -153,11 +154,12 @@ impl Capture {
         scheduler: &str,
         place: &dyn Fn(usize, Side) -> PathBuf,
     ) -> Result<Self, WriteError> {
-        if scenario.transport.protocol == Protocol::Mpquic {
+        let Some(wire) = Wire::new(scenario) else {
+            let protocol = scenario.transport.protocol.name();
             let reason =
-                "packets of mpquic are not written to captures (cmt-sctp, mptcp and tcp are)".to_owned();
+                format!("packets of {protocol} are not written to captures (cmt-sctp, mptcp and tcp are)");
             return Err(WriteError { file: place(0, Side::Sender), reason });
-        }
+        };
         let comment = format!("scenario {}, scheduler {scheduler}, seed {}", scenario.name, scenario.seed);
         let mut files: Vec<CaptureFile> = Vec::new();
         let mut ports = Vec::with_capacity(scenario.paths.len());
@@ -179,7 +181,6 @@ impl Capture {
             }
             ports.push(both);
         }
-        let wire = Wire::new(scenario);
         let under_way = UnderWay::new(scenario.paths.len());
         let mut capture = Self { wire, files, ports, under_way, headers: Vec::new(), error: None };
         capture.write_prelude();

@@ -55,6 +55,7 @@ pub use path::PathOptions;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
+pub(crate) use transport::Ends;
 pub use transport::{
     CmtSctpOptions, CongestionControl, MpquicOptions, MptcpOptions, OwnOptions, Profile, Protocol,
     RetransmissionPolicy, TransportOptions, WindowAccounting,
@@ -153,15 +154,14 @@ impl Scenario {
     }
 }
 
-/// TCP has one path, and the path that is opened first is one of the paths.
+/// The protocol can be spoken over so many paths (TCP has one), and the path that is opened first is one of the paths.
 fn check_protocol(
     transport: &TransportOptions,
     paths: &[PathOptions],
     source: &Source<'_>,
     reader: &Reader<'_>,
 ) -> Result<(), ScenarioError> {
-    if transport.protocol == Protocol::Tcp && paths.len() > 1 {
-        let reason = format!("tcp has one path, not {}; mptcp has several", paths.len());
+    if let Some(reason) = transport.protocol.refuses_paths(paths.len()) {
         return Err(source.rule(reader.place_of("path"), reason));
     }
     if let Some(name) = transport.initial_path()

@@ -249,7 +249,7 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
         let path = PathId(end.path);
         let mut instead = None;
         if T::LOOKS {
-            let id = PacketId { path, way: end.way, data: is_data(packet), number };
+            let id = PacketId { path, way: end.way, data: packet.carries_data(), number };
             let bytes = self.overhead.wire_bytes(packet);
             let seen = Sighting { time: network.now, id, packet, bytes };
             self.tap.arrived(&seen);
@@ -391,7 +391,7 @@ impl<T: Tap> Sink for Wire<'_, T> {
     #[inline]
     fn send(&mut self, transmit: &Transmit<'_>) {
         let &Transmit { path, packet, transmission, origin } = transmit;
-        let (bytes, data) = (self.overhead.wire_bytes(packet), is_data(packet));
+        let (bytes, data) = (self.overhead.wire_bytes(packet), packet.carries_data());
         *self.others += u64::from(!data);
         let number = if data { transmission } else { *self.others };
         if T::LOOKS {
@@ -400,13 +400,5 @@ impl<T: Tap> Sink for Wire<'_, T> {
         }
         let route = self.routes[path.index()][usize::from(self.way == Way::Backward)];
         self.network.send(route, packet, number, bytes);
-    }
-}
-
-fn is_data(packet: &Packet) -> bool {
-    match packet {
-        Packet::Data(_) | Packet::Segment(_) => true,
-        Packet::OneRtt(packet) => packet.stream.is_some(),
-        _ => false,
     }
 }

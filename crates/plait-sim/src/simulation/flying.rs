@@ -38,11 +38,7 @@ impl Payload for Flying {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     /// A data packet, field by field: that takes less room than as it comes.
-    Data {
-        segment: u64,
-        transmission: u64,
-        bytes: u32,
-    },
+    Data { segment: u64, transmission: u64, bytes: u32 },
     /// Likewise of a TCP subflow.
     Segment {
         segment: u64,
@@ -57,50 +53,13 @@ pub(super) enum Content {
         ecn: SegmentEcn,
     },
     /// Likewise a QUIC packet that carries nothing else.
-    Stream {
-        segment: u64,
-        transmission: u64,
-        number: u64,
-        offset: u64,
-        bytes: u16,
-        ecn: SegmentEcn,
-    },
-    Initial {
-        sent_at: Time,
-        number: u64,
-    },
-    InitialReply {
-        sent_at: Time,
-        number: u64,
-    },
-    /// A larger packet's place in its store.
+    Stream { segment: u64, transmission: u64, number: u64, offset: u64, bytes: u16, ecn: SegmentEcn },
+    /// The place in its store of a packet that is larger, or rare.
     Kept {
         place: u32,
         data: bool,
-        /// What its headers say now, if it is data of a TCP subflow or of QUIC.
+        /// What its headers say of congestion by now.
         ecn: SegmentEcn,
-        number: u64,
-    },
-    Heartbeat {
-        sent_at: Time,
-        number: u64,
-    },
-    HeartbeatAck {
-        sent_at: Time,
-        number: u64,
-    },
-    Syn {
-        timestamp: u32,
-        number: u64,
-    },
-    SynAck {
-        timestamp: u32,
-        echo: u32,
-        window: u64,
-        number: u64,
-    },
-    Confirm {
-        timestamp: u32,
         number: u64,
     },
     /// Belongs to no connection; the moment of its sending.
@@ -115,13 +74,6 @@ impl Content {
             | Self::Segment { transmission, .. }
             | Self::Stream { transmission, .. } => (transmission, true),
             Self::Kept { number, data, .. } => (number, data),
-            Self::Initial { number, .. }
-            | Self::InitialReply { number, .. }
-            | Self::Heartbeat { number, .. }
-            | Self::HeartbeatAck { number, .. }
-            | Self::Syn { number, .. }
-            | Self::SynAck { number, .. }
-            | Self::Confirm { number, .. } => (number, false),
             Self::Datagram(_) => return None,
         })
     }
@@ -155,40 +107,23 @@ impl Kept {
                 let bytes = bytes as u16;
                 Content::Segment { segment, transmission, number, offset, bytes, timestamp, echo, push, ecn }
             }
-            Packet::Sack(_) | Packet::Ack(_) => {
-                let ecn = SegmentEcn::default();
-                Content::Kept { place: self.keep(packet), data: false, ecn, number: transmission }
-            }
-            Packet::Segment(TcpSegment { ecn, .. }) => {
-                Content::Kept { place: self.keep(packet), data: true, ecn, number: transmission }
-            }
-            Packet::OneRtt(packet) => match packet.plain_stream() {
+            Packet::OneRtt(ref one_rtt) => match one_rtt.plain_stream() {
                 Some(Stream { data: Data { segment, bytes }, offset }) => {
                     debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
                     let bytes = bytes as u16;
-                    let OneRtt { number, ecn, .. } = packet;
+                    let &OneRtt { number, ecn, .. } = one_rtt;
                     Content::Stream { segment, transmission, number, offset, bytes, ecn }
                 }
-                None => {
-                    let (data, ecn) = (packet.stream.is_some(), packet.ecn);
-                    Content::Kept {
-                        place: self.keep(&Packet::OneRtt(packet)),
-                        data,
-                        ecn,
-                        number: transmission,
-                    }
-                }
+                None => self.keep_as_it_is(packet, transmission),
             },
-            Packet::Initial { sent_at } => Content::Initial { sent_at, number: transmission },
-            Packet::InitialReply { sent_at } => Content::InitialReply { sent_at, number: transmission },
-            Packet::Heartbeat { sent_at } => Content::Heartbeat { sent_at, number: transmission },
-            Packet::HeartbeatAck { sent_at } => Content::HeartbeatAck { sent_at, number: transmission },
-            Packet::Syn { timestamp } => Content::Syn { timestamp, number: transmission },
-            Packet::SynAck { timestamp, echo, window } => {
-                Content::SynAck { timestamp, echo, window, number: transmission }
-            }
-            Packet::Confirm { timestamp } => Content::Confirm { timestamp, number: transmission },
+            _ => self.keep_as_it_is(packet, transmission),
         }
+    }
+
+    #[inline]
+    fn keep_as_it_is(&mut self, packet: &Packet, number: u64) -> Content {
+        let (data, ecn) = (packet.carries_data(), packet.ecn().unwrap_or_default());
+        Content::Kept { place: self.keep(packet), data, ecn, number }
     }
 
     #[inline]

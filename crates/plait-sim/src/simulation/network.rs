@@ -250,10 +250,8 @@ impl Network {
         let (packet, number) = match flying.content {
             Content::Kept { place, number, ecn, .. } => {
                 let mut packet = self.kept.take(place)?;
-                match &mut *packet {
-                    Packet::Segment(segment) => segment.ecn = ecn,
-                    Packet::OneRtt(packet) => packet.ecn = ecn,
-                    _ => {}
+                if let Some(place) = packet.ecn_mut() {
+                    *place = ecn;
                 }
                 let taken = take(self, &packet, number);
                 self.kept.put_back(place, packet);
@@ -282,34 +280,6 @@ impl Network {
                 let stream = Some(Stream { data, offset });
                 made = Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) });
                 (&made, transmission)
-            }
-            Content::Initial { sent_at, number } => {
-                made = Packet::Initial { sent_at };
-                (&made, number)
-            }
-            Content::InitialReply { sent_at, number } => {
-                made = Packet::InitialReply { sent_at };
-                (&made, number)
-            }
-            Content::Heartbeat { sent_at, number } => {
-                made = Packet::Heartbeat { sent_at };
-                (&made, number)
-            }
-            Content::HeartbeatAck { sent_at, number } => {
-                made = Packet::HeartbeatAck { sent_at };
-                (&made, number)
-            }
-            Content::Syn { timestamp, number } => {
-                made = Packet::Syn { timestamp };
-                (&made, number)
-            }
-            Content::SynAck { timestamp, echo, window, number } => {
-                made = Packet::SynAck { timestamp, echo, window };
-                (&made, number)
-            }
-            Content::Confirm { timestamp, number } => {
-                made = Packet::Confirm { timestamp };
-                (&made, number)
             }
             Content::Datagram(_) => return None,
         };

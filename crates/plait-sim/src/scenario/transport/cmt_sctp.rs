@@ -2,10 +2,13 @@
 
 use plait_sched::Duration;
 pub use plait_transport::cmt_sctp::{RetransmissionPolicy, WindowAccounting};
+use plait_transport::congestion::Family;
+use plait_transport::packet::Overhead;
+use plait_transport::{ConnectionConfig, WindowRule, cmt_sctp, endpoint};
 
 use super::common::{self, MAX_EVERY, TICK};
 use super::option::{Place, TransportOption, option};
-use super::{OwnOptions, ProtocolInfo, TransportOptions};
+use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Integer, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
@@ -24,14 +27,6 @@ pub struct CmtSctpOptions {
     pub heartbeat_interval: Duration,
 }
 
-pub(super) const UNREAD: OwnOptions = OwnOptions::CmtSctp(CmtSctpOptions {
-    delayed_ack_for_cmt: true,
-    receive_window_accounting: WindowAccounting::Buffer,
-    retransmission_policy: RetransmissionPolicy::Cwnd,
-    fast_retransmit_threshold: 1,
-    heartbeat_interval: TICK,
-});
-
 fn own(options: &mut TransportOptions) -> &mut CmtSctpOptions {
     match &mut options.own {
         OwnOptions::CmtSctp(own) => own,
@@ -39,65 +34,105 @@ fn own(options: &mut TransportOptions) -> &mut CmtSctpOptions {
     }
 }
 
-/// `[transport]` of CMT-SCTP.
-pub(super) const INFO: ProtocolInfo = ProtocolInfo {
-    name: "[transport] protocol = \"cmt-sctp\"",
-    doc: "How the endpoints behave: SCTP with concurrent multipath transfer. Timers and thresholds are those of RFC 9260 \
-          unless it says otherwise.",
-    options: &[
-        common::PROTOCOL,
-        common::CONGESTION_CONTROL,
-        TransportOption { default: Text("4380B"), ..common::INITIAL_WINDOW },
-        common::RECEIVE_BUFFER,
-        common::SEND_BUFFER,
-        common::PACKET,
-        common::ACK_EVERY,
-        common::ACK_DELAY,
-        common::INITIAL_SSTHRESH,
-        common::GROW_IN_RECOVERY,
-        common::MAX_BURST,
-        common::RTO_INITIAL,
-        common::RTO_MIN,
-        common::RTO_MAX,
-        common::PATH_MAX_RETRANSMISSIONS,
-        common::ASSOCIATION_MAX_RETRANSMISSIONS,
-        common::POTENTIALLY_FAILED,
-        option(
-            "delayed_ack_for_cmt",
-            Boolean(true),
-            "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at \
-             once: reordering is normal over several paths.",
-            |options| Place::Truth(&mut own(options).delayed_ack_for_cmt),
-        ),
-        option(
-            "receive_window_accounting",
-            Text("buffer"),
-            "What the receiver's window is charged with: outstanding data and what is buffered out of \
-             order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
-            |options| Place::Word(&mut own(options).receive_window_accounting),
-        ),
-        option(
-            "retransmission_policy",
-            Text("cwnd"),
-            "Which path carries a retransmission: the original one, the one with the largest threshold, \
-             the largest window, the lowest loss rate, or whichever can send first.",
-            |options| Place::Word(&mut own(options).retransmission_policy),
-        ),
-        option(
-            "fast_retransmit_threshold",
-            Integer(3),
-            "After how many missing reports a packet is retransmitted.",
-            |options| Place::Count(&mut own(options).fast_retransmit_threshold, 1..=MAX_EVERY),
-        ),
-        option(
-            "heartbeat_interval",
-            Text("30s"),
-            "How long an idle path goes without a heartbeat.",
-            |options| Place::Span(&mut own(options).heartbeat_interval, TICK..=MAX_DURATION),
-        ),
-    ],
-    later: &["ecn"],
-};
+impl Own for CmtSctpOptions {
+    const INFO: ProtocolInfo = ProtocolInfo {
+        name: "[transport] protocol = \"cmt-sctp\"",
+        doc: "How the endpoints behave: SCTP with concurrent multipath transfer. Timers and thresholds are those of RFC 9260 \
+              unless it says otherwise.",
+        options: &[
+            common::PROTOCOL,
+            common::CONGESTION_CONTROL,
+            TransportOption { default: Text("4380B"), ..common::INITIAL_WINDOW },
+            common::RECEIVE_BUFFER,
+            common::SEND_BUFFER,
+            common::PACKET,
+            common::ACK_EVERY,
+            common::ACK_DELAY,
+            common::INITIAL_SSTHRESH,
+            common::GROW_IN_RECOVERY,
+            common::MAX_BURST,
+            common::RTO_INITIAL,
+            common::RTO_MIN,
+            common::RTO_MAX,
+            common::PATH_MAX_RETRANSMISSIONS,
+            common::ASSOCIATION_MAX_RETRANSMISSIONS,
+            common::POTENTIALLY_FAILED,
+            option(
+                "delayed_ack_for_cmt",
+                Boolean(true),
+                "Whether data that arrives out of order is acknowledged as lazily as other data, instead of at \
+                 once: reordering is normal over several paths.",
+                |options| Place::Truth(&mut own(options).delayed_ack_for_cmt),
+            ),
+            option(
+                "receive_window_accounting",
+                Text("buffer"),
+                "What the receiver's window is charged with: outstanding data and what is buffered out of \
+                 order (RFC 9260), or outstanding data only (Eq. 1 of the DAPS paper).",
+                |options| Place::Word(&mut own(options).receive_window_accounting),
+            ),
+            option(
+                "retransmission_policy",
+                Text("cwnd"),
+                "Which path carries a retransmission: the original one, the one with the largest threshold, \
+                 the largest window, the lowest loss rate, or whichever can send first.",
+                |options| Place::Word(&mut own(options).retransmission_policy),
+            ),
+            option(
+                "fast_retransmit_threshold",
+                Integer(3),
+                "After how many missing reports a packet is retransmitted.",
+                |options| Place::Count(&mut own(options).fast_retransmit_threshold, 1..=MAX_EVERY),
+            ),
+            option(
+                "heartbeat_interval",
+                Text("30s"),
+                "How long an idle path goes without a heartbeat.",
+                |options| Place::Span(&mut own(options).heartbeat_interval, TICK..=MAX_DURATION),
+            ),
+        ],
+        later: &["ecn"],
+    };
+
+    const UNREAD: Self = Self {
+        delayed_ack_for_cmt: true,
+        receive_window_accounting: WindowAccounting::Buffer,
+        retransmission_policy: RetransmissionPolicy::Cwnd,
+        fast_retransmit_threshold: 1,
+        heartbeat_interval: TICK,
+    };
+
+    fn overhead(&self, _protocol: Protocol) -> Overhead {
+        Overhead::SCTP
+    }
+
+    /// The chunk's header counts.
+    fn counted(&self, overhead: &Overhead) -> u32 {
+        overhead.data
+    }
+
+    fn controllers(&self) -> Family {
+        Family::Sctp
+    }
+
+    fn config(&self, options: &TransportOptions, _ends: &Ends) -> endpoint::Config {
+        let connection = ConnectionConfig {
+            window_rule: WindowRule::Credit,
+            heartbeat_interval: self.heartbeat_interval,
+            ..options.connection()
+        };
+        let config = cmt_sctp::Config {
+            connection,
+            accounting: self.receive_window_accounting,
+            retransmission_policy: self.retransmission_policy,
+            fast_retransmit_threshold: u8::try_from(self.fast_retransmit_threshold).unwrap_or(u8::MAX),
+            ack_every: options.ack_every(),
+            ack_delay: options.ack_delay,
+            delayed_ack_for_cmt: self.delayed_ack_for_cmt,
+        };
+        config.into()
+    }
+}
 
 impl Word for WindowAccounting {
     const WORDS: &'static [(&'static str, Self)] =

@@ -80,12 +80,10 @@ impl TransportOptions {
     }
 }
 
-pub(super) const PROTOCOL: TransportOption = option(
-    "protocol",
-    Text("cmt-sctp"),
-    "The protocol: SCTP with concurrent multipath transfer, MPTCP, TCP over one path, or Multipath QUIC.",
-    |options| Place::Word(&mut options.protocol),
-);
+pub(super) const PROTOCOL: TransportOption =
+    option("protocol", Text("cmt-sctp"), "The protocol: {protocols}.", |options| {
+        Place::Protocol(&mut options.protocol)
+    });
 
 pub(super) const CONGESTION_CONTROL: TransportOption = option(
     "congestion_control",

@@ -2,6 +2,8 @@
 
 use plait_transport::congestion::{Algorithm, ControllerInfo, Family};
 
+use super::Protocol;
+use super::option::listed;
 use crate::error::ScenarioError;
 use crate::scenario::reader::{Item, unknown};
 
@@ -40,7 +42,9 @@ impl CongestionControl {
             (Some(_), _) => Ok(control),
             (None, Family::Sctp) => {
                 let names = Self::names(Some(family)).join(", ");
-                Err(item.wrong(format!("cmt-sctp has {names} only (the others: mptcp, tcp and mpquic)")))
+                let only = listed(&Protocol::words_with(family, true), " and ");
+                let others = listed(&Protocol::words_with(family, false), " and ");
+                Err(item.wrong(format!("{only} has {names} only (the others: {others})")))
             }
             (None, _) => Err(item.wrong(unknown(text, &Self::names(Some(family))))),
         }

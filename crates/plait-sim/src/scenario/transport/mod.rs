@@ -1,10 +1,12 @@
 //! `[transport]`: how the endpoints behave.
 //!
-//! An option is an entry of its protocol's file, or of `common` if several have it, and a field beside it: key, default, meaning, and the
-//! place that it sets, from whose type unit, reader and writer follow.
+//! A protocol is a file here and an entry of the table below. The file has what a scenario says of it, and makes its ends' configuration
+//! of that (`Own`). An option is an entry of its protocol's file, or of `common` if several have it, and a field beside it: key, default,
+//! meaning, and the place that it sets, from whose type unit, reader and writer follow.
 
 mod cmt_sctp;
 mod common;
+mod connection;
 mod control;
 mod mpquic;
 mod mptcp;
@@ -18,7 +20,9 @@ pub use mptcp::{MptcpOptions, Profile};
 
 use std::sync::LazyLock;
 
+use plait_sched::PathId;
 use plait_transport::congestion::Family;
+use plait_transport::endpoint;
 use plait_transport::packet::Overhead;
 use serde_json::{Map, Value};
 
@@ -28,33 +32,49 @@ use super::text;
 use crate::error::ScenarioError;
 use option::TransportOption;
 
-/// Which transport protocol the endpoints speak.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Protocol {
-    /// SCTP with concurrent multipath transfer (Iyengar et al. 2006).
-    CmtSctp,
-    /// MPTCP (RFC 8684).
-    Mptcp,
-    /// TCP over one path.
-    Tcp,
-    /// Multipath QUIC (draft-ietf-quic-multipath-21).
-    Mpquic,
-}
+/// What a protocol's file says of it; the default is what most of them do.
+trait Own: Sized {
+    /// `[transport]` of it: name, meaning, options.
+    const INFO: ProtocolInfo;
+    /// Its own options before anything is read.
+    const UNREAD: Self;
 
-impl Word for Protocol {
-    const WORDS: &'static [(&'static str, Self)] =
-        &[("cmt-sctp", Self::CmtSctp), ("mptcp", Self::Mptcp), ("tcp", Self::Tcp), ("mpquic", Self::Mpquic)];
-}
+    /// What `protocol` adds to payload on the wire.
+    fn overhead(&self, protocol: Protocol) -> Overhead;
 
-/// Options that only one of the protocols has.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum OwnOptions {
-    /// Of CMT-SCTP.
-    CmtSctp(CmtSctpOptions),
-    /// Of MPTCP and TCP.
-    Mptcp(MptcpOptions),
-    /// Of Multipath QUIC.
-    Mpquic(MpquicOptions),
+    /// Both ends, from its own options and from those that it has in common with others.
+    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config;
+
+    /// Bytes of `overhead` that count in congestion windows with each packet of data.
+    fn counted(&self, overhead: &Overhead) -> u32;
+
+    /// Whose congestion controllers it has.
+    fn controllers(&self) -> Family {
+        Family::Tcp
+    }
+
+    /// Whose TCP it is.
+    fn profile(&self) -> Profile {
+        Profile::Standard
+    }
+
+    /// It is that of a profile, which is read before all else. Only protocols with the key have others than the standard's.
+    fn set_profile(&mut self, _profile: Profile) {}
+
+    /// The name of the path that is opened first, if it was given.
+    fn initial_path(&self) -> Option<&str> {
+        None
+    }
+
+    /// Why `protocol` cannot be spoken over so many paths.
+    fn refuses_paths(_protocol: Protocol, _paths: usize) -> Option<String> {
+        None
+    }
+
+    /// What a flow of TCP beside the connection has of its options.
+    fn tcp(&self) -> MptcpOptions {
+        MptcpOptions::DEFAULT
+    }
 }
 
 /// What a scenario says of a protocol.
@@ -67,31 +87,122 @@ struct ProtocolInfo {
     later: &'static [&'static str],
 }
 
-/// The descriptions, in the order in which they are listed to users, each with its protocol.
-const PROTOCOLS: [(Protocol, ProtocolInfo); 3] =
-    [(Protocol::CmtSctp, cmt_sctp::INFO), (Protocol::Mptcp, mptcp::INFO), (Protocol::Mpquic, mpquic::INFO)];
+/// What the endpoints are told beside the options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    /// The path that is opened first.
+    pub(crate) initial_path: PathId,
+    /// Both of them have data to send.
+    pub(crate) two_way: bool,
+}
 
-static TABLES: LazyLock<[TableInfo; 3]> = LazyLock::new(|| {
-    PROTOCOLS.map(|(protocol, info)| {
-        let mut any = TransportOptions::unread(protocol, protocol.unread());
+/// From one entry per file, with the protocols that it is about: what can be chosen, and who answers for it.
+macro_rules! protocols {
+    ($($(#[$meta:meta])* $own:ident($module:ident::$options:ident) {
+        $($(#[$protocol_meta:meta])* $protocol:ident = $word:literal, $title:literal;)+
+    })*) => {
+        /// Which transport protocol the endpoints speak.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Protocol {
+            $($($(#[$protocol_meta])* $protocol,)+)*
+        }
+
+        impl Word for Protocol {
+            const WORDS: &'static [(&'static str, Self)] = &[$($(($word, Self::$protocol),)+)*];
+        }
+
+        /// Options that only one of the protocols has.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub enum OwnOptions {
+            $($(#[$meta])* $own($module::$options),)*
+        }
+
+        /// In the order in which they are listed to users, each with the first of its protocols.
+        const FILES: &[(Protocol, ProtocolInfo)] =
+            &[$((first(&[$(Protocol::$protocol),+]), <$module::$options as Own>::INFO),)*];
+
+        /// A file's place among them.
+        enum File {
+            $($own,)*
+        }
+
+        impl Protocol {
+            /// What it is, in the order of the words.
+            const TITLES: &'static [&'static str] = &[$($($title,)+)*];
+
+            const fn place(self) -> usize {
+                match self {
+                    $($(Self::$protocol => File::$own as usize,)+)*
+                }
+            }
+
+            const fn unread(self) -> OwnOptions {
+                match self {
+                    $($(Self::$protocol => OwnOptions::$own(<$module::$options as Own>::UNREAD),)+)*
+                }
+            }
+
+            /// Why it cannot be spoken over so many paths.
+            pub(super) fn refuses_paths(self, paths: usize) -> Option<String> {
+                match self {
+                    $($(Self::$protocol => <$module::$options as Own>::refuses_paths(self, paths),)+)*
+                }
+            }
+        }
+
+        /// Asks the protocol's own options.
+        macro_rules! ask {
+            ($own_options:expr, $it:ident => $call:expr) => {
+                match $own_options {
+                    $(OwnOptions::$own($it) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+protocols! {
+    /// Of CMT-SCTP.
+    CmtSctp(cmt_sctp::CmtSctpOptions) {
+        /// SCTP with concurrent multipath transfer (Iyengar et al. 2006).
+        CmtSctp = "cmt-sctp", "SCTP with concurrent multipath transfer";
+    }
+    /// Of MPTCP and TCP.
+    Mptcp(mptcp::MptcpOptions) {
+        /// MPTCP (RFC 8684).
+        Mptcp = "mptcp", "MPTCP";
+        /// TCP over one path.
+        Tcp = "tcp", "TCP over one path";
+    }
+    /// Of Multipath QUIC.
+    Mpquic(mpquic::MpquicOptions) {
+        /// Multipath QUIC (draft-ietf-quic-multipath-21).
+        Mpquic = "mpquic", "Multipath QUIC";
+    }
+}
+
+const fn first(protocols: &[Protocol]) -> Protocol {
+    protocols[0]
+}
+
+static TABLES: LazyLock<Vec<TableInfo>> = LazyLock::new(|| {
+    let table = |(protocol, info): &(Protocol, ProtocolInfo)| {
+        let mut any = TransportOptions::unread(*protocol, protocol.unread());
         let keys: Vec<_> = info.options.iter().map(|option| option.info(&mut any)).collect();
         TableInfo { name: info.name, doc: info.doc, keys: keys.leak(), later: info.later }
-    })
+    };
+    FILES.iter().map(table).collect()
 });
 
 /// The tables of all protocols' keys.
 pub(super) fn tables() -> &'static [TableInfo] {
-    &*TABLES
+    &TABLES
 }
 
 impl Protocol {
-    /// Its place in the table: TCP is a case of MPTCP.
-    const fn place(self) -> usize {
-        match self {
-            Self::CmtSctp => 0,
-            Self::Mptcp | Self::Tcp => 1,
-            Self::Mpquic => 2,
-        }
+    /// As a scenario names it.
+    pub fn name(self) -> &'static str {
+        self.word()
     }
 
     /// The keys.
@@ -100,68 +211,72 @@ impl Protocol {
     }
 
     const fn options(self) -> &'static [TransportOption] {
-        PROTOCOLS[self.place()].1.options
+        FILES[self.place()].1.options
     }
 
-    /// Its own options before anything is read.
-    const fn unread(self) -> OwnOptions {
-        match self {
-            Self::CmtSctp => cmt_sctp::UNREAD,
-            Self::Mptcp | Self::Tcp => OwnOptions::Mptcp(MptcpOptions::DEFAULT),
-            Self::Mpquic => mpquic::UNREAD,
-        }
+    /// The words of the protocols that have, or do not have, the controllers of `family` by default.
+    fn words_with(family: Family, has: bool) -> Vec<&'static str> {
+        let it = |&&(_, protocol): &&(&str, Self)| {
+            (ask!(protocol.unread(), own => own.controllers()) == family) == has
+        };
+        Self::WORDS.iter().filter(it).map(|&(word, _)| word).collect()
     }
 }
 
-/// Headers of UDP over IPv4.
-const UDP: u32 = 28;
+/// More than any link holds.
+const UNBOUNDED_BUFFER: u64 = 1 << 40;
+
+/// Likewise, where acknowledgements depend on how far the window is from the buffer.
+const LARGE_BUFFER: u64 = 1 << 24;
 
 impl TransportOptions {
     /// What the protocol adds to payload on the wire.
-    pub const fn overhead(&self) -> Overhead {
-        match (self.protocol, self.profile()) {
-            (Protocol::CmtSctp, _) => Overhead::SCTP,
-            (Protocol::Mptcp, Profile::Standard) => Overhead::MPTCP,
-            (Protocol::Mptcp, Profile::Linux) => Overhead::LINUX_MPTCP,
-            (Protocol::Tcp, _) => Overhead::TCP,
-            (Protocol::Mpquic, _) => Overhead::MPQUIC,
-        }
+    pub fn overhead(&self) -> Overhead {
+        ask!(&self.own, own => own.overhead(self.protocol))
     }
 
     /// Whose TCP it is.
-    pub const fn profile(&self) -> Profile {
-        match &self.own {
-            OwnOptions::Mptcp(own) => own.profile,
-            OwnOptions::CmtSctp(_) | OwnOptions::Mpquic(_) => Profile::Standard,
-        }
+    pub fn profile(&self) -> Profile {
+        ask!(&self.own, own => own.profile())
     }
 
     /// Whose congestion controllers it has.
-    pub const fn controllers(&self) -> Family {
-        match (self.protocol, self.profile()) {
-            (Protocol::CmtSctp, _) => Family::Sctp,
-            (_, Profile::Linux) => Family::Linux,
-            (_, Profile::Standard) => Family::Tcp,
-        }
+    pub fn controllers(&self) -> Family {
+        ask!(&self.own, own => own.controllers())
     }
 
     /// The name of the path that is opened first, if it was given.
     pub fn initial_path(&self) -> Option<&str> {
-        match &self.own {
-            OwnOptions::Mptcp(own) => own.initial_path.as_deref(),
-            OwnOptions::Mpquic(own) => own.initial_path.as_deref(),
-            OwnOptions::CmtSctp(_) => None,
-        }
+        ask!(&self.own, own => own.initial_path())
     }
 
-    /// Bytes of headers that count in congestion windows with each packet of data: SCTP counts its chunk's header, TCP payload alone, QUIC
-    /// all that is in the UDP datagram (RFC 9002 section 2).
+    /// Bytes of headers that count in congestion windows with each packet of data.
     pub fn counted_overhead(&self) -> u32 {
-        let overhead = self.overhead();
-        match self.protocol {
-            Protocol::CmtSctp => overhead.data,
-            Protocol::Mptcp | Protocol::Tcp => 0,
-            Protocol::Mpquic => overhead.of_data() - UDP,
+        ask!(&self.own, own => own.counted(&self.overhead()))
+    }
+
+    /// Both ends of a connection.
+    pub(crate) fn config(&self, ends: &Ends) -> endpoint::Config {
+        ask!(&self.own, own => own.config(self, ends))
+    }
+
+    /// Those of a flow of TCP beside the connection: the scenario's, but never held up by its receiver. Coupled congestion control has
+    /// nothing to couple on one path.
+    pub(crate) fn of_tcp_flow(&self) -> Self {
+        let control = self.congestion_control;
+        Self {
+            protocol: Protocol::Tcp,
+            own: OwnOptions::Mptcp(ask!(&self.own, own => own.tcp())),
+            congestion_control: match control.algorithm(Family::Tcp) {
+                Some(algorithm) if !algorithm.is_coupled() => control,
+                _ => CongestionControl::NEWRENO,
+            },
+            receive_buffer: match self.profile() {
+                Profile::Standard => UNBOUNDED_BUFFER,
+                Profile::Linux => LARGE_BUFFER,
+            },
+            send_buffer: None,
+            ..self.clone()
         }
     }
 
@@ -178,9 +293,7 @@ impl TransportOptions {
     ) -> Result<Self, ScenarioError> {
         let (protocol, profile, mut reader) = open(item, source, place)?;
         let mut options = Self::unread(protocol, protocol.unread());
-        if let OwnOptions::Mptcp(own) = &mut options.own {
-            own.profile = profile;
-        }
+        ask!(&mut options.own, own => own.set_profile(profile));
         // What other options may be depends on the packet.
         let is_packet = |option: &&TransportOption| option.key == common::PACKET.key;
         let all = protocol.options();

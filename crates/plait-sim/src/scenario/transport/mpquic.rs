@@ -1,8 +1,12 @@
 //! Options of Multipath QUIC.
 
+use plait_transport::packet::Overhead;
+use plait_transport::rtt::RtoRule;
+use plait_transport::{endpoint, mpquic};
+
 use super::common;
 use super::option::{Place, TransportOption, option};
-use super::{OwnOptions, ProtocolInfo, TransportOptions};
+use super::{Ends, MptcpOptions, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Integer, Otherwise, Text};
 
 /// Options of Multipath QUIC.
@@ -18,8 +22,8 @@ pub struct MpquicOptions {
     pub ecn: bool,
 }
 
-pub(super) const UNREAD: OwnOptions =
-    OwnOptions::Mpquic(MpquicOptions { hystart: false, handshake: true, initial_path: None, ecn: false });
+/// Headers of UDP over IPv4.
+const UDP: u32 = 28;
 
 fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
     match &mut options.own {
@@ -28,60 +32,95 @@ fn own(options: &mut TransportOptions) -> &mut MpquicOptions {
     }
 }
 
-/// `[transport]` of Multipath QUIC.
-pub(super) const INFO: ProtocolInfo = ProtocolInfo {
-    name: "[transport] protocol = \"mpquic\"",
-    doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
-          timeouts are those of RFC 9002.",
-    options: &[
-        common::PROTOCOL,
-        common::CONGESTION_CONTROL,
-        common::INITIAL_WINDOW,
-        common::RECEIVE_BUFFER,
-        common::SEND_BUFFER,
-        common::PACKET,
-        common::ACK_EVERY.of(Integer(2), "Packets per acknowledgement (RFC 9000 section 13.2.2)."),
-        common::ACK_DELAY
-            .of(Text("25ms"), "The longest that an acknowledgement is held back (max_ack_delay)."),
-        common::INITIAL_SSTHRESH,
-        common::GROW_IN_RECOVERY,
-        common::MAX_BURST,
-        common::RTO_INITIAL.of(Text("1s"), "The probe timeout before the first round-trip sample."),
-        common::RTO_MAX.of(
-            Text("60s"),
-            "The longest probe timeout that backing off leads to; a measured round trip is always waited for.",
-        ),
-        common::PATH_MAX_RETRANSMISSIONS.of(
-            Integer(2),
-            "Consecutive probe timeouts beyond which a path takes nothing new while another one works.",
-        ),
-        common::ASSOCIATION_MAX_RETRANSMISSIONS,
-        TransportOption {
-            doc: "Whether one probe timeout is enough for that.",
-            ..common::POTENTIALLY_FAILED
-        },
-        option(
-            "hystart",
-            Boolean(false),
-            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
-            |options| Place::Truth(&mut own(options).hystart),
-        ),
-        option(
-            "handshake",
-            Boolean(true),
-            "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
-             open from the start, and unmeasured.",
-            |options| Place::Truth(&mut own(options).handshake),
-        ),
-        option("initial_path", Otherwise("the first path"), "The path of the handshake.", |options| {
-            Place::Path(&mut own(options).initial_path)
-        }),
-        option(
-            "ecn",
-            Boolean(false),
-            "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 9000 section 13.4).",
-            |options| Place::Truth(&mut own(options).ecn),
-        ),
-    ],
-    later: &[],
-};
+impl Own for MpquicOptions {
+    const INFO: ProtocolInfo = ProtocolInfo {
+        name: "[transport] protocol = \"mpquic\"",
+        doc: "How the endpoints behave: Multipath QUIC (draft-ietf-quic-multipath-21), one stream over several paths. Losses and probe \
+              timeouts are those of RFC 9002.",
+        options: &[
+            common::PROTOCOL,
+            common::CONGESTION_CONTROL,
+            common::INITIAL_WINDOW,
+            common::RECEIVE_BUFFER,
+            common::SEND_BUFFER,
+            common::PACKET,
+            common::ACK_EVERY.of(Integer(2), "Packets per acknowledgement (RFC 9000 section 13.2.2)."),
+            common::ACK_DELAY
+                .of(Text("25ms"), "The longest that an acknowledgement is held back (max_ack_delay)."),
+            common::INITIAL_SSTHRESH,
+            common::GROW_IN_RECOVERY,
+            common::MAX_BURST,
+            common::RTO_INITIAL.of(Text("1s"), "The probe timeout before the first round-trip sample."),
+            common::RTO_MAX.of(
+                Text("60s"),
+                "The longest probe timeout that backing off leads to; a measured round trip is always waited for.",
+            ),
+            common::PATH_MAX_RETRANSMISSIONS.of(
+                Integer(2),
+                "Consecutive probe timeouts beyond which a path takes nothing new while another one works.",
+            ),
+            common::ASSOCIATION_MAX_RETRANSMISSIONS,
+            TransportOption {
+                doc: "Whether one probe timeout is enough for that.",
+                ..common::POTENTIALLY_FAILED
+            },
+            option(
+                "hystart",
+                Boolean(false),
+                "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+                |options| Place::Truth(&mut own(options).hystart),
+            ),
+            option(
+                "handshake",
+                Boolean(true),
+                "Whether the connection is opened by a handshake, and then its other paths by validating them. Otherwise all are \
+                 open from the start, and unmeasured.",
+                |options| Place::Truth(&mut own(options).handshake),
+            ),
+            option("initial_path", Otherwise("the first path"), "The path of the handshake.", |options| {
+                Place::Path(&mut own(options).initial_path)
+            }),
+            option(
+                "ecn",
+                Boolean(false),
+                "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 9000 section 13.4).",
+                |options| Place::Truth(&mut own(options).ecn),
+            ),
+        ],
+        later: &[],
+    };
+
+    const UNREAD: Self = Self { hystart: false, handshake: true, initial_path: None, ecn: false };
+
+    fn overhead(&self, _protocol: Protocol) -> Overhead {
+        Overhead::MPQUIC
+    }
+
+    /// All that is in the UDP datagram counts (RFC 9002 section 2).
+    fn counted(&self, overhead: &Overhead) -> u32 {
+        overhead.of_data() - UDP
+    }
+
+    fn initial_path(&self) -> Option<&str> {
+        self.initial_path.as_deref()
+    }
+
+    fn tcp(&self) -> MptcpOptions {
+        MptcpOptions { ecn: self.ecn, ..MptcpOptions::DEFAULT }
+    }
+
+    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config {
+        let mut connection = options.connection();
+        connection.congestion.hystart = self.hystart;
+        connection.rto.rule = RtoRule::Probe { ack_delay: options.ack_delay };
+        let config = mpquic::Config {
+            connection,
+            ack_every: options.ack_every(),
+            ack_delay: options.ack_delay,
+            handshake: self.handshake,
+            initial_path: ends.initial_path,
+            ecn: self.ecn,
+        };
+        config.into()
+    }
+}

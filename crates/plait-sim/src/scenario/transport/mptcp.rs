@@ -1,10 +1,14 @@
 //! Options of MPTCP and TCP.
 
 use plait_sched::Duration;
+use plait_transport::congestion::Family;
+use plait_transport::packet::Overhead;
+use plait_transport::rtt::RtoRule;
+use plait_transport::{ConnectionConfig, endpoint, mptcp};
 
 use super::common::{self, TICK};
 use super::option::{Place, option};
-use super::{OwnOptions, ProtocolInfo, TransportOptions};
+use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Otherwise, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
@@ -63,78 +67,155 @@ fn own(options: &mut TransportOptions) -> &mut MptcpOptions {
     }
 }
 
-/// `[transport]` of MPTCP and TCP.
-pub(super) const INFO: ProtocolInfo = ProtocolInfo {
-    name: "[transport] protocol = \"mptcp\" or \"tcp\"",
-    doc: "How the endpoints behave: MPTCP, or TCP over the scenario's only path. Timers are those of RFC 6298.",
-    options: &[
-        common::PROTOCOL,
-        option(
-            "profile",
-            Text("standard"),
-            "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
-             means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
-             first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
-             window twice, packets may span writes, the variation of the round trip in the timeout is \
-             rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
-             confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
-             ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",
-            |options| Place::Word(&mut own(options).profile),
-        ),
-        common::CONGESTION_CONTROL.linux(Text("cubic")),
-        common::INITIAL_WINDOW,
-        common::RECEIVE_BUFFER,
-        common::SEND_BUFFER,
-        common::PACKET,
-        common::ACK_EVERY,
-        common::ACK_DELAY,
-        common::INITIAL_SSTHRESH,
-        common::GROW_IN_RECOVERY,
-        common::MAX_BURST,
-        common::RTO_INITIAL,
-        common::RTO_MIN,
-        common::RTO_MAX,
-        common::PATH_MAX_RETRANSMISSIONS,
-        common::ASSOCIATION_MAX_RETRANSMISSIONS,
-        common::POTENTIALLY_FAILED,
-        option(
-            "hystart",
-            Boolean(false),
-            "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
-            |options| Place::Truth(&mut own(options).hystart),
-        )
-        .linux(Boolean(true)),
-        option(
-            "handshake",
-            Boolean(true),
-            "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
-             start, and unmeasured.",
-            |options| Place::Truth(&mut own(options).handshake),
-        ),
-        option(
-            "initial_path",
-            Otherwise("the first path"),
-            "Which path's subflow is opened first.",
-            |options| Place::Path(&mut own(options).initial_path),
-        ),
-        option(
-            "timestamp_granularity",
-            Text("1ms"),
-            "The tick of the timestamps' clocks, from which one-way delays are estimated.",
-            |options| Place::Span(&mut own(options).timestamp_granularity, TICK..=MAX_TICK),
-        ),
-        option(
-            "clock_offset",
-            Text("0ms"),
-            "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
-            |options| Place::Offset(&mut own(options).clock_offset, MAX_DURATION),
-        ),
-        option(
-            "ecn",
-            Boolean(false),
-            "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
-            |options| Place::Truth(&mut own(options).ecn),
-        ),
-    ],
-    later: &[],
-};
+impl Own for MptcpOptions {
+    const INFO: ProtocolInfo = ProtocolInfo {
+        name: "[transport] protocol = \"mptcp\" or \"tcp\"",
+        doc: "How the endpoints behave: MPTCP, or TCP over the scenario's only path. Timers are those of RFC 6298.",
+        options: &[
+            common::PROTOCOL,
+            option(
+                "profile",
+                Text("standard"),
+                "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
+                 means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
+                 first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
+                 window twice, packets may span writes, the variation of the round trip in the timeout is \
+                 rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
+                 confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
+                 ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",
+                |options| Place::Word(&mut own(options).profile),
+            ),
+            common::CONGESTION_CONTROL.linux(Text("cubic")),
+            common::INITIAL_WINDOW,
+            common::RECEIVE_BUFFER,
+            common::SEND_BUFFER,
+            common::PACKET,
+            common::ACK_EVERY,
+            common::ACK_DELAY,
+            common::INITIAL_SSTHRESH,
+            common::GROW_IN_RECOVERY,
+            common::MAX_BURST,
+            common::RTO_INITIAL,
+            common::RTO_MIN,
+            common::RTO_MAX,
+            common::PATH_MAX_RETRANSMISSIONS,
+            common::ASSOCIATION_MAX_RETRANSMISSIONS,
+            common::POTENTIALLY_FAILED,
+            option(
+                "hystart",
+                Boolean(false),
+                "Whether slow start ends when delays grow (HyStart++, RFC 9406).",
+                |options| Place::Truth(&mut own(options).hystart),
+            )
+            .linux(Boolean(true)),
+            option(
+                "handshake",
+                Boolean(true),
+                "Whether subflows are opened by handshakes: the first one, then the others. Otherwise all are open from the \
+                 start, and unmeasured.",
+                |options| Place::Truth(&mut own(options).handshake),
+            ),
+            option(
+                "initial_path",
+                Otherwise("the first path"),
+                "Which path's subflow is opened first.",
+                |options| Place::Path(&mut own(options).initial_path),
+            ),
+            option(
+                "timestamp_granularity",
+                Text("1ms"),
+                "The tick of the timestamps' clocks, from which one-way delays are estimated.",
+                |options| Place::Span(&mut own(options).timestamp_granularity, TICK..=MAX_TICK),
+            ),
+            option(
+                "clock_offset",
+                Text("0ms"),
+                "How much the receiver's clock is ahead of the sender's: it is contained in every one-way delay.",
+                |options| Place::Offset(&mut own(options).clock_offset, MAX_DURATION),
+            ),
+            option(
+                "ecn",
+                Boolean(false),
+                "Whether packets may be marked instead of dropped, by queues whose discipline does so (RFC 3168).",
+                |options| Place::Truth(&mut own(options).ecn),
+            ),
+        ],
+        later: &[],
+    };
+
+    const UNREAD: Self = Self::DEFAULT;
+
+    fn overhead(&self, protocol: Protocol) -> Overhead {
+        match (protocol, self.profile) {
+            (Protocol::Tcp, _) => Overhead::TCP,
+            (_, Profile::Standard) => Overhead::MPTCP,
+            (_, Profile::Linux) => Overhead::LINUX_MPTCP,
+        }
+    }
+
+    /// Payload alone counts.
+    fn counted(&self, _overhead: &Overhead) -> u32 {
+        0
+    }
+
+    fn controllers(&self) -> Family {
+        match self.profile {
+            Profile::Standard => Family::Tcp,
+            Profile::Linux => Family::Linux,
+        }
+    }
+
+    fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    fn set_profile(&mut self, profile: Profile) {
+        self.profile = profile;
+    }
+
+    fn initial_path(&self) -> Option<&str> {
+        self.initial_path.as_deref()
+    }
+
+    fn refuses_paths(protocol: Protocol, paths: usize) -> Option<String> {
+        let refused = protocol == Protocol::Tcp && paths > 1;
+        refused.then(|| format!("tcp has one path, not {paths}; mptcp has several"))
+    }
+
+    fn tcp(&self) -> Self {
+        self.clone()
+    }
+
+    fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config {
+        let linux = self.profile == Profile::Linux;
+        let multipath = options.protocol == Protocol::Mptcp;
+        let mut connection = ConnectionConfig {
+            lost_keep_numbers: true,
+            window_in_packets: linux,
+            restarts_by_packet: linux && multipath,
+            joined_writes: linux,
+            ..options.connection()
+        };
+        connection.congestion.hystart = self.hystart;
+        if linux {
+            connection.rto.rule = RtoRule::Linux;
+        }
+        let config = mptcp::Config {
+            connection,
+            ack_every: options.ack_every(),
+            ack_delay: options.ack_delay,
+            handshake: self.handshake,
+            initial_path: ends.initial_path,
+            clock: mptcp::ClockConfig {
+                granularity: self.timestamp_granularity,
+                sender_offset: 0,
+                receiver_offset: self.clock_offset,
+            },
+            multipath,
+            two_way: ends.two_way,
+            ecn: self.ecn,
+            rules: if linux { mptcp::Rules::LINUX } else { mptcp::Rules::STANDARD },
+        };
+        config.into()
+    }
+}

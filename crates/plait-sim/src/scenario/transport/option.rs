@@ -7,7 +7,7 @@ use plait_sched::units::parse_packets;
 use plait_transport::congestion::Family;
 use serde_json::Value;
 
-use super::{CongestionControl, TransportOptions};
+use super::{CongestionControl, Protocol, TransportOptions};
 use crate::error::ScenarioError;
 use crate::scenario::keys::{DURATION, KeyInfo, Preset, SIZE, SIZE_OR_UNLIMITED, TRUTH, WHOLE};
 use crate::scenario::reader::{Item, MAX_BYTES, UNLIMITED, Word};
@@ -71,6 +71,7 @@ pub(super) enum Place<'a> {
     Limit(&'a mut Option<u32>),
     Truth(&'a mut bool),
     Word(&'a mut dyn Choice),
+    Protocol(&'a mut Protocol),
     Controller(&'a mut CongestionControl, Family),
     /// None is the first path.
     Path(&'a mut Option<String>),
@@ -110,6 +111,7 @@ impl Place<'_> {
             Self::Count(..) | Self::Limit(_) => WHOLE,
             Self::Truth(_) => TRUTH,
             Self::Word(choice) => alternatives(&choice.words()),
+            Self::Protocol(protocol) => alternatives(&protocol.words()),
             Self::Controller(_, family) => alternatives(&CongestionControl::names(Some(*family))),
             Self::Path(_) => "a path's name",
         }
@@ -119,6 +121,7 @@ impl Place<'_> {
     fn words(&self, doc: &'static str) -> &'static str {
         match self {
             Self::Controller(..) => lasting(CongestionControl::explained(doc)),
+            Self::Protocol(_) => lasting(doc.replace("{protocols}", &listed(Protocol::TITLES, ", or "))),
             _ => doc,
         }
     }
@@ -136,6 +139,7 @@ impl Place<'_> {
             Self::Limit(place) => *place = Some(item.integer(0..=MAX_COUNT)?).filter(|&limit| limit > 0),
             Self::Truth(place) => *place = item.boolean()?,
             Self::Word(choice) => choice.read(item)?,
+            Self::Protocol(protocol) => protocol.read(item)?,
             Self::Controller(place, family) => *place = CongestionControl::read(item, family)?,
             Self::Path(place) => *place = Some(item.name()?),
         }
@@ -159,6 +163,7 @@ impl Place<'_> {
             Self::Limit(limit) => limit.unwrap_or(0).into(),
             Self::Truth(truth) => (**truth).into(),
             Self::Word(choice) => choice.spelled().into(),
+            Self::Protocol(protocol) => protocol.spelled().into(),
             Self::Controller(control, _) => control.name().into(),
             Self::Path(name) => name.as_deref()?.into(),
         })
@@ -177,11 +182,21 @@ fn window(item: &Item<'_>, counted: u64) -> Result<u64, ScenarioError> {
 /// The words as a key's kind has them: `"a", "b" or "c"`.
 fn alternatives(words: &[&'static str]) -> &'static str {
     let quoted: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    lasting(match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
-    })
+    lasting(listed(&quoted, " or "))
+}
+
+/// A list in a sentence, with `last` before its last item.
+pub(super) fn listed<T: AsRef<str>>(items: &[T], last: &str) -> String {
+    let mut list = String::new();
+    for (place, item) in items.iter().enumerate() {
+        list.push_str(match place {
+            0 => "",
+            _ if place + 1 == items.len() => last,
+            _ => ", ",
+        });
+        list.push_str(item.as_ref());
+    }
+    list
 }
 
 /// A text for the rest of the program's life: tables are made once.
