@@ -1,6 +1,7 @@
-"""How the package is put together: no module needs itself, whatever way round, and no file is too long to read."""
+"""How package and crates are put together: no module needs itself, whatever way round, and no file is too long to read."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
@@ -11,6 +12,7 @@ import pytest
 import plait
 
 PACKAGE = Path(plait.__file__).parent
+CRATES = Path(__file__).parents[2] / "crates"
 
 
 def modules(folder: Path) -> dict[str, Path]:
@@ -107,9 +109,51 @@ def test_modules_take_names_from_where_they_are() -> None:
     assert wrong == []
 
 
+def named(text: str) -> Iterator[str]:
+    """The modules at the top of a crate that a file of it names outside of comments and of its own tests."""
+    code = re.sub(r"//.*", "", text.split("\n#[cfg(test)]\nmod ")[0])
+    yield from re.findall(r"\bcrate::(\w+)", code)
+    for group in re.findall(r"\bcrate::\{(.*?)\};", code, re.DOTALL):
+        while "{" in group:
+            group = re.sub(r"\{[^{}]*\}", "", group)
+        yield from (one.split("::")[0].strip() for one in group.split(","))
+
+
+def crate(source: Path) -> dict[str, set[str]]:
+    """Which of the modules at the top of a crate needs which; its tests do not count."""
+    tops = {file.stem if file.is_file() else file.name for file in source.iterdir()} - {"lib"}
+    needed: dict[str, set[str]] = {top: set() for top in tops}
+    for file in source.rglob("*.rs"):
+        top, *inner = file.relative_to(source).with_suffix("").parts
+        if top != "lib" and "tests" not in inner:
+            needed[top] |= set(named(file.read_text(encoding="utf-8"))) & (tops - {top})
+    return needed
+
+
+@pytest.mark.parametrize("name", ["plait-sched", "plait-transport", "plait-sim"])
+def test_no_modules_of_a_crate_need_each_other(name: str) -> None:
+    needed = crate(CRATES / name / "src")
+    assert any(needed.values())
+    TopologicalSorter(needed).prepare()  # raises with the modules of a circle
+
+
+def test_a_circle_of_a_crate_is_found(tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    (tmp_path / "lib.rs").write_text("mod first;\nmod second;")
+    (tmp_path / "first.rs").write_text("use crate::second::inner::A;")
+    inner = tmp_path / "second" / "inner.rs"
+    inner.write_text("/// Not [`crate::first`].\npub struct A;\n#[cfg(test)]\nmod tests {\n    use crate::first::B;\n}\n")
+    TopologicalSorter(crate(tmp_path)).prepare()
+    for second in ("use crate::first::B;", "use crate::{other::{C, D}, first::B};", "type B = crate::first::B;"):
+        inner.write_text(second)
+        with pytest.raises(CycleError):
+            TopologicalSorter(crate(tmp_path)).prepare()
+
+
 def test_files_are_short() -> None:
     root = PACKAGE.parent
-    lengths = {file.relative_to(root): len(file.read_text().splitlines()) for file in root.rglob("*.py")}
+    files = [*root.rglob("*.py"), *CRATES.glob("*/src/**/*.rs")]
+    lengths = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
     assert {str(file): length for file, length in lengths.items() if length > 500} == {}
 
 

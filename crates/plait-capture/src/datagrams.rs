@@ -4,8 +4,8 @@ use crate::connection::Losses;
 use crate::error::ObservationError;
 use crate::sending::Place;
 use plait_sched::Time;
-use plait_sim::recorder::statistics::Spans;
 use plait_sim::result::FlowEnding;
+use plait_sim::statistics::Spans;
 
 /// A flow of datagrams in progress.
 #[derive(Clone, Debug, Default)]

@@ -8,9 +8,9 @@ use crate::capture::Capture;
 use crate::error::ObservationError;
 use crate::folder::{OBSERVED, ObservedQueue, grown};
 use plait_sched::Duration;
-use plait_sim::recorder::statistics::Spans;
 use plait_sim::result::QueueMetrics;
 use plait_sim::scenario::{Scenario, Way};
+use plait_sim::statistics::Spans;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 

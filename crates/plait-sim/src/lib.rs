@@ -6,6 +6,7 @@
 //! - [`link`]: one direction of a wire, everything computed when a packet enters it; [`capacity`]: what paths carry;
 //! - [`application`]: what writes into a connection, and hears what arrives;
 //! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component; [`logarithm`] for them;
+//! - [`format`]: how scenarios are written; [`statistics`]: what becomes of many numbers;
 //! - [`recorder`], [`result`]: metrics, and tables when asked for.
 //!
 //! ```
@@ -32,6 +33,7 @@ pub mod agenda;
 pub mod application;
 pub mod capacity;
 pub mod error;
+pub mod format;
 pub mod link;
 pub mod logarithm;
 pub mod random;
@@ -39,3 +41,4 @@ pub mod recorder;
 pub mod result;
 pub mod scenario;
 pub mod simulation;
+pub mod statistics;

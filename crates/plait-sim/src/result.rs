@@ -5,9 +5,9 @@ use crate::recorder::decisions::DecisionLog;
 use crate::recorder::frames::{
     ConnectionSeries, DecisionFrame, DecisionPaths, PacketFrame, PathSeries, RequestFrame,
 };
-use crate::recorder::statistics::{LatencySummary, LevelSummary, SpanSummary};
 use crate::recorder::{PathRecord, Recorder};
 use crate::scenario::Scenario;
+use crate::statistics::{LatencySummary, LevelSummary, SpanSummary};
 use plait_sched::{Duration, Time};
 use serde::Serialize;
 

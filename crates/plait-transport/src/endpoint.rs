@@ -7,53 +7,12 @@ use crate::core::{Core, Counters, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
+use crate::protocol::Protocol as _;
+pub use crate::protocol::Side;
 use crate::reassembly::Reassembly;
 use crate::sink::Sink;
 use crate::{cmt_sctp, mpquic, mptcp};
 use plait_sched::{Capabilities, Connection, Path, PathId, Scheduler, Time};
-
-/// Which of the two ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// Opens the connection.
-    Client,
-    /// Waits for it.
-    Server,
-}
-
-/// What a protocol does by itself: its sequence spaces, reading acknowledgements and finding losses, when to acknowledge. What it
-/// shares with others is in the connection core, which it owns.
-pub(crate) trait Protocol<S: Scheduler> {
-    /// The stream that this end sends, the queues and windows of the paths, the scheduler.
-    fn core(&self) -> &Core<S>;
-    /// Likewise, to be written into.
-    fn core_mut(&mut self) -> &mut Core<S>;
-    /// What has arrived of the peer's stream.
-    fn reassembly(&self) -> &Reassembly;
-    /// Takes a packet from the network.
-    fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer);
-    /// A timer may have run out.
-    fn handle_timeout(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error>;
-    /// Sends all that there is to send now.
-    fn transmit(
-        &mut self,
-        now: Time,
-        sink: &mut impl Sink,
-        observer: &mut impl Observer,
-    ) -> Result<(), Error>;
-    /// When the next timer runs out.
-    fn next_wakeup(&self) -> Option<Time>;
-    /// How often entries of the protocol's own books were looked at.
-    fn looks(&self) -> u64;
-    /// One-way delays, if the protocol measures them.
-    fn delays(&self, _path: PathId) -> Option<OneWayDelays> {
-        None
-    }
-    /// True if the connection goes on as one of a simpler protocol.
-    fn fell_back(&self) -> bool {
-        false
-    }
-}
 
 /// From one line per protocol: what can be chosen, and its dispatch without allocation.
 macro_rules! protocols {

@@ -26,6 +26,7 @@ pub mod mpquic;
 pub mod mptcp;
 pub mod observer;
 pub mod packet;
+mod protocol;
 pub mod reassembly;
 pub mod ring;
 pub mod rtt;

@@ -1,14 +1,14 @@
 //! Blocks of equal size at equal intervals, always or during random on times.
 
 use super::pace::{self, Pace};
+use super::times::stop;
+use super::times::{DISTRIBUTION, OFF, ON, OnOff as Times, OnTimes, SHAPE};
 use super::{Application, Description, Ends, Event, Input, KIND, Place, size_key, start_key};
 use crate::error::ScenarioError;
+use crate::format::keys::{DURATION, KeyInfo, Preset, RATE, TableInfo, key};
+use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader};
+use crate::format::text;
 use crate::random::Stream;
-use crate::scenario::flow::stop;
-use crate::scenario::keys::{DISTRIBUTION, DURATION, KeyInfo, OFF, ON, Preset, RATE, SHAPE, TableInfo, key};
-use crate::scenario::reader::{MAX_BYTES, MAX_DURATION, Reader};
-use crate::scenario::{OnOff as Times, text, write};
-use crate::simulation::OnTimes;
 use plait_sched::{Duration, Time};
 use serde_json::Value;
 
@@ -125,7 +125,7 @@ impl Description for OnOff {
 
     fn write(&self, table: &mut Value) {
         self.blocks.write(table);
-        write::on_off(table, &self.times);
+        self.times.write(table);
     }
 
     fn start(&self, seed: u64) -> Blocks {

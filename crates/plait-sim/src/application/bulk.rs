@@ -2,9 +2,9 @@
 
 use super::{Application, Description, Ends, Input, KIND, Place, start_key};
 use crate::error::ScenarioError;
-use crate::scenario::keys::TableInfo;
-use crate::scenario::reader::{MAX_DURATION, Reader};
-use crate::scenario::text;
+use crate::format::keys::TableInfo;
+use crate::format::reader::{MAX_DURATION, Reader};
+use crate::format::text;
 use plait_sched::{Duration, Time};
 use serde_json::Value;
 

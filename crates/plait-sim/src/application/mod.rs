@@ -9,6 +9,7 @@ mod bulk;
 mod file;
 pub(crate) mod pace;
 mod request_response;
+pub(crate) mod times;
 
 pub use blocks::{ConstantRate, OnOff};
 pub use bulk::Bulk;
@@ -16,11 +17,11 @@ pub use file::File;
 pub use request_response::{Demand, RequestResponse, Spread};
 
 use crate::error::ScenarioError;
-use crate::scenario::keys::{DURATION, KeyInfo, Preset, SIZE, TableInfo, key};
-use crate::scenario::reader::{Item, Reader, Word};
-use crate::simulation::OnTimes;
+use crate::format::keys::{DURATION, KeyInfo, Preset, SIZE, TableInfo, key};
+use crate::format::reader::{Item, Reader, Word};
 use plait_sched::{Duration, Time};
 use serde_json::Value;
+use times::OnTimes;
 
 /// One of the two ends of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,7 @@
 //! When the next block or datagram is due: at equal intervals, always or during random on times.
 
+use super::times::{Distribution, OnOff, OnTimes};
 use crate::random::Stream;
-use crate::scenario::{Distribution, OnOff};
-use crate::simulation::OnTimes;
 use plait_sched::{Duration, Time};
 
 /// Units of equal size at a constant rate. Moments are computed from the start, not from the last unit: the rate is exact

@@ -3,13 +3,13 @@
 //! Responses are what goes forward. Several clients share the one connection: requests are written as they come, and answered in the
 //! order in which they arrive. A client thinks between the end of a response and its next request.
 
+use super::times::stop;
 use super::{Application, Description, Ends, Event, Input, KIND, Place, size_key, start_key};
 use crate::error::ScenarioError;
+use crate::format::keys::{DURATION, Preset, SIZE, TableInfo, WHOLE, key};
+use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader, Word};
+use crate::format::text;
 use crate::random::Stream;
-use crate::scenario::flow::stop;
-use crate::scenario::keys::{DURATION, Preset, SIZE, TableInfo, WHOLE, key};
-use crate::scenario::reader::{MAX_BYTES, MAX_DURATION, Reader, Word};
-use crate::scenario::text;
 use plait_sched::{Duration, Time};
 use serde_json::Value;
 use std::collections::VecDeque;

@@ -16,7 +16,7 @@ use super::discipline::{Counts, Discipline, Ledger, Parts, Payload, Queue, Setti
 use super::{Admission, Exit, Link, QueueLimit};
 use crate::agenda::Key;
 use crate::random::Stream;
-use crate::recorder::statistics::Spans;
+use crate::statistics::Spans;
 
 /// What waits before the transmitter of a link, and when it is looked at.
 #[derive(Clone, Debug)]

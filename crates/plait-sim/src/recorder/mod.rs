@@ -7,17 +7,16 @@
 pub(crate) mod decisions;
 pub mod frames;
 pub(crate) mod requests;
-pub mod statistics;
 pub mod verdict;
 
-use crate::scenario::Workload;
+use crate::application::Workload;
+use crate::statistics::{Level, Spans};
 use decisions::DecisionLog;
 use frames::{PacketFrame, nanos};
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::ring::Ring;
 use plait_transport::{Observer, SendReason, Sent};
 use requests::Requests;
-use statistics::{Level, Spans};
 use std::collections::VecDeque;
 
 /// What to record beyond the metrics.

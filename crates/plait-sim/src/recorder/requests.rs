@@ -1,7 +1,7 @@
 //! Requests and responses: when each was written, answered and delivered.
 
 use super::frames::{NEVER, RequestFrame, nanos};
-use super::statistics::Spans;
+use crate::statistics::Spans;
 use plait_sched::Time;
 
 /// The requests of a run, in the order in which they were written, and so answered.

@@ -3,12 +3,12 @@
 use plait_sched::{Duration, MAX_PATHS};
 
 use super::keys::{FLOW_CBR, FLOW_MULTIPATH, FLOW_ON_OFF, FLOW_TCP};
-use super::on_off::OnOff;
 use super::path::PathDraft;
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word, unique};
 use super::shared::{self, LinkDraft};
 use super::wire::Way;
 use super::{SchedulerChoice, text};
+use crate::application::times::{OnOff, stop};
 use crate::error::ScenarioError;
 use crate::link::MAX_PACKET_BYTES;
 
@@ -188,16 +188,6 @@ impl Flow {
         reader.finish();
         Ok(Self { name, kind, route, direction, start, stop })
     }
-}
-
-/// When something that begins at `start` stops, if the table says so.
-pub(crate) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Duration>, ScenarioError> {
-    let Some(item) = reader.take("stop") else { return Ok(None) };
-    let stop = item.duration(Duration::ZERO..=MAX_DURATION)?;
-    if stop <= start {
-        return Err(item.wrong(format!("must be later than start, {}", text::duration(start))));
-    }
-    Ok(Some(stop))
 }
 
 fn names(paths: &[PathDraft]) -> Vec<&str> {

@@ -8,72 +8,11 @@ pub use flow::{FLOW_CBR, FLOW_MULTIPATH, FLOW_ON_OFF, FLOW_TCP};
 
 use crate::application;
 
-/// A key of a table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KeyInfo {
-    /// How it is spelled.
-    pub key: &'static str,
-    /// What it takes, to be read after "expected".
-    pub kind: &'static str,
-    /// What it is if nobody says.
-    pub default: Preset,
-    /// What it means: unit and trade-off.
-    pub doc: &'static str,
-}
-
-/// The default of a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Preset {
-    /// None: the key must be given.
-    Required,
-    /// None: without the key something else holds, in these words.
-    Otherwise(&'static str),
-    /// A string.
-    Text(&'static str),
-    /// A whole number.
-    Integer(i64),
-    /// A truth value.
-    Boolean(bool),
-}
-
-/// A table of the scenario file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TableInfo {
-    /// How it is written, such as `[transport]`.
-    pub name: &'static str,
-    /// What it describes.
-    pub doc: &'static str,
-    /// Its keys.
-    pub keys: &'static [KeyInfo],
-    /// Keys of the format that are not available yet, and refused.
-    pub later: &'static [&'static str],
-}
-
-impl TableInfo {
-    /// The description of `key`.
-    pub fn key(&self, key: &str) -> Option<&'static KeyInfo> {
-        self.keys.iter().find(|info| info.key == key)
-    }
-}
-
-pub(crate) const fn key(
-    key: &'static str,
-    kind: &'static str,
-    default: Preset,
-    doc: &'static str,
-) -> KeyInfo {
-    KeyInfo { key, kind, default, doc }
-}
-
+pub(crate) use crate::format::keys::{DURATION, RATE, SIZE, SIZE_OR_UNLIMITED, TRUTH, WHOLE, key};
+pub use crate::format::keys::{KeyInfo, Preset, TableInfo};
 use Preset::{Boolean, Integer, Otherwise, Required, Text};
 
-pub(crate) const DURATION: &str = "a duration such as \"20ms\"";
-pub(crate) const RATE: &str = "a rate such as \"10Mbit\"";
-pub(crate) const SIZE: &str = "a size such as \"35kB\"";
-pub(crate) const SIZE_OR_UNLIMITED: &str = "a size such as \"35kB\", or \"unlimited\"";
 const SHARE: &str = "a share such as \"0.2%\"";
-pub(crate) const WHOLE: &str = "a whole number";
-pub(crate) const TRUTH: &str = "true or false";
 const QUEUE: &str = "packets such as \"50p\", a size such as \"64kB\", a longest wait such as \"100ms\", \"bdp\" or \
      \"infinite\"";
 const DISCIPLINE: &str = "a discipline's name such as \"codel\", or a table with name and parameters";
@@ -153,22 +92,6 @@ pub const TOP: TableInfo = TableInfo {
     ],
     later: &[],
 };
-
-pub(crate) const ON: KeyInfo =
-    key("on", DURATION, Required, "The mean on time; the first one begins at start.");
-pub(crate) const OFF: KeyInfo = key("off", DURATION, Required, "The mean off time.");
-pub(crate) const DISTRIBUTION: KeyInfo = key(
-    "distribution",
-    "\"exponential\" or \"pareto\"",
-    Text("exponential"),
-    "How on and off times are distributed; with Pareto's heavy tail, many sources together are self-similar.",
-);
-pub(crate) const SHAPE: KeyInfo = key(
-    "shape",
-    "a number",
-    Otherwise("1.5 for pareto"),
-    "The shape of Pareto's distribution, more than 1; up to 2 the variance is infinite.",
-);
 
 /// `[[path]]`.
 pub const PATH: TableInfo = TableInfo {

@@ -23,34 +23,32 @@
 
 mod discipline;
 mod document;
-pub(crate) mod flow;
+mod flow;
 pub mod keys;
 mod link;
-mod on_off;
 mod path;
-pub(crate) mod reader;
 mod scheduler;
 mod shared;
 mod steps;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 mod topology;
 mod transport;
 mod wire;
-pub(crate) mod write;
+mod write;
 
 use std::path::Path;
 
 use plait_sched::Duration;
 
 use crate::error::ScenarioError;
+use crate::format::{reader, text};
 use reader::{MAX_DURATION, Reader, Source};
 use topology::Topology;
 
 pub use crate::application::Workload;
+pub use crate::application::times::{Distribution, OnOff};
 pub use flow::{Flow, FlowKind, FlowRoute};
-pub use on_off::{Distribution, OnOff};
 pub use path::PathOptions;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::reader::Word;
 use super::{
-    Distribution, Flow, FlowKind, FlowRoute, OnOff, Parameter, PathOptions, Scenario, SchedulerChoice,
-    SharedLink, discipline, text,
+    Flow, FlowKind, FlowRoute, Parameter, PathOptions, Scenario, SchedulerChoice, SharedLink, discipline,
+    text,
 };
 use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
 
@@ -43,19 +43,6 @@ fn scheduler(choice: &SchedulerChoice) -> Value {
         table.insert(name.clone(), value);
     }
     Value::Object(table)
-}
-
-/// Adds the keys of on and off times.
-pub(crate) fn on_off(value: &mut Value, times: &OnOff) {
-    value["on"] = text::duration(times.on).into();
-    value["off"] = text::duration(times.off).into();
-    match times.distribution {
-        Distribution::Exponential => value["distribution"] = "exponential".into(),
-        Distribution::Pareto { shape } => {
-            value["distribution"] = "pareto".into();
-            value["shape"] = shape.into();
-        }
-    }
 }
 
 fn path(path: &PathOptions, scenario: &Scenario) -> Value {
@@ -118,7 +105,7 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
         FlowKind::ConstantRate { rate, packet } => datagrams(*rate, *packet),
         FlowKind::OnOff { rate, packet, times } => {
             datagrams(*rate, *packet);
-            on_off(&mut value, times);
+            times.write(&mut value);
         }
     }
     value

@@ -2,7 +2,7 @@
 
 use super::network::{Network, RouteId};
 use crate::application::pace::Pace;
-use crate::recorder::statistics::Spans;
+use crate::statistics::Spans;
 use plait_sched::{Duration, Time};
 
 /// A source of datagrams and their sink.

@@ -23,6 +23,7 @@ use flow::{Flow, Totals};
 use flying::Content;
 use network::{End, Layout, Network, RouteCounters};
 
+pub use crate::application::times::OnTimes;
 use crate::application::{Demand, Place, Workload, pace};
 use crate::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use crate::recorder::{RecordOptions, Recorder};
@@ -31,9 +32,6 @@ use crate::scenario::{FlowKind, Scenario, Way};
 use plait_sched::{Duration, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::{Endpoint, Side};
-
-/// When a random source is on: beginnings, each with its length.
-pub type OnTimes = Vec<(Time, Duration)>;
 
 /// The on times of a scenario's random sources: of the workload, then of each flow; empty for what has none.
 pub fn on_times(scenario: &Scenario) -> (OnTimes, Vec<OnTimes>) {

@@ -2,10 +2,10 @@
 
 use super::{Config, Receiver, Sender};
 use crate::core::{Core, PathConfig, moment, timer};
-use crate::endpoint::{Protocol, Side};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::Packet;
+use crate::protocol::{Protocol, Side};
 use crate::reassembly::Reassembly;
 use crate::sink::Sink;
 use plait_sched::{PathId, Scheduler, Time};

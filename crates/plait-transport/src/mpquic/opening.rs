@@ -1,9 +1,9 @@
 //! Opening paths: a handshake on the first, validation of the others (RFC 9000 §8.2, draft-ietf-quic-multipath-21 §3.1).
 
 use super::sender::{Phase, Sender};
-use crate::endpoint::Side;
 use crate::observer::Observer;
 use crate::packet::{Challenge, OneRtt, Packet};
+use crate::protocol::Side;
 use plait_sched::{PathId, Scheduler, Time};
 
 /// What the peer opens a path with, and when that left.

@@ -2,10 +2,10 @@
 
 use super::{Config, Receiver, Sender};
 use crate::core::{Core, OneWayDelays, PathConfig, moment, timer};
-use crate::endpoint::{Protocol, Side};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Packet, TcpSegment};
+use crate::protocol::{Protocol, Side};
 use crate::reassembly::Reassembly;
 use crate::sink::{Sink, Transmit};
 use plait_sched::{PathId, Scheduler, Time};

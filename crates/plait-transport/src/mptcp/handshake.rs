@@ -7,9 +7,9 @@ use super::rules::{Joins, Losses};
 use super::sender::Sender;
 use super::subflow::Phase;
 use super::wheel;
-use crate::endpoint::Side;
 use crate::observer::Observer;
 use crate::packet::Packet;
+use crate::protocol::Side;
 use plait_sched::{PathId, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {

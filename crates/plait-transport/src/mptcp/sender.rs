@@ -8,10 +8,10 @@ use super::window::Seen;
 use super::{CAPABILITIES, Config, Grant};
 use crate::congestion::CongestionController;
 use crate::core::{Core, OneWayDelays, PathConfig, PathNews, TransmissionState, moment};
-use crate::endpoint::Side;
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet};
+use crate::protocol::Side;
 use plait_sched::{Event, PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
 

@@ -1,7 +1,8 @@
 //! Keys of the traffic that competes with the connection.
 
 use super::Preset::{Otherwise, Required, Text};
-use super::{DISTRIBUTION, DURATION, KeyInfo, OFF, ON, RATE, SHAPE, SIZE, TableInfo, key};
+use super::{DURATION, KeyInfo, RATE, SIZE, TableInfo, key};
+use crate::application::times::{DISTRIBUTION, OFF, ON, SHAPE};
 
 const FLOW_NAME: KeyInfo = key(
     "name",

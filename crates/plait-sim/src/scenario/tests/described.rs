@@ -23,7 +23,7 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     check::<application::Kind>(&application::TABLES[0], "kind");
     check::<flow::Kind>(&keys::FLOW_TCP, "kind");
     check::<Way>(&keys::FLOW_TCP, "direction");
-    check::<on_off::Shape>(&keys::FLOW_ON_OFF, "distribution");
+    check::<crate::application::times::Shape>(&keys::FLOW_ON_OFF, "distribution");
     check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
 }
 

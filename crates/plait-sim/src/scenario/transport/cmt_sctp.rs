@@ -117,9 +117,8 @@ impl Own for CmtSctpOptions {
 
     fn config(&self, options: &TransportOptions, _ends: &Ends) -> endpoint::Config {
         let connection = ConnectionConfig {
-            window_rule: WindowRule::Credit,
             heartbeat_interval: self.heartbeat_interval,
-            ..options.connection()
+            ..options.connection(WindowRule::Credit)
         };
         let config = cmt_sctp::Config {
             connection,

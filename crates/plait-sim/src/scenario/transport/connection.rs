@@ -9,13 +9,13 @@ use super::TransportOptions;
 
 impl TransportOptions {
     /// The core's configuration; what a protocol has otherwise it changes.
-    pub(super) fn connection(&self) -> ConnectionConfig {
+    pub(super) fn connection(&self, window_rule: WindowRule) -> ConnectionConfig {
         let counted_overhead = self.counted_overhead();
         let segment_bytes = self.packet - self.overhead().of_data();
         ConnectionConfig {
             segment_bytes,
             counted_overhead,
-            window_rule: WindowRule::Offset,
+            window_rule,
             lost_keep_numbers: false,
             receive_window: self.receive_buffer,
             send_buffer: self.send_buffer.unwrap_or(u64::MAX),

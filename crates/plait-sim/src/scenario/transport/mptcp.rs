@@ -4,7 +4,7 @@ use plait_sched::Duration;
 use plait_transport::congestion::Family;
 use plait_transport::packet::Overhead;
 use plait_transport::rtt::RtoRule;
-use plait_transport::{ConnectionConfig, endpoint, mptcp};
+use plait_transport::{ConnectionConfig, WindowRule, endpoint, mptcp};
 
 use super::common::{self, TICK};
 use super::option::{Place, option};
@@ -194,7 +194,7 @@ impl Own for MptcpOptions {
             window_in_packets: linux,
             restarts_by_packet: linux && multipath,
             joined_writes: linux,
-            ..options.connection()
+            ..options.connection(WindowRule::Offset)
         };
         connection.congestion.hystart = self.hystart;
         if linux {

@@ -1,9 +1,32 @@
 //! On and off times, of a workload and of competing traffic alike.
 
-use plait_sched::Duration;
+use plait_sched::{Duration, Time};
+use serde_json::Value;
 
-use super::reader::{MAX_DURATION, Reader, Word};
 use crate::error::ScenarioError;
+use crate::format::keys::Preset::{Otherwise, Required, Text};
+use crate::format::keys::{DURATION, KeyInfo, key};
+use crate::format::reader::{MAX_DURATION, Reader, Word};
+use crate::format::text;
+
+pub(crate) const ON: KeyInfo =
+    key("on", DURATION, Required, "The mean on time; the first one begins at start.");
+pub(crate) const OFF: KeyInfo = key("off", DURATION, Required, "The mean off time.");
+pub(crate) const DISTRIBUTION: KeyInfo = key(
+    "distribution",
+    "\"exponential\" or \"pareto\"",
+    Text("exponential"),
+    "How on and off times are distributed; with Pareto's heavy tail, many sources together are self-similar.",
+);
+pub(crate) const SHAPE: KeyInfo = key(
+    "shape",
+    "a number",
+    Otherwise("1.5 for pareto"),
+    "The shape of Pareto's distribution, more than 1; up to 2 the variance is infinite.",
+);
+
+/// When a random source is on: beginnings, each with its length.
+pub type OnTimes = Vec<(Time, Duration)>;
 
 /// Sending during random on times, silent during random off times.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -70,4 +93,27 @@ impl OnOff {
         };
         Ok(Self { on, off, distribution })
     }
+
+    /// Adds the keys.
+    pub(crate) fn write(&self, table: &mut Value) {
+        table["on"] = text::duration(self.on).into();
+        table["off"] = text::duration(self.off).into();
+        match self.distribution {
+            Distribution::Exponential => table["distribution"] = "exponential".into(),
+            Distribution::Pareto { shape } => {
+                table["distribution"] = "pareto".into();
+                table["shape"] = shape.into();
+            }
+        }
+    }
+}
+
+/// When something that begins at `start` stops, if the table says so.
+pub(crate) fn stop(reader: &mut Reader<'_>, start: Duration) -> Result<Option<Duration>, ScenarioError> {
+    let Some(item) = reader.take("stop") else { return Ok(None) };
+    let stop = item.duration(Duration::ZERO..=MAX_DURATION)?;
+    if stop <= start {
+        return Err(item.wrong(format!("must be later than start, {}", text::duration(start))));
+    }
+    Ok(Some(stop))
 }

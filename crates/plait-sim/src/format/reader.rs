@@ -326,7 +326,7 @@ pub(crate) fn unique<'a>(
 }
 
 /// What is wrong with a word that is none of `valid`.
-pub(super) fn unknown(word: &str, valid: &[&str]) -> String {
+pub(crate) fn unknown(word: &str, valid: &[&str]) -> String {
     let near = nearest(word, valid).map_or(String::new(), |near| format!("did you mean {near}? "));
     format!("unknown ({near}valid: {})", valid.join(", "))
 }

@@ -1,0 +1,134 @@
+//! SCTP's chunks.
+
+use super::{GapBlock, Overhead};
+
+/// Gap blocks that a [`Sack`] carries in memory; see [`Sack::blocks`].
+pub const MAX_GAP_BLOCKS: usize = 32;
+
+/// Duplicate numbers that a [`Sack`] lists.
+pub const MAX_DUPLICATES: usize = 2;
+
+/// A selective acknowledgement (RFC 9260 §3.3.4).
+#[derive(Clone, Copy, Debug)]
+pub struct Sack {
+    /// The first segment that has not arrived: everything below has (cumulative TSN + 1).
+    pub cumulative: u64,
+    /// The advertised receiver window in bytes.
+    pub window: u64,
+    /// How many gap blocks the chunk reports on the wire.
+    pub gap_blocks: u16,
+    /// Data packets that arrived since the last acknowledgement, as far as two bits can tell: [`Sack::MAX_PACKETS`] at most (delayed
+    /// acknowledgement for CMT).
+    pub packets: u8,
+    /// The blocks in memory report the changes of runs from this one in the receiver's count; from 0 if they report all runs.
+    pub changes_from: u64,
+    /// They report the changes before this one: so many there had been when the acknowledgement left.
+    pub changes_end: u64,
+    blocks: [GapBlock; MAX_GAP_BLOCKS],
+    block_count: u8,
+    duplicates: [u64; MAX_DUPLICATES],
+    pub(super) duplicate_count: u8,
+}
+
+/// What is reported counts, not what was reported before in the same place.
+impl PartialEq for Sack {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |sack: &Self| (sack.cumulative, sack.window, sack.gap_blocks, sack.packets);
+        let changes = |sack: &Self| (sack.changes_from, sack.changes_end);
+        numbers(self) == numbers(other)
+            && changes(self) == changes(other)
+            && self.blocks() == other.blocks()
+            && self.duplicates() == other.duplicates()
+    }
+}
+
+impl Eq for Sack {}
+
+impl Sack {
+    /// As many packets as an acknowledgement can say that it answers (Iyengar et al. 2006, section 5).
+    pub const MAX_PACKETS: u8 = 3;
+
+    /// An acknowledgement without gap blocks and duplicates.
+    pub fn new(cumulative: u64, window: u64, packets: u8) -> Self {
+        Self {
+            cumulative,
+            window,
+            gap_blocks: 0,
+            packets,
+            changes_from: 0,
+            changes_end: 0,
+            blocks: [GapBlock::default(); MAX_GAP_BLOCKS],
+            block_count: 0,
+            duplicates: [0; MAX_DUPLICATES],
+            duplicate_count: 0,
+        }
+    }
+
+    /// Becomes as `other`; what neither reports is not copied.
+    pub fn overwrite(&mut self, other: &Self) {
+        let Self { cumulative, window, gap_blocks, packets, changes_from, changes_end, .. } = *other;
+        (self.cumulative, self.window, self.gap_blocks, self.packets) =
+            (cumulative, window, gap_blocks, packets);
+        (self.changes_from, self.changes_end) = (changes_from, changes_end);
+        let blocks = other.blocks().len();
+        self.blocks[..blocks].copy_from_slice(&other.blocks[..blocks]);
+        self.block_count = other.block_count;
+        (self.duplicates, self.duplicate_count) = (other.duplicates, other.duplicate_count);
+    }
+
+    /// Begins anew, without gap blocks and duplicates.
+    pub fn restart(&mut self, cumulative: u64, window: u64, packets: u8) {
+        (self.cumulative, self.window, self.packets) = (cumulative, window, packets);
+        (self.gap_blocks, self.changes_from, self.changes_end) = (0, 0, 0);
+        (self.block_count, self.duplicate_count) = (0, 0);
+    }
+
+    /// The gap blocks that can be news to the sender. On the wire a SACK reports all of them; in memory it carries those
+    /// that changed since the last acknowledgements on its path, newest first, and one older block in turn, so that
+    /// handling one costs the same in every window. Each change is repeated in the following acknowledgements, as
+    /// RFC 2018 does for TCP.
+    pub fn blocks(&self) -> &[GapBlock] {
+        &self.blocks[..usize::from(self.block_count)]
+    }
+
+    /// True if `segment` is reported as arrived, by the cumulative number or by a block in memory.
+    pub fn covers(&self, segment: u64) -> bool {
+        let Some(offset) = segment.checked_sub(self.cumulative) else { return true };
+        self.blocks().iter().any(|block| u64::from(block.first) <= offset && offset <= u64::from(block.last))
+    }
+
+    /// Segments that arrived again since the last acknowledgement.
+    pub fn duplicates(&self) -> &[u64] {
+        &self.duplicates[..usize::from(self.duplicate_count)]
+    }
+
+    /// Adds a block; false if there is no room.
+    pub fn push_block(&mut self, first: u64, last: u64) -> bool {
+        let Some(place) = self.blocks.get_mut(usize::from(self.block_count)) else { return false };
+        let offset = |number: u64| u32::try_from(number - self.cumulative).unwrap_or(u32::MAX);
+        *place = GapBlock { first: offset(first), last: offset(last) };
+        self.block_count += 1;
+        true
+    }
+
+    /// Adds a duplicate; ignored if there is no room.
+    pub fn push_duplicate(&mut self, segment: u64) {
+        if let Some(place) = self.duplicates.get_mut(usize::from(self.duplicate_count)) {
+            *place = segment;
+            self.duplicate_count += 1;
+        }
+    }
+}
+
+impl Overhead {
+    /// SCTP over IPv4: 20 + 12, DATA 16, SACK 16, HEARTBEAT 24.
+    pub const SCTP: Self = Self {
+        packet: 32,
+        data: 16,
+        acknowledgement: 16,
+        first_block: 0,
+        block: 4,
+        control: 24,
+        confirmation: 0,
+    };
+}
