@@ -36,7 +36,6 @@ pub mod wire;
 
 pub use crate::core::{
     ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,
-    WindowRule,
 };
 pub use error::{Error, SchedulerFault};
 pub use observer::{Observer, SendReason, Sent};

@@ -27,12 +27,21 @@ pub use receiver::Receiver;
 pub use retransmission::RetransmissionPolicy;
 pub(crate) use sender::Sender;
 
-use crate::core::ConnectionConfig;
+use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration};
 
 /// What CMT-SCTP lets a scheduler do: everything.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
+
+const CORE_RULES: CoreRules = CoreRules {
+    window: WindowRule::Credit,
+    overshoots: true,
+    lost_keep_numbers: false,
+    commits: false,
+    penalties_wait: false,
+    buffer: BufferRule::Payload,
+};
 
 /// What the receiver's window is charged with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

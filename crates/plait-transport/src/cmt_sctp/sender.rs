@@ -3,7 +3,7 @@
 use super::holes::Holes;
 use super::reports::Reports;
 use super::round_trip::RoundTrips;
-use super::{CAPABILITIES, Config};
+use super::{CAPABILITIES, CORE_RULES, Config};
 use crate::congestion::CongestionController;
 use crate::core::{ANY_PATH, Core, PathConfig, PathNews, SegmentState, Via};
 use crate::error::Error;
@@ -46,7 +46,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         Ok(Self {
             side,
-            core: Core::new(config.connection, paths, scheduler, CAPABILITIES)?,
+            core: Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?,
             config,
             acknowledged: RunSet::new(),
             reports: Reports::default(),

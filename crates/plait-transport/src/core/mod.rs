@@ -10,6 +10,7 @@ mod flight;
 mod interface;
 mod loss;
 mod path;
+mod rules;
 mod schedule;
 mod send_buffer;
 mod stream;
@@ -22,10 +23,10 @@ pub(crate) use flight::{Flight, Transmission, TransmissionState};
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
+pub(crate) use rules::{BufferRule, CoreRules};
 pub(crate) use stream::SegmentState;
 pub(crate) use transmit::Outgoing;
-pub(crate) use window::SendWindow;
-pub use window::WindowRule;
+pub(crate) use window::{SendWindow, WindowRule};
 
 use crate::congestion::{CongestionConfig, Share};
 use crate::error::Error;
@@ -50,10 +51,6 @@ pub struct ConnectionConfig {
     pub segment_bytes: u32,
     /// Header bytes per segment that count in congestion and receiver windows (SCTP's DATA chunk header: 16).
     pub counted_overhead: u32,
-    /// How the receiver's window and the congestion window are counted.
-    pub window_rule: WindowRule,
-    /// A lost transmission keeps its number until it is acknowledged, as on a subflow of TCP.
-    pub lost_keep_numbers: bool,
     /// The receiver's window before its first acknowledgement, in counted bytes.
     pub receive_window: u64,
     /// Payload bytes that may be assigned and not yet cumulatively acknowledged; `u64::MAX` for no limit.
@@ -87,15 +84,6 @@ impl ConnectionConfig {
     /// Bytes that a full segment counts in windows.
     pub fn counted_segment(&self) -> u64 {
         u64::from(self.segment_bytes) + u64::from(self.counted_overhead)
-    }
-
-    /// Counted bytes that a congestion window must have left for another packet to leave. SCTP may overshoot it by a packet
-    /// (RFC 9260 §6.1, rule B), TCP may not.
-    pub(crate) fn headroom(&self) -> u64 {
-        match self.window_rule {
-            WindowRule::Credit => 1,
-            WindowRule::Offset | WindowRule::Limit => self.counted_segment(),
-        }
     }
 }
 
@@ -210,6 +198,7 @@ impl<S: Scheduler> Core<S> {
     /// Refuses a scheduler that needs more than `offered`.
     pub(crate) fn new(
         config: ConnectionConfig,
+        rules: CoreRules,
         paths: &[PathConfig],
         scheduler: S,
         offered: Capabilities,
@@ -223,7 +212,7 @@ impl<S: Scheduler> Core<S> {
         let mut core = Self {
             config,
             stream: Stream::new(config.segment_bytes, config.joined_writes),
-            paths: paths.iter().map(|path| PathSender::new(&config, path)).collect(),
+            paths: paths.iter().map(|path| PathSender::new(&config, &rules, path)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
                 .collect(),
@@ -237,14 +226,14 @@ impl<S: Scheduler> Core<S> {
             asking: None,
             at_once: None,
             wake: None,
-            window: SendWindow::new(config.window_rule, config.receive_window),
+            window: SendWindow::new(rules.window, config.receive_window),
             sent_end: 0,
             held: 0,
             buffer: SendBuffer::of_payload(config.send_buffer),
             hands_down: false,
             queued_segments: 0,
-            penalties_wait: false,
-            commits: false,
+            penalties_wait: rules.penalties_wait,
+            commits: rules.commits,
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
             retransmits: false,
@@ -253,17 +242,20 @@ impl<S: Scheduler> Core<S> {
             news: vec![PathNews::default(); paths.len()],
             shares: Vec::with_capacity(paths.len()),
         };
+        core.reckon_memory(rules.buffer);
         (0..paths.len()).for_each(|index| core.touch(index));
         core.update_facts();
         Ok(core)
     }
 
-    /// From the start on the send buffer is one of memory, as in Linux; with `multipath` that of a connection, and one as large of each
-    /// path, since an option that is set for the connection is set for its subflows (`sync_socket_options` in net/mptcp/sockopt.c).
-    pub(crate) fn reckon_memory(&mut self, multipath: bool) {
-        let pieces = if multipath { Pieces::FRAGMENTS } else { Pieces::packets(self.config.segment_bytes) };
+    fn reckon_memory(&mut self, rule: BufferRule) {
+        let pieces = match rule {
+            BufferRule::Payload => return,
+            BufferRule::Memory => Pieces::packets(self.config.segment_bytes),
+            BufferRule::MemoryOfEachPath => Pieces::FRAGMENTS,
+        };
         self.buffer = SendBuffer::of_memory(self.config.send_buffer, pieces);
-        if let Some(size) = self.buffer.memory().filter(|_| multipath) {
+        if let Some(size) = self.buffer.memory().filter(|_| rule == BufferRule::MemoryOfEachPath) {
             self.paths.iter_mut().for_each(|path| path.send_memory = size);
         }
     }

@@ -1,9 +1,9 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
-use super::ConnectionConfig;
 use super::committed::Taken;
 use super::flight::{Flight, Transmission};
 use super::send_buffer::PACKET_MEMORY;
+use super::{ConnectionConfig, CoreRules};
 use crate::congestion::{CongestionController, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Path, PathId, PathState, Time};
@@ -125,11 +125,11 @@ pub struct OneWayDelays {
 }
 
 impl PathSender {
-    pub(crate) fn new(config: &ConnectionConfig, path: &PathConfig) -> Self {
+    pub(crate) fn new(config: &ConnectionConfig, rules: &CoreRules, path: &PathConfig) -> Self {
         let rtt = RttEstimator::new(config.rto);
         Self {
             control: Controller::new(&config.congestion),
-            headroom: config.headroom(),
+            headroom: if rules.overshoots { 1 } else { config.counted_segment() },
             segment: config.counted_segment(),
             in_packets: config.window_in_packets,
             reduced_window: None,
@@ -141,7 +141,7 @@ impl PathSender {
             penalty: false,
             recovering: false,
             last_sent: Time::ZERO,
-            flight: Flight::new(config.lost_keep_numbers),
+            flight: Flight::new(rules.lost_keep_numbers),
             queue: VecDeque::with_capacity(64),
             committed: VecDeque::new(),
             retransmissions: VecDeque::with_capacity(64),

@@ -109,16 +109,6 @@ impl<S: Scheduler> Core<S> {
         self.buffer.first_filling(segment_bytes)
     }
 
-    /// A scheduler's penalty falls due with the path's next acknowledgement, as in Linux.
-    pub(crate) fn defer_penalties(&mut self) {
-        self.penalties_wait = true;
-    }
-
-    /// Paths take what their congestion windows have room for, whatever windows of their own say, as in Linux' MPTCP.
-    pub(crate) fn commit_ahead(&mut self) {
-        self.commits = true;
-    }
-
     /// True if a segment is on its way.
     #[inline]
     pub(crate) fn is_in_flight(&self, segment: u64) -> bool {

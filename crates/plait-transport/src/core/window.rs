@@ -3,15 +3,13 @@
 use super::{Core, stream::Stream};
 use plait_sched::Scheduler;
 
-/// How a protocol counts the receiver's window, and how strictly its congestion window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum WindowRule {
+/// How a protocol counts the receiver's window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WindowRule {
     /// SCTP: the advertised bytes are a credit for everything outstanding, wherever it lies in the stream; buffered
-    /// data may shrink it. The congestion window may be overshot by less than a packet.
-    #[default]
+    /// data may shrink it.
     Credit,
-    /// TCP: the window is relative to the cumulative (data) acknowledgement, so it ends at an offset of the stream. The
-    /// congestion window is not overshot.
+    /// TCP: the window is relative to the cumulative (data) acknowledgement, so it ends at an offset of the stream.
     Offset,
     /// QUIC: likewise, and it never shrinks; nothing may be sent beyond it, not even to ask whether it has moved
     /// (RFC 9000 §4.1).

@@ -24,12 +24,21 @@ mod sender;
 
 pub use endpoint::Endpoint;
 
-use crate::core::ConnectionConfig;
+use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration, PathId};
 
 /// What Multipath QUIC lets a scheduler do: everything.
 pub const CAPABILITIES: Capabilities = Capabilities::ALL;
+
+const CORE_RULES: CoreRules = CoreRules {
+    window: WindowRule::Limit,
+    overshoots: false,
+    lost_keep_numbers: false,
+    commits: false,
+    penalties_wait: false,
+    buffer: BufferRule::Payload,
+};
 
 /// Everything that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use super::ecn::Marking;
 use super::late::BelievedLost;
-use super::{CAPABILITIES, Config};
+use super::{CAPABILITIES, CORE_RULES, Config};
 use crate::core::{Core, Outgoing, PathConfig, PathSender, moment};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -61,7 +61,7 @@ pub(super) struct Sender<S> {
 
 impl<S: Scheduler> Sender<S> {
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let mut core = Core::new(config.connection, paths, scheduler, CAPABILITIES)?;
+        let mut core = Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?;
         if config.handshake {
             core.close_paths();
         }

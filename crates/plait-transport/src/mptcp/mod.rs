@@ -58,7 +58,7 @@ pub use receiver::Receiver;
 pub use rules::{Grant, Joins, Losses, Reinjection, Rules};
 pub(crate) use sender::Sender;
 
-use crate::core::ConnectionConfig;
+use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;
 use plait_sched::{Capabilities, Duration, PathId};
 
@@ -73,6 +73,21 @@ impl Config {
             (true, true) => 1,
             (true, false) => 2,
             (false, _) => 3,
+        }
+    }
+
+    const fn core_rules(&self) -> CoreRules {
+        CoreRules {
+            window: WindowRule::Offset,
+            overshoots: false,
+            lost_keep_numbers: true,
+            commits: self.multipath && matches!(self.rules.grant, Grant::Free),
+            penalties_wait: matches!(self.rules.losses, Losses::ByTime),
+            buffer: match (self.rules.buffer_of_memory, self.multipath) {
+                (false, _) => BufferRule::Payload,
+                (true, false) => BufferRule::Memory,
+                (true, true) => BufferRule::MemoryOfEachPath,
+            },
         }
     }
 

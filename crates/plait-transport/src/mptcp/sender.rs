@@ -5,7 +5,7 @@ use super::reinjection::Reinjections;
 use super::rules::Losses;
 use super::subflow::{Phase, Repair, Subflow};
 use super::window::Seen;
-use super::{CAPABILITIES, Config, Grant};
+use super::{CAPABILITIES, Config};
 use crate::congestion::CongestionController;
 use crate::core::{Core, OneWayDelays, PathConfig, PathNews, TransmissionState, moment};
 use crate::error::Error;
@@ -64,16 +64,7 @@ impl<S: Scheduler> Sender<S> {
     /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let phase = if config.handshake { Phase::Closed } else { Phase::Open };
-        let mut core = Core::new(config.connection, paths, scheduler, CAPABILITIES)?;
-        if config.rules.buffer_of_memory {
-            core.reckon_memory(config.multipath);
-        }
-        if config.rules.losses == Losses::ByTime {
-            core.defer_penalties();
-        }
-        if config.multipath && config.rules.grant == Grant::Free {
-            core.commit_ahead();
-        }
+        let mut core = Core::new(config.connection, config.core_rules(), paths, scheduler, CAPABILITIES)?;
         if config.handshake {
             core.close_paths();
         }

@@ -4,7 +4,7 @@ use plait_sched::{Duration, PathId};
 use plait_transport::cmt_sctp::{Config, RetransmissionPolicy, WindowAccounting};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::rtt::{RtoConfig, RtoRule};
-use plait_transport::{ConnectionConfig, WindowRule, mpquic, mptcp};
+use plait_transport::{ConnectionConfig, mpquic, mptcp};
 
 /// Payload bytes of a full segment: 1500 − 48.
 const PAYLOAD: u64 = 1452;
@@ -23,8 +23,6 @@ pub(crate) fn config() -> Config {
         connection: ConnectionConfig {
             segment_bytes: PAYLOAD as u32,
             counted_overhead: (COUNTED - PAYLOAD) as u32,
-            window_rule: WindowRule::Credit,
-            lost_keep_numbers: false,
             receive_window: segments(10_000),
             send_buffer: u64::MAX,
             congestion: CongestionConfig {
@@ -61,8 +59,6 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
     mptcp::Config {
         connection: ConnectionConfig {
             counted_overhead: 0,
-            window_rule: WindowRule::Offset,
-            lost_keep_numbers: true,
             receive_window: 200 * PAYLOAD,
             congestion: CongestionConfig {
                 algorithm: Algorithm::Reno,
@@ -94,8 +90,6 @@ pub(crate) fn mpquic_config() -> mpquic::Config {
     mpquic::Config {
         connection: ConnectionConfig {
             counted_overhead: 39,
-            window_rule: WindowRule::Limit,
-            lost_keep_numbers: false,
             congestion: CongestionConfig {
                 initial_window: 10 * (PAYLOAD + 39),
                 segment: PAYLOAD + 39,

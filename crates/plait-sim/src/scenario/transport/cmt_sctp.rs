@@ -4,7 +4,7 @@ use plait_sched::Duration;
 pub use plait_transport::cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 use plait_transport::congestion::Family;
 use plait_transport::packet::Overhead;
-use plait_transport::{ConnectionConfig, WindowRule, cmt_sctp, endpoint};
+use plait_transport::{ConnectionConfig, cmt_sctp, endpoint};
 
 use super::common::{self, MAX_EVERY, TICK};
 use super::option::{Place, TransportOption, option};
@@ -116,10 +116,8 @@ impl Own for CmtSctpOptions {
     }
 
     fn config(&self, options: &TransportOptions, _ends: &Ends) -> endpoint::Config {
-        let connection = ConnectionConfig {
-            heartbeat_interval: self.heartbeat_interval,
-            ..options.connection(WindowRule::Credit)
-        };
+        let connection =
+            ConnectionConfig { heartbeat_interval: self.heartbeat_interval, ..options.connection() };
         let config = cmt_sctp::Config {
             connection,
             accounting: self.receive_window_accounting,

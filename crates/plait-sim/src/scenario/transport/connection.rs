@@ -1,22 +1,20 @@
 //! What all protocols tell the connection core in the same way.
 
 use plait_sched::Duration;
+use plait_transport::ConnectionConfig;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::rtt::{RtoConfig, RtoRule};
-use plait_transport::{ConnectionConfig, WindowRule};
 
 use super::TransportOptions;
 
 impl TransportOptions {
     /// The core's configuration; what a protocol has otherwise it changes.
-    pub(super) fn connection(&self, window_rule: WindowRule) -> ConnectionConfig {
+    pub(super) fn connection(&self) -> ConnectionConfig {
         let counted_overhead = self.counted_overhead();
         let segment_bytes = self.packet - self.overhead().of_data();
         ConnectionConfig {
             segment_bytes,
             counted_overhead,
-            window_rule,
-            lost_keep_numbers: false,
             receive_window: self.receive_buffer,
             send_buffer: self.send_buffer.unwrap_or(u64::MAX),
             congestion: CongestionConfig {

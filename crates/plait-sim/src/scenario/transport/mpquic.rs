@@ -2,7 +2,7 @@
 
 use plait_transport::packet::Overhead;
 use plait_transport::rtt::RtoRule;
-use plait_transport::{WindowRule, endpoint, mpquic};
+use plait_transport::{endpoint, mpquic};
 
 use super::common;
 use super::option::{Place, TransportOption, option};
@@ -110,7 +110,7 @@ impl Own for MpquicOptions {
     }
 
     fn config(&self, options: &TransportOptions, ends: &Ends) -> endpoint::Config {
-        let mut connection = options.connection(WindowRule::Limit);
+        let mut connection = options.connection();
         connection.congestion.hystart = self.hystart;
         connection.rto.rule = RtoRule::Probe { ack_delay: options.ack_delay };
         let config = mpquic::Config {

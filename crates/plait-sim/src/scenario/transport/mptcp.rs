@@ -4,7 +4,7 @@ use plait_sched::Duration;
 use plait_transport::congestion::Family;
 use plait_transport::packet::Overhead;
 use plait_transport::rtt::RtoRule;
-use plait_transport::{ConnectionConfig, WindowRule, endpoint, mptcp};
+use plait_transport::{ConnectionConfig, endpoint, mptcp};
 
 use super::common::{self, TICK};
 use super::option::{Place, option};
@@ -190,11 +190,10 @@ impl Own for MptcpOptions {
         let linux = self.profile == Profile::Linux;
         let multipath = options.protocol == Protocol::Mptcp;
         let mut connection = ConnectionConfig {
-            lost_keep_numbers: true,
             window_in_packets: linux,
             restarts_by_packet: linux && multipath,
             joined_writes: linux,
-            ..options.connection(WindowRule::Offset)
+            ..options.connection()
         };
         connection.congestion.hystart = self.hystart;
         if linux {
