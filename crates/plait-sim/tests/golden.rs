@@ -18,7 +18,7 @@ struct Golden {
     bound: fn(&RunResult),
 }
 
-const GOLDENS: [Golden; 12] = [
+const GOLDENS: [Golden; 13] = [
     Golden {
         name: "round-robin, equation (1), 2 Mbit/s / 100 ms / 35 kB",
         scenario: r#"
@@ -298,6 +298,37 @@ const GOLDENS: [Golden; 12] = [
             assert!(queue.sojourn_ms.unwrap().mean < 20.0, "{queue:?}");
             // One that halves at every mark, with next to no queue, has three quarters of its link at least.
             assert!(result.metrics.goodput_bps > (0.75 * 10e6 + 0.9 * 5e6) * 1448.0 / 1500.0);
+        },
+    },
+    Golden {
+        name: "mpquic with ECN, CoDel on both paths",
+        scenario: r#"
+            duration = "60s"
+            warmup = "10s"
+            transport = { protocol = "mpquic", ecn = true, receive_buffer = "4MB" }
+            [[path]]
+            rate = "10Mbit"
+            rtt = "40ms"
+            queue = "1000p"
+            discipline = { name = "codel", ecn = true }
+            [[path]]
+            rate = "5Mbit"
+            rtt = "80ms"
+            queue = "1000p"
+            discipline = { name = "codel", ecn = true }
+        "#,
+        bound: |result| {
+            // Nothing is lost, so marks alone keep the windows from growing until the queues of 1000 packets are full: they stay within a
+            // third of what the links hold, 33 packets.
+            assert_eq!(result.metrics.retransmissions, 0);
+            let forward = result.queues.iter().filter(|queue| queue.direction == "forward");
+            for (queue, path) in forward.zip(&result.paths) {
+                assert!(queue.packets_marked > 0 && queue.packets_dropped == 0, "{queue:?}");
+                assert!(queue.sojourn_ms.unwrap().mean < 20.0, "{queue:?}");
+                assert!(path.cwnd_packets.unwrap() < 33.4 * 4.0 / 3.0, "{path:?}");
+            }
+            // One that halves at every mark, with next to no queue, has three quarters of its link at least.
+            assert!(result.metrics.goodput_bps > 0.75 * 15e6 * 1433.0 / 1500.0);
         },
     },
     Golden {

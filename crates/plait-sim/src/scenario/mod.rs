@@ -53,11 +53,7 @@ pub use path::PathOptions;
 pub use scheduler::{Parameter, SchedulerChoice};
 pub use shared::SharedLink;
 pub use topology::Hop;
-pub(crate) use transport::Ends;
-pub use transport::{
-    CmtSctpOptions, CongestionControl, MpquicOptions, MptcpOptions, OwnOptions, Profile, Protocol,
-    RetransmissionPolicy, TransportOptions, WindowAccounting,
-};
+pub use transport::*;
 pub use wire::{Way, Wire};
 
 /// A whole experiment, checked: what [`Scenario::from_toml`] returns can be run.

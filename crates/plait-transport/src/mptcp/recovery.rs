@@ -35,6 +35,13 @@ impl<S: Scheduler> Sender<S> {
     /// Applies both rules to what is in flight: lost is what was sent before the third-latest arrival, or before the latest
     /// one and long enough ago. Sets the timer for the second rule.
     /// Returns how many were lost.
+    ///
+    /// Later and earlier are in the order of *sending*, not of numbers: RFC 6675's IsLost counts numbers above one's own, which says
+    /// nothing of a retransmission, since what was sent after it may be numbered below. A retransmission is judged by what left after
+    /// it, like everything else (RFC 8985 §3.1).
+    ///
+    /// Both lists are in that order, so whatever has to wait ends its list: what follows was sent later, and waits at least as long. That
+    /// is why an acknowledgement costs what it changes and not what is in flight, and why the first that waits has the earliest timer.
     pub(super) fn find_lost(&mut self, now: Time, index: usize) -> u32 {
         let window = self.reordering_window(index);
         let subflow = &mut self.subflows[index];
@@ -47,6 +54,7 @@ impl<S: Scheduler> Sender<S> {
         let mut losses = 0;
         let latest_round_trip = subflow.latest_round_trip;
         let mut judge = |order: u64, sent_at: Time| {
+            // Nothing that left later has arrived: it may be on its way.
             if order >= latest {
                 return Judgement::Wait(None);
             }
@@ -73,6 +81,8 @@ impl<S: Scheduler> Sender<S> {
         let mut timer: Option<Time> = None;
         let mut note = |due: Option<Time>| timer = timer.into_iter().chain(due).min();
 
+        // What was sent once: numbers are in the order of sending, and none below `judged` has to be looked at again. What was sent
+        // again in between has a later place in that order, and is in the other list.
         let flight = self.core.path_mut(index).flight_mut();
         let mut number = subflow.judged.max(flight.first());
         while let Some(sent) = flight.get(number) {
@@ -91,6 +101,8 @@ impl<S: Scheduler> Sender<S> {
             number += 1;
         }
         subflow.judged = number;
+        // What was sent again: an entry has had its day if the number has arrived, or was lost and sent once more, which has an entry of
+        // its own further behind.
         while let Some(&Resent { number, order }) = subflow.resent.front() {
             let current = flight
                 .get(number)

@@ -12,11 +12,10 @@ mod mpquic;
 mod mptcp;
 mod option;
 
-pub use cmt_sctp::{CmtSctpOptions, RetransmissionPolicy, WindowAccounting};
+pub use cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 pub use common::TransportOptions;
 pub use control::CongestionControl;
-pub use mpquic::MpquicOptions;
-pub use mptcp::{MptcpOptions, Profile};
+pub use mptcp::Profile;
 
 use std::sync::LazyLock;
 
@@ -101,6 +100,8 @@ macro_rules! protocols {
     ($($(#[$meta:meta])* $own:ident($module:ident::$options:ident) {
         $($(#[$protocol_meta:meta])* $protocol:ident = $word:literal, $title:literal;)+
     })*) => {
+        $(pub use $module::$options;)*
+
         /// Which transport protocol the endpoints speak.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Protocol {

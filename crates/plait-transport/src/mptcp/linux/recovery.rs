@@ -8,7 +8,10 @@ use crate::mptcp::subflow::Repair;
 use plait_sched::{Event, PathId, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
-    /// tcp_fastretrans_alert.
+    /// tcp_fastretrans_alert: first what the cumulative acknowledgement ends, then what the rest of the report begins.
+    ///
+    /// `high` is Linux' high_seq: what was sent before the state was entered lies below it. A recovery is over when all of that has arrived; a
+    /// reduction only with something beyond it, since what is sent after the window shrank is what tells the receiver so (CWR, RFC 3168).
     pub(super) fn alert(&mut self, now: Time, index: usize, report: &mut Report) {
         let first = self.core.path(index).flight().first();
         let board = &mut self.subflows[index].linux;
@@ -42,6 +45,8 @@ impl<S: Scheduler> Sender<S> {
     fn act(&mut self, now: Time, index: usize, report: &mut Report) {
         match self.subflows[index].linux.state {
             State::Recovery => {
+                // The hole was filled by the original, late (tcp_try_undo_partial). While retransmissions are under way nobody can tell
+                // what else is late, so nothing more counts as lost and nothing is sent again for now.
                 if report.progress && self.undo_partially(index, report) {
                     self.subflows[index].linux.withheld = true;
                     return;
@@ -58,6 +63,8 @@ impl<S: Scheduler> Sender<S> {
             State::Loss => {
                 self.process_loss(index, report);
                 self.identify_losses(now, index, report);
+                // Usually a timeout has marked all there is, and nothing more follows from losses. But the state may have been left just now,
+                // or a retransmission of this very state was lost, which calls for another reduction (FLAG_LOST_RETRANS).
                 if self.subflows[index].linux.state == State::Open || report.lost_again {
                     self.act_openly(now, index, report);
                 }
@@ -118,7 +125,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// tcp_process_loss.
+    /// tcp_process_loss: was the timeout needless? The steps are those of F-RTO with selective acknowledgements (RFC 5682 §3.1).
     fn process_loss(&mut self, index: usize, report: &Report) {
         let flight = self.core.path(index).flight();
         let (first, next) = (flight.first(), flight.next());
@@ -127,16 +134,19 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         if self.subflows[index].linux.examines_timeout {
+            // Step 3.b: something arrived that was never sent again, so the path was slow and not empty.
             if report.original && self.undo_timeout(index, report, true) {
                 return;
             }
             let has_new = self.has_new_data(index);
             let board = &mut self.subflows[index].linux;
             if next > board.high {
+                // Step 3.a: only what was sent after the timeout arrives. The loss was real.
                 if report.selective {
                     board.examines_timeout = false;
                 }
             } else if report.progress && !recovered {
+                // Step 2.b: two new segments would tell, if there is anything new to send; otherwise the repair goes on as usual.
                 board.high = next;
                 if has_new {
                     board.prefers_new = true;
@@ -236,6 +246,8 @@ impl<S: Scheduler> Sender<S> {
         let (first, next, outstanding) = (path.flight().first(), path.flight().next(), path.flight().bytes());
         let subflow = &self.subflows[index];
         let state = subflow.linux.state;
+        // The threshold falls once per window of data: not while some of what the last reduction was about is missing, unless a timeout
+        // led to it and something has arrived since (icsk_retransmits is 0 again).
         let anew = state <= State::Disorder
             || first >= subflow.linux.high
             || (state == State::Loss && subflow.linux.timeouts == 0);
@@ -245,6 +257,7 @@ impl<S: Scheduler> Sender<S> {
         } else {
             path.control_mut().on_timeout_in_repair(now, outstanding);
         }
+        // Room for the one segment that is sent again, on top of what tcp_timeout_mark_lost left in flight: with RACK that need not be nothing.
         let path = self.core.path_mut(index);
         let segment = self.config.connection.counted_segment();
         let window = (u64::from(path.flight().segments()) + 1) * segment;
@@ -261,13 +274,15 @@ impl<S: Scheduler> Sender<S> {
         board.state = State::Loss;
         board.high = next;
         board.probe = None;
+        // RFC 5682 §3.1 step 1, and §3.2 for the same timeout again: a repair that was under way has sent again what would have to tell.
         board.examines_timeout = state < State::Recovery || board.timeouts > 0;
         board.prefers_new = false;
         board.withheld = false;
         board.timeouts += 1;
     }
 
-    /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost).
+    /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost with tcp_rack_skb_timeout, without a window for
+    /// reordering). The first one is lost in any case: it is what the timer ran for.
     fn mark_timed_out(&mut self, now: Time, index: usize) {
         let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
