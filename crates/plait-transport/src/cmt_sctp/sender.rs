@@ -140,9 +140,9 @@ impl<S: Scheduler> Sender<S> {
     /// Split fast retransmit: counts a missing report for each segment that is older, on its own path, than what that
     /// path newly acknowledged. With CMT's delayed acknowledgements one SACK may count for several.
     ///
-    /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly acknowledged (HTNA). Over several paths numbers arrive out of
-    /// order without any loss, so CMT takes the highest *of the same path* (SFR, Iyengar et al. 2006, section 3), and here it must
-    /// have been sent later there as well: a segment that was sent again has a low number and a late place.
+    /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly acknowledged (HTNA). Over several paths
+    /// numbers arrive out of order without any loss, so CMT takes the highest *of the same path* (SFR, Iyengar et al. 2006,
+    /// section 3), and here it must have been sent later there as well: a segment that was sent again has a low number and a late place.
     fn find_missing(&mut self, sack: &Sack) {
         self.lost.clear();
         if !self.reports.is_complete() {
@@ -168,9 +168,9 @@ impl<S: Scheduler> Sender<S> {
                 }) {
                     return false;
                 }
-                // What a delayed SACK answers may be several packets, each of which is a report (Iyengar et al. 2006, section 5). But only if
-                // all of them were later ones of this path: not if another path's are among them, nor if the news lie on both sides of
-                // the missing segment.
+                // What a delayed SACK answers may be several packets, each of which is a report (Iyengar et al. 2006,
+                // section 5). But only if all of them were later ones of this path: not if another path's are among them,
+                // nor if the news lie on both sides of the missing segment.
                 let bracketed = paths_with_news > 1 || lowest < sent.segment;
                 let reports =
                     if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };

@@ -7,8 +7,8 @@ use super::WindowRule;
 pub(crate) struct CoreRules {
     /// How the receiver's window is counted.
     pub(crate) window: WindowRule,
-    /// The congestion window may be overshot by less than a packet, as in SCTP (RFC 9260 §6.1, rule B); otherwise a packet leaves only if it
-    /// fits wholly.
+    /// The congestion window may be overshot by less than a packet, as in SCTP (RFC 9260 §6.1, rule B); otherwise a packet leaves
+    /// only if it fits wholly.
     pub(crate) overshoots: bool,
     /// A lost transmission keeps its number until it is acknowledged, as on a subflow of TCP.
     pub(crate) lost_keep_numbers: bool,

@@ -10,8 +10,9 @@ use plait_sched::{Event, PathId, Scheduler, Time};
 impl<S: Scheduler> Sender<S> {
     /// tcp_fastretrans_alert: first what the cumulative acknowledgement ends, then what the rest of the report begins.
     ///
-    /// `high` is Linux' high_seq: what was sent before the state was entered lies below it. A recovery is over when all of that has arrived; a
-    /// reduction only with something beyond it, since what is sent after the window shrank is what tells the receiver so (CWR, RFC 3168).
+    /// `high` is Linux' high_seq: what was sent before the state was entered lies below it. A recovery is over when all of that has
+    /// arrived; a reduction only with something beyond it, since what is sent after the window shrank is what tells the receiver so
+    /// (CWR, RFC 3168).
     pub(super) fn alert(&mut self, now: Time, index: usize, report: &mut Report) {
         let first = self.core.path(index).flight().first();
         let board = &mut self.subflows[index].linux;
@@ -63,8 +64,8 @@ impl<S: Scheduler> Sender<S> {
             State::Loss => {
                 self.process_loss(index, report);
                 self.identify_losses(now, index, report);
-                // Usually a timeout has marked all there is, and nothing more follows from losses. But the state may have been left just now,
-                // or a retransmission of this very state was lost, which calls for another reduction (FLAG_LOST_RETRANS).
+                // Usually a timeout has marked all there is, and nothing more follows from losses. But the state may have been left
+                // just now, or a retransmission of this very state was lost, which calls for another reduction (FLAG_LOST_RETRANS).
                 if self.subflows[index].linux.state == State::Open || report.lost_again {
                     self.act_openly(now, index, report);
                 }
@@ -257,7 +258,8 @@ impl<S: Scheduler> Sender<S> {
         } else {
             path.control_mut().on_timeout_in_repair(now, outstanding);
         }
-        // Room for the one segment that is sent again, on top of what tcp_timeout_mark_lost left in flight: with RACK that need not be nothing.
+        // Room for the one segment that is sent again, on top of what tcp_timeout_mark_lost left in flight: with RACK that need not be
+        // nothing.
         let path = self.core.path_mut(index);
         let segment = self.config.connection.counted_segment();
         let window = (u64::from(path.flight().segments()) + 1) * segment;
@@ -281,8 +283,8 @@ impl<S: Scheduler> Sender<S> {
         board.timeouts += 1;
     }
 
-    /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost with tcp_rack_skb_timeout, without a window for
-    /// reordering). The first one is lost in any case: it is what the timer ran for.
+    /// Everything is lost but what was sent less than a round trip ago (tcp_timeout_mark_lost with tcp_rack_skb_timeout, without a
+    /// window for reordering). The first one is lost in any case: it is what the timer ran for.
     fn mark_timed_out(&mut self, now: Time, index: usize) {
         let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
