@@ -250,10 +250,16 @@ fn requests_are_the_same_again() {
 /// Every packet of the connection as bytes, with numbers that wrap.
 #[test]
 fn through_bytes_everything_is_the_same() {
-    let texts =
-        SCHEDULERS.iter().map(|scheduler| eventful(scheduler, 11)).chain([requests_over("cmt-sctp", 2)]);
-    for text in texts {
-        let packets = same_through_bytes(&text).unwrap_or_else(|reason| panic!("{reason}"));
-        assert!(packets > Some(4_000), "{packets:?} went through bytes\n{text}");
+    for transport in [CMT_SCTP, MPQUIC, &format!("{MPQUIC}, handshake = false, ecn = true")] {
+        let texts = SCHEDULERS.iter().map(|scheduler| eventful_with(transport, scheduler, 11));
+        texts.for_each(|text| goes_through_bytes(&text));
     }
+    for protocol in ["cmt-sctp", "mpquic"] {
+        goes_through_bytes(&requests_over(protocol, 2));
+    }
+}
+
+fn goes_through_bytes(text: &str) {
+    let packets = same_through_bytes(text).unwrap_or_else(|reason| panic!("{reason}"));
+    assert!(packets > Some(4_000), "{packets:?} went through bytes\n{text}");
 }

@@ -22,6 +22,7 @@ mod core;
 mod effort;
 pub mod endpoint;
 pub mod error;
+pub mod image;
 pub mod mpquic;
 pub mod mptcp;
 pub mod observer;

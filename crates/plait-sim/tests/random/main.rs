@@ -84,6 +84,11 @@ proptest! {
     fn through_bytes_everything_is_the_same(text in strategy::cmt_sctp_scenario(Network::Any)) {
         prop_assert!(common::same_through_bytes(&text).map_err(TestCaseError::fail)?.is_some());
     }
+
+    #[test]
+    fn through_bytes_of_multipath_quic_everything_is_the_same(text in strategy::mpquic_scenario(Network::Any)) {
+        prop_assert!(common::same_through_bytes(&text).map_err(TestCaseError::fail)?.is_some());
+    }
 }
 
 /// What the environment asks for, or `otherwise`.

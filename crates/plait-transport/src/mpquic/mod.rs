@@ -16,6 +16,7 @@
 
 mod ecn;
 mod endpoint;
+mod image;
 mod late;
 mod loss;
 mod opening;
@@ -23,6 +24,7 @@ mod receiver;
 mod sender;
 
 pub use endpoint::Endpoint;
+pub use image::Image;
 
 use crate::core::{BufferRule, ConnectionConfig, CoreRules, WindowRule};
 use crate::packet::Overhead;

@@ -159,7 +159,9 @@ impl Receiver {
         space.unacknowledged = 0;
         space.deadline = None;
         space.due = false;
-        let mut ack = PathAck::new(path, now.since(space.newest_at));
+        // The frame tells microseconds, and a little less makes no round trip shorter than it was.
+        let waited = Duration::from_micros(now.since(space.newest_at).as_nanos() / 1_000);
+        let mut ack = PathAck::new(path, waited);
         ack.marks = Some(space.marks).filter(|&marks| marks != EcnCounts::default());
         for &(first, last) in space.ranges.iter().take(MAX_ACK_RANGES) {
             ack.push_range(first, last);

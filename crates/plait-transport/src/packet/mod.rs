@@ -65,6 +65,25 @@ pub enum Packet {
 }
 
 impl Packet {
+    /// Bytes of the stream that it carries.
+    pub fn payload_bytes(&self) -> u32 {
+        match self {
+            Self::Data(data) | Self::Segment(TcpSegment { data, .. }) => data.bytes,
+            Self::OneRtt(OneRtt { stream: Some(stream), .. }) => stream.data.bytes,
+            _ => 0,
+        }
+    }
+
+    /// What its IP header says of congestion.
+    pub fn ecn(&self) -> SegmentEcn {
+        match self {
+            Self::Segment(TcpSegment { ecn, .. }) | Self::OneRtt(OneRtt { ecn, .. }) => *ecn,
+            _ => SegmentEcn::default(),
+        }
+    }
+}
+
+impl Packet {
     /// Whether it carries data of the stream.
     #[inline]
     pub const fn carries_data(&self) -> bool {

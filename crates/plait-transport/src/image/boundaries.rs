@@ -1,0 +1,142 @@
+//! Where segments begin: what a byte stream does not tell.
+
+use std::collections::VecDeque;
+
+/// Segments that are remembered below the acknowledged. Late copies of them still come, and late reports.
+const KEPT: u64 = 1 << 16;
+
+/// A segment's bytes; none as long as nobody has said.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    /// Of one that nobody has told of: as the next that is known.
+    start: u64,
+    bytes: u32,
+}
+
+impl Piece {
+    const fn end(&self) -> u64 {
+        self.start + self.bytes as u64
+    }
+}
+
+/// The numbers of consecutive segments, and their places in bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Segmentation {
+    pieces: VecDeque<Piece>,
+    /// The number of the first piece.
+    first: u64,
+    /// Where that begins.
+    base: u64,
+}
+
+impl Segmentation {
+    /// A segment has these bytes; of one that is forgotten, or was told of before, it says nothing new.
+    pub(crate) fn note(&mut self, number: u64, start: u64, bytes: u32) {
+        let Some(place) = number.checked_sub(self.first) else { return };
+        let place = place as usize;
+        if place >= self.pieces.len() {
+            self.pieces.resize(place + 1, Piece { start, bytes: 0 });
+        }
+        if self.pieces[place].bytes == 0 {
+            self.pieces[place] = Piece { start, bytes };
+            let unknown = self.pieces.range_mut(..place).rev().take_while(|piece| piece.bytes == 0);
+            unknown.for_each(|piece| piece.start = start);
+        }
+    }
+
+    /// Where a segment begins, if it or the one before it is known.
+    pub(crate) fn start(&self, number: u64) -> Option<u64> {
+        let known = |number: u64| {
+            let piece = self.pieces.get(number.checked_sub(self.first)? as usize)?;
+            Some(piece).filter(|piece| piece.bytes > 0)
+        };
+        if number == self.first {
+            return Some(self.base);
+        }
+        known(number).map(|piece| piece.start).or_else(|| known(number.checked_sub(1)?).map(Piece::end))
+    }
+
+    /// The segment that begins at a position: behind everything, the next one.
+    pub(crate) fn number_at(&self, position: u64) -> Option<u64> {
+        if position == self.base {
+            return Some(self.first);
+        }
+        let place = self.pieces.partition_point(|piece| piece.start < position);
+        let known = |(place, piece): (usize, &Piece)| (piece.bytes > 0).then_some((place, *piece));
+        let after = self.pieces.iter().enumerate().skip(place).find_map(known);
+        let exact = after.filter(|(_, piece)| piece.start == position).map(|(place, _)| place);
+        let before = || {
+            let before = self.pieces.range(..place).enumerate().rev().find_map(known);
+            before.filter(|(_, piece)| piece.end() == position).map(|(place, _)| place + 1)
+        };
+        exact.or_else(before).map(|place| self.first + place as u64)
+    }
+
+    /// Everything before `position` was acknowledged: most of it is forgotten.
+    pub(crate) fn settle(&mut self, position: u64) {
+        while self.pieces.len() as u64 > KEPT
+            && self.pieces[KEPT as usize].end() <= position
+            && let Some(piece) = self.pieces.pop_front()
+        {
+            self.first += 1;
+            self.base = self.base.max(piece.end());
+        }
+    }
+
+    /// The place behind the last segment, with its number.
+    pub(crate) fn end(&self) -> (u64, u64) {
+        (self.first + self.pieces.len() as u64, self.pieces.back().map_or(self.base, Piece::end))
+    }
+}
+
+/// Where the segments begin that an end has sent: of its stream, and on each path that has numbers of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Boundaries {
+    pub(crate) stream: Segmentation,
+    pub(crate) paths: Vec<Segmentation>,
+}
+
+impl Boundaries {
+    /// Of a protocol that names segments by their numbers.
+    pub(crate) const NONE: Self = Self {
+        stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0 },
+        paths: Vec::new(),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_and_numbers_of_what_is_sent_out_of_order() {
+        let mut segments = Segmentation::default();
+        assert_eq!((segments.number_at(0), segments.start(0)), (Some(0), Some(0)));
+        for number in [0, 4, 2, 1, 5] {
+            segments.note(number, number * 10, 10);
+        }
+        let numbers = [0, 10, 20, 30, 40, 50, 60, 70, 15].map(|position| segments.number_at(position));
+        let known = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), None, None];
+        assert_eq!(numbers, known);
+        assert_eq!([3, 5, 6, 7].map(|number| segments.start(number)), [Some(30), Some(50), Some(60), None]);
+        segments.note(3, 30, 10);
+        assert_eq!((segments.number_at(30), segments.end()), (Some(3), (6, 60)));
+    }
+
+    #[test]
+    fn what_was_acknowledged_long_ago_is_forgotten() {
+        let mut segments = Segmentation::default();
+        for number in 0..3 * KEPT {
+            segments.note(number, number * 7, 7);
+            segments.settle(number.saturating_sub(10) * 7);
+        }
+        assert!(segments.pieces.len() as u64 <= KEPT + 12, "{}", segments.pieces.len());
+        let last = 3 * KEPT - 1;
+        for number in [last, last - KEPT / 2, segments.first] {
+            assert_eq!((segments.number_at(number * 7), segments.start(number)), (Some(number), Some(number * 7)));
+        }
+        assert_eq!((segments.number_at(7), segments.start(1)), (None, None));
+        segments.note(1, 7, 7);
+        assert_eq!(segments.number_at(7), None, "nor is it remembered again");
+    }
+}
