@@ -69,7 +69,8 @@ impl Tap for ThroughBytes {
 
     fn instead(&mut self, seen: &Sighting<'_>) -> Option<Packet> {
         let bytes = self.under_way.remove(&key(seen.id))?;
-        let arriving = Arriving { path: seen.id.path, ecn: seen.packet.ecn(), bytes: &bytes };
+        let arriving =
+            Arriving { path: seen.id.path, ecn: seen.packet.ecn().unwrap_or_default(), bytes: &bytes };
         let mut read = None;
         let (own, peer) = self.ends(seen.id.way == Way::Forward);
         let decoded = own.decode(&arriving, peer, |packet, _payload| read = Some(*packet));

@@ -44,18 +44,6 @@ impl Segmentation {
         }
     }
 
-    /// Where a segment begins, if it or the one before it is known.
-    pub(crate) fn start(&self, number: u64) -> Option<u64> {
-        let known = |number: u64| {
-            let piece = self.pieces.get(number.checked_sub(self.first)? as usize)?;
-            Some(piece).filter(|piece| piece.bytes > 0)
-        };
-        if number == self.first {
-            return Some(self.base);
-        }
-        known(number).map(|piece| piece.start).or_else(|| known(number.checked_sub(1)?).map(Piece::end))
-    }
-
     /// The segment that begins at a position: behind everything, the next one.
     pub(crate) fn number_at(&self, position: u64) -> Option<u64> {
         if position == self.base {
@@ -82,26 +70,18 @@ impl Segmentation {
             self.base = self.base.max(piece.end());
         }
     }
-
-    /// The place behind the last segment, with its number.
-    pub(crate) fn end(&self) -> (u64, u64) {
-        (self.first + self.pieces.len() as u64, self.pieces.back().map_or(self.base, Piece::end))
-    }
 }
 
-/// Where the segments begin that an end has sent: of its stream, and on each path that has numbers of its own.
+/// Where the segments begin that an end has sent.
 #[derive(Clone, Debug, Default)]
 pub struct Boundaries {
     pub(crate) stream: Segmentation,
-    pub(crate) paths: Vec<Segmentation>,
 }
 
 impl Boundaries {
     /// Of a protocol that names segments by their numbers.
-    pub(crate) const NONE: Self = Self {
-        stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0 },
-        paths: Vec::new(),
-    };
+    pub(crate) const NONE: Self =
+        Self { stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0 } };
 }
 
 #[cfg(test)]
@@ -111,16 +91,15 @@ mod tests {
     #[test]
     fn positions_and_numbers_of_what_is_sent_out_of_order() {
         let mut segments = Segmentation::default();
-        assert_eq!((segments.number_at(0), segments.start(0)), (Some(0), Some(0)));
+        assert_eq!(segments.number_at(0), Some(0));
         for number in [0, 4, 2, 1, 5] {
             segments.note(number, number * 10, 10);
         }
         let numbers = [0, 10, 20, 30, 40, 50, 60, 70, 15].map(|position| segments.number_at(position));
         let known = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), None, None];
         assert_eq!(numbers, known);
-        assert_eq!([3, 5, 6, 7].map(|number| segments.start(number)), [Some(30), Some(50), Some(60), None]);
         segments.note(3, 30, 10);
-        assert_eq!((segments.number_at(30), segments.end()), (Some(3), (6, 60)));
+        assert_eq!(segments.number_at(30), Some(3));
     }
 
     #[test]
@@ -133,9 +112,9 @@ mod tests {
         assert!(segments.pieces.len() as u64 <= KEPT + 12, "{}", segments.pieces.len());
         let last = 3 * KEPT - 1;
         for number in [last, last - KEPT / 2, segments.first] {
-            assert_eq!((segments.number_at(number * 7), segments.start(number)), (Some(number), Some(number * 7)));
+            assert_eq!(segments.number_at(number * 7), Some(number));
         }
-        assert_eq!((segments.number_at(7), segments.start(1)), (None, None));
+        assert_eq!(segments.number_at(7), None);
         segments.note(1, 7, 7);
         assert_eq!(segments.number_at(7), None, "nor is it remembered again");
     }

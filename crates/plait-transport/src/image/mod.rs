@@ -62,10 +62,10 @@ impl Image {
                 Some([image(0), image(1)].map(Self::CmtSctp))
             }
             Config::Mpquic(config) => {
-                let ids = initial.map(|initial| u64::from(initial) << 32);
-                let image = |own: usize| {
-                    mpquic::Image::new(ids[own], ids[1 - own] + 1_000, config.connection.receive_window, paths)
-                };
+                // Connection IDs of one end, one per path, are none of the other's.
+                let first_id = |end: usize| (u64::from(initial[end]) << 32) + 1_000 * end as u64;
+                let window = config.connection.receive_window;
+                let image = |own: usize| mpquic::Image::new(first_id(own), first_id(1 - own), window, paths);
                 Some([image(0), image(1)].map(Self::Mpquic))
             }
             Config::Mptcp(_) => None,

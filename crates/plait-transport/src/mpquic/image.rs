@@ -192,7 +192,8 @@ impl Image {
             return Err(DecodeError::Value { field: "PATH_ACK's path", at: FRAMES_AT, value: path.into() });
         };
         numbers.acknowledged = numbers.acknowledged.max(Some(wire.ranges.largest()));
-        let delay = Duration::from_nanos((wire.delay.get() << Self::ACK_DELAY_EXPONENT).saturating_mul(1_000));
+        let delay =
+            Duration::from_nanos((wire.delay.get() << Self::ACK_DELAY_EXPONENT).saturating_mul(1_000));
         let mut ack = PathAck::new(PathId(path as u8), delay);
         ack.marks =
             wire.ecn.map(|counts| EcnCounts { capable: counts.ect0.get(), congested: counts.ce.get() });
@@ -264,7 +265,8 @@ fn segment(stream: &quic::Stream<'_>, peer: &Boundaries) -> Result<Stream, Decod
 fn read_hello(frames: quic::Frames<'_>, mut take: impl FnMut(&Packet)) -> Result<(), DecodeError> {
     for frame in frames {
         let Frame::Crypto { data, .. } = frame? else { continue };
-        let wrong = DecodeError::Length { field: "CRYPTO's message", at: FRAMES_AT, length: data.len() as u64 };
+        let wrong =
+            DecodeError::Length { field: "CRYPTO's message", at: FRAMES_AT, length: data.len() as u64 };
         let (&[message, _, _, _], data) = data.split_first_chunk::<4>().ok_or(wrong)?;
         let sent_at = time(data.try_into().map_err(|_| wrong)?);
         match message {
@@ -280,4 +282,116 @@ fn read_hello(frames: quic::Frames<'_>, mut take: impl FnMut(&Packet)) -> Result
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sink::Origin;
+    use proptest::prelude::*;
+
+    const PATH: PathId = PathId(1);
+    const WINDOW: u64 = 1 << 20;
+
+    fn images() -> [Image; 2] {
+        [Image::new(1_000, 2_000, WINDOW, 2), Image::new(2_000, 1_000, WINDOW, 2)]
+    }
+
+    fn encode(image: &mut Image, packet: &Packet, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let origin = Origin::Sender { offset: None };
+        image.encode(&Transmit { path: PATH, packet, transmission: 0, origin }, payload, &mut bytes);
+        bytes
+    }
+
+    fn decode(image: &mut Image, bytes: &[u8], peer: &Boundaries) -> Result<Packet, DecodeError> {
+        let mut taken = None;
+        let arriving = Arriving { path: PATH, ecn: SegmentEcn::default(), bytes };
+        image.decode(&arriving, peer, |packet, _| taken = Some(*packet))?;
+        Ok(taken.expect("a packet is handed on"))
+    }
+
+    fn data(number: u64, segment: u64) -> OneRtt {
+        let data = Data { segment, bytes: 3 };
+        OneRtt { stream: Some(Stream { data, offset: segment * 3 }), ..OneRtt::new(number) }
+    }
+
+    #[test]
+    fn every_frame_comes_back_as_it_was_sent() {
+        let mut ack = PathAck::new(PathId(0), Duration::from_micros(1_234));
+        assert!(ack.push_range(9, 12) && ack.push_range(2, 5));
+        ack.marks = Some(EcnCounts { capable: 7, congested: 2 });
+        let asked = Some(Challenge::Asked(Time::from_nanos(123_456_789_012)));
+        let answered = Some(Challenge::Answered(Time::from_nanos(1)));
+        let packets = [
+            OneRtt { ping: true, ..OneRtt::new(0) },
+            OneRtt { ack: Some(ack), max_data: Some(1 << 40), ..OneRtt::new(1) },
+            OneRtt { challenge: asked, ..OneRtt::new(2) },
+            OneRtt { challenge: answered, blocked: Some(77), ..OneRtt::new(3) },
+            OneRtt { ack: Some(ack), ..data(4, 0) },
+            data(5, 1),
+        ];
+        let [mut one, mut other] = images();
+        for packet in packets.map(Packet::OneRtt) {
+            let payload: &[u8] = if packet.carries_data() { b"abc" } else { &[] };
+            let bytes = encode(&mut one, &packet, payload);
+            assert_eq!(decode(&mut other, &bytes, one.boundaries()), Ok(packet));
+        }
+        let sent_at = Time::from_nanos(9);
+        for packet in [Packet::Initial { sent_at }, Packet::InitialReply { sent_at }] {
+            let bytes = encode(&mut one, &packet, &[]);
+            assert_eq!((bytes.len(), decode(&mut other, &bytes, one.boundaries())), (1_200, Ok(packet)));
+        }
+    }
+
+    #[test]
+    fn truncated_numbers_are_recovered_beyond_32_bits() {
+        let [mut one, mut other] = images();
+        let first = (1 << 32) - 700;
+        for (segment, number) in (0..).zip((0..1_400).map(|step| first + step)) {
+            // Before the first one nothing was read, so it must come whole; from then on the last bytes are enough.
+            if segment == 0 {
+                other.paths[1].largest = Some(number - 1);
+                one.paths[1].acknowledged = Some(number - 1);
+            }
+            let packet = Packet::OneRtt(data(number, segment));
+            let bytes = encode(&mut one, &packet, b"abc");
+            assert_eq!(decode(&mut other, &bytes, one.boundaries()), Ok(packet));
+        }
+    }
+
+    #[test]
+    fn what_begins_where_no_segment_does_is_refused() {
+        let [mut one, mut other] = images();
+        let bytes = encode(&mut one, &Packet::OneRtt(data(0, 5)), b"abc");
+        let refused = decode(&mut other, &bytes, &Boundaries::default());
+        assert!(matches!(refused, Err(DecodeError::Value { field: "STREAM's offset", .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn another_connection_is_refused() {
+        let [mut one, _] = images();
+        let bytes = encode(&mut one, &Packet::OneRtt(data(0, 0)), b"abc");
+        let mut stranger = Image::new(7, 8, WINDOW, 2);
+        let refused = decode(&mut stranger, &bytes, one.boundaries());
+        assert!(matches!(refused, Err(DecodeError::Value { at: 1, .. })), "{refused:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_nothing_panics(
+            noise in prop::collection::vec(any::<u8>(), 0..200),
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        ) {
+            let [mut one, mut other] = images();
+            let mut bytes = encode(&mut one, &Packet::OneRtt(data(0, 0)), b"abc");
+            bytes.extend(noise);
+            for (place, value) in damage {
+                let place = place.index(bytes.len());
+                bytes[place] = value;
+            }
+            let arriving = Arriving { path: PATH, ecn: SegmentEcn::default(), bytes: &bytes };
+            let _ = other.decode(&arriving, one.boundaries(), |_, _| {});
+        }
+    }
 }

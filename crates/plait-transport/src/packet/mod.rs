@@ -74,16 +74,6 @@ impl Packet {
         }
     }
 
-    /// What its IP header says of congestion.
-    pub fn ecn(&self) -> SegmentEcn {
-        match self {
-            Self::Segment(TcpSegment { ecn, .. }) | Self::OneRtt(OneRtt { ecn, .. }) => *ecn,
-            _ => SegmentEcn::default(),
-        }
-    }
-}
-
-impl Packet {
     /// Whether it carries data of the stream.
     #[inline]
     pub const fn carries_data(&self) -> bool {
