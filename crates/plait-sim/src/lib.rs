@@ -6,7 +6,7 @@
 //! - [`link`]: one direction of a wire, everything computed when a packet enters it; [`capacity`]: what paths carry;
 //! - [`application`]: what writes into a connection, and hears what arrives;
 //! - [`agenda`]: the event queue; [`random`]: one stream of random numbers per component; [`logarithm`] for them;
-//! - [`format`]: how scenarios are written; [`statistics`]: what becomes of many numbers;
+//! - [`mod@format`]: how scenarios are written; [`statistics`]: what becomes of many numbers;
 //! - [`recorder`], [`result`]: metrics, and tables when asked for.
 //!
 //! ```
