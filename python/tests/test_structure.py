@@ -1,4 +1,4 @@
-"""How package and crates are put together: no module needs itself, whatever way round, and no file is too long to read."""
+"""How package and crates are put together: no module needs itself, whatever way round, and no file is too long."""
 
 import ast
 import re
@@ -111,12 +111,13 @@ def test_modules_take_names_from_where_they_are() -> None:
 
 def named(text: str) -> Iterator[str]:
     """The modules at the top of a crate that a file of it names outside of comments and of its own tests."""
-    code = re.sub(r"//.*", "", text.split("\n#[cfg(test)]\nmod ")[0])
+    code = re.sub(r"//.*", "", text.split("\n#[cfg(test)]\nmod ", maxsplit=1)[0])
     yield from re.findall(r"\bcrate::(\w+)", code)
     for group in re.findall(r"\bcrate::\{(.*?)\};", code, re.DOTALL):
-        while "{" in group:
-            group = re.sub(r"\{[^{}]*\}", "", group)
-        yield from (one.split("::")[0].strip() for one in group.split(","))
+        flat = group
+        while "{" in flat:
+            flat = re.sub(r"\{[^{}]*\}", "", flat)
+        yield from (one.split("::", maxsplit=1)[0].strip() for one in flat.split(","))
 
 
 def crate(source: Path) -> dict[str, set[str]]:
@@ -142,9 +143,14 @@ def test_a_circle_of_a_crate_is_found(tmp_path: Path) -> None:
     (tmp_path / "lib.rs").write_text("mod first;\nmod second;")
     (tmp_path / "first.rs").write_text("use crate::second::inner::A;")
     inner = tmp_path / "second" / "inner.rs"
-    inner.write_text("/// Not [`crate::first`].\npub struct A;\n#[cfg(test)]\nmod tests {\n    use crate::first::B;\n}\n")
+    tests = "#[cfg(test)]\nmod tests {\n    use crate::first::B;\n}\n"
+    inner.write_text(f"/// Not [`crate::first`].\npub struct A;\n{tests}")
     TopologicalSorter(crate(tmp_path)).prepare()
-    for second in ("use crate::first::B;", "use crate::{other::{C, D}, first::B};", "type B = crate::first::B;"):
+    for second in (
+        "use crate::first::B;",
+        "use crate::{other::{C, D}, first::B};",
+        "type B = crate::first::B;",
+    ):
         inner.write_text(second)
         with pytest.raises(CycleError):
             TopologicalSorter(crate(tmp_path)).prepare()

@@ -16,6 +16,7 @@
 //! - [`wire`]: packets as bytes, for real networks and captures;
 //! - [`observer`]: callbacks for whoever records.
 
+mod boundaries;
 pub mod cmt_sctp;
 pub mod congestion;
 mod core;

@@ -5,7 +5,7 @@
 //! modelled: an Initial packet has the time at which the client's left, in place of the random number of a ClientHello, and its answer
 //! that of the client again.
 
-use crate::image::{Arriving, Boundaries};
+use crate::boundaries::{Arriving, Boundaries};
 use crate::packet::{Challenge, Data, EcnCounts, OneRtt, Packet, PathAck, SegmentEcn, Stream};
 use crate::sink::Transmit;
 use crate::wire::DecodeError;

@@ -10,30 +10,16 @@
 //! peer's [`Boundaries`] beside the bytes: where the segments begin that the peer has sent. They are all that does not go through
 //! the bytes, and what an end knows of its own segments it takes from its own.
 
-mod boundaries;
-
-pub use boundaries::{Boundaries, Segmentation};
+pub use crate::boundaries::{Arriving, Boundaries, Segmentation};
 
 use crate::endpoint::Config;
-use crate::packet::{Packet, SegmentEcn};
+use crate::packet::Packet;
 use crate::sink::Transmit;
 use crate::wire::DecodeError;
 use crate::{cmt_sctp, mpquic};
-use plait_sched::PathId;
 
 /// Of a protocol that names segments by their numbers.
 static NONE: Boundaries = Boundaries::NONE;
-
-/// A packet that comes from the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Arriving<'a> {
-    /// The path, which addresses and ports tell.
-    pub path: PathId,
-    /// What the header of IP says of congestion.
-    pub ecn: SegmentEcn,
-    /// What follows that header.
-    pub bytes: &'a [u8],
-}
 
 /// One end's view of the bytes: it writes what the end sends, and reads what its peer sends.
 #[derive(Clone, Debug)]

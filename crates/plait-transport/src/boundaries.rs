@@ -1,6 +1,19 @@
-//! Where segments begin: what a byte stream does not tell.
+//! What comes from the network beside a protocol's bytes: the path and IP's mark, and where segments begin, which a byte stream does not tell.
 
+use crate::packet::SegmentEcn;
+use plait_sched::PathId;
 use std::collections::VecDeque;
+
+/// A packet that comes from the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Arriving<'a> {
+    /// The path, which addresses and ports tell.
+    pub path: PathId,
+    /// What the header of IP says of congestion.
+    pub ecn: SegmentEcn,
+    /// What follows that header.
+    pub bytes: &'a [u8],
+}
 
 /// Segments that are remembered below the acknowledged. Late copies of them still come, and late reports.
 const KEPT: u64 = 1 << 16;
