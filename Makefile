@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines package random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +48,8 @@ demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14
 
 test: setup ## set up and run every test, lint and stub check
-	@start=$$SECONDS; $(MAKE) lint test-rust test-linux-schedulers test-python; \
-		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, cargo test, kernel schedulers, pytest)\n' $$((SECONDS - start))
+	@start=$$SECONDS; $(MAKE) lint test-rust test-linux-schedulers test-ffi test-python; \
+		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, cargo test, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
 
 test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,cargo test)
@@ -74,6 +74,11 @@ test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, ca
 	$(call say,kernel schedulers)
 	@command -v gcc >/dev/null || { echo "make test-linux-schedulers: needs gcc; on Debian: sudo apt-get install gcc libc6-dev" >&2; exit 1; }
 	$(MAKE) -C linux/tests test
+
+test-ffi: ## the C interface from C under AddressSanitizer, and one small transport in Rust, C and Python: the same numbers
+	$(call say,C interface)
+	@command -v gcc >/dev/null || { echo "make test-ffi: needs gcc; on Debian: sudo apt-get install gcc libc6-dev" >&2; exit 1; }
+	$(MAKE) -C crates/plait-sched-ffi/tests/c
 
 kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests that boot it (minutes)
 	$(call say,kernel)
@@ -145,6 +150,16 @@ validate: setup ## the simulator against the real kernel: runs (half an hour), d
 disciplines: setup ## CoDel and FQ-CoDel against the kernel's: runs (a quarter of an hour), docs/queues.md
 	$(BIN)/plait linux build
 	$(BIN)/python docs/queues.py
+
+PUBLISHED := plait-sched plait-sched-ffi plait-transport plait-sim
+package: ## what cargo publish would do, without publishing; then what is in the packages by itself: plait-sched's tests, examples (minutes)
+	$(call say,cargo publish --dry-run)
+	cargo publish --locked --dry-run --allow-dirty $(addprefix -p ,$(PUBLISHED))
+	@target=$$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/'); \
+	own=(--config profile.test.opt-level=2 --target-dir "$$target/packaged"); \
+	for crate in $(PUBLISHED); do own+=(--config "patch.crates-io.$$crate.path='$$(echo "$$target/package/$$crate"-[0-9]*/)'"); done; \
+	printf '\n== packaged plait-sched\n'; (cd "$$target"/package/plait-sched-[0-9]*/ && cargo test --quiet --all-features "$${own[@]}"); \
+	printf '\n== packaged plait-sim\n'; (cd "$$target"/package/plait-sim-[0-9]*/ && cargo test --quiet --doc "$${own[@]}" && cargo build --quiet --examples "$${own[@]}")
 
 SEED ?= $(shell date +%s)
 random-torture: ## 100,000 new random scenarios of both protocols: every byte once, or a failure that the network justifies (half an hour)

@@ -14,7 +14,7 @@ import plait
 from generated.markdown import prose
 from plait import plots
 
-DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize")
+DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
 GROUPS = {
     "Running": ("run", "compare", "load", "Result", "Comparison"),
     "Scenarios": (
@@ -23,7 +23,7 @@ GROUPS = {
         "TcpFlow", "MultipathFlow", "ConstantRateFlow", "OnOffFlow",
     ),
     "Schedulers": (
-        "Scheduler", "Connection", "PathFacts", "Event",
+        "Scheduler", "Connection", "Message", "PathFacts", "Event",
         *DECISIONS,
         "check_scheduler", "schedulers", "verdicts", "scenario_keys",
     ),

@@ -60,10 +60,15 @@ NETWORKS = (
 
 
 def schedulers() -> list[str]:
-    """The built-in schedulers, and the default one with each option that changes what it does."""
+    """The built-in schedulers, and the default one with each option that changes what it does.
+
+    Without those that go by messages: these networks have neither several streams nor deadlines, so that there
+    they are lowest RTT or, with one message at a time, ECF.
+    """
     known = plait.schedulers()
     suffixes = [one["suffix"] for one in known[0]["options"] if one["suffix"]]
-    return [*(one["name"] for one in known), *(f"{BASE}+{suffix}" for suffix in suffixes)]
+    names = (one["name"] for one in known if "messages" not in one["needs"])
+    return [*names, *(f"{BASE}+{suffix}" for suffix in suffixes)]
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,7 @@ struct plait_socket {
 /* engine.c needs facts.c and subflow.c, facts.c needs subflow.c, and none the other way round. */
 
 /* subflow.c. */
+extern unsigned int plait_path_costs[PLAIT_PATHS_MAX];
 struct plait_socket *plait_of(const struct mptcp_sock *msk);
 /* An acknowledgment came; the locks of the subflow and of the msk data are held. */
 void plait_acked(struct plait_socket *plait, struct sock *ssk);

@@ -190,6 +190,7 @@ static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 	facts->acked = msk->snd_una - first;
 	facts->sent = min(msk->snd_nxt - first, facts->written);
 	facts->connection = (struct plait_connection) {
+		.window = div_u64(facts->window - facts->acked, facts->mss),
 		.send_buffer_left = max(space, 0) / facts->mss,
 		.finished = msk->snd_data_fin_enable,
 	};

@@ -273,6 +273,12 @@ static inline bool suspects_exclude(u32 suspects, u8 path, u32 candidates)
 	return (suspects & BIT(path)) && (candidates & ~suspects);
 }
 
+/* Of the candidates those that are no suspects, or all if there is no other. */
+static inline u32 trusted(u32 suspects, u32 candidates)
+{
+	return candidates & ~suspects ?: candidates;
+}
+
 /* The guard of DAPS (Kuhn et al., ICC 2014, section III.C): a schedule is worth making only while
  * (4) r_s >> r_f, (5) each RTT sample is within 10 % of the one before, and (6) no window shrinks
  * or is in slow start. The paper leaves ">>" open; here it is r_s >= asymmetry * r_f.

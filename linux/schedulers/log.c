@@ -162,7 +162,7 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 
 int plait_log_init(void)
 {
-	BUILD_BUG_ON(sizeof(struct record_head) != 80);
+	BUILD_BUG_ON(sizeof(struct record_head) != 88);
 	BUILD_BUG_ON(sizeof(struct plait_path) != 104);
 	if (log_decisions && log_begin())
 		return -ENOMEM;

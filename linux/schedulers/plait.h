@@ -68,6 +68,7 @@ struct plait_connection {
 	u64	unassigned;		/* segments written and assigned to no path */
 	u64	next_segment;		/* number of the next segment to be assigned */
 	u64	window_left;		/* segments that the receiver admits, less those queued */
+	u64	window;			/* segments that the receiver admits from the oldest unacknowledged on */
 	u64	send_buffer_left;
 	u64	oldest_unacked;		/* number of the oldest segment in flight, if has_oldest */
 	u32	oldest_carried;		/* bit per path that carries it */
@@ -141,6 +142,11 @@ extern const struct plait_algorithm plait_daps;
 extern const struct plait_algorithm plait_daps_rounds;
 extern const struct plait_algorithm plait_dqs;
 extern const struct plait_algorithm plait_redundant;
+extern const struct plait_algorithm plait_blest;
+extern const struct plait_algorithm plait_ecf;
+extern const struct plait_algorithm plait_otias;
+extern const struct plait_algorithm plait_sttf;
+extern const struct plait_algorithm plait_cheapest_first;
 
 /* All of them, ended by NULL (registry.c). */
 extern const struct plait_algorithm *const plait_algorithms[];

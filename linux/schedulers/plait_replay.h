@@ -50,6 +50,7 @@ static const struct replay_fact replay_connection_facts[] = {
 	REPLAY_FACT(plait_connection, unassigned),
 	REPLAY_FACT(plait_connection, next_segment),
 	REPLAY_FACT(plait_connection, window_left),
+	REPLAY_FACT(plait_connection, window),
 	REPLAY_FACT(plait_connection, send_buffer_left),
 	REPLAY_FACT(plait_connection, oldest_unacked),
 	REPLAY_FACT(plait_connection, oldest_carried),

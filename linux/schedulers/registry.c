@@ -11,5 +11,10 @@ const struct plait_algorithm *const plait_algorithms[] = {
 	&plait_intelligent_delivery_delay,
 	&plait_dqs,
 	&plait_redundant,
+	&plait_blest,
+	&plait_ecf,
+	&plait_otias,
+	&plait_sttf,
+	&plait_cheapest_first,
 	NULL
 };

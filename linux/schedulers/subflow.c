@@ -5,11 +5,19 @@
  * Decisions read sockets without their locks: what they read may be of different moments, by the
  * packet that is just being handled elsewhere. They write nothing there.
  */
+#include <linux/module.h>
 #include <net/tcp.h>
 #include <net/mptcp.h>
 
 #include "protocol.h"
 #include "engine.h"
+
+/* As MPTCP numbers addresses: 0 is the address of the first subflow, the others are those of
+ * `ip mptcp endpoint`, on the host that opened the subflows.
+ */
+unsigned int plait_path_costs[PLAIT_PATHS_MAX];
+module_param_array_named(path_costs, plait_path_costs, uint, NULL, 0644);
+MODULE_PARM_DESC(path_costs, "costs of subflows by the numbers of their addresses, from 0 on");
 
 struct plait_socket *plait_of(const struct mptcp_sock *msk)
 {
@@ -52,6 +60,14 @@ struct plait_subflow *plait_slot(struct mptcp_sock *msk,
 		.limit = PLAIT_NONE,
 	};
 	return slot;
+}
+
+static u32 cost(const struct mptcp_subflow_context *subflow)
+{
+	int local = READ_ONCE(subflow->local_id);
+	unsigned int address = local > 0 ? local : READ_ONCE(subflow->remote_id);
+
+	return address < PLAIT_PATHS_MAX ? READ_ONCE(plait_path_costs[address]) : 0;
 }
 
 static u8 path_state(struct mptcp_subflow_context *subflow)
@@ -154,6 +170,7 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	path->in_flight = tcp_packets_in_flight(tp);
 	path->limit = slot->limit;
 	path->loss_ppm = loss_ppm(tp);
+	path->cost = cost(subflow);
 	path->srtt = microseconds(READ_ONCE(tp->srtt_us) >> 3);
 	path->rttvar = microseconds(READ_ONCE(tp->rttvar_us) >> 2);
 	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us));

@@ -58,6 +58,11 @@ static inline u64 div_u64(u64 dividend, u32 divisor)
 	return dividend / divisor;
 }
 
+static inline u64 mul_u64_u32_div(u64 a, u32 factor, u32 divisor)
+{
+	return (unsigned __int128)a * factor / divisor;
+}
+
 static inline u64 div_u64_rem(u64 dividend, u32 divisor, u32 *remainder)
 {
 	*remainder = dividend % divisor;

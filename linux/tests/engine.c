@@ -215,6 +215,41 @@ static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 	model_release(&model);
 }
 
+/* Costs go by the numbers of addresses, wherever the subflows' places among the paths are: by those of
+ * this host, or of the other one, if it opened the subflows.
+ */
+static void costs(struct mptcp_sched_ops *ops)
+{
+	static const unsigned int expected[MODEL_SUBFLOWS] = { 100, 102, 101, 0 };
+	const struct plait_facts *facts;
+	static struct model model;
+
+	snprintf(test_case, sizeof(test_case), "%s with costs", ops->name);
+	random_state = 1;
+	for (unsigned int i = 0; i < PLAIT_PATHS_MAX; i++)
+		plait_path_costs[i] = 100 + i;
+	model_init(&model, ops);
+	model_begin(&model);
+	model.subflows[0].ctx.local_id = 0;
+	model.subflows[1].ctx.local_id = 2;
+	model.subflows[2].ctx.local_id = 0;
+	model.subflows[2].ctx.remote_id = 1;
+	model.subflows[3].ctx.local_id = 200;
+	model_write(&model, 15000);
+	facts = &plait_of(&model.msk)->facts;
+	check(facts->count == MODEL_SUBFLOWS);
+	for (unsigned int i = 0; i < facts->count; i++) {
+		unsigned int subflow = 0;
+
+		while (facts->ssks[i] != model.subflows[subflow].ctx.tcp_sock)
+			subflow++;
+		check(facts->paths[i].cost == expected[subflow]);
+	}
+	come_to_an_end(&model);
+	model_release(&model);
+	memset(plait_path_costs, 0, sizeof(plait_path_costs));
+}
+
 /* A penalty waits for the lock of its subflow: tcp_snd_cwnd_set() in sockets.h checks that. */
 static void penalties(struct mptcp_sched_ops *ops)
 {
@@ -265,6 +300,8 @@ int test_engine(void)
 			segments_of_unequal_paths(ops);
 		if (!strcmp(ops->name, "round-robin"))
 			penalties(ops);
+		if (!strcmp(ops->name, "cheapest-first"))
+			costs(ops);
 		copies += !strcmp(ops->name, "redundant");
 	}
 	check(copies == 1);

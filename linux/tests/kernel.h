@@ -131,6 +131,9 @@ static inline void spin_unlock_bh(spinlock_t *lock)
 #define THIS_MODULE		NULL
 #define module_init(function)	int module_init_##function(void) { return function(); }
 #define module_exit(function)	void module_exit_##function(void) { function(); }
+/* Tests write arrays themselves. */
+#define module_param_array_named(...)	static_assert(true, "")
+#define MODULE_PARM_DESC(...)	static_assert(true, "")
 #define MODULE_LICENSE(...)	static_assert(true, "")
 #define MODULE_DESCRIPTION(...)	static_assert(true, "")
 

@@ -63,6 +63,7 @@ struct mptcp_subflow_context {
 	u32	range_len;
 	bool	range_again, scheduled, stale, backup, request_bkup, active;
 	s16	local_id;
+	u8	remote_id;
 	u32	subflow_id;
 	struct sock *tcp_sock;
 };

@@ -11,9 +11,11 @@ __all__ = [
     "Assign",
     "ConformanceError",
     "Connection",
+    "Defer",
     "Event",
     "Job",
     "Limit",
+    "Message",
     "OutputError",
     "Path",
     "Penalize",
@@ -124,13 +126,19 @@ class Penalize:
     def __new__(cls, path: int) -> Penalize: ...
 
 @final
+class Defer:
+    """Let the other streams of the same priority go first. Needs `messages`."""
+
+    def __new__(cls) -> Defer: ...
+
+@final
 class Wait:
     """Assign nothing now; ask again at the next event, or at the time `until` (seconds) at the latest."""
 
     until: float | None
     def __new__(cls, until: float | None = None) -> Wait: ...
 
-_Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Wait
+_Decision: TypeAlias = Assign | Reinject | Recall | Limit | Penalize | Defer | Wait
 
 @final
 class Path:
@@ -172,15 +180,37 @@ class Path:
     cost: int
 
 @final
+class Message:
+    """What the application wrote in one piece, and the next segment is of."""
+
+    number: int
+    """Messages are counted from 0 in the order in which they were written."""
+    stream: int
+    segments_left: int
+    """Segments of it in the data queue."""
+    priority: int
+    """Higher goes first, between streams."""
+    deadline: float | None
+    """When all of it should have arrived, in seconds."""
+
+@final
 class Connection:
     """The facts of the connection at the moment of a decision; amounts in segments."""
 
     unassigned: int
     next_segment: int
     window_left: int
+    window: int
+    """What the receiver's window admits from the oldest unacknowledged segment on, sent or not."""
     send_buffer_left: int
     oldest_unacked: int | None
     finished: bool
+    message: Message | None
+    """The message that the next segment is of. This and what follows is known to schedulers that need `messages`."""
+    streams: int
+    """Streams of its priority that have something in the data queue: `Defer` chooses between them."""
+    due: float | None
+    """The earliest deadline of what is not wholly acknowledged, in seconds."""
 
 @final
 class Event:
@@ -201,6 +231,8 @@ class Scheduler:
     reinject: bool
     limit: bool
     penalize: bool
+    messages: bool
+    shortest_first: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide what to do next at the time `now` (seconds); called until it answers Wait."""

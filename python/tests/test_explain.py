@@ -159,7 +159,7 @@ def test_every_decision_and_verdict_has_words(backup_file: Path, monkeypatch: py
             assert line.startswith(f"lte: {one['kind'].replace('-', ' ')}: ")
         said.add(line)
     assert len(said) == len(plait.verdicts())
-    for name in ("assign", "reinject", "recall", "limit", "penalize", "wait"):
+    for name in ("assign", "reinject", "recall", "limit", "penalize", "defer", "wait"):
         decision |= {"decision": name, "path": "lte", "segments": 3, "segment": 7, "wait_until_ns": 5}
         decision["paths"][1]["forward_delay_ns"] = -1_500_000
         text = "\n".join(printed(document, 160, monkeypatch))

@@ -126,7 +126,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "granularity": ({"transport": {"timestamp_granularity": "1us"}}, "transport.timestamp_granularity"),
     "offset": ({"transport": {"clock_offset": "-20ms"}}, "transport.clock_offset"),
     "rtt-error": ({"scheduler": {"name": "daps", "rtt_error": 0.1}}, "scheduler.rtt_error = 0.1"),
-    "cost": (with_path(cost=2), "path[1].cost = 2"),
     "backup": ({**with_path(backup=True), "transport": {"initial_path": "slow"}}, "path[1].backup = true"),
     "paths": ({"path": [{"rate": "1Mbit", "rtt": "20ms"}] * 9}, "path = 9"),
     "multipath": ({"flow": [{"kind": "multipath"}]}, 'flow[0].kind = "multipath"'),
@@ -205,6 +204,19 @@ def test_parameters_of_schedulers_become_those_of_the_module() -> None:
         "/sys/module/plait/parameters/daps_guard_asymmetry_milli": "1500",
         "/sys/module/plait/parameters/daps_schedule": "to-end",
     }
+
+
+def test_costs_are_told_in_the_order_of_addresses() -> None:
+    table = scenario(**with_path(cost=7))
+    file = "/sys/module/plait/parameters/path_costs"
+
+    def told(table: dict[str, Any]) -> list[str]:
+        return [one.value for one in make_plan(job(table)).settings if one.file == file]
+
+    assert told(scenario()) == []
+    assert told(table) == ["0,7"]
+    table["transport"] = {**table.get("transport", {}), "initial_path": "slow"}
+    assert told(table) == ["7,0"]
 
 
 def test_the_names_of_schedulers_fit_the_kernel() -> None:

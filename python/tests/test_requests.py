@@ -70,6 +70,7 @@ def test_a_scenario_file_says_the_same(tmp_path: Path) -> None:
         parallel=2,
         count=20,
         start="0s",
+        urgent=0,
     )
 
 

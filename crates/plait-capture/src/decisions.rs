@@ -8,7 +8,7 @@ use plait_sched::{
 };
 
 /// `struct { s64 time; u32 paths; u32 unused; struct plait_decision; struct plait_connection; }`
-const HEADER: usize = 80;
+const HEADER: usize = 88;
 
 /// `struct plait_path`
 const PATH: usize = 104;
@@ -72,18 +72,17 @@ fn decision(
 }
 
 fn connection(fields: &Fields<HEADER>) -> Connection {
-    let oldest = Outstanding {
-        segment: fields.u64(64),
-        path: PathId(fields.u8(76)),
-        carried: PathSet(fields.u32(72)),
-    };
+    let oldest = Outstanding::new(fields.u64(72), PathId(fields.u8(84)), PathSet(fields.u32(80)));
+    // The kernel knows of no messages.
     Connection {
         unassigned: fields.u64(32),
         next_segment: fields.u64(40),
         window_left: fields.u64(48),
-        send_buffer_left: fields.u64(56),
-        oldest_unacked: (fields.u8(77) != 0).then_some(oldest),
-        finished: fields.u8(78) != 0,
+        window: fields.u64(56),
+        send_buffer_left: fields.u64(64),
+        oldest_unacked: (fields.u8(85) != 0).then_some(oldest),
+        finished: fields.u8(86) != 0,
+        ..Connection::default()
     }
 }
 

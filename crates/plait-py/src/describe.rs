@@ -80,6 +80,8 @@ fn needs(needs: Capabilities) -> Vec<&'static str> {
         ("reinject", needs.reinject),
         ("limit", needs.limit),
         ("penalize", needs.penalize),
+        ("messages", needs.messages),
+        ("shortest-first", needs.shortest_first),
     ];
     needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect()
 }

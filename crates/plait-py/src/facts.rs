@@ -13,6 +13,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Recall>()?;
     module.add_class::<Limit>()?;
     module.add_class::<Penalize>()?;
+    module.add_class::<Defer>()?;
+    module.add_class::<Message>()?;
     module.add_class::<Wait>()
 }
 
@@ -103,15 +105,53 @@ impl Path {
     }
 }
 
+/// What is known of the message that the next segment is of.
+#[pyclass(frozen, get_all, module = "plait._core")]
+#[derive(Clone)]
+pub(crate) struct Message {
+    number: u64,
+    stream: u32,
+    segments_left: u64,
+    priority: u8,
+    deadline: Option<f64>,
+}
+
+impl From<sched::Message> for Message {
+    fn from(message: sched::Message) -> Self {
+        Self {
+            number: message.number,
+            stream: message.stream,
+            segments_left: message.segments_left,
+            priority: message.priority,
+            deadline: message.deadline.map(sched::Time::as_secs_f64),
+        }
+    }
+}
+
+#[pymethods]
+impl Message {
+    fn __repr__(&self) -> String {
+        let deadline = self.deadline.map_or("None".to_owned(), |seconds| seconds.to_string());
+        format!(
+            "Message(number={}, stream={}, segments_left={}, priority={}, deadline={deadline})",
+            self.number, self.stream, self.segments_left, self.priority
+        )
+    }
+}
+
 /// The facts of the connection.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Connection {
     unassigned: u64,
     next_segment: u64,
     window_left: u64,
+    window: u64,
     send_buffer_left: u64,
     oldest_unacked: Option<u64>,
     finished: bool,
+    message: Option<Message>,
+    streams: u32,
+    due: Option<f64>,
 }
 
 impl From<&sched::Connection> for Connection {
@@ -120,9 +160,13 @@ impl From<&sched::Connection> for Connection {
             unassigned: connection.unassigned,
             next_segment: connection.next_segment,
             window_left: connection.window_left,
+            window: connection.window,
             send_buffer_left: connection.send_buffer_left,
             oldest_unacked: connection.oldest_unacked.map(|oldest| oldest.segment),
             finished: connection.finished,
+            message: connection.message.map(Message::from),
+            streams: connection.streams,
+            due: connection.due.map(sched::Time::as_secs_f64),
         }
     }
 }
@@ -146,15 +190,7 @@ pub(crate) struct Event {
 
 impl From<&sched::Event> for Event {
     fn from(event: &sched::Event) -> Self {
-        let (kind, path) = match event {
-            sched::Event::Sent { path, .. } => ("sent", path),
-            sched::Event::Acked { path, .. } => ("acked", path),
-            sched::Event::Lost { path, .. } => ("lost", path),
-            sched::Event::Timeout { path } => ("timeout", path),
-            sched::Event::PathDown { path } => ("path-down", path),
-            sched::Event::PathUp { path } => ("path-up", path),
-        };
-        Self { kind, path: path.0 }
+        Self { kind: event.kind(), path: event.path().0 }
     }
 }
 
@@ -257,6 +293,22 @@ impl Penalize {
 
     fn __repr__(&self) -> String {
         format!("Penalize(path={})", self.path)
+    }
+}
+
+/// Let the other streams go first.
+#[pyclass(frozen, module = "plait._core")]
+pub(crate) struct Defer;
+
+#[pymethods]
+impl Defer {
+    #[new]
+    fn new() -> Self {
+        Self
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "Defer()"
     }
 }
 

@@ -1,7 +1,7 @@
 //! A scheduler written in Python, seen from Rust; and the conformance suite, seen from Python.
 
 use crate::ConformanceError;
-use crate::facts::{Assign, Connection, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
+use crate::facts::{Assign, Connection, Defer, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
 use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, Interest, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
@@ -35,6 +35,12 @@ impl Scheduler {
     #[classattr]
     #[pyo3(name = "penalize")]
     const PENALIZE: bool = false;
+    #[classattr]
+    #[pyo3(name = "messages")]
+    const MESSAGES: bool = false;
+    #[classattr]
+    #[pyo3(name = "shortest_first")]
+    const SHORTEST_FIRST: bool = false;
 
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
@@ -95,6 +101,8 @@ impl PythonScheduler {
             reinject: flag("reinject")?,
             limit: flag("limit")?,
             penalize: flag("penalize")?,
+            messages: flag("messages")?,
+            shortest_first: flag("shortest_first")?,
         };
         let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })
@@ -154,9 +162,12 @@ fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if let Ok(penalize) = answer.cast::<Penalize>() {
         return Ok(Decision::Penalize { path: PathId(penalize.get().path) });
     }
+    if answer.is_instance_of::<Defer>() {
+        return Ok(Decision::Defer);
+    }
     let got = answer.repr()?;
     Err(PyTypeError::new_err(format!(
-        "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall, Limit or Penalize"
+        "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall, Limit, Penalize or Defer"
     )))
 }
 

@@ -136,6 +136,7 @@ pub(crate) fn decisions(frame: DecisionFrame) -> PyResult<ArrowTable> {
         ("wait_until_ns", Arc::new(Int64Array::from(frame.wait_until))),
         ("unassigned", Arc::new(UInt64Array::from(frame.unassigned))),
         ("window_left", Arc::new(UInt64Array::from(frame.window_left))),
+        ("window", Arc::new(UInt64Array::from(frame.window))),
         ("send_buffer_left", Arc::new(UInt64Array::from(frame.send_buffer_left))),
         ("oldest_unacked", Arc::new(UInt64Array::from(frame.oldest_unacked))),
         ("oldest_unacked_path", Arc::new(UInt8Array::from(frame.oldest_unacked_path))),

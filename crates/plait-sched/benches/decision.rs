@@ -41,6 +41,7 @@ impl<S: Scheduler> Engine<S> {
         let connection = Connection {
             unassigned: 1 << 40,
             window_left: 1_000,
+            window: 1_000,
             send_buffer_left: 1_000,
             ..Connection::default()
         };
@@ -72,7 +73,7 @@ impl<S: Scheduler> Engine<S> {
                     self.paths[path.index()].queued = 0;
                 }
                 Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
-                Decision::Reinject { .. } | Decision::Penalize { .. } => {}
+                Decision::Reinject { .. } | Decision::Penalize { .. } | Decision::Defer => {}
                 Decision::Wait { .. } => return decisions,
             }
         }

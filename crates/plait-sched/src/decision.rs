@@ -4,6 +4,8 @@ use crate::time::{Duration, Time};
 use crate::view::PathId;
 
 /// One decision of a scheduler. The engine carries it out and asks again, until the answer is [`Decision::Wait`].
+///
+/// Engines match all of them: a further kind would be a change that breaks, so that the compiler shows where it is to be carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
     /// Move the next `segments` segments of the data queue, in order, to the queue of `path`, which stays ascending. They leave
@@ -41,6 +43,9 @@ pub enum Decision {
         /// The path.
         path: PathId,
     },
+    /// Let the other streams of the same priority go first: the one that the next segment is of goes behind them. It changes nothing where the data
+    /// queue holds one stream, or segments that were taken back from a path, which go first. Needs [`Capabilities::messages`].
+    Defer,
     /// Nothing more now. The scheduler is asked again after the next event, and no later than `until` if that is given.
     Wait {
         /// Ask again at this time even if nothing happens.
@@ -54,7 +59,10 @@ impl Decision {
 }
 
 /// What happened on a path, told to [`crate::Scheduler::on_event`] after the facts were updated.
+///
+/// More kinds may come; a scheduler ignores those that it does not know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// A segment was put on the wire.
     Sent {
@@ -99,7 +107,35 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The path on which it happened.
+    pub const fn path(&self) -> PathId {
+        match *self {
+            Self::Sent { path, .. }
+            | Self::Acked { path, .. }
+            | Self::Lost { path, .. }
+            | Self::Timeout { path }
+            | Self::PathDown { path }
+            | Self::PathUp { path } => path,
+        }
+    }
+
+    /// What happened, in a word: `sent`, `acked`, `lost`, `timeout`, `path-down` or `path-up`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Sent { .. } => "sent",
+            Self::Acked { .. } => "acked",
+            Self::Lost { .. } => "lost",
+            Self::Timeout { .. } => "timeout",
+            Self::PathDown { .. } => "path-down",
+            Self::PathUp { .. } => "path-up",
+        }
+    }
+}
+
 /// What a scheduler needs, or what an engine offers, beyond assigning within the window.
+///
+/// More may come: write `Capabilities { recall: true, ..Capabilities::NONE }`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Capabilities {
     /// Assignments may exceed the congestion window: path queues exist.
@@ -112,15 +148,34 @@ pub struct Capabilities {
     pub limit: bool,
     /// A path's congestion window can be halved.
     pub penalize: bool,
+    /// It is known where messages end ([`crate::Connection::message`]), and streams can be deferred.
+    pub messages: bool,
+    /// Of streams of equal priority, the one whose message has the least left goes first. A declaration, not a decision: the engine keeps its
+    /// data queue so.
+    pub shortest_first: bool,
 }
 
 impl Capabilities {
     /// Everything.
-    pub const ALL: Self =
-        Self { assign_ahead: true, recall: true, reinject: true, limit: true, penalize: true };
+    pub const ALL: Self = Self {
+        assign_ahead: true,
+        recall: true,
+        reinject: true,
+        limit: true,
+        penalize: true,
+        messages: true,
+        shortest_first: true,
+    };
     /// Assign within the window only.
-    pub const NONE: Self =
-        Self { assign_ahead: false, recall: false, reinject: false, limit: false, penalize: false };
+    pub const NONE: Self = Self {
+        assign_ahead: false,
+        recall: false,
+        reinject: false,
+        limit: false,
+        penalize: false,
+        messages: false,
+        shortest_first: false,
+    };
 
     /// What either of the two has.
     #[must_use]
@@ -131,6 +186,8 @@ impl Capabilities {
             reinject: self.reinject | other.reinject,
             limit: self.limit | other.limit,
             penalize: self.penalize | other.penalize,
+            messages: self.messages | other.messages,
+            shortest_first: self.shortest_first | other.shortest_first,
         }
     }
 
@@ -146,6 +203,10 @@ impl Capabilities {
             Some("limit")
         } else if self.penalize && !offered.penalize {
             Some("penalize")
+        } else if self.messages && !offered.messages {
+            Some("messages")
+        } else if self.shortest_first && !offered.shortest_first {
+            Some("shortest-first")
         } else {
             None
         }

@@ -8,6 +8,11 @@
 //! The *data queue* holds what the application wrote, in order. A decision *assigns* its next segments to a *path
 //! queue*, which may hold more than the congestion window lets out. A path sends from the head of its own queue.
 //!
+//! # Messages
+//! What the application writes in one piece is a message, part of a stream. A scheduler that declares [`Capabilities::messages`] sees the one that is next
+//! ([`Connection::message`]) and may [defer](Decision::Defer) its stream, so that another one goes first; an engine that knows of no messages
+//! refuses it by name.
+//!
 //! # A scheduler of your own
 //! ```
 //! use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time, usable};
@@ -30,6 +35,10 @@
 //! assert_eq!(decision, Decision::Assign { path: PathId(1), segments: 1 });
 //! ```
 //! The `conformance` module (see below) checks that it keeps the rules which every engine relies on.
+//!
+//! # Engines
+//! Two examples: `ask` is the loop that asks, `transport` a small transport with windows in bytes, several streams and a path whose index
+//! is used again. The README says what an engine has to take care of, and what counts as a change that breaks.
 //!
 //! # What is where
 //! [`decision`] and [`view`] are the interface; [`algorithms`] the built-in schedulers, [`options`] what any of
@@ -62,4 +71,9 @@ pub use params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 pub use registry::{Builtin, RegistryError, SCHEDULERS};
 pub use time::{Duration, Time};
 pub use units::UnitError;
-pub use view::{Connection, MAX_PATHS, Outstanding, Path, PathId, PathSet, PathState, usable};
+pub use view::{Connection, MAX_PATHS, Message, Outstanding, Path, PathId, PathSet, PathState, usable};
+
+/// The README's code is run as documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

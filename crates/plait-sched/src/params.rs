@@ -138,6 +138,7 @@ pub struct OptionInfo {
 
 /// What is wrong with the parameters of a scheduler.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum ParameterError {
     /// There is no such parameter.
     Unknown {

@@ -18,7 +18,7 @@ macro_rules! builtins {
 
         /// A built-in scheduler without options. Calls are dispatched by a `match`, which the compiler can see through.
         #[derive(Clone, Debug)]
-        #[expect(clippy::large_enum_variant, reason = "state lives inline: nothing is allocated, not even a box")]
+        #[non_exhaustive]
         pub enum Algorithm {
             $(#[doc = concat!("See [`crate::algorithms::", stringify!($module), "`].")]
             $scheduler(algorithms::$module::$scheduler),)*
@@ -170,6 +170,7 @@ fn option(suffix: &str) -> Option<&'static OptionInfo> {
 
 /// Why a scheduler could not be built.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum RegistryError {
     /// There is no scheduler of this name.
     UnknownScheduler {

@@ -18,6 +18,7 @@ use crate::time::Duration;
 
 /// What is wrong with an amount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum UnitErrorKind {
     /// Nothing was written.
     Empty,
@@ -37,6 +38,7 @@ pub enum UnitErrorKind {
 
 /// An amount that could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct UnitError {
     /// What is wrong.
     pub kind: UnitErrorKind,

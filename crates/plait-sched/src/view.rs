@@ -3,7 +3,7 @@
 //! Amounts of data are counted in *segments* (packets of the stream), as the papers and the Linux kernel count
 //! them; an engine that keeps bytes converts by its own protocol's rule (see [`Path::cwnd`]).
 
-use crate::time::Duration;
+use crate::time::{Duration, Time};
 
 /// The largest number of paths of one connection; schedulers keep their per-path state in arrays of this length.
 pub const MAX_PATHS: usize = 32;
@@ -74,6 +74,9 @@ pub enum PathState {
 }
 
 /// The facts of one path at the moment of a decision.
+///
+/// More facts may come, each with a value for "not known": build a path from [`Path::new`], as in
+/// `Path { cwnd: 10, ..Path::new(id, mss) }`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Path {
     /// The path's index.
@@ -180,8 +183,9 @@ impl Path {
     }
 }
 
-/// The oldest segment that the receiver has not acknowledged.
+/// The oldest segment that the receiver has not acknowledged; made with [`Outstanding::new`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Outstanding {
     /// The segment's number in the stream.
     pub segment: u64,
@@ -191,7 +195,31 @@ pub struct Outstanding {
     pub carried: PathSet,
 }
 
+impl Outstanding {
+    /// Segment number `segment`, sent last on `path` and carried by all of `carried`.
+    pub const fn new(segment: u64, path: PathId, carried: PathSet) -> Self {
+        Self { segment, path, carried }
+    }
+}
+
+/// What the application wrote in one piece, as far as a scheduler may know of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// Its number: messages of a connection are counted from 0 in the order in which they were written.
+    pub number: u64,
+    /// The stream that it is part of. Messages of a stream keep their order.
+    pub stream: u32,
+    /// Segments of it in the data queue; saturates for one that never ends.
+    pub segments_left: u64,
+    /// Higher goes first, between streams.
+    pub priority: u8,
+    /// When all of it should have arrived, if the application cares. It may have passed.
+    pub deadline: Option<Time>,
+}
+
 /// The facts of the connection at the moment of a decision.
+///
+/// More facts may come: build it as `Connection { unassigned: 9, ..Connection::default() }`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Connection {
     /// Segments in the data queue: written by the application, assigned to no path. Saturates for endless streams.
@@ -201,12 +229,22 @@ pub struct Connection {
     /// Segments that the receiver's window still admits, less what already waits in path queues: those segments come
     /// first, and a later one must not take their place in the window.
     pub window_left: u64,
+    /// Segments that the receiver's window admits from the oldest unacknowledged one of the stream on, whatever of them was sent: the whole
+    /// window, of which [`Connection::window_left`] is the rest.
+    pub window: u64,
     /// Segments that the application could still write before the send buffer is full.
     pub send_buffer_left: u64,
     /// The oldest unacknowledged segment in flight, if any.
     pub oldest_unacked: Option<Outstanding>,
     /// True if the application has written its last byte.
     pub finished: bool,
+    /// The message that the next segment is of. This and what follows is known to schedulers that declare [`crate::Capabilities::messages`];
+    /// the others see `None` and 0.
+    pub message: Option<Message>,
+    /// Streams that have something in the data queue which no path has had yet: [`crate::Decision::Defer`] chooses between them.
+    pub streams: u32,
+    /// The earliest deadline of the messages that are not wholly acknowledged.
+    pub due: Option<Time>,
 }
 
 impl Connection {

@@ -42,3 +42,8 @@ pub mod result;
 pub mod scenario;
 pub mod simulation;
 pub mod statistics;
+
+/// The README's code is run as documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -34,6 +34,13 @@ pub struct Metrics {
     pub requests_begun: Option<u64>,
     /// Responses delivered wholly; null likewise.
     pub requests_completed: Option<u64>,
+    /// Share of the messages (blocks, responses, the file) that were delivered wholly by their deadline; null if the workload has no deadline, or
+    /// none was judged. A message is judged when it is delivered, or when its deadline passes.
+    pub in_time_share: Option<f64>,
+    /// Messages delivered by their deadline; null if the workload has no deadline.
+    pub messages_in_time: Option<u64>,
+    /// Messages not delivered by their deadline; null likewise.
+    pub messages_late: Option<u64>,
     /// Packets sent again because they were considered lost.
     pub retransmissions: u64,
     /// Retransmissions and copies that arrived although the packet had arrived before.
@@ -344,6 +351,7 @@ impl RunResult {
         let goodput_bps = per_second(recorder.delivered_bytes - recorder.delivered_in_warmup);
         let endless = scenario.workload.is_endless();
         let requests = recorder.requests.as_ref();
+        let deadlines = recorder.deadlines(ending.end);
         let total = |count: fn(&PathRecord) -> u64| recorder.paths.iter().map(count).sum();
         let metrics = Metrics {
             goodput_bps,
@@ -356,6 +364,9 @@ impl RunResult {
             request_latency_ms: requests.and_then(|requests| requests.latency.latencies()),
             requests_begun: requests.map(|requests| requests.begun),
             requests_completed: requests.map(|requests| requests.completed),
+            in_time_share: deadlines.and_then(|deadlines| deadlines.share()),
+            messages_in_time: deadlines.map(|deadlines| deadlines.in_time),
+            messages_late: deadlines.map(|deadlines| deadlines.late),
             retransmissions: total(|path| path.retransmissions),
             spurious_retransmissions: ending.spurious_retransmissions,
             reinjections: total(|path| path.reinjections),

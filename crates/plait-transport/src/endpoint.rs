@@ -3,7 +3,7 @@
 //! An end sends a stream of its own and receives the peer's. Every input ([`Endpoint::write`], [`Endpoint::handle_packet`],
 //! [`Endpoint::handle_timeout`]) is to be followed by [`Endpoint::transmit`], and by a look at [`Endpoint::next_wakeup`].
 
-use crate::core::{Core, Counters, OneWayDelays, PathConfig};
+use crate::core::{Core, Counters, OneWayDelays, PathConfig, WriteOptions};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
@@ -95,10 +95,24 @@ impl<S: Scheduler> Endpoint<S> {
         dispatch!(self, end => end.core_mut())
     }
 
-    /// Appends `bytes` to the stream. They are segmented on their own: no segment spans two writes, unless the configuration
-    /// lets what waits be joined.
+    /// Writes a message of so many `bytes`, of which there is nothing else to say: see [`Endpoint::write_message`].
     pub fn write(&mut self, bytes: u64) {
-        self.core_mut().write(bytes);
+        self.write_message(bytes, &WriteOptions::default());
+    }
+
+    /// Writes a message: `bytes` with an end, a priority, perhaps a deadline and a stream, which schedulers may see. It is segmented on its own: no segment spans two
+    /// messages, unless the configuration lets what waits be joined. Messages of one stream are cut into segments in the order in which they were written; those of several
+    /// by priority, and as the scheduler wants it. MPTCP and TCP have one stream.
+    ///
+    /// The message's number: they are counted from 0. `None` for an empty one, and after [`Endpoint::write_endlessly`], when nothing is written.
+    pub fn write_message(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
+        self.core_mut().write(bytes, options)
+    }
+
+    /// The numbers of the messages whose last byte lies beyond the first `from` bytes of the stream as it is delivered, and within the first `to`. They are known
+    /// until the peer has acknowledged them: so a driver that sees both ends can ask when the far one has delivered up to `to`.
+    pub fn messages_ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        self.core().messages_ended(from, to)
     }
 
     /// From now on there is always more to send.

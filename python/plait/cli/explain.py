@@ -123,6 +123,7 @@ def _decided(decision: dict[str, Any]) -> str:
         "recall": f"recall what is queued on {path}",
         "limit": f"lift the limit of {path}" if segments is None else f"limit {path} to {segments} in flight",
         "penalize": f"penalize {path}: halve its congestion window",
+        "defer": "defer the stream at the head: the others go first",
         "wait": "wait" if until is None else f"wait, until {moment_text(until)} at most",
     }
     return words[decision["decision"]]

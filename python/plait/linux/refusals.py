@@ -33,6 +33,11 @@ KERNEL_NAMES = {
     "daps-rounds": "daps-rounds",
     "dqs": "dqs",
     "redundant": "redundant",
+    "blest": "blest",
+    "ecf": "ecf",
+    "otias": "otias",
+    "sttf": "sttf",
+    "cheapest-first": "cheapest-first",
 }
 """Our names of schedulers and the kernel's, which have 15 characters at most."""
 
@@ -71,8 +76,6 @@ def check(scenario: Table) -> None:
     if len(paths) > MOST_PATHS:
         refuse(scenario, "path", len(paths), f"a connection of the kernel has at most {MOST_PATHS} subflows")
     for index, path in enumerate(paths):
-        if path["cost"] != 0:
-            refuse(scenario, f"path[{index}].cost", path["cost"], "the kernel knows no costs of paths")
         if path["backup"] and path["name"] == first_path(scenario):
             refuse(
                 scenario, f"path[{index}].backup", True, "the path that is opened first cannot be a backup"

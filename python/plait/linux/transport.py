@@ -7,7 +7,7 @@ from typing import Any
 
 from plait import _core
 from plait.linux.guest.plan import RECEIVER, SENDER, Setting
-from plait.linux.refusals import CONGESTION_CONTROLS, KERNEL_NAMES
+from plait.linux.refusals import CONGESTION_CONTROLS, KERNEL_NAMES, first_path
 from plait.scenarios.scheduler import schedulers
 from plait.scenarios.units import duration_ns
 
@@ -35,7 +35,7 @@ def settings(scenario: Table) -> list[Setting]:
     if transport["congestion_control"] == "cubic":
         everywhere["/sys/module/tcp_cubic/parameters/hystart"] = str(int(transport["hystart"]))
     if transport["protocol"] == "mptcp":
-        everywhere |= scheduler_parameters(scenario["scheduler"])
+        everywhere |= scheduler_parameters(scenario["scheduler"]) | path_costs(scenario)
     return [Setting(namespace="", file=file, value=value) for file, value in everywhere.items()] + [
         Setting(namespace=host, file=file, value=value)
         for host in (SENDER, RECEIVER)
@@ -103,6 +103,20 @@ def scheduler_parameters(choice: Table) -> dict[str, str]:
                 text = str(value)
         given[f"/sys/module/plait/parameters/{file}"] = text
     return given
+
+
+def path_costs(scenario: Table) -> dict[str, str]:
+    """What paths cost, where any costs something, and the module's file for it.
+
+    In the order of the numbers of addresses: that of the first subflow is 0, those of the endpoints that the plan adds
+    follow.
+    """
+    first = first_path(scenario)
+    paths = sorted(scenario["path"], key=lambda path: bool(path["name"] != first))
+    costs = [path["cost"] for path in paths]
+    if not any(costs):
+        return {}
+    return {"/sys/module/plait/parameters/path_costs": ",".join(map(str, costs))}
 
 
 def route_options(scenario: Table) -> str:

@@ -47,6 +47,9 @@ class Metrics(TypedDict, total=False):
         of those that ended after the warm-up.
     requests_begun: requests that clients wrote; None for other traffic.
     requests_completed: responses that were delivered wholly; None for other traffic.
+    in_time_share: of the messages (blocks, responses, the file) the share that was delivered wholly by its deadline. A
+        message counts when it is delivered or its deadline passes; None without a deadline, and if none counts.
+    messages_in_time, messages_late: how many were, and were not; None without a deadline.
     retransmissions: packets that were sent again because they counted as lost.
     spurious_retransmissions: retransmissions and copies that arrived although the packet had arrived before.
     reinjections: copies of packets in flight that a scheduler sent on another path.
@@ -80,6 +83,9 @@ class Metrics(TypedDict, total=False):
     request_latency_ms: Latency
     requests_begun: int | None
     requests_completed: int | None
+    in_time_share: float | None
+    messages_in_time: int | None
+    messages_late: int | None
     retransmissions: int
     spurious_retransmissions: int
     reinjections: int
@@ -237,6 +243,8 @@ HIGHER = frozenset(
         "packets_delivered",
         "delivered_bytes",
         "requests_completed",
+        "in_time_share",
+        "messages_in_time",
     }
 )
 """More is better."""
@@ -249,6 +257,7 @@ LOWER = frozenset(
         "block_delay_ms",
         "delay_variance_ms",
         "request_latency_ms",
+        "messages_late",
         "completion_time_s",
         "undelivered_bytes",
         "delay_ms",

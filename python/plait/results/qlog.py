@@ -30,7 +30,14 @@ MILLISECOND = 1_000_000
 BATCH = 20_000
 """Decisions that are in memory as text at a time."""
 
-CONNECTION = ("unassigned", "window_left", "send_buffer_left", "oldest_unacked", "oldest_unacked_path")
+CONNECTION = (
+    "unassigned",
+    "window_left",
+    "window",
+    "send_buffer_left",
+    "oldest_unacked",
+    "oldest_unacked_path",
+)
 """What the decision knew of the connection: columns of `Result.decisions`."""
 
 

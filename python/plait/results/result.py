@@ -203,13 +203,14 @@ class Result:
         """One row per decision of the scheduler, and the connection as it saw it (``decisions=True``).
 
         time_ns: when, in nanoseconds.
-        decision: assign, reinject, recall, limit, penalize or wait.
+        decision: assign, reinject, recall, limit, penalize, defer or wait.
         path: the path that the decision names; null for wait.
         segments: how many were assigned; for limit, how many may be in flight (null: the limit is lifted).
         segment: the first one assigned, or the one of which a copy is sent.
         wait_until_ns: when a scheduler that waits wants to be asked again at the latest; null: at the next event.
         unassigned: segments in the data queue. Endless traffic has more than 2⁴⁰.
         window_left: segments that the receiver's window still admits.
+        window: segments that it admits from the oldest unacknowledged one on, sent or not.
         send_buffer_left: segments that the application could still write. Without a limit more than 2⁴⁰.
         oldest_unacked, oldest_unacked_path: the oldest segment in flight, and the path that carries it.
         """

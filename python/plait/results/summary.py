@@ -26,6 +26,8 @@ METRICS = (
     "request_latency_ms.p90",
     "request_latency_ms.p99",
     "requests_completed",
+    "in_time_share",
+    "messages_late",
     "completion_time_s",
     "aggregation_benefit",
     "retransmissions",

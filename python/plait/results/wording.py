@@ -19,6 +19,9 @@ LABELS = {
     "request_latency_ms": "latency of a request",
     "requests_begun": "requests begun",
     "requests_completed": "requests completed",
+    "in_time_share": "messages in time",
+    "messages_in_time": "number of messages in time",
+    "messages_late": "number of messages late",
     "utilization": "utilization of the paths",
     "forward_difference_ms": "estimated forward delay, second path less first",
     "forward_difference_error_ms": "error of the estimated difference of forward delays",
@@ -48,6 +51,7 @@ UNITS = {
     "_s": ("s", 1.0, 2),
     "utilization": ("%", 100.0, 1),
     "first_path_share": ("%", 100.0, 1),
+    "in_time_share": ("%", 100.0, 1),
 }
 """By the end of a metric's name: unit, factor from its own unit to that one, decimals."""
 

@@ -21,21 +21,29 @@ class Bulk:
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """The application writes `size` payload bytes at once; the run ends when all of them have arrived."""
+    """The application writes `size` payload bytes at once; the run ends when all of them have arrived.
+
+    They should have arrived within `deadline`, if that is given: see `in_time_share` among the metrics.
+    """
 
     size: Size
     start: Duration | None = None
+    deadline: Duration | None = None
     kind: Literal["file"] = field(default="file", init=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConstantRate:
-    """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`."""
+    """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`.
+
+    Each should have arrived within `deadline`, if that is given: see `in_time_share` among the metrics.
+    """
 
     rate: Rate
     block: Size
     start: Duration | None = None
     stop: Duration | None = None
+    deadline: Duration | None = None
     kind: Literal["cbr"] = field(default="cbr", init=False)
 
 
@@ -43,7 +51,8 @@ class ConstantRate:
 class OnOff:
     """The application writes blocks at `rate` during random on times of mean `on`, none during off times of mean `off`.
 
-    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given).
+    Times are exponentially distributed or Pareto's, the latter with `shape` (1.5 unless given). `deadline` as of
+    `ConstantRate`.
     """
 
     rate: Rate
@@ -54,6 +63,7 @@ class OnOff:
     shape: float | None = None
     start: Duration | None = None
     stop: Duration | None = None
+    deadline: Duration | None = None
     kind: Literal["on-off"] = field(default="on-off", init=False)
 
 
@@ -63,7 +73,8 @@ class RequestResponse:
 
     A client writes `request` bytes, gets `response` bytes, thinks, and asks again: from `start` until `stop`, or until
     there were `count` requests of all clients together. Sizes and think times are what is given or, "exponential",
-    random with that mean.
+    random with that mean. A response should have arrived within `deadline` of its request; those of the first `urgent`
+    clients go before the others' where the protocol has streams.
     """
 
     request: Size | None = None
@@ -75,6 +86,8 @@ class RequestResponse:
     count: int | None = None
     start: Duration | None = None
     stop: Duration | None = None
+    deadline: Duration | None = None
+    urgent: int | None = None
     kind: Literal["request-response"] = field(default="request-response", init=False)
 
 
@@ -83,6 +96,6 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {cls.kind: cls for cls in get_ar
 """By their kind in a scenario file."""
 TEXTS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("block", "request", "response"), size_text),
-    "think": duration_text,
+    **dict.fromkeys(("think", "deadline"), duration_text),
 }
 """How their keys are written, beyond those that other tables have, too."""

@@ -42,7 +42,10 @@ SCHEDULERS = (
     "dqs",
     "redundant",
 )
-"""Those of the kernel."""
+"""Those of the kernel that are drawn in pairs."""
+
+LATER = ("blest", "ecf", "otias", "sttf", "cheapest-first")
+"""Those that came later: one of them in every second scenario, in turn. The pairs of a draw stay what they were."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def draw(name: str, points: int | None = None) -> Iterator[Drawn]:
     }
     for number, step in enumerate(axes.steps(axis, f"draw {name}"), start=1):
         values = {key: _value(factor, float(step[key])) for key, factor in _factors()}
-        yield _scenario(f"{name}-{number:03}", values)
+        yield _scenario(f"{name}-{number:03}", values, later=_later(number))
 
 
 def _factors() -> Iterator[tuple[str, Table]]:
@@ -123,7 +126,12 @@ def _value(factor: Table, share: float) -> Any:
     return next(name for name, end in zip(factor["choices"], ends, strict=True) if share <= end)
 
 
-def _scenario(name: str, values: Mapping[str, Any]) -> Drawn:
+def _later(number: int) -> tuple[str, ...]:
+    """Which of the later schedulers the scenario of this number has beside its pair."""
+    return () if number % 2 else (LATER[number // 2 % len(LATER)],)
+
+
+def _scenario(name: str, values: Mapping[str, Any], later: tuple[str, ...]) -> Drawn:
     count = int(values["paths"])
     protocol = values["single"] if count == 1 else "mptcp"
     some = [
@@ -158,7 +166,7 @@ def _scenario(name: str, values: Mapping[str, Any]) -> Drawn:
         id=name,
         title=_title(protocol, values, workload, some),
         table=table,
-        schedulers=schedulers(values["pair"], values["option"]) if count > 1 else ("lowest-rtt",),
+        schedulers=(*schedulers(values["pair"], values["option"]), *later) if count > 1 else ("lowest-rtt",),
     )
 
 

@@ -398,7 +398,7 @@ fn samples_and_decisions_become_tables() {
     log.extend_from_slice(&clock(9).to_le_bytes());
     log.extend_from_slice(&[0; 8]);
     // struct plait_connection
-    for field in [100u64, 7, 40, 50, 3] {
+    for field in [100u64, 7, 40, 45, 50, 3] {
         log.extend_from_slice(&field.to_le_bytes());
     }
     log.extend_from_slice(&[1, 0, 0, 0, 0, 1, 0, 0]);
@@ -416,6 +416,7 @@ fn samples_and_decisions_become_tables() {
     let (decisions, paths) = (result.decisions.unwrap(), result.decision_paths.unwrap());
     assert_eq!((decisions.time, decisions.wait_until), (vec![5 * MILLI], vec![Some(9 * MILLI)]));
     assert_eq!((decisions.unassigned, decisions.oldest_unacked), (vec![100], vec![Some(3)]));
+    assert_eq!((decisions.window_left, decisions.window), (vec![40], vec![45]));
     assert_eq!((paths.cwnd, paths.room, paths.loss_ppm), (vec![10], vec![4], vec![100]));
     assert_eq!((paths.srtt, paths.rto, paths.forward_delay), (vec![20], vec![200], vec![None]));
     let series = result.path_series.unwrap();

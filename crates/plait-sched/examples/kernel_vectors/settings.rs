@@ -57,6 +57,14 @@ pub(crate) const SETTINGS: &[(&str, &[Given])] = &[
     ),
     ("dqs", &[&[], &[("window", Text("whole"))]]),
     ("redundant", &[&[]]),
+    (
+        "blest",
+        &[&[], &[("reading", Text("paper"))], &[("reading", Text("paper")), ("correction", Number(0.2))]],
+    ),
+    ("ecf", &[&[], &[("rounds", Text("fraction"))], &[("beta", Number(0.0))], &[("beta", Number(100.0))]]),
+    ("otias", &[&[], &[("reading", Text("floor"))], &[("reading", Text("real"))]]),
+    ("sttf", &[&[], &[("alike", Number(0.0))], &[("alike", Number(3.5))]]),
+    ("cheapest-first", &[&[]]),
 ];
 
 /// The options around each of them.

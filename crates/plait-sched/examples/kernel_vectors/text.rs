@@ -156,7 +156,8 @@ fn outside(domain: Domain) -> Vec<String> {
 }
 
 fn bits(needs: Capabilities) -> u32 {
-    let Capabilities { assign_ahead, recall, reinject, limit, penalize } = needs;
+    // The kernel knows of no messages.
+    let Capabilities { assign_ahead, recall, reinject, limit, penalize, .. } = needs;
     [assign_ahead, recall, reinject, limit, penalize]
         .iter()
         .enumerate()
@@ -189,6 +190,7 @@ fn connection_facts(connection: &Connection) -> Vec<Fact> {
         ("unassigned", connection.unassigned.into()),
         ("next_segment", connection.next_segment.into()),
         ("window_left", connection.window_left.into()),
+        ("window", connection.window.into()),
         ("send_buffer_left", connection.send_buffer_left.into()),
         ("has_oldest", oldest.is_some().into()),
         ("oldest_unacked", oldest.map_or(0, |oldest| oldest.segment.into())),
@@ -242,6 +244,7 @@ fn event_line(event: Event) -> String {
         Event::Timeout { path } => format!("event timeout {} 0 0 0", path.0),
         Event::PathDown { path } => format!("event down {} 0 0 0", path.0),
         Event::PathUp { path } => format!("event up {} 0 0 0", path.0),
+        other => unimplemented!("the kernel's schedulers are told of no {}", other.kind()),
     }
 }
 
@@ -254,5 +257,6 @@ fn answer(decision: Decision) -> String {
         Decision::Recall { path } => format!("recall {} 0", path.0),
         Decision::Limit { path, in_flight } => format!("limit {} {in_flight}", path.0),
         Decision::Penalize { path } => format!("penalize {} 0", path.0),
+        Decision::Defer => unreachable!("none of these schedulers needs messages"),
     }
 }

@@ -2,19 +2,27 @@
 //!
 //! To add one: write its file with a type, its `INFO` and its `from_parameters`; here, its module and a line in the list.
 
+pub mod blest;
+pub mod cheapest_first;
 pub mod daps;
 pub mod daps_rounds;
 pub mod delivery_delay;
 pub mod dqs;
+pub mod ecf;
 pub mod guard;
 pub mod intelligent_delivery_delay;
 pub mod lowest_rtt;
+pub mod mp_dash;
 mod opportunity;
+pub mod otias;
 pub mod redundant;
 pub mod round_robin;
 pub mod round_trip;
+pub mod sa_ecf;
 #[cfg(test)]
 mod script;
+pub mod srpt;
+pub mod sttf;
 mod suspects;
 
 use crate::view::{Path, PathState};
@@ -31,6 +39,14 @@ macro_rules! algorithms {
             intelligent_delivery_delay::IntelligentDeliveryDelay,
             dqs::Dqs,
             redundant::Redundant,
+            blest::Blest,
+            ecf::Ecf,
+            otias::Otias,
+            sttf::Sttf,
+            cheapest_first::CheapestFirst,
+            srpt::Srpt,
+            sa_ecf::SaEcf,
+            mp_dash::MpDash,
         }
     };
 }

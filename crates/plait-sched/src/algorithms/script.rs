@@ -66,8 +66,8 @@ impl<S: Scheduler> Script<S> {
                 }
                 Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
                 Decision::Wait { .. } => return steps,
-                Decision::Reinject { .. } | Decision::Penalize { .. } => {
-                    panic!("no script has copies or penalties")
+                Decision::Reinject { .. } | Decision::Penalize { .. } | Decision::Defer => {
+                    panic!("no script has copies, penalties or streams")
                 }
             }
         }

@@ -4,7 +4,8 @@ use std::vec::Vec;
 
 use super::random::Random;
 use crate::{
-    Connection, Decision, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Scheduler, Time,
+    Connection, Decision, Duration, Event, Message, Outstanding, Path, PathId, PathSet, PathState, Scheduler,
+    Time,
 };
 
 /// A scheduler is asked at most so often at one moment: the facts may be such that it would never wait.
@@ -17,6 +18,8 @@ pub(super) struct Extremes {
     /// Times are below 2^`scale` ns: where they are a few nanoseconds, many are equal.
     scale: u64,
     random: Random,
+    /// Of messages, so that the rest is the same without them.
+    of_messages: Random,
 }
 
 impl Extremes {
@@ -26,7 +29,14 @@ impl Extremes {
         let count = if random.one_in(2) { random.between(2, 3) } else { random.between(1, 8) };
         let paths = (0..count).map(|id| Path::new(PathId(id as u8), 1460)).collect();
         let scale = [4, 12, 40, 52][random.between(0, 3) as usize];
-        let mut extremes = Self { now: Time::ZERO, connection: Connection::default(), paths, scale, random };
+        let mut extremes = Self {
+            now: Time::ZERO,
+            connection: Connection::default(),
+            paths,
+            scale,
+            random,
+            of_messages: Random::new(!seed),
+        };
         // Most facts are drawn in the first few rounds.
         for _ in 0..4 {
             extremes.change();
@@ -87,6 +97,7 @@ impl Extremes {
             self.paths[i] = path;
         }
         self.change_connection();
+        self.change_messages();
     }
 
     fn change_state(&mut self, path: &mut Path) {
@@ -165,6 +176,9 @@ impl Extremes {
             self.connection.window_left = if self.random.one_in(3) { 0 } else { self.number(24) };
         }
         if self.random.one_in(4) {
+            self.connection.window = self.connection.window_left + self.number(24);
+        }
+        if self.random.one_in(4) {
             self.connection.next_segment = self.number(40);
             self.connection.send_buffer_left = self.number(24);
             self.connection.finished = self.random.one_in(2);
@@ -176,6 +190,23 @@ impl Extremes {
             let oldest = Outstanding { segment: self.number(2), path, carried };
             self.connection.oldest_unacked = (!self.random.one_in(8)).then_some(oldest);
         }
+    }
+
+    fn change_messages(&mut self) {
+        let random = &mut self.of_messages;
+        let size = random.between(0, 40);
+        let number = |random: &mut Random| random.between(0, 1 << size);
+        let deadline = random.one_in(2).then(|| Time::from_nanos(number(random) << self.scale.min(20)));
+        let message = Message {
+            number: number(random),
+            stream: number(random) as u32,
+            segments_left: if random.one_in(8) { u64::MAX } else { number(random) },
+            priority: number(random) as u8,
+            deadline,
+        };
+        self.connection.message = (!random.one_in(8)).then_some(message);
+        self.connection.streams = random.between(0, 4) as u32;
+        self.connection.due = deadline;
     }
 
     fn path(&mut self) -> PathId {
@@ -223,6 +254,7 @@ impl Extremes {
             Decision::Recall { path } => self.paths[path.index()].queued = 0,
             Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
             Decision::Penalize { path } => self.paths[path.index()].cwnd /= 2,
+            Decision::Defer => {}
             Decision::Reinject { path, .. } => {
                 if let Some(oldest) = &mut connection.oldest_unacked {
                     oldest.carried.insert(path);

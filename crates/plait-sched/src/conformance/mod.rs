@@ -16,6 +16,7 @@
 //! ever has together: with them a translation of a scheduler is held against the original.
 
 mod extremes;
+mod messages;
 mod model;
 mod random;
 mod record;
@@ -32,6 +33,7 @@ use crate::{Connection, Decision, Path, Scheduler, Time};
 
 /// What a scheduler must, or must not do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Rule {
     /// Name only paths that exist.
     KnownPath,
@@ -131,6 +133,7 @@ impl fmt::Debug for Options<'_> {
 
 /// What was done, if no rule was broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Random cases.
     pub cases: u32,
@@ -144,6 +147,7 @@ pub struct Report {
 
 /// The first broken rule, and the situation.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Failure {
     /// The scheduler's name.
     pub name: String,

@@ -6,8 +6,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::vec::Vec;
 
+use super::messages::Messages;
 use super::random::Random;
-use crate::{Connection, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Time};
+use crate::{Capabilities, Connection, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Time};
 
 /// A copy of a segment on its way.
 struct CopyInFlight {
@@ -37,8 +38,10 @@ pub(super) struct Model {
     /// Numbers from 0; `total` segments will be written, `written` have been.
     total: u64,
     written: u64,
-    /// Not assigned. Recalled segments return to their place in the order.
-    data: BTreeSet<u64>,
+    /// Not assigned any more: they return to their place in the order.
+    recalled: BTreeSet<u64>,
+    /// What was never assigned, and which message each segment is of.
+    messages: Messages,
     /// Lost, to be sent again.
     lost: BTreeSet<u64>,
     /// Sent at least once, and acknowledged, by number.
@@ -61,7 +64,7 @@ pub(super) struct Model {
 
 impl Model {
     /// With at most so many segments. More than [`FEW`] come with windows to match.
-    pub(super) fn new(seed: u64, most: u64) -> Self {
+    pub(super) fn new(seed: u64, most: u64, needs: Capabilities) -> Self {
         let mut random = Random::new(seed);
         let total = random.between(if most > FEW { most / 2 } else { 1 }, most);
         let count = random.between(1, 8) as usize;
@@ -97,7 +100,8 @@ impl Model {
             random,
             total,
             written: 0,
-            data: BTreeSet::new(),
+            recalled: BTreeSet::new(),
+            messages: Messages::new(seed, needs),
             lost: BTreeSet::new(),
             sent: Vec::new(),
             acked: Vec::new(),
@@ -132,13 +136,18 @@ impl Model {
             (self.delivered..self.written).take_while(|&segment| segment < self.sent_end).find(|&segment| {
                 !self.acked[segment as usize] && self.carriers[segment as usize] != PathSet::EMPTY
             });
+        let (message, streams, due) = self.messages.facts(&self.recalled);
         Connection {
-            unassigned: self.data.len() as u64,
-            next_segment: self.data.first().copied().unwrap_or(self.written),
+            unassigned: self.recalled.len() as u64 + self.messages.uncut(),
+            next_segment: self.recalled.first().copied().unwrap_or(self.messages.cut_end()),
             window_left: self.window_left(),
+            window: self.window,
             send_buffer_left: self.total - self.written,
             oldest_unacked: oldest.map(|segment| self.outstanding(segment)),
             finished: self.written == self.total,
+            message,
+            streams,
+            due,
         }
     }
 
@@ -159,15 +168,22 @@ impl Model {
 
     pub(super) fn assign(&mut self, path: PathId, segments: u32) {
         for _ in 0..segments {
-            let segment = self.data.pop_first().expect("the amount was checked");
+            let segment = self.recalled.pop_first().unwrap_or_else(|| self.messages.cut());
             self.lanes[path.index()].queue.push_back(segment);
         }
         self.transmit();
     }
 
     pub(super) fn recall(&mut self, path: PathId) {
-        self.data.extend(self.lanes[path.index()].queue.drain(..));
+        self.recalled.extend(self.lanes[path.index()].queue.drain(..));
         self.update();
+    }
+
+    /// The message at the head of the data queue goes behind the others.
+    pub(super) fn defer(&mut self) {
+        if self.recalled.is_empty() {
+            self.messages.defer();
+        }
     }
 
     pub(super) fn limit(&mut self, path: PathId, in_flight: u32) {
@@ -230,7 +246,7 @@ impl Model {
     }
 
     fn write(&mut self, segments: u64) {
-        self.data.extend(self.written..self.written + segments);
+        self.messages.write(self.now, segments);
         self.written += segments;
         self.sent.resize(self.written as usize, false);
         self.acked.resize(self.written as usize, false);
@@ -254,6 +270,7 @@ impl Model {
                 self.lost.remove(&packet.segment);
             }
             while self.acked.get(self.delivered as usize) == Some(&true) {
+                self.messages.delivered(self.delivered);
                 self.delivered += 1;
             }
             let path = &mut self.paths[i];
@@ -297,7 +314,7 @@ impl Model {
                 self.paths[i].state = if failed { PathState::Failed } else { PathState::PotentiallyFailed };
                 self.abandon(i);
                 let stranded = core::mem::take(&mut self.lanes[i].queue);
-                self.data.extend(stranded);
+                self.recalled.extend(stranded);
                 self.events.push(Event::PathDown { path: id });
             }
             0..=2 if !self.paths[i].is_usable() => {

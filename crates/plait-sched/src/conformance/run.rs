@@ -38,7 +38,8 @@ impl<'a> Run<'a> {
         twin: Box<dyn Scheduler>,
         allocations: Option<&'a dyn Fn() -> u64>,
     ) -> Self {
-        let (needs, model) = (scheduler.needs(), Model::new(seed, segments));
+        let needs = scheduler.needs();
+        let model = Model::new(seed, segments, needs);
         Self { name, seed, scheduler, twin, allocations, needs, model, step: 0, decisions: 0 }
     }
 
@@ -77,6 +78,10 @@ impl<'a> Run<'a> {
             // Every path may copy all that was sent and is sent meanwhile.
             left += self.model.paths.len() as u64 * self.model.total();
         }
+        if self.needs.messages {
+            // Every stream may be looked at before each decision.
+            left *= 1 + u64::from(self.model.connection().streams);
+        }
         // No engine asks for ever.
         left = left.min(MOST_DECISIONS);
         while self.is_asked() {
@@ -91,6 +96,7 @@ impl<'a> Run<'a> {
                 Decision::Recall { path } => self.model.recall(path),
                 Decision::Limit { path, in_flight } => self.model.limit(path, in_flight),
                 Decision::Penalize { path } => self.model.penalize(path),
+                Decision::Defer => self.model.defer(),
                 Decision::Wait { until } => {
                     let possible = connection.sendable() > 0 && usable(&self.model.paths).any(Path::is_open);
                     if idle && !assigned && possible && until.is_none() {
@@ -221,6 +227,7 @@ fn judge(
             known(path)?;
             ensure(needs.penalize, Rule::Declared)
         }
+        Decision::Defer => ensure(needs.messages, Rule::Declared),
         Decision::Wait { until } => ensure(until.is_none_or(|until| until > model.now), Rule::FutureWait),
     }
 }

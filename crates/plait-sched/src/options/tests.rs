@@ -51,7 +51,7 @@ fn decisions(
                 paths[path.index()].in_flight += segments;
                 connection.window_left -= u64::from(segments);
             }
-            Decision::Recall { .. } => panic!("nobody recalls"),
+            Decision::Recall { .. } | Decision::Defer => panic!("nobody recalls or defers"),
             Decision::Wait { .. } => return decisions,
         }
         decisions.push(decision);

@@ -3,7 +3,8 @@
 use super::pace::{self, Pace};
 use super::times::stop;
 use super::times::{DISTRIBUTION, OFF, ON, OnOff as Times, OnTimes, SHAPE};
-use super::{Application, Description, Ends, Event, Input, KIND, Place, size_key, start_key};
+use super::{Application, Description, Ends, Event, Input, KIND, Place};
+use super::{deadline, deadline_key, size_key, start_key, within, write_deadline};
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, KeyInfo, Preset, RATE, TableInfo, key};
 use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader};
@@ -23,6 +24,8 @@ pub struct ConstantRate {
     pub start: Duration,
     /// From when on no block is written.
     pub stop: Option<Duration>,
+    /// Within which time a block should have arrived.
+    pub deadline: Option<Duration>,
 }
 
 /// Blocks of equal size at equal intervals during on times.
@@ -42,6 +45,10 @@ const STOP: KeyInfo = key(
     "From when on no block is written; what was written still arrives.",
 );
 
+const DEADLINE: KeyInfo = deadline_key(
+    "Within which time a block should have arrived wholly, as a player needs its frames; schedulers may know, and it is measured.",
+);
+
 impl Description for ConstantRate {
     type Application = Blocks;
 
@@ -54,6 +61,7 @@ impl Description for ConstantRate {
             BLOCK,
             start_key("When the first block is written."),
             STOP,
+            DEADLINE,
         ],
         later: &[],
     };
@@ -67,7 +75,7 @@ impl Description for ConstantRate {
         if u128::from(block) * 8_000_000_000 < u128::from(rate) {
             return Err(rate_item.wrong("blocks must be at least 1ns apart: larger blocks or a lower rate"));
         }
-        Ok(Self { rate, block, start, stop: stop(reader, start)? })
+        Ok(Self { rate, block, start, stop: stop(reader, start)?, deadline: deadline(reader)? })
     }
 
     fn write(&self, table: &mut Value) {
@@ -77,10 +85,11 @@ impl Description for ConstantRate {
         if let Some(stop) = self.stop {
             table["stop"] = text::duration(stop).into();
         }
+        write_deadline(table, self.deadline);
     }
 
     fn start(&self, _seed: u64) -> Blocks {
-        Blocks { block: self.block, pace: self.pace() }
+        Blocks { block: self.block, pace: self.pace(), deadline: self.deadline }
     }
 
     fn begin(&self) -> Duration {
@@ -89,6 +98,10 @@ impl Description for ConstantRate {
 
     fn block(&self) -> Option<u64> {
         Some(self.block)
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 }
 
@@ -114,6 +127,7 @@ impl Description for OnOff {
             SHAPE,
             start_key("When the first on time begins."),
             STOP,
+            DEADLINE,
         ],
         later: &[],
     };
@@ -129,7 +143,8 @@ impl Description for OnOff {
     }
 
     fn start(&self, seed: u64) -> Blocks {
-        Blocks { block: self.blocks.block, pace: self.blocks.pace().on_off(self.times, stream(seed)) }
+        let pace = self.blocks.pace().on_off(self.times, stream(seed));
+        Blocks { block: self.blocks.block, pace, deadline: self.blocks.deadline }
     }
 
     fn begin(&self) -> Duration {
@@ -138,6 +153,10 @@ impl Description for OnOff {
 
     fn block(&self) -> Option<u64> {
         Some(self.blocks.block)
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.blocks.deadline
     }
 
     fn on_times(&self, seed: u64, until: Duration) -> OnTimes {
@@ -156,6 +175,7 @@ fn stream(seed: u64) -> Stream {
 pub(crate) struct Blocks {
     block: u64,
     pace: Pace,
+    deadline: Option<Duration>,
 }
 
 impl Application for Blocks {
@@ -163,9 +183,9 @@ impl Application for Blocks {
         self.pace.next()
     }
 
-    fn handle(&mut self, _now: Time, _input: Input, ends: &mut impl Ends) {
+    fn handle(&mut self, now: Time, _input: Input, ends: &mut impl Ends) {
         if self.pace.fire() {
-            ends.write(Place::Near, self.block);
+            ends.write(Place::Near, self.block, &within(now, self.deadline));
             ends.note(Event::BlockWritten);
         }
     }

@@ -1,6 +1,7 @@
 //! A file: everything at once.
 
-use super::{Application, Description, Ends, Input, KIND, Place, size_key, start_key};
+use super::{Application, Description, Ends, Input, KIND, Place};
+use super::{deadline, deadline_key, size_key, start_key, within, write_deadline};
 use crate::error::ScenarioError;
 use crate::format::keys::TableInfo;
 use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader};
@@ -15,6 +16,8 @@ pub struct File {
     pub size: u64,
     /// When it is written.
     pub start: Duration,
+    /// Within which time it should have arrived.
+    pub deadline: Option<Duration>,
 }
 
 impl Description for File {
@@ -23,26 +26,38 @@ impl Description for File {
     const KEYS: TableInfo = TableInfo {
         name: "[workload] kind = \"file\"",
         doc: "One file, written at once; the run ends when all of it has arrived.",
-        keys: &[KIND, size_key("size", "How much, in payload bytes."), start_key("When it is written.")],
+        keys: &[
+            KIND,
+            size_key("size", "How much, in payload bytes."),
+            start_key("When it is written."),
+            deadline_key(
+                "Within which time it should have arrived wholly; schedulers may know, and it is measured.",
+            ),
+        ],
         later: &[],
     };
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, ScenarioError> {
         let start = reader.need("start")?.duration(Duration::ZERO..=MAX_DURATION)?;
-        Ok(Self { size: reader.need("size")?.bytes(&(1..=MAX_BYTES))?, start })
+        Ok(Self { size: reader.need("size")?.bytes(&(1..=MAX_BYTES))?, start, deadline: deadline(reader)? })
     }
 
     fn write(&self, table: &mut Value) {
         table["size"] = text::bytes(self.size).into();
         table["start"] = text::duration(self.start).into();
+        write_deadline(table, self.deadline);
     }
 
     fn start(&self, _seed: u64) -> Once {
-        Once { size: self.size, start: Some(Time::ZERO + self.start) }
+        Once { size: self.size, start: Some(Time::ZERO + self.start), deadline: self.deadline }
     }
 
     fn begin(&self) -> Duration {
         self.start
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 
     fn is_complete(&self, delivered: u64, _answered: u64) -> bool {
@@ -56,6 +71,7 @@ pub(crate) struct Once {
     size: u64,
     /// Until it has come.
     start: Option<Time>,
+    deadline: Option<Duration>,
 }
 
 impl Application for Once {
@@ -67,9 +83,9 @@ impl Application for Once {
         self.start
     }
 
-    fn handle(&mut self, _now: Time, _input: Input, ends: &mut impl Ends) {
+    fn handle(&mut self, now: Time, _input: Input, ends: &mut impl Ends) {
         if self.start.take().is_some() {
-            ends.write(Place::Near, self.size);
+            ends.write(Place::Near, self.size, &within(now, self.deadline));
             ends.finish(Place::Near);
         }
     }

@@ -18,8 +18,10 @@ pub use request_response::{Demand, RequestResponse, Spread};
 
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, KeyInfo, Preset, SIZE, TableInfo, key};
-use crate::format::reader::{Item, Reader, Word};
+use crate::format::reader::{Item, MAX_DURATION, Reader, Word};
+use crate::format::text;
 use plait_sched::{Duration, Time};
+use plait_transport::WriteOptions;
 use serde_json::Value;
 use times::OnTimes;
 
@@ -44,6 +46,8 @@ pub(crate) enum Input {
         /// All of them.
         bytes: u64,
     },
+    /// A message of the near end, of this number, was delivered wholly at the far one. What was delivered is told after it.
+    Arrived(u64),
 }
 
 /// What happens in an application that a recorder is told of.
@@ -60,14 +64,14 @@ pub(crate) enum Event {
     },
     /// The oldest request without a response arrived wholly, and its response was written.
     Answered,
-    /// The oldest response under way arrived wholly.
-    Responded,
+    /// The response to this request, counted from 0, arrived wholly.
+    Responded(u64),
 }
 
 /// The two ends as an application sees them.
 pub(crate) trait Ends {
-    /// Appends to the stream of an end.
-    fn write(&mut self, end: Place, bytes: u64);
+    /// Writes a message at an end.
+    fn write(&mut self, end: Place, bytes: u64, options: &WriteOptions);
     /// From now on there is always more to send.
     fn write_endlessly(&mut self, end: Place);
     /// The end writes no more.
@@ -122,6 +126,11 @@ pub(crate) trait Description: Sized {
 
     /// The size of its blocks, if it writes blocks.
     fn block(&self) -> Option<u64> {
+        None
+    }
+
+    /// Within which time each of its messages should have arrived, if it cares.
+    fn deadline(&self) -> Option<Duration> {
         None
     }
 
@@ -286,6 +295,11 @@ impl Workload {
         describe!(self, it => it.begin())
     }
 
+    /// Within which time each of its messages should have arrived, if it cares.
+    pub fn deadline(&self) -> Option<Duration> {
+        describe!(self, it => it.deadline())
+    }
+
     /// Which end opens the connection.
     pub fn client(&self) -> Place {
         describe!(self, it => it.client())
@@ -299,6 +313,31 @@ impl Workload {
     /// When it is on, up to this moment, if random times decide that.
     pub fn on_times(&self, seed: u64, until: Duration) -> OnTimes {
         describe!(self, it => it.on_times(seed, until))
+    }
+}
+
+/// The key of a deadline, in the words of the kind.
+pub(crate) const fn deadline_key(doc: &'static str) -> KeyInfo {
+    key("deadline", DURATION, Preset::Otherwise("none"), doc)
+}
+
+/// The deadline, if the table has one.
+fn deadline(reader: &mut Reader<'_>) -> Result<Option<Duration>, ScenarioError> {
+    reader.take("deadline").map(|item| item.duration(Duration::from_nanos(1)..=MAX_DURATION)).transpose()
+}
+
+/// Writes it.
+fn write_deadline(table: &mut Value, deadline: Option<Duration>) {
+    if let Some(deadline) = deadline {
+        table["deadline"] = text::duration(deadline).into();
+    }
+}
+
+/// Options of a message of stream 0 that should have arrived within `deadline`.
+fn within(now: Time, deadline: Option<Duration>) -> WriteOptions {
+    WriteOptions {
+        deadline: deadline.map(|deadline| now.saturating_add(deadline)),
+        ..WriteOptions::default()
     }
 }
 

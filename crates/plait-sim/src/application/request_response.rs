@@ -4,13 +4,15 @@
 //! order in which they arrive. A client thinks between the end of a response and its next request.
 
 use super::times::stop;
-use super::{Application, Description, Ends, Event, Input, KIND, Place, size_key, start_key};
+use super::{Application, Description, Ends, Event, Input, KIND, Place};
+use super::{deadline, deadline_key, size_key, start_key, write_deadline};
 use crate::error::ScenarioError;
 use crate::format::keys::{DURATION, Preset, SIZE, TableInfo, WHOLE, key};
 use crate::format::reader::{MAX_BYTES, MAX_DURATION, Reader, Word};
 use crate::format::text;
 use crate::random::Stream;
 use plait_sched::{Duration, Time};
+use plait_transport::WriteOptions;
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -35,6 +37,10 @@ pub struct RequestResponse {
     pub start: Duration,
     /// From when on no request is written.
     pub stop: Option<Duration>,
+    /// Within which time a response should have arrived, from the writing of its request on.
+    pub deadline: Option<Duration>,
+    /// How many clients, the first ones, have priority.
+    pub urgent: u32,
 }
 
 /// How amounts lie around their mean.
@@ -105,6 +111,16 @@ impl Description for RequestResponse {
                 Preset::Otherwise("the end of the run"),
                 "From when on no request is written; those under way are still answered.",
             ),
+            deadline_key(
+                "Within which time, from the request's writing on, its response should have arrived wholly; schedulers may know, and it is measured.",
+            ),
+            key(
+                "urgent",
+                WHOLE,
+                Preset::Integer(0),
+                "How many clients, the first ones, have responses of a higher priority than the others'. Each client's responses are a stream: where \
+                 the protocol has streams (cmt-sctp, mpquic), they are sent before what waits of the others.",
+            ),
         ],
         later: &[],
     };
@@ -124,6 +140,8 @@ impl Description for RequestResponse {
                 .transpose()?,
             start,
             stop: stop(reader, start)?,
+            deadline: deadline(reader)?,
+            urgent: reader.need("urgent")?.integer(0..=MOST)?,
         })
     }
 
@@ -141,6 +159,8 @@ impl Description for RequestResponse {
         if let Some(stop) = self.stop {
             table["stop"] = text::duration(stop).into();
         }
+        write_deadline(table, self.deadline);
+        table["urgent"] = self.urgent.into();
     }
 
     fn start(&self, seed: u64) -> Clients {
@@ -153,13 +173,21 @@ impl Description for RequestResponse {
             clients: (0..self.parallel).map(client).collect(),
             left: self.count.unwrap_or(u64::MAX),
             stop: self.stop.map_or(Time::MAX, |stop| Time::ZERO + stop),
-            requests: Under::default(),
-            responses: Under::default(),
+            deadline: self.deadline,
+            urgent: self.urgent as usize,
+            requests: VecDeque::new(),
+            requested: 0,
+            responses: 0,
+            answering: VecDeque::new(),
         }
     }
 
     fn begin(&self) -> Duration {
         self.start
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.deadline
     }
 
     fn client(&self) -> Place {
@@ -225,32 +253,16 @@ struct Client {
     think: Duration,
 }
 
-/// Messages of one stream that have not arrived wholly.
-#[derive(Clone, Debug)]
-struct Under<T> {
-    /// Where each ends in the stream, and what it is.
-    messages: VecDeque<(u64, T)>,
-    /// Bytes written.
-    written: u64,
-}
-
-impl<T> Default for Under<T> {
-    fn default() -> Self {
-        Self { messages: VecDeque::new(), written: 0 }
-    }
-}
-
-impl<T> Under<T> {
-    fn write(&mut self, bytes: u64, message: T) {
-        self.written += bytes;
-        self.messages.push_back((self.written, message));
-    }
-
-    /// The next message, if the stream arrived up to its end.
-    fn arrived(&mut self, bytes: u64) -> Option<T> {
-        self.messages.front().filter(|(end, _)| *end <= bytes)?;
-        self.messages.pop_front().map(|(_, message)| message)
-    }
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    /// Where it ends in the stream of requests.
+    end: u64,
+    client: usize,
+    /// The size of its response.
+    response: u64,
+    /// When that should have arrived.
+    deadline: Option<Time>,
 }
 
 /// The clients, and the server.
@@ -260,10 +272,16 @@ pub(crate) struct Clients {
     /// How many requests there may still be.
     left: u64,
     stop: Time,
-    /// Each with its client and the size of its response.
-    requests: Under<(usize, u64)>,
-    /// Each with its client.
-    responses: Under<usize>,
+    deadline: Option<Duration>,
+    urgent: usize,
+    /// Those that have not arrived wholly, in their order: requests are one stream.
+    requests: VecDeque<Request>,
+    /// Bytes of requests written.
+    requested: u64,
+    /// How many responses were written: their messages are counted likewise, and as the requests.
+    responses: u64,
+    /// Those that have not arrived wholly, each with its client.
+    answering: VecDeque<(u64, usize)>,
 }
 
 impl Clients {
@@ -277,8 +295,10 @@ impl Clients {
             let Some(Demand { request, response, think }) = client.demands.next() else { continue };
             (client.next, client.think) = (None, think);
             self.left -= 1;
-            self.requests.write(request, (index, response));
-            ends.write(Place::Far, request);
+            self.requested += request;
+            let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
+            self.requests.push_back(Request { end: self.requested, client: index, response, deadline });
+            ends.write(Place::Far, request, &WriteOptions::default());
             ends.note(Event::Requested { request, response });
         }
     }
@@ -298,19 +318,28 @@ impl Application for Clients {
         match input {
             Input::Timer => {}
             Input::Delivered { at: Place::Near, bytes } => {
-                while let Some((client, response)) = self.requests.arrived(bytes) {
-                    self.responses.write(response, client);
-                    ends.write(Place::Near, response);
+                while let Some(request) = self.requests.front().filter(|request| request.end <= bytes) {
+                    let Request { client, response, deadline, .. } = *request;
+                    self.requests.pop_front();
+                    let priority = u8::from(client < self.urgent);
+                    let options = WriteOptions { stream: client as u32, priority, deadline };
+                    self.answering.push_back((self.responses, client));
+                    self.responses += 1;
+                    ends.write(Place::Near, response, &options);
                     ends.note(Event::Answered);
                 }
                 return;
             }
-            Input::Delivered { at: Place::Far, bytes } => {
-                while let Some(client) = self.responses.arrived(bytes) {
+            // It has been told message by message.
+            Input::Delivered { at: Place::Far, .. } => {}
+            Input::Arrived(number) => {
+                let found = self.answering.iter().position(|(answering, _)| *answering == number);
+                if let Some((_, client)) = found.and_then(|found| self.answering.remove(found)) {
                     let client = &mut self.clients[client];
                     client.next = Some(now.saturating_add(client.think));
-                    ends.note(Event::Responded);
+                    ends.note(Event::Responded(number));
                 }
+                return;
             }
         }
         self.ask(now, ends);

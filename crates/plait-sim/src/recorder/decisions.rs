@@ -85,8 +85,7 @@ mod tests {
         paths[0].in_flight = 1;
         connection.unassigned = 1;
         connection.next_segment = 9;
-        connection.oldest_unacked =
-            Some(Outstanding { segment: 8, path: PathId(0), carried: PathSet::EMPTY });
+        connection.oldest_unacked = Some(Outstanding::new(8, PathId(0), PathSet::EMPTY));
         log.push(at(2), &Decision::Assign { path: PathId(1), segments: 1 }, &connection, &paths);
         paths[1].in_flight = 1;
         log.push(at(3), &Decision::Wait { until: Some(at(7)) }, &connection, &paths);

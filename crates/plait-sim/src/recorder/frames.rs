@@ -122,6 +122,8 @@ pub struct DecisionFrame {
     pub unassigned: Vec<u64>,
     /// Segments that the receiver's window admitted before the decision.
     pub window_left: Vec<u64>,
+    /// Segments that it admitted from the oldest unacknowledged one on, sent or not.
+    pub window: Vec<u64>,
     /// Segments that the application could still have written; saturates without a limit.
     pub send_buffer_left: Vec<u64>,
     /// The oldest segment in flight that was not acknowledged, if any.
@@ -131,7 +133,7 @@ pub struct DecisionFrame {
 }
 
 /// The names of the decisions in [`DecisionFrame::decision`].
-pub const DECISION_NAMES: [&str; 6] = ["assign", "reinject", "recall", "wait", "limit", "penalize"];
+pub const DECISION_NAMES: [&str; 7] = ["assign", "reinject", "recall", "wait", "limit", "penalize", "defer"];
 
 impl DecisionFrame {
     pub(super) fn push(&mut self, now: Time, decision: &Decision, connection: &Connection) {
@@ -144,6 +146,7 @@ impl DecisionFrame {
             Decision::Wait { .. } => (3, None, None, None),
             Decision::Limit { path, in_flight } => (4, Some(path.0), Some(in_flight), None),
             Decision::Penalize { path } => (5, Some(path.0), None, None),
+            Decision::Defer => (6, None, None, None),
         };
         let wait_until = if let Decision::Wait { until } = decision { *until } else { None };
         self.time.push(nanos(now));
@@ -154,6 +157,7 @@ impl DecisionFrame {
         self.wait_until.push(wait_until.map(nanos));
         self.unassigned.push(connection.unassigned);
         self.window_left.push(connection.window_left);
+        self.window.push(connection.window);
         self.send_buffer_left.push(connection.send_buffer_left);
         self.oldest_unacked.push(connection.oldest_unacked.map(|oldest| oldest.segment));
         self.oldest_unacked_path.push(connection.oldest_unacked.map(|oldest| oldest.path.0));

@@ -4,6 +4,7 @@
 //! wholes uses it as an [`Observer`]; one that sees bytes, whose pieces need not be those that were sent, tells of bytes and
 //! of segments that became whole.
 
+pub(crate) mod deadlines;
 pub(crate) mod decisions;
 pub mod frames;
 pub(crate) mod requests;
@@ -11,6 +12,7 @@ pub mod verdict;
 
 use crate::application::Workload;
 use crate::statistics::{Level, Spans};
+use deadlines::Deadlines;
 use decisions::DecisionLog;
 use frames::{PacketFrame, nanos};
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
@@ -66,10 +68,19 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    fn delivered_up_to(&mut self, now: Time, delivered_bytes: u64, measured: bool) {
+    fn delivered_up_to(
+        &mut self,
+        now: Time,
+        delivered_bytes: u64,
+        measured: bool,
+        mut deadlines: Option<&mut Deadlines>,
+    ) {
         while (self.delivered + 1) * self.bytes <= delivered_bytes {
             let Some(written) = self.written.pop_front() else { return };
             self.delivered += 1;
+            if let Some(deadlines) = &mut deadlines {
+                deadlines.delivered(written, now);
+            }
             let delay = now.since(written);
             if measured {
                 self.delay.add(delay);
@@ -96,6 +107,9 @@ pub struct Recorder {
     pub(crate) blocking: Spans,
     pub(crate) blocks: Option<Blocks>,
     pub(crate) requests: Option<Requests>,
+    /// A file's size, and when it is written.
+    file: Option<(u64, Time)>,
+    deadlines: Option<Deadlines>,
     waiting_packets: u64,
     waiting_bytes: u64,
     pub(crate) buffer_packets: Level,
@@ -133,6 +147,12 @@ impl Recorder {
             blocking: Spans::new(),
             blocks,
             requests: asks.then(|| Requests::new(Time::ZERO + warmup)),
+            file: if let Workload::File(file) = workload {
+                Some((file.size, Time::ZERO + file.start))
+            } else {
+                None
+            },
+            deadlines: workload.deadline().map(|within| Deadlines::new(within, Time::ZERO + warmup)),
             waiting_packets: 0,
             waiting_bytes: 0,
             buffer_packets: Level::default(),
@@ -179,11 +199,29 @@ impl Recorder {
         }
     }
 
-    /// The next response was delivered wholly.
+    /// The response to the oldest request without one was delivered wholly.
     pub fn responded(&mut self, now: Time) {
-        if let Some(requests) = &mut self.requests {
-            requests.responded(now);
+        let oldest = self.requests.as_ref().map_or(0, Requests::oldest);
+        self.responded_to(now, oldest);
+    }
+
+    /// The response to this request, counted from 0, was delivered wholly.
+    pub fn responded_to(&mut self, now: Time, request: u64) {
+        let written = self.requests.as_mut().and_then(|requests| requests.responded(now, request as usize));
+        if let (Some(written), Some(deadlines)) = (written, &mut self.deadlines) {
+            deadlines.delivered(written, now);
         }
+    }
+
+    /// Which messages arrived in time, if they had deadlines, of a run that ends now.
+    pub(crate) fn deadlines(&self, end: Time) -> Option<Deadlines> {
+        let mut deadlines = self.deadlines?;
+        let blocks = self.blocks.iter().flat_map(|blocks| blocks.written.iter().copied());
+        let requests = self.requests.iter().flat_map(Requests::unanswered);
+        let file = self.file.filter(|&(size, written)| self.delivered_bytes < size && written <= end);
+        let abandoned = blocks.chain(requests).chain(file.map(|(_, written)| written));
+        abandoned.for_each(|written| deadlines.abandoned(written, end));
+        Some(deadlines)
     }
 
     /// To be called after each packet that the receiver took: only what still waits occupies the buffer.
@@ -250,7 +288,19 @@ impl Recorder {
         self.last_delivery = now;
         let measured = self.measures(now);
         if let Some(blocks) = &mut self.blocks {
-            blocks.delivered_up_to(now, self.delivered_bytes, measured);
+            blocks.delivered_up_to(now, self.delivered_bytes, measured, self.deadlines.as_mut());
+        }
+        if self.deadlines.is_some() {
+            self.judge_file(now);
+        }
+    }
+
+    /// The file may have arrived wholly.
+    fn judge_file(&mut self, now: Time) {
+        if let (Some((size, written)), Some(deadlines)) = (self.file, &mut self.deadlines)
+            && size == self.delivered_bytes
+        {
+            deadlines.delivered(written, now);
         }
     }
 

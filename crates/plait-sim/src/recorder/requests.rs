@@ -11,6 +11,8 @@ pub(crate) struct Requests {
     pub(crate) frame: RequestFrame,
     answered: usize,
     responded: usize,
+    /// The first one without a response.
+    oldest: usize,
     /// From here on it counts.
     warmup_end: Time,
     /// Written from then on.
@@ -42,22 +44,36 @@ impl Requests {
         }
     }
 
-    pub(super) fn responded(&mut self, now: Time) {
-        let (Some(delivered), Some(&written)) =
-            (self.frame.delivered.get_mut(self.responded), self.frame.written.get(self.responded))
-        else {
-            return;
-        };
+    /// When the request was written, if it had no response yet.
+    pub(super) fn responded(&mut self, now: Time, request: usize) -> Option<Time> {
+        let delivered = self.frame.delivered.get_mut(request).filter(|delivered| **delivered == NEVER)?;
         *delivered = nanos(now);
+        let written = Time::from_nanos(self.frame.written.get(request)?.unsigned_abs());
         self.responded += 1;
+        while self.frame.delivered.get(self.oldest).is_some_and(|delivered| *delivered != NEVER) {
+            self.oldest += 1;
+        }
         if now >= self.warmup_end {
             self.completed += 1;
-            self.latency.add(now.since(Time::from_nanos(written.unsigned_abs())));
+            self.latency.add(now.since(written));
         }
+        Some(written)
     }
 
     /// How many have their response, since the start.
     pub(super) fn responses(&self) -> u64 {
         self.responded as u64
+    }
+
+    /// The first one without a response.
+    pub(super) fn oldest(&self) -> u64 {
+        self.oldest as u64
+    }
+
+    /// When those were written that have no response.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = Time> {
+        let rows = self.frame.written.iter().zip(&self.frame.delivered);
+        rows.filter(|(_, delivered)| **delivered == NEVER)
+            .map(|(written, _)| Time::from_nanos(written.unsigned_abs()))
     }
 }

@@ -177,7 +177,9 @@ pub fn verdict(decision: &Decision, connection: &Connection, path: &Path, any_ac
     match decision {
         Decision::Assign { .. } | Decision::Reinject { .. } => Verdict::Worse,
         Decision::Wait { .. } => Verdict::PassedOver,
-        Decision::Recall { .. } | Decision::Limit { .. } | Decision::Penalize { .. } => Verdict::Open,
+        Decision::Recall { .. } | Decision::Limit { .. } | Decision::Penalize { .. } | Decision::Defer => {
+            Verdict::Open
+        }
     }
 }
 
@@ -189,7 +191,7 @@ fn named(decision: &Decision) -> Option<PathId> {
         | Decision::Recall { path }
         | Decision::Limit { path, .. }
         | Decision::Penalize { path } => Some(path),
-        Decision::Wait { .. } => None,
+        Decision::Defer | Decision::Wait { .. } => None,
     }
 }
 
@@ -219,7 +221,7 @@ mod tests {
             unassigned: 100,
             next_segment: 20,
             window_left: 50,
-            oldest_unacked: Some(Outstanding { segment: 7, path: OTHER, carried }),
+            oldest_unacked: Some(Outstanding::new(7, OTHER, carried)),
             ..Connection::default()
         }
     }

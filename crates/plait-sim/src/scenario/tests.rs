@@ -135,7 +135,10 @@ fn the_full_example_is_read_as_written() {
     assert_eq!(receive_window_accounting, WindowAccounting::Outstanding);
     assert_eq!(retransmission_policy, RetransmissionPolicy::LossRate);
     let start = Duration::from_secs(1);
-    assert_eq!(scenario.workload, ConstantRate { rate: 500_000, block: 8_000, start, stop: None }.into());
+    assert_eq!(
+        scenario.workload,
+        ConstantRate { rate: 500_000, block: 8_000, start, stop: None, deadline: None }.into()
+    );
 
     let [(fast_config, fast), (slow_config, slow)] = [0, 1].map(|path: usize| {
         let config = &scenario.paths[path];
@@ -229,10 +232,12 @@ fn workloads_have_a_start_and_a_stop() {
     let workload = |text: &str| read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text).workload;
     let second = Duration::from_secs;
     assert_eq!(workload("kind = \"bulk\", start = \"2s\""), Bulk { start: second(2) }.into());
-    let text =
-        "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\"";
+    let text = "kind = \"on-off\", rate = \"1Mbit\", block = \"1kB\", on = \"1s\", off = \"3s\", stop = \"9s\", \
+         deadline = \"150ms\"";
     let times = OnOff { on: second(1), off: second(3), distribution: Distribution::Exponential };
-    let blocks = ConstantRate { rate: 1_000_000, block: 1000, start: Duration::ZERO, stop: Some(second(9)) };
+    let deadline = Some(Duration::from_millis(150));
+    let blocks =
+        ConstantRate { rate: 1_000_000, block: 1000, start: Duration::ZERO, stop: Some(second(9)), deadline };
     assert_eq!(workload(text), application::OnOff { blocks, times }.into());
     let scenario = read(&format!("workload = {{ {text} }}\n{SMALL}")).expect(text);
     let json = scenario.to_json().to_string();
@@ -255,11 +260,14 @@ fn requests_have_sizes_think_times_and_clients() {
         count: None,
         start: Duration::ZERO,
         stop: None,
+        deadline: None,
+        urgent: 0,
     };
     let text = "response = \"10kB\"";
     assert_eq!(read(text).expect(text).workload, least.into());
     let text = "request = \"1kB\", response = \"10kB\", sizes = \"exponential\", think = \"20ms\", \
-                think_times = \"exponential\", parallel = 4, count = 100, start = \"1s\", stop = \"3s\"";
+                think_times = \"exponential\", parallel = 4, count = 100, start = \"1s\", stop = \"3s\", \
+                deadline = \"1.5s\", urgent = 2";
     let all = RequestResponse {
         request: 1000,
         sizes: Spread::Exponential,
@@ -269,6 +277,8 @@ fn requests_have_sizes_think_times_and_clients() {
         count: Some(100),
         start: Duration::from_secs(1),
         stop: Some(Duration::from_secs(3)),
+        deadline: Some(Duration::from_millis(1500)),
+        urgent: 2,
         ..least
     };
     let scenario = read(text).expect(text);

@@ -8,7 +8,7 @@ use crate::scenario::Way;
 use plait_sched::{Builtin, Connection as Facts, Decision, Path, PathId, PathState, Scheduler, Time};
 use plait_transport::endpoint::Endpoint;
 use plait_transport::packet::{Overhead, Packet};
-use plait_transport::{Error, Observer, Sent, Sink, Transmit};
+use plait_transport::{Error, Observer, Sent, Sink, Transmit, WriteOptions};
 
 /// What a connection is made of.
 pub(super) struct Parts<S, O> {
@@ -49,7 +49,7 @@ impl Record for Recorder {
             Event::BlockWritten => self.block_written(now),
             Event::Requested { request, response } => self.requested(now, request, response),
             Event::Answered => self.answered(now),
-            Event::Responded => self.responded(now),
+            Event::Responded(request) => self.responded_to(now, request),
         }
     }
 }
@@ -122,6 +122,8 @@ pub(crate) struct ConnectionRun<S, O, T = ()> {
     /// Whether the application hears of deliveries, and what it has heard of: payload bytes at the near end, and at the far one.
     hears: bool,
     heard: [u64; 2],
+    /// Messages that arrived just now.
+    arrived: Vec<u64>,
     client: Place,
     /// Payload bytes written at the near end; `u64::MAX` if it never ends.
     written_bytes: u64,
@@ -160,6 +162,7 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
             observer,
             hears: application.hears(),
             heard: [0; 2],
+            arrived: Vec::new(),
             application,
             client,
             written_bytes: 0,
@@ -227,8 +230,17 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
             Place::Near => self.near.reassembly().delivered_bytes(),
             Place::Far => self.far.reassembly().delivered_bytes(),
         };
-        if std::mem::replace(&mut self.heard[at as usize], bytes) == bytes {
+        let before = std::mem::replace(&mut self.heard[at as usize], bytes);
+        if before == bytes {
             return Ok(());
+        }
+        if at == Place::Far {
+            let mut arrived = std::mem::take(&mut self.arrived);
+            arrived.extend(self.near.messages_ended(before, bytes));
+            for number in arrived.drain(..) {
+                let _ = self.tell(network.now, Input::Arrived(number));
+            }
+            self.arrived = arrived;
         }
         let wrote = self.tell(network.now, Input::Delivered { at, bytes });
         let next = self.application.next_wakeup();
@@ -343,14 +355,16 @@ struct Both<'a, S, O> {
 }
 
 impl<S: Scheduler, O: Record> Ends for Both<'_, S, O> {
-    fn write(&mut self, end: Place, bytes: u64) {
+    fn write(&mut self, end: Place, bytes: u64, options: &WriteOptions) {
         self.wrote[end as usize] = true;
         match end {
             Place::Near => {
                 *self.written_bytes = self.written_bytes.saturating_add(bytes);
-                self.near.write(bytes);
+                self.near.write_message(bytes, options);
             }
-            Place::Far => self.far.write(bytes),
+            Place::Far => {
+                self.far.write_message(bytes, options);
+            }
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn stream(seed: u64, name: &str) -> Stream {
 /// What is written into a flow that is a connection.
 fn stream_of(kind: &FlowKind, start: Duration) -> Workload {
     match *kind {
-        FlowKind::Tcp { size: Some(size) } => File { size, start }.into(),
+        FlowKind::Tcp { size: Some(size) } => File { size, start, deadline: None }.into(),
         _ => Bulk { start }.into(),
     }
 }

@@ -6,6 +6,7 @@ mod common;
 mod additive;
 mod blocking;
 mod capacity;
+mod deadlines;
 mod delay;
 mod fairness;
 mod one_way;

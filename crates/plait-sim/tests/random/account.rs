@@ -6,7 +6,7 @@ use plait_sched::{Duration, Time};
 use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
 use plait_sim::recorder::frames::{NEVER, PacketFrame};
-use plait_sim::result::RunResult;
+use plait_sim::result::{Metrics, RunResult};
 use plait_sim::scenario::{Scenario, Way, Workload};
 use plait_sim::simulation::{self, Control, RunError};
 use plait_transport::Error;
@@ -93,18 +93,19 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
     Ok(())
 }
 
-/// Every request is answered once and in order, as far as it went; how many bytes of responses were written.
-fn check_requests(workload: &RequestResponse, result: &RunResult) -> Result<u64, String> {
+/// Every request is answered once and in order, as far as it went, and responses arrive in that order unless they are `streams`; how many bytes
+/// of responses were written.
+fn check_requests(workload: &RequestResponse, streams: bool, result: &RunResult) -> Result<u64, String> {
     let frame = result.requests.as_ref().ok_or("no requests")?;
     let [begun, answered, delivered] = [&frame.written, &frame.answered, &frame.delivered]
         .map(|moments| moments.iter().filter(|&&at| at != NEVER).count());
     for (what, moments) in [("answered", &frame.answered), ("delivered", &frame.delivered)] {
         let count = if what == "answered" { answered } else { delivered };
-        ensure(moments[..count].is_sorted() && !moments[..count].contains(&NEVER), || {
-            format!("{what} out of order")
-        })?;
+        let ordered = moments[..count].is_sorted() && !moments[..count].contains(&NEVER);
+        ensure(ordered || what == "delivered" && streams, || format!("{what} out of order"))?;
     }
-    for row in 0..delivered {
+    let whole: Vec<usize> = (0..begun).filter(|&row| frame.delivered[row] != NEVER).collect();
+    for &row in &whole {
         ensure(
             frame.written[row] < frame.answered[row] && frame.answered[row] < frame.delivered[row],
             || format!("request {row} took no time"),
@@ -117,16 +118,32 @@ fn check_requests(workload: &RequestResponse, result: &RunResult) -> Result<u64,
     ensure(counted == (Some(begun as u64), Some(delivered as u64)), || format!("{counted:?} counted"))?;
     ensure(workload.count.is_none_or(|count| begun as u64 <= count), || format!("{begun} requests"))?;
     // What arrived whole at the client was delivered there, and nothing that was not written.
-    let bytes = |rows: usize| frame.response_bytes[..rows].iter().sum::<u64>();
+    let written = frame.response_bytes[..answered].iter().sum::<u64>();
+    let whole = whole.iter().map(|&row| frame.response_bytes[row]).sum::<u64>();
     let arrived = result.metrics.delivered_bytes;
-    ensure(bytes(delivered) <= arrived && arrived <= bytes(answered), || {
-        format!(
-            "{arrived} bytes delivered, {} of whole responses, {} written",
-            bytes(delivered),
-            bytes(answered)
-        )
+    ensure(whole <= arrived && arrived <= written, || {
+        format!("{arrived} bytes delivered, {whole} of whole responses, {written} written")
     })?;
-    Ok(bytes(answered))
+    check_deadlines(workload, result)?;
+    Ok(written)
+}
+
+/// As many responses are in time, and late, as the table of requests tells.
+fn check_deadlines(workload: &RequestResponse, result: &RunResult) -> Result<(), String> {
+    let Some(deadline) = workload.deadline else { return Ok(()) };
+    let frame = result.requests.as_ref().ok_or("no requests")?;
+    let within = deadline.as_nanos() as i64;
+    let latencies = frame.written.iter().zip(&frame.delivered).filter(|(_, delivered)| **delivered != NEVER);
+    let in_time =
+        latencies.clone().filter(|(written, delivered)| **delivered - **written <= within).count() as u64;
+    let late = latencies.count() as u64 - in_time;
+    let Metrics { messages_in_time, messages_late, .. } = result.metrics;
+    // Those that never arrived may be late, too.
+    let open = frame.delivered.iter().filter(|delivered| **delivered == NEVER).count() as u64;
+    let judged = messages_late.is_some_and(|judged| (late..=late + open).contains(&judged));
+    ensure(messages_in_time == Some(in_time) && judged, || {
+        format!("{messages_in_time:?} in time, {messages_late:?} late; {in_time}, {late}, and {open} open")
+    })
 }
 
 /// Every byte written is delivered or accounted for as not delivered.
@@ -138,7 +155,7 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
         Workload::File(File { size, .. }) => Some(if accounted == Some(0) { 0 } else { size }),
         // How much is random: whole blocks.
         Workload::OnOff(OnOff { blocks, .. }) => accounted.map(|bytes| bytes / blocks.block * blocks.block),
-        Workload::ConstantRate(ConstantRate { rate, block, start, stop }) => {
+        Workload::ConstantRate(ConstantRate { rate, block, start, stop, .. }) => {
             let end = stop.map_or(scenario.duration, |stop| stop.min(scenario.duration));
             let span = end.as_nanos().saturating_sub(start.as_nanos());
             // Block k is written at start + ⌊k · block · 8 · 10⁹ / rate⌋, if that is before the end.
@@ -149,7 +166,11 @@ fn check_bytes(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
                 (guess.saturating_sub(2)..guess + 3).filter(|k| before(*k)).max().map_or(0, |k| k + 1);
             Some(blocks as u64 * block)
         }
-        Workload::RequestResponse(requests) => Some(check_requests(&requests, result)?),
+        Workload::RequestResponse(requests) => {
+            let streams =
+                matches!(scenario.transport.protocol.name(), "cmt-sctp" | "mpquic") && requests.parallel > 1;
+            Some(check_requests(&requests, streams, result)?)
+        }
     };
     ensure(accounted == written, || format!("{written:?} written, {accounted:?} accounted for"))?;
     let arrived: f64 = result.paths.iter().map(|path| path.throughput_bps).sum();
@@ -192,13 +213,13 @@ fn check_progress(scenario: &Scenario, result: &RunResult, packets: &PacketFrame
     let late = Time::ZERO + (end.since(Time::ZERO) - LONGEST_PAUSE);
     let waiting_since = match scenario.workload {
         Workload::Bulk(Bulk { start }) => Some(Time::ZERO + start),
-        Workload::File(File { size, start }) => {
+        Workload::File(File { size, start, .. }) => {
             (result.metrics.delivered_bytes < size).then_some(Time::ZERO + start)
         }
         // When the next block was written is random.
         Workload::OnOff(_) => None,
         Workload::ConstantRate(ConstantRate { stop: Some(_), .. }) => None,
-        Workload::ConstantRate(ConstantRate { rate, block, start, stop: None }) => {
+        Workload::ConstantRate(ConstantRate { rate, block, start, stop: None, .. }) => {
             let blocks = u128::from(result.metrics.delivered_bytes / block);
             let offset = blocks * u128::from(block) * 8_000_000_000 / u128::from(rate);
             Some(Time::ZERO + start + Duration::from_nanos(offset as u64)).filter(|written| *written < end)

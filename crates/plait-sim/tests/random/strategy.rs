@@ -214,6 +214,14 @@ fn workload() -> impl Strategy<Value = (String, bool)> {
         (format!("kind = \"on-off\"\nrate = \"{rate}kbit\"\nblock = \"{block}B\"\n{times}"), false)
     });
     let requests = requests().prop_map(|text| (text, false));
+    let in_time = |workload: BoxedStrategy<(String, bool)>| {
+        (workload, prop::option::of(1_u64..5_000)).prop_map(|((text, endless), deadline)| {
+            let deadline = deadline.map_or(String::new(), |time| format!("\ndeadline = \"{time}ms\""));
+            (text + &deadline, endless)
+        })
+    };
+    let [file, constant, on_off, requests] =
+        [file.boxed(), constant.boxed(), on_off.boxed(), requests.boxed()].map(in_time);
     let bulk = Just(("kind = \"bulk\"".to_owned(), true));
     prop_oneof![6 => file, 2 => constant, 1 => on_off, 2 => bulk, 3 => requests]
 }
@@ -223,13 +231,14 @@ fn requests() -> impl Strategy<Value = String> {
     let spread = || prop::sample::select(vec!["fixed", "exponential"]);
     let sizes = (log(1, 10_000), log(1, 300_000), spread());
     let thinking = (prop_oneof![Just(0), log(1, 10_000)], spread());
-    (sizes, thinking, 1_u32..=8, log(1, 200), 0_u64..5_000, prop::option::of(5_000_u64..150_000)).prop_map(
-        |((request, response, sizes), (think, think_times), parallel, count, start, stop)| {
+    let clients = (1_u32..=8, 0_u32..4);
+    (sizes, thinking, clients, log(1, 200), 0_u64..5_000, prop::option::of(5_000_u64..150_000)).prop_map(
+        |((request, response, sizes), (think, think_times), (parallel, urgent), count, start, stop)| {
             let stop = stop.map_or(String::new(), |stop| format!("stop = \"{stop}ms\"\n"));
             format!(
                 "kind = \"request-response\"\nrequest = \"{request}B\"\nresponse = \"{response}B\"\nsizes = \"{sizes}\"\n\
                  think = \"{think}ms\"\nthink_times = \"{think_times}\"\nparallel = {parallel}\ncount = {count}\n\
-                 start = \"{start}ms\"\n{stop}"
+                 start = \"{start}ms\"\nurgent = {urgent}\n{stop}"
             )
         },
     )

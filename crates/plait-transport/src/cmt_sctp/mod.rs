@@ -40,6 +40,7 @@ const CORE_RULES: CoreRules = CoreRules {
     lost_keep_numbers: false,
     commits: false,
     penalties_wait: false,
+    streams: true,
     buffer: BufferRule::Payload,
 };
 

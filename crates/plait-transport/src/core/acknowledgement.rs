@@ -189,8 +189,9 @@ impl<S: Scheduler> Core<S> {
         self.release_buffer();
     }
 
-    /// What was acknowledged makes room in the send buffer.
+    /// What was acknowledged makes room in the send buffer, and its messages are forgotten.
     pub(super) fn release_buffer(&mut self) {
+        self.stream.forget_messages();
         let kept = if self.hands_down { 0 } else { self.held };
         self.buffer.release(self.stream.frontier_offset() - kept, self.stream.end());
     }

@@ -1,13 +1,19 @@
 //! What every protocol's end offers in the same way: writing, and looking at what became of it.
 
-use super::{Core, Counters, SegmentState};
+use super::{Core, Counters, SegmentState, WriteOptions};
 use plait_sched::{PathId, Scheduler};
 
 impl<S: Scheduler> Core<S> {
-    /// See [`crate::endpoint::Endpoint::write`].
-    pub(crate) fn write(&mut self, bytes: u64) {
-        self.stream.write(bytes);
+    /// See [`crate::endpoint::Endpoint::write_message`].
+    pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
+        let number = self.stream.write(bytes, options);
         self.note_opportunity();
+        number
+    }
+
+    /// See [`crate::endpoint::Endpoint::messages_ended`].
+    pub(crate) fn messages_ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        self.stream.ended(from, to)
     }
 
     /// From now on there is always more to send.

@@ -9,6 +9,7 @@ mod committed;
 mod flight;
 mod interface;
 mod loss;
+mod messages;
 mod path;
 mod rules;
 mod schedule;
@@ -21,6 +22,7 @@ mod window;
 pub(crate) use acknowledgement::Via;
 pub(crate) use flight::{Flight, Transmission, TransmissionState};
 pub(crate) use loss::{insert_ascending, merge_ascending};
+pub use messages::WriteOptions;
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
@@ -32,6 +34,7 @@ use crate::congestion::{CongestionConfig, Share};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
+use messages::Order;
 use plait_sched::{Capabilities, Duration, Event, Interest, PathId, PathSet, PathState, Scheduler, Time};
 pub(crate) use send_buffer::WRITE;
 use send_buffer::{Pieces, SendBuffer};
@@ -242,6 +245,9 @@ impl<S: Scheduler> Core<S> {
             news: vec![PathNews::default(); paths.len()],
             shares: Vec::with_capacity(paths.len()),
         };
+        if rules.streams {
+            core.stream.set_order(if needs.shortest_first { Order::Shortest } else { Order::Priority });
+        }
         core.reckon_memory(rules.buffer);
         (0..paths.len()).for_each(|index| core.touch(index));
         core.update_facts();

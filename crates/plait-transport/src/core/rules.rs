@@ -16,6 +16,8 @@ pub(crate) struct CoreRules {
     pub(crate) commits: bool,
     /// A scheduler's penalty falls due with the path's next acknowledgement, as in Linux; otherwise at once.
     pub(crate) penalties_wait: bool,
+    /// There are streams: what is written on one need not wait for what was written before on another.
+    pub(crate) streams: bool,
     /// What the send buffer counts.
     pub(crate) buffer: BufferRule,
 }

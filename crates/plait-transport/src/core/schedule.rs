@@ -36,6 +36,8 @@ impl<S: Scheduler> Core<S> {
         };
         let unassigned = recalled.saturating_add(written);
         let mut window_left = self.window_segments();
+        let assigned = self.stream.frontier() - self.stream.first() - recalled;
+        let window = window_left.saturating_add(assigned);
         // One segment may always be on its way, so that a closed window is noticed to have opened (RFC 9260 §6.1 A). So may
         // the one that everything waits for, if it was taken back from a queue: see [`Core::next_new`].
         let all_wait_for_next = recalled > 0 && self.stream.next_segment() == self.stream.first();
@@ -49,14 +51,29 @@ impl<S: Scheduler> Core<S> {
             }
         };
         window_left = window_left.max(u64::from(one_more));
-        Connection {
+        let mut connection = Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
             window_left,
+            window,
             send_buffer_left,
             oldest_unacked: self.oldest_unacked(),
             finished: self.stream.is_finished(),
+            message: None,
+            streams: 0,
+            due: None,
+        };
+        if self.needs.messages {
+            self.show_messages(&mut connection);
         }
+        connection
+    }
+
+    #[inline(never)]
+    fn show_messages(&self, connection: &mut Connection) {
+        connection.message = self.stream.next_message();
+        connection.streams = self.stream.rivals() as u32;
+        connection.due = self.stream.due();
     }
 
     /// True if the data queue holds something.
@@ -72,11 +89,8 @@ impl<S: Scheduler> Core<S> {
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;
-        (entry.state == SegmentState::InFlight).then_some(Outstanding {
-            segment,
-            path: PathId(entry.path),
-            carried: entry.carried,
-        })
+        let outstanding = || Outstanding::new(segment, PathId(entry.path), entry.carried);
+        (entry.state == SegmentState::InFlight).then(outstanding)
     }
 
     /// The application writes on, if it has more and there is room. True if the scheduler is to be asked again.
@@ -228,6 +242,13 @@ impl<S: Scheduler> Core<S> {
                     sender.control.on_penalty();
                     self.touch(path.index());
                 }
+                Ok(())
+            }
+            Decision::Defer => {
+                if !self.needs.messages {
+                    return Err(SchedulerFault::Undeclared("messages"));
+                }
+                self.stream.defer();
                 Ok(())
             }
             Decision::Wait { .. } => Ok(()),

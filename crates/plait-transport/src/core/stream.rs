@@ -1,8 +1,9 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
+use super::messages::{ENDLESS, Messages, Order, WriteOptions};
 use crate::effort::Effort;
 use crate::ring::Ring;
-use plait_sched::{PathId, PathSet};
+use plait_sched::{Message, PathId, PathSet, Time};
 use std::collections::VecDeque;
 
 /// Where a segment is.
@@ -27,6 +28,8 @@ pub(crate) struct StreamSegment {
     pub(crate) transmission: u64,
     /// Payload bytes of the stream before it.
     pub(crate) offset: u64,
+    /// The number of the message that it begins with.
+    pub(crate) message: u64,
     /// Payload bytes.
     pub(crate) bytes: u32,
     pub(crate) state: SegmentState,
@@ -45,9 +48,6 @@ pub(crate) struct StreamSegment {
     pub(crate) fast_retransmitted: bool,
 }
 
-/// How much the application can write.
-const ENDLESS: u64 = u64::MAX;
-
 /// The data queue and the segments in use.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
@@ -55,10 +55,10 @@ pub(crate) struct Stream {
     segment_bytes: u32,
     /// From the first one that is not cumulatively acknowledged on.
     segments: Ring<StreamSegment>,
-    /// Bytes of each write that are not cut into segments yet. A segment never spans two writes, unless it may.
-    writes: VecDeque<u64>,
+    /// What was written. A segment never spans two messages, unless it may.
+    messages: Messages,
     may_span: bool,
-    /// Full and partial segments in `writes`.
+    /// Full and partial segments of what is not cut yet.
     uncut_segments: u64,
     /// Segments taken back from path queues, ascending.
     recalled: VecDeque<u64>,
@@ -78,7 +78,7 @@ impl Stream {
             may_span,
             segment_bytes,
             segments: Ring::default(),
-            writes: VecDeque::new(),
+            messages: Messages::new(),
             uncut_segments: 0,
             recalled: VecDeque::new(),
             finished: false,
@@ -93,29 +93,73 @@ impl Stream {
         self.uncut_segments == ENDLESS
     }
 
-    /// Appends what the application wrote in one piece.
-    pub(crate) fn write(&mut self, bytes: u64) {
+    /// In which order messages of several streams are cut; to be said before anything is written.
+    pub(crate) fn set_order(&mut self, order: Order) {
+        self.messages.set_order(order);
+    }
+
+    /// Appends what the application wrote in one piece; the number of the message.
+    pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
         if bytes == 0 || self.uncut_segments == ENDLESS {
-            return;
+            return None;
         }
-        self.end += bytes;
-        let mut bytes = bytes;
         let segments = |bytes: u64| bytes.div_ceil(u64::from(self.segment_bytes));
-        if self.may_span
-            && let Some(waiting) = self.writes.pop_back()
-        {
-            self.uncut_segments -= segments(waiting);
-            bytes += waiting;
-        }
-        self.writes.push_back(bytes);
-        self.uncut_segments += segments(bytes);
+        let before = if self.may_span { self.end - self.frontier_offset } else { 0 };
+        self.end += bytes;
+        self.uncut_segments = self.uncut_segments - segments(before) + segments(before + bytes);
+        Some(self.messages.write(bytes, options))
     }
 
     /// From now on there is always more to send.
     pub(crate) fn write_endlessly(&mut self) {
         self.uncut_segments = ENDLESS;
         self.end = ENDLESS;
-        self.writes.push_back(ENDLESS);
+        self.messages.write(ENDLESS, &WriteOptions::default());
+    }
+
+    /// The stream that is cut next lets the others of its priority go first.
+    pub(crate) fn defer(&mut self) {
+        if self.recalled.is_empty() {
+            self.messages.defer();
+        }
+    }
+
+    /// Streams of the highest priority that have something which is not cut.
+    pub(crate) fn rivals(&self) -> usize {
+        self.messages.rivals()
+    }
+
+    /// The earliest deadline of what is not wholly acknowledged.
+    pub(crate) fn due(&self) -> Option<Time> {
+        self.messages.due()
+    }
+
+    /// The messages that end beyond `from` bytes of the stream and within the first `to`.
+    pub(crate) fn ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        self.messages.ended(from, to)
+    }
+
+    /// The message that the next segment begins with, as a scheduler sees it.
+    pub(crate) fn next_message(&self) -> Option<Message> {
+        let (number, options, left, recalled) = match self.recalled.front() {
+            None => {
+                self.messages.head().map(|head| (head.number, head.options, self.messages.head_left(), 0))?
+            }
+            Some(&segment) => {
+                let number = self.get(segment)?.message;
+                let (options, left) = self.messages.find(number)?;
+                let same = |&&segment: &&u64| self.get(segment).is_some_and(|other| other.message == number);
+                (number, options, left, self.recalled.iter().filter(same).count() as u64)
+            }
+        };
+        let uncut = if left == ENDLESS { ENDLESS } else { left.div_ceil(u64::from(self.segment_bytes)) };
+        Some(Message {
+            number,
+            stream: options.stream,
+            segments_left: uncut.saturating_add(recalled),
+            priority: options.priority,
+            deadline: options.deadline,
+        })
     }
 
     /// The application writes no more.
@@ -207,7 +251,13 @@ impl Stream {
     /// Payload bytes of the next segment that was never assigned.
     #[inline]
     pub(crate) fn next_bytes(&self) -> Option<u32> {
-        self.writes.front().map(|&left| left.min(u64::from(self.segment_bytes)) as u32)
+        let (left, most) = (self.messages.head_left(), u64::from(self.segment_bytes));
+        if left == 0 {
+            return None;
+        }
+        let bytes =
+            if self.may_span && left < most { self.messages.bytes_up_to(most) } else { left.min(most) };
+        Some(bytes as u32)
     }
 
     /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
@@ -218,16 +268,10 @@ impl Stream {
     #[inline]
     fn cut(&mut self, state: SegmentState, path: u8, transmission: u64) -> Option<u64> {
         let bytes = self.next_bytes()?;
-        let left = self.writes.front_mut()?;
         if self.uncut_segments != ENDLESS {
             self.uncut_segments -= 1;
         }
-        if *left != ENDLESS {
-            *left -= u64::from(bytes);
-            if *left == 0 {
-                self.writes.pop_front();
-            }
-        }
+        let message = self.messages.cut(bytes, self.frontier(), self.frontier_offset);
         let mut tried = PathSet::EMPTY;
         if state == SegmentState::InFlight {
             tried.insert(PathId(path));
@@ -235,6 +279,7 @@ impl Stream {
         let number = self.segments.push(StreamSegment {
             transmission,
             offset: self.frontier_offset,
+            message,
             bytes,
             state,
             path,
@@ -264,6 +309,14 @@ impl Stream {
         }
     }
 
+    /// Forgets the messages of which all segments are forgotten.
+    #[inline]
+    pub(crate) fn forget_messages(&mut self) {
+        if self.messages.has_ended() {
+            self.messages.acknowledged(self.segments.first());
+        }
+    }
+
     /// Everything below `cumulative` has arrived: hands out the segments that are forgotten, lowest first.
     pub(crate) fn pop_below(&mut self, cumulative: u64) -> Option<StreamSegment> {
         if self.segments.first() >= cumulative { None } else { self.segments.pop_front() }
@@ -277,8 +330,8 @@ mod tests {
     #[test]
     fn a_segment_never_spans_two_writes() {
         let mut stream = Stream::new(1000, false);
-        stream.write(2500);
-        stream.write(10);
+        stream.write(2500, &WriteOptions::default());
+        stream.write(10, &WriteOptions::default());
         assert_eq!(stream.uncut(), 4);
         let sizes: Vec<u32> =
             (0..4).map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)).unwrap()).collect();
@@ -293,11 +346,11 @@ mod tests {
             core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)))
                 .collect::<Vec<u32>>()
         };
-        stream.write(2500);
-        stream.write(600);
+        stream.write(2500, &WriteOptions::default());
+        stream.write(600, &WriteOptions::default());
         assert_eq!(stream.uncut(), 4);
         assert_eq!(sizes(&mut stream), [1000, 1000, 1000, 100]);
-        stream.write(10);
+        stream.write(10, &WriteOptions::default());
         assert_eq!(sizes(&mut stream), [10], "what was cut stays as it is");
     }
 

@@ -83,6 +83,7 @@ impl Config {
             lost_keep_numbers: true,
             commits: self.multipath && matches!(self.rules.grant, Grant::Free),
             penalties_wait: matches!(self.rules.losses, Losses::ByTime),
+            streams: false,
             buffer: match (self.rules.buffer_of_memory, self.multipath) {
                 (false, _) => BufferRule::Payload,
                 (true, false) => BufferRule::Memory,

@@ -14,6 +14,7 @@ mod growth;
 mod hostile;
 mod limits;
 mod lost_acknowledgements;
+mod messages;
 mod mpquic;
 mod mpquic_ecn;
 mod mptcp;

@@ -331,6 +331,11 @@ fn errors_name_the_place_the_value_and_the_choices() {
         ("block = \"8kB\"\n", "", "workload: block is missing"),
         ("block = \"8kB\"", "block = \"0B\"", "workload.block = \"0B\": must be from 1B to 1000000GB"),
         (
+            "block = \"8kB\"",
+            "block = \"8kB\"\ndeadline = \"0s\"",
+            "workload.deadline = \"0s\": must be from 1ns to 1000000s",
+        ),
+        (
             "rate = \"500kbit\"\nblock = \"8kB\"",
             "rate = \"1Tbit\"\nblock = \"1B\"",
             "workload.rate = \"1Tbit\": blocks must be at least 1ns apart: larger blocks or a lower rate",

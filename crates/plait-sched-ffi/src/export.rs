@@ -1,0 +1,199 @@
+//! A scheduler in Rust as a shared library that Plait, or anything else that knows `plait_scheduler_class_at`, loads by path.
+//!
+//! A crate of one's own, `crate-type = ["cdylib"]`, that depends on this one:
+//! ```
+//! use plait_sched_ffi::export::Exported;
+//! use plait_sched_ffi::plait_sched::{Connection, Decision, Path, Scheduler, Time, usable};
+//! use plait_sched_ffi::{Given, export_schedulers};
+//! use std::ffi::CStr;
+//!
+//! struct Cheapest {
+//!     segments: u32,
+//! }
+//!
+//! impl Scheduler for Cheapest {
+//!     fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+//!         match usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.cost) {
+//!             Some(path) if connection.sendable() > 0 => {
+//!                 let most = self.segments.min(path.room());
+//!                 Decision::Assign { path: path.id, segments: most.min(connection.sendable() as u32) }
+//!             }
+//!             _ => Decision::WAIT,
+//!         }
+//!     }
+//! }
+//!
+//! impl Exported for Cheapest {
+//!     const NAME: &'static CStr = c"Cheapest";
+//!     const SUMMARY: &'static CStr = c"The cheapest open path, some segments at a time.";
+//!
+//!     fn create(given: &mut Given<'_>) -> Result<Self, String> {
+//!         Ok(Self { segments: given.take("segments", 1)? })
+//!     }
+//! }
+//!
+//! export_schedulers!(Cheapest);
+//! # let class = unsafe { plait_sched_ffi::Class::at(plait_scheduler_class_at(0)) }.unwrap();
+//! # let fault = plait_sched_ffi::Fault::default();
+//! # plait_sched_ffi::Foreign::new(class, "segments=2", fault.clone()).unwrap();
+//! # assert!(plait_sched_ffi::Foreign::new(class, "segments=-2", fault).is_err());
+//! # assert!(plait_scheduler_class_at(1).is_null());
+//! ```
+//! Then `plait compare links.toml --schedulers lowest-rtt,./libcheapest.so:Cheapest:segments=2`.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use plait_sched::{Scheduler, Time};
+
+use crate::class::{Class, Traits, declare, failed};
+use crate::decision::{CDecision, CEvent, interest_bits, needs_bits};
+use crate::error::{PLAIT_OK, guard};
+use crate::facts::{CConnection, CPath, Paths};
+use crate::sized::{self, Sized32};
+use crate::text::{self, Given};
+
+/// A scheduler that a shared library hands out.
+pub trait Exported: Scheduler + Sized + 'static {
+    /// The name that users write behind the library's path.
+    const NAME: &'static CStr;
+    /// The rule in a sentence.
+    const SUMMARY: &'static CStr;
+
+    /// Makes one; what is given and not taken is refused afterwards.
+    ///
+    /// # Errors
+    /// One line that says which parameter may not be what it is.
+    fn create(given: &mut Given<'_>) -> Result<Self, String>;
+}
+
+/// What a scheduler's state points to.
+struct Instance<S> {
+    scheduler: S,
+    paths: Paths,
+}
+
+/// The table of a scheduler.
+pub const fn class_of<S: Exported>() -> Class {
+    Class {
+        size: size_of::<Class>() as u32,
+        reserved: 0,
+        name: S::NAME.as_ptr(),
+        summary: S::SUMMARY.as_ptr(),
+        context: ptr::null_mut(),
+        create: Some(create::<S>),
+        destroy: Some(destroy::<S>),
+        decide: Some(decide::<S>),
+        on_event: Some(on_event::<S>),
+    }
+}
+
+/// # Safety
+/// As [`crate::class::Create`] says.
+unsafe extern "C" fn create<S: Exported>(
+    _context: *mut c_void,
+    parameters: *const c_char,
+    traits: *mut Traits,
+    state: *mut *mut c_void,
+    message: *mut c_char,
+    capacity: u32,
+) -> i32 {
+    let code = guard(|| {
+        // SAFETY: by contract.
+        let parameters = unsafe { text::utf8(parameters, "the parameters are a null pointer")? };
+        let mut given = Given::read(parameters).map_err(failed)?;
+        let scheduler = S::create(&mut given).map_err(failed)?;
+        given.finish().map_err(failed)?;
+        let declared = Traits {
+            needs: needs_bits(scheduler.needs()),
+            interest: interest_bits(scheduler.interest()),
+            waits_without_room: scheduler.waits_without_room().into(),
+            ..Traits::DEFAULT
+        };
+        let instance = Box::new(Instance { scheduler, paths: Paths::new() });
+        // SAFETY: by contract both can be written to.
+        unsafe {
+            declare(traits, declared)?;
+            *state = Box::into_raw(instance).cast();
+        }
+        Ok(())
+    });
+    if code != PLAIT_OK && capacity > 0 {
+        // SAFETY: the thread's message ends in a zero.
+        let said = unsafe { CStr::from_ptr(crate::error::plait_error_message()) }.to_bytes();
+        let len = said.len().min(capacity as usize - 1);
+        // SAFETY: by contract there are so many bytes, and they are not this library's.
+        unsafe {
+            ptr::copy_nonoverlapping(said.as_ptr(), message.cast(), len);
+            message.add(len).write(0);
+        }
+    }
+    code
+}
+
+/// # Safety
+/// `state` came from [`create`] of the same scheduler and was not freed.
+unsafe extern "C" fn destroy<S: Exported>(state: *mut c_void) {
+    if !state.is_null() {
+        // SAFETY: by contract. A panic while it is dropped must not get across.
+        let instance = unsafe { Box::from_raw(state.cast::<Instance<S>>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(instance)));
+    }
+}
+
+/// # Safety
+/// As [`crate::class::Decide`] says.
+unsafe extern "C" fn decide<S: Exported>(
+    state: *mut c_void,
+    now: u64,
+    connection: *const CConnection,
+    paths: *const CPath,
+    count: u32,
+    decision: *mut CDecision,
+) -> i32 {
+    guard(|| {
+        // SAFETY: by contract, as the ones that follow; nobody else has the state meanwhile.
+        let Instance { scheduler, paths: known } = unsafe { &mut *state.cast::<Instance<S>>() };
+        // SAFETY: by contract.
+        let (connection, paths) = unsafe { (CConnection::read(connection)?, known.read(paths, count)?) };
+        let decided = scheduler.decide(Time::from_nanos(now), &connection, paths);
+        // SAFETY: by contract.
+        unsafe { sized::write(decision, CDecision::of(&decided), "the plait_decision is a null pointer") }
+    })
+}
+
+/// # Safety
+/// As [`crate::class::OnEvent`] says.
+unsafe extern "C" fn on_event<S: Exported>(
+    state: *mut c_void,
+    event: *const CEvent,
+    connection: *const CConnection,
+    paths: *const CPath,
+    count: u32,
+) {
+    guard(|| {
+        // SAFETY: by contract, as the ones that follow; nobody else has the state meanwhile.
+        let Instance { scheduler, paths: known } = unsafe { &mut *state.cast::<Instance<S>>() };
+        // SAFETY: by contract.
+        let (event, connection) = unsafe { (CEvent::read(event)?, CConnection::read(connection)?) };
+        // SAFETY: by contract.
+        let paths = unsafe { known.read(paths, count)? };
+        scheduler.on_event(&event, &connection, paths);
+        Ok(())
+    });
+}
+
+/// Hands out schedulers, which have to be [`Exported`], through `plait_scheduler_class_at`. Once per library.
+#[macro_export]
+macro_rules! export_schedulers {
+    ($($scheduler:ty),+ $(,)?) => {
+        /// The schedulers of this library, one after the other; null beyond the last.
+        #[allow(unsafe_code, reason = "a name that a loader can find")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn plait_scheduler_class_at(index: u32) -> *const $crate::Class {
+            static CLASSES: &[$crate::Class] = &[$($crate::export::class_of::<$scheduler>()),+];
+            CLASSES.get(index as usize).map_or(::core::ptr::null(), ::core::ptr::from_ref)
+        }
+    };
+}

@@ -1,0 +1,326 @@
+//! The facts as structs of C, and from and to those of Rust.
+
+use plait_sched::view::MAX_PATHS;
+use plait_sched::{Connection, Duration, Outstanding, Path, PathId, PathSet, PathState};
+
+use crate::error::{Error, Result, guard};
+use crate::sized::{self, Sized32};
+
+/// Paths of a connection at most.
+pub const PLAIT_MAX_PATHS: u32 = 32;
+const _: () = assert!(PLAIT_MAX_PATHS as usize == MAX_PATHS, "the header says how many there are");
+
+/// A path carries new data.
+pub const PLAIT_PATH_ACTIVE: u32 = 0;
+/// A path works, but is to be used only while no active one is usable.
+pub const PLAIT_PATH_BACKUP: u32 = 1;
+/// A path had a timeout and is being probed.
+pub const PLAIT_PATH_POTENTIALLY_FAILED: u32 = 2;
+/// A path is not there: not established, or given up.
+pub const PLAIT_PATH_FAILED: u32 = 3;
+
+/// Of thresholds and limits: there is none.
+pub const PLAIT_NONE: u32 = 0xffff_ffff;
+
+/// The facts of one path; its number is its place in the array. Times are nanoseconds, amounts segments, unless said otherwise.
+/// `plait_path_init` makes one of which nothing is known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CPath {
+    /// The size of this struct as the caller knows it, in bytes; the same for all paths of an array.
+    pub size: u32,
+    /// PLAIT_PATH_ACTIVE, _BACKUP, _POTENTIALLY_FAILED or _FAILED.
+    pub state: u32,
+    /// Not 0 while the path recovers from a loss and should take no new data.
+    pub in_recovery: u8,
+    /// Not 0 while losses are being repaired, in which way ever.
+    pub repairing: u8,
+    /// Not 0 if `forward_delay` is known.
+    pub has_forward_delay: u8,
+    /// Zero.
+    pub reserved: u8,
+    /// Largest segment, in payload bytes; more than 0.
+    pub mss: u32,
+    /// Congestion window. `cwnd` less `in_flight` has to be what may leave: engines that count bytes round so.
+    pub cwnd: u32,
+    /// Slow-start threshold; PLAIT_NONE while unset.
+    pub ssthresh: u32,
+    /// Sent and neither acknowledged nor considered lost.
+    pub in_flight: u32,
+    /// Considered lost, and waiting to be sent again on this path.
+    pub lost: u32,
+    /// Assigned to this path and not sent yet, and copies that wait to be sent on it.
+    pub queued: u32,
+    /// What a decision limited `in_flight` to; PLAIT_NONE while none did.
+    pub limit: u32,
+    /// Lost share of what was sent, in parts per million.
+    pub loss_ppm: u32,
+    /// What using the path costs, in units of the user's choice.
+    pub cost: u32,
+    /// Smoothed round-trip time; 0 until the first sample, as the next ones.
+    pub srtt: u64,
+    /// Round-trip time variation (RFC 6298).
+    pub rttvar: u64,
+    /// The newest sample.
+    pub latest_rtt: u64,
+    /// Smoothed round-trip time of packets that were acknowledged on this path, too.
+    pub own_rtt: u64,
+    /// The smallest of these samples.
+    pub min_rtt: u64,
+    /// Estimated one-way delay towards the receiver; it may contain a clock offset that all paths share.
+    pub forward_delay: i64,
+    /// Retransmission timeout, back-off included.
+    pub rto: u64,
+    /// Recent delivery rate in payload bits per second; 0 until measured.
+    pub delivery_rate: u64,
+}
+
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8.
+unsafe impl Sized32 for CPath {
+    const FIRST: u32 = 112;
+    const DEFAULT: Self = Self::of(&Path::new(PathId(0), 1));
+    const WRONG: &'static str = "the size of a plait_path is none that a version of this interface has";
+}
+
+impl CPath {
+    /// As Rust has it.
+    pub(crate) const fn of(path: &Path) -> Self {
+        let (forward_delay, has_forward_delay) = match path.forward_delay {
+            Some(delay) => (delay, 1),
+            None => (0, 0),
+        };
+        Self {
+            size: size_of::<Self>() as u32,
+            state: match path.state {
+                PathState::Active => PLAIT_PATH_ACTIVE,
+                PathState::Backup => PLAIT_PATH_BACKUP,
+                PathState::PotentiallyFailed => PLAIT_PATH_POTENTIALLY_FAILED,
+                PathState::Failed => PLAIT_PATH_FAILED,
+            },
+            in_recovery: path.in_recovery as u8,
+            repairing: path.repairing as u8,
+            has_forward_delay,
+            reserved: 0,
+            mss: path.mss,
+            cwnd: path.cwnd,
+            ssthresh: path.ssthresh,
+            in_flight: path.in_flight,
+            lost: path.lost,
+            queued: path.queued,
+            limit: path.limit,
+            loss_ppm: path.loss_ppm,
+            cost: path.cost,
+            srtt: path.srtt.as_nanos(),
+            rttvar: path.rttvar.as_nanos(),
+            latest_rtt: path.latest_rtt.as_nanos(),
+            own_rtt: path.own_rtt.as_nanos(),
+            min_rtt: path.min_rtt.as_nanos(),
+            forward_delay,
+            rto: path.rto.as_nanos(),
+            delivery_rate: path.delivery_rate,
+        }
+    }
+
+    fn path(&self, id: PathId) -> Result<Path> {
+        let state = match self.state {
+            PLAIT_PATH_ACTIVE => PathState::Active,
+            PLAIT_PATH_BACKUP => PathState::Backup,
+            PLAIT_PATH_POTENTIALLY_FAILED => PathState::PotentiallyFailed,
+            PLAIT_PATH_FAILED => PathState::Failed,
+            _ => return Err(Error::argument("the state of a plait_path is none of PLAIT_PATH_…")),
+        };
+        if self.mss == 0 {
+            return Err(Error::argument("the mss of a plait_path is 0: it must be 1 at least"));
+        }
+        Ok(Path {
+            state,
+            in_recovery: self.in_recovery != 0,
+            repairing: self.repairing != 0,
+            srtt: Duration::from_nanos(self.srtt),
+            rttvar: Duration::from_nanos(self.rttvar),
+            latest_rtt: Duration::from_nanos(self.latest_rtt),
+            own_rtt: Duration::from_nanos(self.own_rtt),
+            min_rtt: Duration::from_nanos(self.min_rtt),
+            forward_delay: (self.has_forward_delay != 0).then_some(self.forward_delay),
+            rto: Duration::from_nanos(self.rto),
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            in_flight: self.in_flight,
+            lost: self.lost,
+            queued: self.queued,
+            limit: self.limit,
+            loss_ppm: self.loss_ppm,
+            delivery_rate: self.delivery_rate,
+            cost: self.cost,
+            ..Path::new(id, self.mss)
+        })
+    }
+}
+
+/// The facts of the connection; amounts are segments. `plait_connection_init` makes one without data.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CConnection {
+    /// The size of this struct as the caller knows it, in bytes.
+    pub size: u32,
+    /// Not 0 if the application has written its last byte.
+    pub finished: u8,
+    /// Not 0 if the three `oldest_…` say something.
+    pub has_oldest: u8,
+    /// Zero.
+    pub reserved: [u8; 2],
+    /// Written by the application and assigned to no path.
+    pub unassigned: u64,
+    /// The number of the next segment that an assignment would hand out.
+    pub next_segment: u64,
+    /// What the receiver's window still admits, less what already waits in path queues.
+    pub window_left: u64,
+    /// What the application could still write before the send buffer is full.
+    pub send_buffer_left: u64,
+    /// The oldest unacknowledged segment in flight: its number.
+    pub oldest_segment: u64,
+    /// The path that carries it, the newest one if several do.
+    pub oldest_path: u32,
+    /// Every path that carries it: the bit of value 1 is path 0.
+    pub oldest_carried: u32,
+    /// What the receiver's window admits from the oldest unacknowledged segment of the stream on, whatever of it was sent. `window_left` is
+    /// the rest. UINT64_MAX, as it comes, if it is not known or has no end.
+    pub window: u64,
+}
+
+// SAFETY: integers only, without padding: 4 + 1 + 1 + 2 bytes, 5 times 8, 2 times 4; `window`, which came later, 8.
+unsafe impl Sized32 for CConnection {
+    const FIRST: u32 = 56;
+    const DEFAULT: Self = Self {
+        size: size_of::<Self>() as u32,
+        finished: 0,
+        has_oldest: 0,
+        reserved: [0; 2],
+        unassigned: 0,
+        next_segment: 0,
+        window_left: 0,
+        send_buffer_left: 0,
+        oldest_segment: 0,
+        oldest_path: 0,
+        oldest_carried: 0,
+        window: u64::MAX,
+    };
+    const WRONG: &'static str = "the size of a plait_connection is none that a version of this interface has";
+}
+
+impl CConnection {
+    /// As Rust has it.
+    pub(crate) fn of(connection: &Connection) -> Self {
+        let oldest = connection.oldest_unacked;
+        Self {
+            finished: connection.finished.into(),
+            has_oldest: oldest.is_some().into(),
+            unassigned: connection.unassigned,
+            next_segment: connection.next_segment,
+            window_left: connection.window_left,
+            window: connection.window,
+            send_buffer_left: connection.send_buffer_left,
+            oldest_segment: oldest.map_or(0, |oldest| oldest.segment),
+            oldest_path: oldest.map_or(0, |oldest| oldest.path.0.into()),
+            oldest_carried: oldest.map_or(0, |oldest| oldest.carried.0),
+            ..Self::DEFAULT
+        }
+    }
+
+    /// As C wrote it.
+    ///
+    /// # Safety
+    /// `from` is null or points to a struct that begins with its true size.
+    pub(crate) unsafe fn read(from: *const Self) -> Result<Connection> {
+        // SAFETY: by contract.
+        let facts = unsafe { sized::read(from, "the plait_connection is a null pointer")? };
+        let oldest_unacked = if facts.has_oldest == 0 {
+            None
+        } else if facts.oldest_path < PLAIT_MAX_PATHS {
+            let path = PathId(facts.oldest_path as u8);
+            Some(Outstanding::new(facts.oldest_segment, path, PathSet(facts.oldest_carried)))
+        } else {
+            return Err(Error::argument("oldest_path of a plait_connection is PLAIT_MAX_PATHS or more"));
+        };
+        Ok(Connection {
+            unassigned: facts.unassigned,
+            next_segment: facts.next_segment,
+            window_left: facts.window_left,
+            window: facts.window,
+            send_buffer_left: facts.send_buffer_left,
+            oldest_unacked,
+            finished: facts.finished != 0,
+            ..Connection::default()
+        })
+    }
+}
+
+/// The facts of all paths, kept where nothing has to be allocated.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    paths: [Path; MAX_PATHS],
+}
+
+impl Paths {
+    pub(crate) fn new() -> Self {
+        Self { paths: std::array::from_fn(|index| Path::new(PathId(index as u8), 1)) }
+    }
+
+    /// The paths as C wrote them.
+    ///
+    /// # Safety
+    /// `from` is null or points to `count` structs that begin with their true size, the same for all.
+    pub(crate) unsafe fn read(&mut self, from: *const CPath, count: u32) -> Result<&[Path]> {
+        if count > PLAIT_MAX_PATHS {
+            return Err(Error::argument("there are more than PLAIT_MAX_PATHS paths"));
+        }
+        let paths = &mut self.paths[..count as usize];
+        if paths.is_empty() {
+            return Ok(paths);
+        }
+        if from.is_null() {
+            return Err(Error::argument("the plait_path array is a null pointer"));
+        }
+        // SAFETY: not null, so by contract there is a size at least.
+        let size = unsafe { from.cast::<u32>().read() };
+        let stride = sized::check::<CPath>(size)?;
+        for (index, path) in paths.iter_mut().enumerate() {
+            // SAFETY: by contract there are so many structs of this size.
+            let facts = unsafe { sized::read_part(from.byte_add(index * stride), stride) };
+            if facts.size != size {
+                return Err(Error::size("the plait_path structs of an array have different sizes"));
+            }
+            *path = facts.path(PathId(index as u8))?;
+        }
+        Ok(paths)
+    }
+}
+
+/// Makes `path` one of which nothing is known: active, a window of one segment, no measurements.
+///
+/// `size` is `sizeof(plait_path)`, `mss` the largest segment in payload bytes. Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT or _SIZE and leaves it alone.
+///
+/// # Safety
+/// `path` is null or points to `size` writable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn plait_path_init(path: *mut CPath, size: u32, mss: u32) -> i32 {
+    guard(|| {
+        let facts = CPath { mss, ..CPath::DEFAULT };
+        // SAFETY: by contract.
+        unsafe { sized::initialize(path, size, facts, "the plait_path is a null pointer") }
+    })
+}
+
+/// Makes `connection` one without data and without window. `size` is `sizeof(plait_connection)`.
+///
+/// Returns PLAIT_OK, or PLAIT_ERROR_ARGUMENT or _SIZE and leaves it alone.
+///
+/// # Safety
+/// `connection` is null or points to `size` writable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn plait_connection_init(connection: *mut CConnection, size: u32) -> i32 {
+    // SAFETY: by contract.
+    guard(|| unsafe {
+        sized::initialize(connection, size, CConnection::DEFAULT, "the plait_connection is a null pointer")
+    })
+}

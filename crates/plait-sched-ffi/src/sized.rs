@@ -1,0 +1,97 @@
+//! Structs that begin with their size, read and written as far as both sides know them.
+
+use std::mem::size_of;
+use std::ptr;
+
+use crate::error::{Error, Result};
+
+/// A struct of the interface.
+///
+/// # Safety
+/// It is `repr(C)`, begins with its size as a `u32`, holds integers and nullable pointers only (so that zeros are a value), has no padding,
+/// and `FIRST` is the size that its first version had.
+pub(crate) unsafe trait Sized32: Copy {
+    /// The size of the first version, in bytes.
+    const FIRST: u32;
+    /// Its values where a caller says nothing, `size` being that of this version.
+    const DEFAULT: Self;
+    /// What is said of a size that no version has.
+    const WRONG: &'static str;
+}
+
+/// Checks a size that a caller wrote.
+pub(crate) fn check<T: Sized32>(size: u32) -> Result<usize> {
+    // Arrays of such structs are read with this stride, and their fields have up to 8 bytes.
+    if size < T::FIRST || !size.is_multiple_of(8) || size > 1 << 16 {
+        return Err(Error::size(T::WRONG));
+    }
+    Ok(size as usize)
+}
+
+/// Reads a struct that C wrote; fields that its version lacks have their defaults.
+///
+/// # Safety
+/// `from` is null or points to a struct that begins with its true size.
+pub(crate) unsafe fn read<T: Sized32>(from: *const T, null: &'static str) -> Result<T> {
+    if from.is_null() {
+        return Err(Error::argument(null));
+    }
+    // SAFETY: not null, so by contract there is a size at least.
+    let size = check::<T>(unsafe { from.cast::<u32>().read() })?;
+    // SAFETY: by contract, all of its size is there.
+    Ok(unsafe { read_part(from, size) })
+}
+
+/// The struct of `size` bytes at `from`.
+///
+/// # Safety
+/// There are `size` readable bytes, which [`check`] has accepted.
+pub(crate) unsafe fn read_part<T: Sized32>(from: *const T, size: usize) -> T {
+    let mut value = T::DEFAULT;
+    // SAFETY: both are at least so long, they are apart, and all bytes of such a struct are valid.
+    unsafe {
+        ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast::<u8>(), size.min(size_of::<T>()));
+    }
+    value
+}
+
+/// Writes a struct to where C has one, without its size, as far as the caller knows it.
+///
+/// # Safety
+/// `to` is null or points to a writable struct that begins with its true size.
+pub(crate) unsafe fn write<T: Sized32>(to: *mut T, value: T, null: &'static str) -> Result<()> {
+    if to.is_null() {
+        return Err(Error::argument(null));
+    }
+    // SAFETY: not null, so by contract there is a size at least.
+    let size = check::<T>(unsafe { to.cast::<u32>().read() })?;
+    let begin = size_of::<u32>();
+    let len = size.min(size_of::<T>()) - begin;
+    // SAFETY: by contract so many bytes are there behind the size; `value` is on this stack, and apart.
+    unsafe {
+        ptr::copy_nonoverlapping((&raw const value).cast::<u8>().add(begin), to.cast::<u8>().add(begin), len);
+    }
+    Ok(())
+}
+
+/// Fills a struct of `size` bytes, which may be of another version, with defaults; what is not known here becomes zero.
+///
+/// # Safety
+/// `to` is null or points to `size` writable bytes.
+pub(crate) unsafe fn initialize<T: Sized32>(
+    to: *mut T,
+    size: u32,
+    value: T,
+    null: &'static str,
+) -> Result<()> {
+    if to.is_null() {
+        return Err(Error::argument(null));
+    }
+    let bytes = check::<T>(size)?;
+    // SAFETY: by contract so many bytes are there; the size is written first, then what is known.
+    unsafe {
+        ptr::write_bytes(to.cast::<u8>(), 0, bytes);
+        to.cast::<u32>().write(size);
+        write(to, value, null)
+    }
+}

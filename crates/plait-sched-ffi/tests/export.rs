@@ -1,0 +1,133 @@
+//! Schedulers in Rust that go out as tables of callbacks and come back: they decide the same, and panics stay where they are.
+
+#![allow(unsafe_code, reason = "it calls what a loader calls")]
+
+use plait_sched::conformance::{Options, Record, record};
+use plait_sched::{Builtin, Capabilities, Connection, Decision, Event, Path, PathId, Scheduler, Time};
+use plait_sched_ffi::export::Exported;
+use plait_sched_ffi::{Class, Fault, Foreign, Given, export_schedulers};
+use std::ffi::CStr;
+
+/// A built-in scheduler by name, so that there is something to compare with.
+struct Named(Builtin);
+
+impl Scheduler for Named {
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        self.0.decide(now, connection, paths)
+    }
+
+    fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+        self.0.on_event(event, connection, paths);
+    }
+
+    fn needs(&self) -> Capabilities {
+        self.0.needs()
+    }
+}
+
+impl Exported for Named {
+    const NAME: &'static CStr = c"Named";
+    const SUMMARY: &'static CStr = c"A built-in one.";
+
+    fn create(given: &mut Given<'_>) -> Result<Self, String> {
+        let name = given.take("name", "lowest-rtt".to_owned())?;
+        Builtin::new(&name, &[]).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+/// Panics when it is asked.
+struct Panics;
+
+impl Scheduler for Panics {
+    fn decide(&mut self, _now: Time, _connection: &Connection, _paths: &[Path]) -> Decision {
+        panic!("as it was told to")
+    }
+}
+
+impl Exported for Panics {
+    const NAME: &'static CStr = c"Panics";
+    const SUMMARY: &'static CStr = c"Never decides.";
+
+    fn create(_given: &mut Given<'_>) -> Result<Self, String> {
+        Ok(Self)
+    }
+}
+
+export_schedulers!(Named, Panics);
+
+fn class(index: u32) -> Class {
+    // SAFETY: it is a table of this file, or null.
+    unsafe { Class::at(plait_scheduler_class_at(index)) }.unwrap()
+}
+
+fn calls(name: &str, make: &mut dyn FnMut() -> Box<dyn Scheduler>) -> Vec<String> {
+    let mut calls = Vec::new();
+    for seed in 1..20 {
+        let mut keep = |record: &Record<'_>| calls.push(format!("{:?}", record.call));
+        record(name, make, seed, &mut keep).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    calls
+}
+
+#[test]
+fn a_scheduler_decides_the_same_on_both_sides_of_the_border() {
+    for info in plait_sched::SCHEDULERS {
+        let needs = Builtin::new(info.name, &[]).unwrap().needs();
+        if needs.messages || needs.shortest_first {
+            continue; // this version of the interface has none: the test below
+        }
+        let mut direct = || -> Box<dyn Scheduler> { Box::new(Builtin::new(info.name, &[]).unwrap()) };
+        let fault = Fault::default();
+        let parameters = format!("name={}", info.name);
+        let mut through = || -> Box<dyn Scheduler> {
+            Box::new(Foreign::new(class(0), &parameters, fault.clone()).unwrap())
+        };
+        assert!(calls(info.name, &mut direct) == calls(info.name, &mut through), "{}", info.name);
+        assert_eq!(fault.message(), None);
+    }
+}
+
+#[test]
+fn a_scheduler_that_needs_messages_is_refused() {
+    let mut refused = 0;
+    for info in plait_sched::SCHEDULERS {
+        let needs = Builtin::new(info.name, &[]).unwrap().needs();
+        let made = Foreign::new(class(0), &format!("name={}", info.name), Fault::default());
+        if needs.messages || needs.shortest_first {
+            let said = made.err().unwrap();
+            assert!(said.ends_with("which is not known here"), "{}: {said}", info.name);
+            refused += 1;
+        } else {
+            assert!(made.is_ok(), "{}", info.name);
+        }
+    }
+    assert_eq!(refused, 3, "srpt, sa-ecf and mp-dash");
+}
+
+#[test]
+fn the_suite_takes_such_a_scheduler_like_any_other() {
+    let mut make =
+        || -> Box<dyn Scheduler> { Box::new(Foreign::new(class(0), "", Fault::default()).unwrap()) };
+    let options = Options { cases: 20, ..Options::default() };
+    assert_eq!(plait_sched::conformance::check("Named", &mut make, options).unwrap().cases, 20);
+}
+
+#[test]
+fn what_cannot_be_made_says_why() {
+    let made = |parameters| Foreign::new(class(0), parameters, Fault::default()).err().unwrap_or_default();
+    assert!(made("name=none").starts_with("scheduler Named: unknown scheduler \"none\": choose "));
+    assert_eq!(made("nam=daps"), "scheduler Named: unknown parameter \"nam\": choose name");
+    assert_eq!(made("name"), "scheduler Named: expected parameter=value, got \"name\"");
+    assert_eq!(made("name=daps:name=dqs"), "scheduler Named: parameter name is given twice");
+}
+
+#[test]
+fn a_panic_becomes_a_fault_and_the_scheduler_waits() {
+    let fault = Fault::default();
+    let mut scheduler = Foreign::new(class(1), "", fault.clone()).unwrap();
+    let paths = [Path { cwnd: 9, ..Path::new(PathId(0), 1448) }];
+    for _ in 0..2 {
+        assert_eq!(scheduler.decide(Time::ZERO, &Connection::default(), &paths), Decision::WAIT);
+    }
+    assert_eq!(fault.message(), Some("scheduler Panics: decide failed with error 4"));
+}

@@ -1,0 +1,243 @@
+//! BLEST: a slower path is left alone where what it would carry holds the receiver's window for longer than the fastest one needs to fill it.
+//!
+//! # Source
+//! Ferlin, Alay, Mehani, Boreli, *BLEST: Blocking Estimation-based MPTCP Scheduler for Heterogeneous Networks* (IFIP Networking 2016), and its
+//! authors' code (mptcp_blest.c of MPTCP 0.95). With f the path of the lowest round-trip time, which is full, and s the one that
+//! lowest RTT would use now: for as long as a segment on s is on its way, f could send X segments, all behind it in the receiver's
+//! window. If they have no place there beside what s carries, s would block f, so nobody sends.
+//!
+//! # Readings
+//! M is the whole window, w a congestion window, x what is in flight, r a smoothed round-trip time, all amounts in segments.
+//!
+//! * "kernel" (the default) is the code. With the least and largest r of each path so far, s takes r_max if it is full, else so much between
+//!   r_min and r_max as it is filled, and r_s at least; that lasts R = ⌊it / mean of f's least and largest⌋ + 1 rounds of f. In its first slow start f
+//!   sends X = w_f (2^R − 1), with R ≤ 16, else X = (max(w_f, ssthresh_f + 1) + ⌊(R − 1)/2⌋) R. It waits if λ X > M − 1 − what s has. λ begins with
+//!   1.2; when s is looked at, once per r_min of s, it grows by 0.04 if f was blocked since, else shrinks by 0.01, within 1 and 1.3.
+//! * "paper" is the text: X = (w_f + (ρ − 1)/2) ρ with ρ = r_s / r_f, and it waits if δ X > M − (x_s + 1). δ begins with 1; each r_f it grows by `correction` if f was
+//!   blocked in it, else shrinks by that much.
+//! * *Blocked* is f if the receiver's window is full while a path could send and data waits.
+//!
+//! # Departures
+//! * f works: a path that timed out and has acknowledged nothing since is not waited for while another one is better off; nor is one
+//!   that was not measured, which goes first, as in [`super::lowest_rtt`].
+//! * The code's products are cut to 32 bits (a window of 100 segments and 16 rounds make 2.8 instead of 11.4 GB); here nothing is cut.
+//! * In the code a full send buffer counts as blocked, too; an engine does not ask then.
+//! * Opportunistic retransmission and penalization, which the code does as lowest RTT does it, are the option `+rp`.
+//!
+//! # Progress
+//! It waits only while f is full, so that something of f's is in flight, whose acknowledgement (or timeout, which makes f a suspect) is the
+//! next occasion.
+
+use super::clip;
+use super::suspects::Suspects;
+use crate::decision::{Decision, Event, Interest, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::{Duration, Time};
+use crate::view::{Connection, MAX_PATHS, Path, usable};
+
+/// How it is estimated what f could send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reading {
+    /// As the authors' code does.
+    #[default]
+    Kernel,
+    /// As the paper says.
+    Paper,
+}
+
+/// One, in the unit of λ, δ and `correction`.
+const ONE: u64 = 1_000;
+/// Where λ begins, and its bounds.
+const LAMBDA: [u64; 3] = [1_200, 1_000, 1_300];
+/// How much λ grows after blocking, and shrinks without.
+const LAMBDA_STEPS: [u64; 2] = [40, 10];
+/// λ and δ at most.
+const LARGEST: u64 = 1_000_000;
+/// Rounds of the first slow start that are reckoned with at most.
+const MAX_ROUNDS: u64 = 16;
+
+/// The state of BLEST.
+#[derive(Clone, Debug)]
+pub struct Blest {
+    reading: Reading,
+    correction: u64,
+    /// λ or δ.
+    factor: u64,
+    /// When it was changed last.
+    changed: Time,
+    /// f was blocked since.
+    blocked: bool,
+    /// The least and the largest smoothed round-trip time of each path; zero if it was never measured.
+    round_trips: [(Duration, Duration); MAX_PATHS],
+    suspects: Suspects,
+}
+
+impl Blest {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "blest",
+        title: "BLEST",
+        summary: "Lowest RTT, but a slower path is left alone where it would block the fastest one by the receiver's window.",
+        source: "Ferlin et al., BLEST, IFIP Networking 2016",
+        needs: crate::Capabilities::NONE,
+        parameters: &[
+            ParameterInfo {
+                name: "reading",
+                doc: "What the fastest path could send meanwhile: \"kernel\" as the authors' code reckons it, \"paper\" by the paper's formula.",
+                default: Value::Text("kernel"),
+                domain: Domain::Choice(&["kernel", "paper"]),
+            },
+            ParameterInfo {
+                name: "correction",
+                doc: "Of the reading \"paper\": how much more, or less, it reckons with after a round trip with, or without, blocking, in steps of 0.001. The paper tries 0.001 to 0.02.",
+                default: Value::Number(0.01),
+                domain: Domain::Number { min: 0.0, max: 1.0 },
+            },
+        ],
+    };
+
+    /// With the correction in thousandths.
+    pub const fn new(reading: Reading, correction: u64) -> Self {
+        Self {
+            reading,
+            correction,
+            factor: match reading {
+                Reading::Kernel => LAMBDA[0],
+                Reading::Paper => ONE,
+            },
+            changed: Time::ZERO,
+            blocked: false,
+            round_trips: [(Duration::ZERO, Duration::ZERO); MAX_PATHS],
+            suspects: Suspects::NONE,
+        }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        let reading = if parameters.text("reading") == "paper" { Reading::Paper } else { Reading::Kernel };
+        Self::new(reading, (parameters.number("correction") * ONE as f64 + 0.5) as u64)
+    }
+
+    /// The least and the largest round-trip time of a path in nanoseconds, with that of now.
+    fn extremes(&mut self, path: &Path) -> (u64, u64) {
+        let known = &mut self.round_trips[path.id.index() % MAX_PATHS];
+        if path.has_rtt() {
+            known.0 = if known.0.is_zero() { path.srtt } else { known.0.min(path.srtt) };
+            known.1 = known.1.max(path.srtt);
+        }
+        (known.0.as_nanos(), known.1.as_nanos())
+    }
+
+    /// Adapts λ or δ, if it is time.
+    fn adapt(&mut self, now: Time, fast: &Path, slow: &Path) {
+        let period = match self.reading {
+            Reading::Kernel => Duration::from_nanos(self.extremes(slow).0),
+            Reading::Paper => fast.srtt,
+        };
+        if now.since(self.changed) < period {
+            return;
+        }
+        self.changed = now;
+        let blocked = core::mem::take(&mut self.blocked);
+        self.factor = match (self.reading, blocked) {
+            (Reading::Kernel, true) => (self.factor + LAMBDA_STEPS[0]).min(LAMBDA[2]),
+            (Reading::Kernel, false) => (self.factor - LAMBDA_STEPS[1]).max(LAMBDA[1]),
+            (Reading::Paper, true) => (self.factor + self.correction).min(LARGEST),
+            (Reading::Paper, false) => self.factor.saturating_sub(self.correction),
+        };
+    }
+
+    /// Whether `slow` would block `fast`.
+    fn blocks(&mut self, fast: &Path, slow: &Path, window: u64) -> bool {
+        let carried = u64::from(slow.in_flight) + u64::from(slow.lost) + u64::from(slow.queued);
+        // What is beyond 32 bits is beyond all reason, and the products have to fit into 128.
+        let left = u128::from(window.saturating_sub(carried + 1).min(u32::MAX.into()));
+        let fast_window = u64::from(fast.cwnd.max(1));
+        match self.reading {
+            Reading::Kernel => {
+                let sent = self.sent_meanwhile(fast, slow, fast_window);
+                sent * u128::from(self.factor) > left * u128::from(ONE)
+            }
+            Reading::Paper => {
+                // X = (2 w r_f + r_s − r_f) r_s / (2 r_f²), multiplied out, with round trips in microseconds.
+                let micros =
+                    |path: &Path| u128::from((path.srtt.as_nanos() / 1_000).clamp(1, u32::MAX.into()));
+                let (fast_round, slow_round) = (micros(fast), micros(slow));
+                let sent = (2 * u128::from(fast_window) * fast_round + slow_round - fast_round) * slow_round;
+                sent * u128::from(self.factor) > left * 2 * fast_round * fast_round * u128::from(ONE)
+            }
+        }
+    }
+
+    /// What `fast` could send while a segment is on its way on `slow`, as the code reckons it.
+    fn sent_meanwhile(&mut self, fast: &Path, slow: &Path, fast_window: u64) -> u128 {
+        let (least, most) = self.extremes(slow);
+        let (place, window) = (u64::from(slow.in_flight) + 1, u64::from(slow.cwnd.max(1)));
+        let filled = if place >= window {
+            most
+        } else {
+            let share = u128::from(most - least) * u128::from(place) / u128::from(window);
+            least + u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        let lasts = filled.max(slow.srtt.as_nanos());
+        let (least, most) = self.extremes(fast);
+        let rounds = lasts.checked_div(u64::midpoint(least, most)).unwrap_or(0).min(u32::MAX.into()) + 1;
+        if fast.ssthresh == u32::MAX {
+            return u128::from(fast_window) * ((1 << rounds.min(MAX_ROUNDS)) - 1);
+        }
+        let window = fast_window.max(u64::from(fast.ssthresh) + 1);
+        (u128::from(window) + u128::from((rounds - 1) / 2)) * u128::from(rounds)
+    }
+}
+
+impl Default for Blest {
+    fn default() -> Self {
+        Self::new(Reading::default(), ONE / 100)
+    }
+}
+
+impl Scheduler for Blest {
+    #[inline]
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
+        let Some(slow) = open else { return Decision::WAIT };
+        let sendable = connection.sendable();
+        if sendable == 0 {
+            self.blocked |= connection.unassigned > 0 && paths.iter().any(|path| path.in_flight > 0);
+            return Decision::WAIT;
+        }
+        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
+            .min_by_key(|path| path.srtt)
+            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
+        let Some(fast) = fast else {
+            return Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) };
+        };
+        self.adapt(now, fast, slow);
+        if self.blocks(fast, slow, connection.window) {
+            return Decision::WAIT;
+        }
+        // Each segment takes a place in the window, so each is asked for.
+        Decision::Assign { path: slow.id, segments: 1 }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &Event, _connection: &Connection, paths: &[Path]) {
+        self.suspects.on_event(event);
+        if let Event::Acked { path, .. } = *event
+            && let Some(path) = paths.get(path.index())
+        {
+            self.extremes(path);
+        }
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
+    }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

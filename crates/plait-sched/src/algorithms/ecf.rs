@@ -1,0 +1,161 @@
+//! ECF, earliest completion first: a slower path is left alone while the fastest one, though full, would be done earlier.
+//!
+//! # Source
+//! Lim, Nahum, Towsley, Gibbens, *ECF: An MPTCP Path Scheduler to Manage Heterogeneous Paths* (ACM CoNEXT 2017), Algorithm 1. With f
+//! the path of the lowest round-trip time, s the one that lowest RTT would use now that f is full, k segments that no path
+//! has yet, w the windows, r the smoothed round-trip times, σ their variations, δ = max(σ_f, σ_s) and n = 1 + k/w_f: wait for f if
+//!
+//! * n · r_f < (1 + waiting · β) (r_s + δ), so that f would send all of it before s had brought a segment, and
+//! * (k/w_s) · r_s ≥ 2 r_f + δ, so that s would not be done with all of it before f.
+//!
+//! `waiting` is set by waiting, and cleared where the first does not hold; where only the second does not, it stays.
+//!
+//! # Readings
+//! * `rounds`: "fraction" is the text; "clamped" (the default) is the authors' code (mptcp_ecf.c of MPTCP 0.95), which takes max(k, w)
+//!   for k: a transfer takes a round trip at least. Without that the last segment goes over a path of any round trip.
+//! * δ is of the variations of RFC 6298 (RTTVAR). The code halves Linux' `rttvar`, which is four times that and never below the least
+//!   retransmission timeout, so that its δ is 100 ms at least; and its products are cut to 32 bits, so that it decides by chance
+//!   from some 4 · 10⁹ µs · bytes on. Neither was meant.
+//!
+//! # Departures
+//! * f works: a path that timed out and has acknowledged nothing since is not waited for while another one is better off. The code
+//!   waits for a dead path until it is given up.
+//! * Nobody waits for a path that was not measured yet; and one that was not measured goes first, as in [`super::lowest_rtt`].
+//! * As many segments as give the same answers are assigned at once.
+//!
+//! # Progress
+//! It waits only while f is full, so that something of f's is in flight, whose acknowledgement (or timeout, which makes f a suspect) is the
+//! next occasion.
+
+use super::clip;
+use super::suspects::Suspects;
+use crate::decision::{Decision, Event, Interest, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, Path, usable};
+
+/// How many rounds a path needs for what is left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rounds {
+    /// One at least.
+    #[default]
+    Clamped,
+    /// A fraction of one for less than a window.
+    Fraction,
+}
+
+/// The state of ECF.
+#[derive(Clone, Debug)]
+pub struct Ecf {
+    /// β, in thousandths.
+    beta: u64,
+    rounds: Rounds,
+    /// The last answer was to wait for f.
+    waiting: bool,
+    suspects: Suspects,
+}
+
+/// One, in the unit of β.
+const ONE: u64 = 1_000;
+
+impl Ecf {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "ecf",
+        title: "Earliest completion first",
+        summary: "Lowest RTT, but a slower path is left alone while the fastest one, though full, would be done earlier.",
+        source: "Lim et al., ECF, ACM CoNEXT 2017: Algorithm 1",
+        needs: crate::Capabilities::NONE,
+        parameters: &[
+            ParameterInfo {
+                name: "beta",
+                doc: "How much longer it goes on waiting than it would begin to, as a share, in steps of 0.001. Less changes its mind more often.",
+                default: Value::Number(0.25),
+                domain: Domain::Number { min: 0.0, max: 100.0 },
+            },
+            ParameterInfo {
+                name: "rounds",
+                doc: "\"clamped\": what is left takes a round trip at least (the authors' code). \"fraction\": less than a window takes a part of one (the paper's formula).",
+                default: Value::Text("clamped"),
+                domain: Domain::Choice(&["clamped", "fraction"]),
+            },
+        ],
+    };
+
+    /// With β in thousandths.
+    pub const fn new(beta: u64, rounds: Rounds) -> Self {
+        Self { beta, rounds, waiting: false, suspects: Suspects::NONE }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        let rounds = if parameters.text("rounds") == "fraction" { Rounds::Fraction } else { Rounds::Clamped };
+        // No rounding function without the standard library: half a step is added.
+        Self::new((parameters.number("beta") * ONE as f64 + 0.5) as u64, rounds)
+    }
+
+    /// Whether `slow` is left alone with `left` segments that no path has.
+    pub(super) fn waits(&mut self, fast: &Path, slow: &Path, left: u64) -> bool {
+        let (fast_window, slow_window) = (u64::from(fast.cwnd.max(1)), u64::from(slow.cwnd.max(1)));
+        let (by_fast, by_slow) = match self.rounds {
+            Rounds::Clamped => (left.max(fast_window), left.max(slow_window)),
+            Rounds::Fraction => (left, left),
+        };
+        let (fast_round, slow_round) = (fast.srtt.as_nanos(), slow.srtt.as_nanos());
+        let margin = fast.rttvar.max(slow.rttvar).as_nanos();
+        let patience = ONE + if self.waiting { self.beta } else { 0 };
+        // Both inequalities, multiplied by what they divide by. What saturates is larger than anything that does not.
+        let fast_is_done = fast_round.saturating_mul(by_fast.saturating_add(fast_window)).saturating_mul(ONE);
+        let slow_arrives = (slow_round + margin).saturating_mul(fast_window).saturating_mul(patience);
+        if fast_is_done >= slow_arrives {
+            self.waiting = false;
+            return false;
+        }
+        let worth =
+            slow_round.saturating_mul(by_slow) >= (2 * fast_round + margin).saturating_mul(slow_window);
+        self.waiting |= worth;
+        worth
+    }
+}
+
+impl Default for Ecf {
+    fn default() -> Self {
+        Self::new(ONE / 4, Rounds::default())
+    }
+}
+
+impl Scheduler for Ecf {
+    #[inline]
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let sendable = connection.sendable();
+        let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
+        let Some(slow) = open.filter(|_| sendable > 0) else { return Decision::WAIT };
+        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
+            .min_by_key(|path| path.srtt)
+            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
+        let Some(fast) = fast else {
+            return Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) };
+        };
+        if self.waits(fast, slow, connection.unassigned) {
+            return Decision::WAIT;
+        }
+        // Each segment less may turn the answer, so each is asked for.
+        Decision::Assign { path: slow.id, segments: 1 }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        self.suspects.on_event(event);
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
+    }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

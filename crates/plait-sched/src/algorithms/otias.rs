@@ -1,0 +1,176 @@
+//! OTIAS: each segment is assigned, ahead of the windows, to the path over which it would arrive first if what waits there leaves a
+//! window per round trip.
+//!
+//! # Source
+//! Yang, Wang, Amer, *Out-of-Order Transmission for In-Order Arrival Scheduling for Multipath TCP* (IEEE WAINA 2014): the path with the least
+//! T = (wait + ½) r takes the segment, with r the smoothed round-trip time and `wait` the round trips until it leaves, which follow
+//! from the window w, what is in flight x, and what waits in the path's queue q. What was assigned stays.
+//!
+//! # Readings
+//! The paper's text and three implementations differ in `wait` (`reading`):
+//!
+//! * "ceiling" (the default): 0 if q < w − x, else ⌈(q − (w − x) + 1) / w⌉, with w − x not below 0 (mptcp_otias.c of Karlstad University's MPTCP). It counts
+//!   the segment itself: where the window is exactly full it leaves a round trip later;
+//! * "floor": ⌊(q − (w − x)) / w⌋, and 0 where that is negative (sched_otias.c of Telekom's MP-DCCP): where the window is
+//!   exactly full it leaves at once;
+//! * "real": (q − (w − x)) / w as it is, with all that no path has for q (the one of ns-3). What is negative makes T smaller, and since
+//!   every path has the same q, the fastest takes nearly everything.
+//!
+//! # Departures
+//! * A path that was not measured yet, or timed out and has acknowledged nothing since while another one has, takes what its window lets
+//!   out, first, and nothing ahead: there is nothing to reckon with.
+//! * A path in loss recovery takes nothing.
+//! * As many segments as leave in the same round are assigned at once: their T is the same.
+//!
+//! # Progress
+//! It waits only for data, for the receiver's window, or while all paths are in loss recovery, unmeasured without room, or suspects.
+
+use super::suspects::Suspects;
+use super::{clip, room};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, Path, usable};
+
+/// How the round trips are counted that a segment waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reading {
+    /// Rounded up, the segment itself counted.
+    #[default]
+    Ceiling,
+    /// Rounded down.
+    Floor,
+    /// Not rounded, by what the whole connection has waiting.
+    Real,
+}
+
+/// The state of OTIAS.
+#[derive(Clone, Debug)]
+pub struct Otias {
+    reading: Reading,
+    suspects: Suspects,
+}
+
+/// Where a segment stands on a path: T, in nanoseconds, and how many segments have the same.
+#[derive(Clone, Copy)]
+struct Place {
+    time: i64,
+    segments: u64,
+}
+
+/// More segments than anybody waits for.
+const MOST: u64 = 1 << 60;
+
+fn signed(amount: u64) -> i64 {
+    i64::try_from(amount).unwrap_or(i64::MAX)
+}
+
+impl Otias {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "otias",
+        title: "OTIAS",
+        summary: "Each segment goes, ahead of the windows, where it would arrive first if a window left per round trip.",
+        source: "Yang, Wang, Amer, OTIAS, IEEE WAINA 2014",
+        needs: Capabilities { assign_ahead: true, ..Capabilities::NONE },
+        parameters: &[ParameterInfo {
+            name: "reading",
+            doc: "How the round trips are counted until a segment leaves: \"ceiling\" counts it itself, \"floor\" does not, \"real\" does not round and counts what the whole connection has waiting.",
+            default: Value::Text("ceiling"),
+            domain: Domain::Choice(&["ceiling", "floor", "real"]),
+        }],
+    };
+
+    /// With one of the readings.
+    pub const fn new(reading: Reading) -> Self {
+        Self { reading, suspects: Suspects::NONE }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        Self::new(match parameters.text("reading") {
+            "floor" => Reading::Floor,
+            "real" => Reading::Real,
+            _ => Reading::Ceiling,
+        })
+    }
+
+    /// Where the next segment stands; `None` if the path takes none.
+    fn place(&self, path: &Path, paths: &[Path], unassigned: u64) -> Option<Place> {
+        if path.in_recovery {
+            return None;
+        }
+        if !path.has_rtt() || self.suspects.excludes(path, paths) {
+            let room = u64::from(room(path));
+            return (room > 0).then_some(Place { time: i64::MIN, segments: room });
+        }
+        let window = u64::from(path.cwnd.max(1));
+        let free = u64::from(path.cwnd.saturating_sub(path.in_flight));
+        let queued = u64::from(path.queued) + u64::from(path.lost);
+        let round = path.srtt.as_nanos();
+        let (rounds, segments) = match self.reading {
+            Reading::Ceiling if queued < free => (0, free - queued),
+            Reading::Ceiling => {
+                let rounds = (queued - free) / window + 1;
+                (rounds, rounds * window - (queued - free))
+            }
+            Reading::Floor => {
+                let taken = (queued + u64::from(path.in_flight)).saturating_sub(u64::from(path.cwnd));
+                let before = u64::from(path.cwnd).saturating_sub(queued + u64::from(path.in_flight));
+                (taken / window, before + window - taken % window)
+            }
+            Reading::Real => {
+                let waits = signed(unassigned.min(MOST)) + i64::from(path.in_flight) - i64::from(path.cwnd);
+                let (rounds, rest) =
+                    (waits.div_euclid(signed(window)), waits.rem_euclid(signed(window)).unsigned_abs());
+                let part = u128::from(round) * u128::from(rest) / u128::from(window);
+                let part = signed(u64::try_from(part).unwrap_or(u64::MAX)).saturating_add(signed(round / 2));
+                let time = rounds.saturating_mul(signed(round)).saturating_add(part);
+                return Some(Place { time, segments: 1 });
+            }
+        };
+        // (rounds + ½) r
+        Some(Place { time: signed(round.saturating_mul(2 * rounds + 1) / 2), segments })
+    }
+}
+
+impl Default for Otias {
+    fn default() -> Self {
+        Self::new(Reading::default())
+    }
+}
+
+impl Scheduler for Otias {
+    #[inline]
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let sendable = connection.sendable();
+        if sendable == 0 {
+            return Decision::WAIT;
+        }
+        let places =
+            usable(paths).filter_map(|path| Some((self.place(path, paths, connection.unassigned)?, path.id)));
+        match places.min_by_key(|(place, _)| place.time) {
+            Some((Place { segments, .. }, path)) => {
+                let segments = u32::try_from(segments).unwrap_or(u32::MAX);
+                Decision::Assign { path, segments: clip(segments, sendable) }
+            }
+            None => Decision::WAIT,
+        }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        self.suspects.on_event(event);
+    }
+
+    fn needs(&self) -> Capabilities {
+        Self::INFO.needs
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Shortest remaining first: of the streams, the one whose message has the least left goes first; the path is chosen as by lowest RTT, or by
+//! [earliest completion first](super::ecf).
+//!
+//! # Source
+//! The order is that of Schrage, *A Proof of the Optimality of the Shortest Remaining Processing Time Discipline* (Operations Research 16(3), 1968):
+//! with one server, and work that may be interrupted, no other order has a smaller mean time to completion. For several paths it is the first half of
+//! SRPT-ECF (hal-02570686), which orders streams by what is left of them and gives segments to paths by ECF; its details were not to be had.
+//!
+//! # Readings
+//! * `waits`: how segments are given to paths. "never" (the default) is lowest RTT. "all" is ECF with all that waits as what is left; "message" is ECF with
+//!   what is left of the message whose turn it is, so that a short one does not end on a slow path, though others could use it meanwhile.
+//!
+//! # Departures
+//! * Priorities come first, where the application gives any: only streams of the highest are compared. The order among messages of one stream
+//!   is the application's; where the protocol has one stream (MPTCP, TCP), that is all there is to it.
+//! * Those of ECF, whose code it shares.
+//!
+//! # Progress
+//! As ECF's, or lowest RTT's.
+
+use super::clip;
+use super::ecf::{Ecf, Rounds};
+use super::suspects::Suspects;
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, Path, usable};
+
+/// What must be done early for a slower path to be left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Waits {
+    /// No path is left alone.
+    #[default]
+    Never,
+    /// The message.
+    Message,
+    /// All that waits.
+    All,
+}
+
+/// The state of shortest remaining first.
+#[derive(Clone, Debug)]
+pub struct Srpt {
+    waits: Waits,
+    ecf: Ecf,
+    suspects: Suspects,
+}
+
+impl Srpt {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "srpt",
+        title: "Shortest remaining first",
+        summary: "The stream whose message has the least left goes first, over the open path with the smallest round-trip time.",
+        source: "Schrage, Operations Research 16(3), 1968; SRPT-ECF (hal-02570686)",
+        needs: Capabilities { messages: true, shortest_first: true, ..Capabilities::NONE },
+        parameters: &[ParameterInfo {
+            name: "waits",
+            doc: "\"never\": a path with room is used. \"all\": a slower one is left alone while the fastest one, though full, would have all done earlier, \
+                  as in ECF. \"message\": likewise this message.",
+            default: Value::Text("never"),
+            domain: Domain::Choice(&["never", "message", "all"]),
+        }],
+    };
+
+    /// With this reading.
+    pub const fn new(waits: Waits) -> Self {
+        Self { waits, ecf: Ecf::new(250, Rounds::Clamped), suspects: Suspects::NONE }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        Self::new(match parameters.text("waits") {
+            "message" => Waits::Message,
+            "all" => Waits::All,
+            _ => Waits::Never,
+        })
+    }
+}
+
+impl Scheduler for Srpt {
+    #[inline]
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let sendable = connection.sendable();
+        let open = usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt);
+        let Some(slow) = open.filter(|_| sendable > 0) else { return Decision::WAIT };
+        let left = match self.waits {
+            Waits::Never => None,
+            Waits::All => Some(connection.unassigned),
+            Waits::Message => connection.message.map(|message| message.segments_left),
+        };
+        let fast = (usable(paths).filter(|path| !self.suspects.excludes(path, paths)))
+            .min_by_key(|path| path.srtt)
+            .filter(|fast| fast.has_rtt() && fast.srtt < slow.srtt);
+        match (left, fast) {
+            (Some(left), Some(fast)) if self.ecf.waits(fast, slow, left) => Decision::WAIT,
+            (Some(_), Some(_)) => Decision::Assign { path: slow.id, segments: 1 },
+            _ => Decision::Assign { path: slow.id, segments: clip(slow.room(), sendable) },
+        }
+    }
+
+    #[inline]
+    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        self.suspects.on_event(event);
+    }
+
+    fn needs(&self) -> Capabilities {
+        Self::INFO.needs
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::ACKED
+    }
+
+    fn waits_without_room(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

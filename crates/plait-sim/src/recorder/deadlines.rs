@@ -1,0 +1,70 @@
+//! Messages and their deadlines: which arrived in time.
+
+use plait_sched::{Duration, Time};
+
+/// Judges messages as soon as it is known whether they arrived in time: when they do, or when their deadline has passed. What is known before the
+/// end of the warm-up does not count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadlines {
+    within: Duration,
+    warmup_end: Time,
+    pub(crate) in_time: u64,
+    pub(crate) late: u64,
+}
+
+impl Deadlines {
+    pub(super) const fn new(within: Duration, warmup_end: Time) -> Self {
+        Self { within, warmup_end, in_time: 0, late: 0 }
+    }
+
+    /// A message that was written then is delivered wholly now.
+    pub(super) fn delivered(&mut self, written: Time, now: Time) {
+        let deadline = written.saturating_add(self.within);
+        if now > deadline {
+            self.missed(deadline);
+        } else if now >= self.warmup_end {
+            self.in_time += 1;
+        }
+    }
+
+    /// A message that was written then has not arrived when the run ends.
+    pub(crate) fn abandoned(&mut self, written: Time, end: Time) {
+        let deadline = written.saturating_add(self.within);
+        if deadline < end {
+            self.missed(deadline);
+        }
+    }
+
+    fn missed(&mut self, deadline: Time) {
+        self.late += u64::from(deadline >= self.warmup_end);
+    }
+
+    /// The share that arrived in time of all that are judged.
+    pub(crate) fn share(&self) -> Option<f64> {
+        let judged = self.in_time + self.late;
+        (judged > 0).then(|| self.in_time as f64 / judged as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn a_message_is_judged_when_it_arrives_or_its_deadline_passes() {
+        let mut deadlines = Deadlines::new(Duration::from_millis(100), at(1_000));
+        deadlines.delivered(at(850), at(950));
+        deadlines.delivered(at(899), at(1_200));
+        assert_eq!((deadlines.in_time, deadlines.late, deadlines.share()), (0, 0, None), "in the warm-up");
+        deadlines.delivered(at(900), at(1_000));
+        deadlines.delivered(at(900), at(1_001));
+        deadlines.delivered(at(1_900), at(1_950));
+        deadlines.abandoned(at(1_899), at(2_000));
+        deadlines.abandoned(at(1_900), at(2_000));
+        assert_eq!((deadlines.in_time, deadlines.late, deadlines.share()), (2, 2, Some(0.5)));
+    }
+}

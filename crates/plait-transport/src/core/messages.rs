@@ -1,0 +1,340 @@
+//! What the application wrote in one piece, from then until all of it is acknowledged; and which stream's turn it is.
+
+use plait_sched::Time;
+use std::collections::{BTreeSet, VecDeque};
+
+/// What the application says of a message beside its length.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WriteOptions {
+    /// The stream that it is part of: messages of a stream keep their order. A protocol with one stream puts all into it.
+    pub stream: u32,
+    /// Higher goes first, between streams.
+    pub priority: u8,
+    /// When all of it should have arrived.
+    pub deadline: Option<Time>,
+}
+
+/// How much of it never ends.
+pub(super) const ENDLESS: u64 = u64::MAX;
+
+/// A message that is not wholly cut into segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Writing {
+    pub(super) number: u64,
+    pub(super) options: WriteOptions,
+    /// Bytes that are not cut.
+    pub(super) left: u64,
+}
+
+/// A message whose last byte has been cut into a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ended {
+    pub(super) number: u64,
+    pub(super) options: WriteOptions,
+    /// The segment with its last byte, and where that ends in the stream of bytes.
+    last_segment: u64,
+    end: u64,
+}
+
+/// The order in which messages are cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// As they were written: there is one stream.
+    Written,
+    /// By priority, and as they were written.
+    Priority,
+    /// By priority, and the one with the least left first.
+    Shortest,
+}
+
+/// All messages of one end.
+#[derive(Clone, Debug)]
+pub(super) struct Messages {
+    order: Order,
+    /// In the order in which they are cut. Where there are streams: one of each, sorted by priority.
+    waiting: VecDeque<Writing>,
+    /// Of the first of these: its number, and bytes that are not cut; 0 if there is none. Most segments need no more.
+    head: u64,
+    left: u64,
+    /// Messages whose stream has one there, as they were written.
+    behind: VecDeque<Writing>,
+    /// Those that are cut and not wholly acknowledged, in the order of their ends.
+    ended: VecDeque<Ended>,
+    /// Of all that have one and are not wholly acknowledged, with their numbers.
+    deadlines: BTreeSet<(Time, u64)>,
+    written: u64,
+}
+
+impl Messages {
+    pub(super) fn new() -> Self {
+        Self {
+            order: Order::Written,
+            waiting: VecDeque::new(),
+            head: 0,
+            left: 0,
+            behind: VecDeque::new(),
+            ended: VecDeque::new(),
+            deadlines: BTreeSet::new(),
+            written: 0,
+        }
+    }
+
+    /// To be said before anything is written.
+    pub(super) fn set_order(&mut self, order: Order) {
+        self.order = order;
+    }
+
+    /// Adds one of so many bytes; its number.
+    pub(super) fn write(&mut self, left: u64, options: &WriteOptions) -> u64 {
+        let number = self.written;
+        self.written += 1;
+        self.store();
+        let mut writing = Writing { number, options: *options, left };
+        if let Some(deadline) = options.deadline {
+            self.deadlines.insert((deadline, number));
+        }
+        if self.order == Order::Written {
+            writing.options.stream = 0;
+            self.waiting.push_back(writing);
+        } else if self.waiting.iter().any(|other| other.options.stream == options.stream) {
+            self.behind.push_back(writing);
+        } else {
+            self.place(writing);
+        }
+        self.load();
+        number
+    }
+
+    /// What is known of the head goes back to it.
+    fn store(&mut self) {
+        if let Some(head) = self.waiting.front_mut() {
+            head.left = self.left;
+        }
+    }
+
+    /// There may be another head.
+    fn load(&mut self) {
+        (self.head, self.left) = self.waiting.front().map_or((0, 0), |head| (head.number, head.left));
+    }
+
+    /// Puts the message of a stream that has none waiting to its place.
+    fn place(&mut self, writing: Writing) {
+        let priority = writing.options.priority;
+        let goes_first = |other: &Writing| match other.options.priority == priority {
+            true => self.order != Order::Shortest || other.left <= writing.left,
+            false => other.options.priority > priority,
+        };
+        let place = self.waiting.partition_point(goes_first);
+        self.waiting.insert(place, writing);
+    }
+
+    /// Bytes of the message that is cut next; 0 if there is none.
+    #[inline]
+    pub(super) fn head_left(&self) -> u64 {
+        self.left
+    }
+
+    /// The message that is cut next, but for what is left of it.
+    pub(super) fn head(&self) -> Option<&Writing> {
+        self.waiting.front()
+    }
+
+    /// Bytes of the next segment, if it may hold several messages, up to `most`.
+    #[cold]
+    pub(super) fn bytes_up_to(&self, most: u64) -> u64 {
+        let mut bytes = self.left;
+        for writing in self.waiting.iter().skip(1) {
+            bytes = bytes.saturating_add(writing.left);
+            if bytes >= most {
+                return most;
+            }
+        }
+        bytes
+    }
+
+    /// The next `bytes`, which begin at `offset` of the stream of bytes, become `segment`; the number of the message that it begins
+    /// with.
+    #[inline]
+    pub(super) fn cut(&mut self, bytes: u32, segment: u64, offset: u64) -> u64 {
+        let number = self.head;
+        if self.left == ENDLESS {
+            return number;
+        }
+        if self.left > u64::from(bytes) {
+            self.left -= u64::from(bytes);
+        } else {
+            self.end(u64::from(bytes), segment, offset);
+        }
+        number
+    }
+
+    /// As [`Messages::cut`], where messages end.
+    #[inline(never)]
+    fn end(&mut self, mut bytes: u64, last_segment: u64, offset: u64) {
+        let mut end = offset;
+        self.store();
+        while bytes > 0
+            && let Some(head) = self.waiting.front_mut()
+        {
+            if head.left > bytes {
+                head.left -= if head.left == ENDLESS { 0 } else { bytes };
+                break;
+            }
+            bytes -= head.left;
+            end += head.left;
+            let Writing { number, options, .. } = *head;
+            self.waiting.pop_front();
+            self.ended.push_back(Ended { number, options, last_segment, end });
+            if let Some(next) = self.behind.iter().position(|next| next.options.stream == options.stream)
+                && let Some(next) = self.behind.remove(next)
+            {
+                self.place(next);
+            }
+        }
+        self.load();
+    }
+
+    /// Whether a message is cut and not wholly acknowledged.
+    #[inline]
+    pub(super) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// All segments before this one are acknowledged.
+    #[inline(never)]
+    pub(super) fn acknowledged(&mut self, segment: u64) {
+        while let Some(ended) = self.ended.front()
+            && ended.last_segment < segment
+        {
+            if let Some(deadline) = ended.options.deadline {
+                self.deadlines.remove(&(deadline, ended.number));
+            }
+            self.ended.pop_front();
+        }
+    }
+
+    /// The stream that is cut next goes behind the others of its priority.
+    pub(super) fn defer(&mut self) {
+        if self.order == Order::Written {
+            return;
+        }
+        self.store();
+        let others = self.rivals();
+        if let Some(head) = self.waiting.pop_front() {
+            self.waiting.insert(others - 1, head);
+        }
+        self.load();
+    }
+
+    /// How many streams with something to cut have the highest priority.
+    pub(super) fn rivals(&self) -> usize {
+        let Some(head) = self.waiting.front() else { return 0 };
+        match self.order {
+            Order::Written => 1,
+            _ => self.waiting.partition_point(|other| other.options.priority == head.options.priority),
+        }
+    }
+
+    /// The earliest deadline of all that is not wholly acknowledged.
+    pub(super) fn due(&self) -> Option<Time> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// What the application said of a message that is not wholly acknowledged, and bytes of it that are not cut.
+    pub(super) fn find(&self, number: u64) -> Option<(WriteOptions, u64)> {
+        let ended = self.ended.iter().find(|ended| ended.number == number);
+        let waiting = || self.waiting.iter().find(|writing| writing.number == number);
+        let left = |one: &Writing| if one.number == self.head { self.left } else { one.left };
+        ended.map(|ended| (ended.options, 0)).or_else(|| waiting().map(|one| (one.options, left(one))))
+    }
+
+    /// The messages that end beyond `from` bytes and within the first `to`, in that order, as far as they are not forgotten.
+    pub(super) fn ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
+        let begin = self.ended.partition_point(|ended| ended.end <= from);
+        self.ended.iter().skip(begin).take_while(move |ended| ended.end <= to).map(|ended| ended.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams(order: Order, written: &[(u64, u32, u8)]) -> Messages {
+        let mut messages = Messages::new();
+        messages.set_order(order);
+        for &(bytes, stream, priority) in written {
+            messages.write(bytes, &WriteOptions { stream, priority, deadline: None });
+        }
+        messages
+    }
+
+    /// The numbers of the messages that segments of 100 bytes are of.
+    fn cuts(messages: &mut Messages, most: usize) -> Vec<u64> {
+        let (mut offset, mut numbers) = (0, Vec::new());
+        while messages.head_left() > 0 && numbers.len() < most {
+            let bytes = messages.head_left().min(100) as u32;
+            numbers.push(messages.cut(bytes, numbers.len() as u64, offset));
+            offset += u64::from(bytes);
+        }
+        numbers
+    }
+
+    #[test]
+    fn one_stream_keeps_its_order_whatever_the_priorities() {
+        let written = [(200, 0, 0), (100, 0, 9), (100, 0, 5)];
+        assert_eq!(cuts(&mut streams(Order::Shortest, &written), 9), [0, 0, 1, 2]);
+        let written = [(200, 0, 0), (100, 1, 9), (100, 2, 5)];
+        assert_eq!(cuts(&mut streams(Order::Written, &written), 9), [0, 0, 1, 2], "there is one stream");
+    }
+
+    #[test]
+    fn higher_priorities_go_first_and_equal_ones_as_written() {
+        let written = [(100, 0, 1), (100, 1, 1), (100, 2, 7), (100, 3, 0), (100, 4, 1)];
+        assert_eq!(cuts(&mut streams(Order::Priority, &written), 9), [2, 0, 1, 4, 3]);
+    }
+
+    #[test]
+    fn the_least_left_goes_first_counting_what_has_been_cut() {
+        let mut messages = streams(Order::Shortest, &[(500, 0, 0), (400, 1, 0)]);
+        assert_eq!(cuts(&mut messages, 2), [1, 1]);
+        // 200 bytes are left of number 1: 300 wait, and 150 do not.
+        messages.write(300, &WriteOptions { stream: 2, ..WriteOptions::default() });
+        messages.write(150, &WriteOptions { stream: 3, ..WriteOptions::default() });
+        assert_eq!(cuts(&mut messages, 20), [3, 3, 1, 1, 2, 2, 2, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_deferred_goes_behind_its_equals_only() {
+        let mut messages = streams(Order::Priority, &[(100, 0, 1), (100, 1, 1), (100, 2, 1), (100, 3, 0)]);
+        assert_eq!(messages.rivals(), 3);
+        messages.defer();
+        messages.defer();
+        assert_eq!(cuts(&mut messages, 9), [2, 0, 1, 3]);
+    }
+
+    #[test]
+    fn the_next_message_of_a_stream_follows_when_the_one_before_is_cut() {
+        let mut messages = streams(Order::Priority, &[(100, 5, 0), (100, 5, 0), (100, 6, 0)]);
+        assert_eq!(cuts(&mut messages, 9), [0, 2, 1]);
+    }
+
+    #[test]
+    fn ends_are_known_until_they_are_acknowledged() {
+        let mut messages = Messages::new();
+        let of =
+            |deadline| WriteOptions { deadline: Some(Time::from_nanos(deadline)), ..WriteOptions::default() };
+        for (bytes, deadline) in [(150, 7), (30, 9), (20, 5)] {
+            messages.write(bytes, &of(deadline));
+        }
+        // The second segment holds the end of the first message and both others.
+        messages.cut(100, 0, 0);
+        messages.cut(100, 1, 100);
+        assert_eq!(messages.ended(0, 200).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(messages.ended(150, 199).collect::<Vec<_>>(), [1]);
+        assert_eq!(messages.due(), Some(Time::from_nanos(5)));
+        messages.acknowledged(1);
+        assert_eq!(messages.due(), Some(Time::from_nanos(5)));
+        messages.acknowledged(2);
+        assert_eq!((messages.due(), messages.ended(0, 200).count()), (None, 0));
+    }
+}
