@@ -207,7 +207,9 @@ def test_what_the_engine_cannot_do_is_bad_input(command: Command, tmp_path: Path
 
 def test_schedulers_in_python_do_not_run_in_the_kernel(command: Command, tmp_path: Path) -> None:
     (tmp_path / "k.toml").write_text(KERNEL)
-    (tmp_path / "own.py").write_text("import plait\nclass Own(plait.Scheduler):\n    pass\n")
+    (tmp_path / "own.py").write_text(
+        "import plait\nclass Own(plait.Scheduler):\n    def decide(self, now, connection, paths):\n        pass\n"
+    )
     done = command("run", "k.toml", "--engine", "linux", "--scheduler", "own.py:Own")
     assert done.returncode == 2
     assert "the kernel runs no Python" in done.stderr

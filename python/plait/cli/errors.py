@@ -13,6 +13,7 @@ import click
 
 from plait._core import RunError, ScenarioError
 from plait.cli.groups import Interrupted
+from plait.scenarios.python_class import place
 from plait.support.files import OutputError
 
 FAILED = 1
@@ -50,6 +51,8 @@ def guarded(command: Callable[[], Any]) -> NoReturn:
 
 def _place(error: BaseException) -> str:
     """File and line where an exception was raised, most often in a scheduler written in Python."""
+    if found := place(error):
+        return f"{found}; "
     frames = traceback.extract_tb(error.__traceback__)
     return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}; " if frames else ""
 

@@ -45,7 +45,7 @@ room: segments that the congestion window would let out at once; facts are those
     "--scheduler",
     "name",
     metavar="NAME",
-    help="NAME, NAME:parameter=value:…, or FILE.py:CLASS instead of the scenario's.",
+    help="NAME, NAME:parameter=value:…, or FILE.py:CLASS:parameter=value:… instead of the scenario's.",
 )
 @SEED
 @click.option("--count", type=click.IntRange(min=1), help="How many decisions; 1 if nothing is said.")

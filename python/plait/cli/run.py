@@ -14,7 +14,7 @@ from plait.engines.registry import EngineName
 from plait.results.result import Result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import load
-from plait.scenarios.scheduler import Choice, parse_choice, schedulers
+from plait.scenarios.scheduler import Choice, parse_choice, parse_list
 from plait.scenarios.units import duration_ns
 from plait.support.files import make_folder
 from plait.support.progress import Progress
@@ -63,7 +63,7 @@ ENGINE = click.option(
     "names",
     multiple=True,
     metavar="NAME",
-    help="NAME, NAME:parameter=value:…, or FILE.py:CLASS instead of the scenario's; may be repeated.",
+    help="NAME, NAME:parameter=value:…, or FILE.py:CLASS:parameter=value:… instead of the scenario's; may be repeated.",
 )
 @SEED
 @ENGINE
@@ -103,8 +103,8 @@ def run(
     "--schedulers",
     "names",
     required=True,
-    metavar="A,B,C|all",
-    help="What to compare: names, NAME:parameter=value:…, FILE.py:CLASS; or all built-in ones.",
+    metavar="A,B,…|all",
+    help="What to compare: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
 )
 @SEED
 @ENGINE
@@ -142,19 +142,12 @@ def compare(
 
 
 def choices_of(text: str) -> list[Choice | None]:
-    """The schedulers that a comma-separated list names; `all` is every built-in one.
+    """The schedulers that a comma-separated list names; `all` in it is every built-in one.
 
     Raises:
         ScenarioError: an entry is empty or is no scheduler.
     """
-    if text.strip() == "all":
-        return [one["name"] for one in schedulers()]
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        known = ", ".join(one["name"] for one in schedulers())
-        message = f"--schedulers {text!r}: an entry is empty; expected all, or a list of: {known}"
-        raise ScenarioError(message)
-    return [parse_choice(name) for name in names]
+    return [*parse_list(text.split(","), f"--schedulers {text!r}")]
 
 
 def _run(

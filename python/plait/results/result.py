@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypedDict, cast
 
@@ -15,6 +15,8 @@ from plait.scenarios.scheduler import scheduler_name
 
 TABLES = ("packets", "requests", "path_series", "connection_series", "decisions", "decision_paths")
 """The tables that a run can record."""
+OWN = "own_scheduler"
+"""The key under which a run's JSON has what is kept of a scheduler of one's own."""
 ENDLESS = 1 << 40
 """Segments that no run sends: an amount above it has no limit."""
 
@@ -87,12 +89,21 @@ class Result:
     In a notebook the figure need not be saved: it is shown if it is the last line of a cell.
     """
 
-    def __init__(self, run: Recorded, label: str | None = None, scenario_json: str | None = None) -> None:
+    def __init__(
+        self,
+        run: Recorded,
+        label: str | None = None,
+        scenario_json: str | None = None,
+        own: Mapping[str, Any] | None = None,
+    ) -> None:
         self.run = run
         self.scenario_json = scenario_json
         """The scenario as it was run: canonical JSON, defaults, scheduler and seed included; None if unknown."""
         self._json = run.json
         self.data: dict[str, Any] = json.loads(self._json)
+        if own is not None:
+            self.data[OWN] = dict(own)
+            self._json = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
         self._label = label
 
     def __repr__(self) -> str:
@@ -115,6 +126,16 @@ class Result:
         if self._label is not None:
             return self._label
         return scheduler_name(self.data["scheduler"])
+
+    @property
+    def own_scheduler(self) -> dict[str, Any] | None:
+        """Of a scheduler of one's own: `file`, `class`, `parameters` as text, `sha256` and `source` of the file.
+
+        None for a built-in one. `sha256` and `source` are None where nobody knows them, as of a class typed into a
+        prompt.
+        """
+        own: dict[str, Any] | None = self.data.get(OWN)
+        return own
 
     @property
     def seed(self) -> int:

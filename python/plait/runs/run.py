@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from plait import _core
 from plait.engines import Ability, Engine, Order, Refused
@@ -12,7 +13,7 @@ from plait.engines.registry import EngineName, engine_called
 from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
 from plait.scenarios.scenario import AnyScenario, scenario_json
-from plait.scenarios.scheduler import Choice, override
+from plait.scenarios.scheduler import Choice, choice_of, label_all, override
 from plait.scenarios.units import Duration, duration_ns
 from plait.support.progress import Progress
 
@@ -50,15 +51,19 @@ def run_tasks(
             written. KeyboardInterrupt: interrupted; nothing is left running.
     """
     chosen = engine_called(engine)
-    orders, labels, folders = [], [], dict[str, set[str]]()
-    for task in tasks:
+    tasks = [replace(task, scheduler=choice_of(task.scheduler)) for task in tasks]
+    labels = label_all([task.scheduler for task in tasks])
+    orders, documents, folders = [], [], dict[str, set[str]]()
+    for task, label in zip(tasks, labels, strict=True):
         taken = folders.setdefault(str(task.pcap), set())
-        order, label = _order(task, chosen, taken)
+        order, document = _order(task, label, chosen, taken)
         orders.append(order)
-        labels.append(label)
+        documents.append(document)
     runs = chosen.run(orders, workers=threads, progress=progress)
-    made = zip(runs, labels, orders, strict=True)
-    return [Result(run, label, order.job.scenario_json) for run, label, order in made]
+    return [
+        Result(run, label, order.job.scenario_json, document)
+        for run, label, order, document in zip(runs, labels, orders, documents, strict=True)
+    ]
 
 
 def refusal(task: Task, engine: EngineName) -> str | None:
@@ -68,17 +73,24 @@ def refusal(task: Task, engine: EngineName) -> str | None:
         ScenarioError: the input is bad, whatever the engine.
     """
     chosen = engine_called(engine)
-    order, _ = _order(replace(task, pcap=None), chosen, set())
+    task = replace(task, scheduler=choice_of(task.scheduler), pcap=None)
+    (label,) = label_all([task.scheduler])
+    order, _ = _order(task, label, chosen, set())
     return chosen.refusal(order)
 
 
-def _order(task: Task, engine: Engine, taken: set[str]) -> tuple[Order, str | None]:
-    """The run as engines take it, and the label of its scheduler; `taken` are the names of folders of captures."""
+def _order(
+    task: Task, label: str | None, engine: Engine, taken: set[str]
+) -> tuple[Order, Mapping[str, Any] | None]:
+    """The run as engines take it, and what results keep of one's own scheduler.
+
+    `label` is the scheduler's, `taken` are the names of folders of captures.
+    """
     choice, scenario = override(task.scheduler), scenario_json(task.scenario)
     _check(task, scenario)
     asked: dict[Ability, str] = {}
     if choice.python is not None:
-        asked["python"] = f"scheduler {choice.label}"
+        asked["python"] = f"scheduler {label}"
     if task.pcap is not None:
         asked["pcap"] = "pcap"
     for ability, what in asked.items():
@@ -93,9 +105,9 @@ def _order(task: Task, engine: Engine, taken: set[str]) -> tuple[Order, str | No
         packets=task.packets,
         series_ns=series_ns,
         decisions_from_ns=duration_ns(task.decisions_from) if task.decisions else None,
-        pcap=None if task.pcap is None else capture_places(task.pcap, scenario, choice.label, taken),
+        pcap=None if task.pcap is None else capture_places(task.pcap, scenario, label, taken),
     )
-    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.label
+    return Order(job=job, series_ns=series_ns, decisions=task.decisions), choice.document
 
 
 def _check(task: Task, scenario: str) -> None:
@@ -129,7 +141,8 @@ def run(
 
     Args:
         scenario: a scenario, or the name of a scenario file.
-        scheduler: used instead of the scenario's: a name, a table with parameters, or a subclass of `Scheduler`.
+        scheduler: used instead of the scenario's: a name, with parameters as on the command line or in a table, a
+            subclass of `Scheduler` or an instance, or one from a file: ``"mine.py:Mine:share=0.5"``.
         seed: used instead of the scenario's.
         packets: record every transmission (`Result.packets`).
         series: record time series with this interval, such as ``"10ms"`` (`Result.path_series`).

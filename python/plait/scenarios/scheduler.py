@@ -1,20 +1,25 @@
-"""Naming a scheduler: a built-in one by name, with parameters, or a class of one's own."""
+"""Naming a scheduler: a built-in one by name, with parameters, or one of one's own."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-import sys
-import tomllib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypedDict, cast
 
 from plait import _core
+from plait.scenarios.own import Own, is_own, labels, parameter_texts, read_own, with_parameters
+from plait.scenarios.parameters import plain_value
+from plait.scenarios.python_class import checked, make, source_of
 
-Choice = str | Mapping[str, Any] | type[_core.Scheduler] | _core.Scheduler
-"""``"daps"``, ``"daps+rp"``, ``{"name": "round-robin", "segments": 10}``, a `Scheduler` class, or an instance."""
+Choice = str | Mapping[str, Any] | Own | type[_core.Scheduler] | _core.Scheduler
+"""``"daps"``, ``"daps+rp:rtt_error=0.1"``, ``{"name": "round-robin", "segments": 10}``, ``"mine.py:Mine:share=0.5"``,
+a `Scheduler` class, or an instance."""
+ALL = "all"
+"""In a list: every built-in scheduler."""
 
 
 class Parameter(TypedDict):
@@ -53,12 +58,16 @@ def schedulers() -> list[BuiltIn]:
 
 
 def label(choice: Choice) -> str:
-    """A short name that tells choices apart: ``round-robin``, ``round-robin:segments=10``, ``MyScheduler``."""
+    """A short name that tells choices apart: ``round-robin``, ``round-robin:segments=10``, ``Mine:share=0.5``."""
+    if isinstance(choice, Own):
+        return choice.label
     if isinstance(choice, str):
-        return choice
+        return read_own(choice).label if is_own(choice) else choice
     if isinstance(choice, Mapping):
-        parameters = [f"{key}={_plain(value)}" for key, value in choice.items() if key != "name"]
-        return ":".join([str(choice.get("name", "?")), *parameters])
+        name = str(choice.get("name", "?"))
+        if is_own(name):
+            return label(choice_of(choice))
+        return with_parameters(name, [(key, _plain(one)) for key, one in choice.items() if key != "name"])
     return (choice if isinstance(choice, type) else type(choice)).__name__
 
 
@@ -67,128 +76,118 @@ def scheduler_name(choice: Any) -> str:
     return str(choice.get("name")) if isinstance(choice, Mapping) else str(choice)
 
 
-def parse_choice(text: str) -> Choice:
+def parse_choice(text: str, folder: Path = Path()) -> str | Mapping[str, Any] | Own:
     """Read a choice as the command line writes it.
 
-    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS`` for one's own.
+    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS:parameter=value`` for one's
+    own, with FILE relative to `folder`.
 
     Raises:
-        ScenarioError: the text is none of these, or the class cannot be loaded. Names of built-in schedulers and
-            their parameters are checked later, by the core.
+        ScenarioError: the text is none of these, or a file cannot be read. Names of built-in schedulers and
+            their parameters are checked later, by the core; files are run later, too.
     """
-    source = read_source(text)
-    if source is not None:
-        return source.load()
+    if is_own(text):
+        return read_own(text, folder)
     name, *rest = text.split(":")
     if not rest:
         return name
-    choice: dict[str, Any] = {"name": name}
-    for item in rest:
-        key, equals, value = item.partition("=")
-        if not equals or not key:
-            message = f"scheduler {text!r}: expected NAME:parameter=value, got {item!r}"
+    given = parameter_texts(rest, text, "NAME")
+    return {"name": name, **{key: plain_value(value) for key, value in given}}
+
+
+def parse_list(
+    texts: Sequence[Any], place: str, folder: Path = Path()
+) -> list[str | Mapping[str, Any] | Own]:
+    """The schedulers of a list, with ``all`` for every built-in one that the list does not name itself.
+
+    Raises:
+        ScenarioError: an entry is empty or is no scheduler; `place` is where the list stands.
+    """
+    names = [one.strip() if isinstance(one, str) else one for one in texts]
+    built_in = [one["name"] for one in schedulers()]
+    found: list[str | Mapping[str, Any] | Own] = []
+    for number, one in enumerate(names):
+        if one == "":
+            message = f"{place}: an entry is empty; expected all, or a list of: {', '.join(built_in)}"
             raise _core.ScenarioError(message)
-        choice[key] = _value(value)
+        if one == ALL:
+            found += [name for name in built_in if name not in names]
+        elif isinstance(one, str):
+            if number and re.match(r"[A-Za-z_][\w-]*=", one):
+                meant = f"{names[number - 1]}:{one}"
+                message = f"{place}: {one!r} is no scheduler; ':' separates parameters; expected {meant}"
+                raise _core.ScenarioError(message)
+            found.append(parse_choice(one, folder))
+        elif isinstance(one, Mapping):
+            found.append(choice_of(one, folder))
+        else:
+            message = f"{place}: expected a name or a table with a name, got {one!r}"
+            raise _core.ScenarioError(message)
+    return found
+
+
+def choice_of(choice: Any, folder: Path = Path()) -> Any:
+    """The choice, with a file that a name or a table names read; ScenarioError if it cannot be."""
+    if isinstance(choice, str):
+        return parse_choice(choice, folder)
+    if isinstance(choice, Mapping) and is_own(str(choice.get("name"))):
+        more = {key: value for key, value in choice.items() if key != "name"}
+        return read_own(str(choice["name"]), folder, more)
     return choice
+
+
+def label_all(choices: Sequence[Choice | None]) -> list[str | None]:
+    """Labels that tell the choices apart; None for none."""
+    own = [one for one in choices if isinstance(one, Own)]
+    others = [label(one) for one in choices if one is not None and not isinstance(one, Own)]
+    found = iter(labels(own, [*others, *(one["name"] for one in schedulers())]))
+    return [next(found) if isinstance(one, Own) else None if one is None else label(one) for one in choices]
 
 
 @dataclass(frozen=True)
 class Override:
-    """A choice in the form the core takes: built-in ones as JSON, one written in Python as an object."""
+    """A choice in the form the core takes: built-in ones as JSON, one written in Python as an object.
+
+    document: what results keep of one's own, see `Own.document`.
+    """
 
     built_in: str | None = None
     python: _core.Scheduler | None = None
     label: str | None = None
+    document: Mapping[str, Any] | None = None
 
 
 def override(choice: Choice | None) -> Override:
     """Make the core's form of a choice; a class is instantiated, so that every run starts with fresh state.
 
     Raises:
-        ScenarioError: the choice is not of a kind that `Choice` lists.
+        ScenarioError: the choice is not of a kind that `Choice` lists, or cannot be made.
     """
+    choice = choice_of(choice)
     if choice is None:
         return Override()
     if isinstance(choice, str):
         return Override(built_in=json.dumps(choice), label=choice)
     if isinstance(choice, Mapping):
         return Override(built_in=json.dumps(dict(choice)), label=label(choice))
-    instance: object = _instance(choice) if isinstance(choice, type) else choice
-    if not isinstance(instance, _core.Scheduler):
+    if isinstance(choice, Own):
+        return Override(python=choice.make(), label=choice.label, document=choice.document())
+    if isinstance(choice, type) and issubclass(choice, _core.Scheduler):
+        name = choice.__name__
+        return Override(python=make(choice, (), f"scheduler {name}"), label=name, document=_document(choice))
+    if not isinstance(choice, _core.Scheduler):
         message = f"scheduler: expected a name, a table or a subclass of plait.Scheduler, got {choice!r}"
         raise _core.ScenarioError(message)
-    return Override(python=instance, label=type(instance).__name__)
+    name = type(choice).__name__
+    return Override(python=checked(choice, f"scheduler {name}"), label=name, document=_document(type(choice)))
 
 
-def _instance(kind: type) -> object:
-    try:
-        return kind()
-    except (Exception, SystemExit) as error:
-        message = f"scheduler {kind.__name__}: cannot be made: {type(error).__name__}: {error}"
-        raise _core.ScenarioError(message) from error
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+def _document(kind: type) -> dict[str, Any]:
+    """What results keep of a class that was handed over as such; its parameters are not known."""
+    file, text = source_of(kind) or (None, None)
+    digest = None if text is None else hashlib.sha256(text.encode()).hexdigest()
+    return {"file": file, "class": kind.__name__, "parameters": {}, "sha256": digest, "source": text}
 
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-@dataclass(frozen=True)
-class Source:
-    """A scheduler's class as text, which may travel to another machine: ``file:name`` and all that is in the file."""
-
-    file: str
-    name: str
-    text: str
-
-    def load(self) -> type[_core.Scheduler]:
-        """The class.
-
-        Raises:
-            ScenarioError: the text cannot be run, or defines no such class.
-        """
-        origin = f"scheduler '{self.file}:{self.name}'"
-        module = ModuleType(f"plait_user_{Path(self.file).stem}")
-        module.__file__ = self.file
-        sys.modules[module.__name__] = module  # dataclasses look their module up
-        try:
-            exec(compile(self.text, self.file, "exec"), vars(module))
-        except (Exception, SystemExit) as error:
-            message = f"{origin}: {self.file} cannot be imported: {type(error).__name__}: {error}"
-            raise _core.ScenarioError(message) from error
-        classes = {
-            key: value
-            for key, value in vars(module).items()
-            if isinstance(value, type) and issubclass(value, _core.Scheduler) and value is not _core.Scheduler
-        }
-        if self.name not in classes:
-            known = ", ".join(classes) or "none defined there"
-            message = f"{origin}: expected {self.file}:CLASS with one of: {known}"
-            raise _core.ScenarioError(message)
-        return classes[self.name]
-
-
-def read_source(text: str, folder: Path = Path()) -> Source | None:
-    """The class that ``FILE.py:CLASS`` names, with FILE relative to `folder`; None if the text names a built-in one.
-
-    Raises:
-        ScenarioError: the file cannot be read.
-    """
-    file, _, name = text.partition(":")
-    if not file.endswith(".py"):
-        return None
-    path = folder / file
-    if not path.is_file():
-        message = f"scheduler {text!r}: no such file: {path}"
-        raise _core.ScenarioError(message)
-    try:
-        return Source(str(path), name, path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"scheduler {text!r}: {path} cannot be read: {error}"
-        raise _core.ScenarioError(message) from error

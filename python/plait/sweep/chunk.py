@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from plait import _core
 from plait._core import RunError, ScenarioError
-from plait.scenarios.scheduler import Source
+from plait.scenarios.own import Own
+from plait.scenarios.python_class import place
+from plait.statistics import axes
 from plait.support.machine import plait_version
 from plait.sweep.journal import Row
 from plait.sweep.plan import Contender, Plan, Run
@@ -33,11 +35,12 @@ class Order:
 
 def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
     """The orders for runs of a plan."""
-    point, scenario, where = -1, "", ""
+    point, scenario, where, values = -1, "", "", dict[str, axes.Value]()
     for run in runs:
         if run.point != point:
             point, scenario, where = run.point, plan.scenario(run.point), plan.where(run.point)
-        yield Order(run.index, scenario, run.seed, run.contender, where, str(plan.base))
+            values = plan.values(point)
+        yield Order(run.index, scenario, run.seed, run.contender.at(values), where, str(plan.base))
 
 
 def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterator[tuple[int, Row]]:
@@ -57,8 +60,8 @@ def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterato
     try:
         under_way = 0
         for order in given:
-            if order.contender.source is not None:
-                yield order.index, _python(order, order.contender.source, places)
+            if order.contender.own is not None:
+                yield order.index, _python(order, order.contender.own, places)
                 continue
             _submit(pool, order)
             under_way += 1
@@ -90,18 +93,24 @@ def _take(pool: _core.Pool) -> tuple[int, Row]:
             return index, Row(error, values)
 
 
-def _python(order: Order, source: Source, places: Sequence[str]) -> Row:
+def _python(order: Order, own: Own, places: Sequence[str]) -> Row:
     """A run whose scheduler is written in Python; what the class raises is the run's failure."""
     scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
     try:
-        job = _core.Job(scenario, python_scheduler=source.load()(), seed=order.seed)
+        scheduler = own.make()
+    except ScenarioError as error:  # at a point that was not looked at before
+        return Row(str(error), None)
+    try:
+        job = _core.Job(scenario, python_scheduler=scheduler, seed=order.seed)
         (made,) = _core.run([job], threads=1)
     except RunError as error:
         return Row(str(error), None)
     except ScenarioError:
         raise
     except Exception as error:
-        return Row(f"scheduler {source.name}: {type(error).__name__}: {error}", None)
+        where = place(error)
+        said = f"{type(error).__name__}: {error}{f' ({where})' if where else ''}"
+        return Row(f"scheduler {order.contender.label}: {said}", None)
     return Row(None, _core.pick(made.json, places))
 
 

@@ -1,7 +1,7 @@
 """The plan of a sweep: a base scenario, what varies, schedulers and seeds.
 
     scenario = "my-links.toml"                  # relative to the plan
-    schedulers = ["lowest-rtt", "daps"]         # as on the command line, tables with parameters, or "all"
+    schedulers = ["lowest-rtt", "daps"]         # as on the command line, tables with parameters, "all", "mine.py:Mine"
     seeds = 5                                   # 1 to 5; or a list
     set = { "path.lte.rtt" = "{rtt}ms", "transport.receive_buffer" = "{round(buffer)}kB" }
 
@@ -11,6 +11,7 @@
     [[axis]]
     buffer = { log-range = [32, 2048], points = 7 }
 
+Values of schedulers' parameters may be templates too: ``"mine.py:Mine:share={share}"`` varies with the axis `share`.
 Runs are numbered from 0: points outside, then seeds, then schedulers. What a run does follows from plan and number.
 """
 
@@ -21,7 +22,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike, fspath
@@ -33,7 +34,9 @@ import polars as pl
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
-from plait.scenarios.scheduler import Source, label, override, parse_choice, read_source, schedulers
+from plait.scenarios.own import Own
+from plait.scenarios.parameters import plain_value
+from plait.scenarios.scheduler import ALL, label_all, parse_list
 from plait.scenarios.template import fill
 from plait.statistics import axes
 from plait.support.machine import plait_version
@@ -48,11 +51,40 @@ MOST_CHECKED = 10_000
 
 @dataclass(frozen=True)
 class Contender:
-    """A scheduler of the plan: its label, and its choice as JSON or the source of a class."""
+    """A scheduler of the plan: its label, and a built-in one's name or table, or one of one's own.
+
+    Values of its parameters may be templates; see `at`.
+    """
 
     label: str
-    built_in: str | None = None
-    source: Source | None = None
+    choice: str | Mapping[str, Any] | Own
+
+    @property
+    def built_in(self) -> str | None:
+        """The choice as JSON; None of one's own."""
+        return None if isinstance(self.choice, Own) else json.dumps(self.choice)
+
+    @property
+    def own(self) -> Own | None:
+        """The choice, if it is one's own."""
+        return self.choice if isinstance(self.choice, Own) else None
+
+    @cached_property
+    def templates(self) -> Mapping[str, str]:
+        """The parameters whose values are templates."""
+        if isinstance(self.choice, str):
+            return {}
+        given = self.choice.given if isinstance(self.choice, Own) else self.choice.items()
+        return {key: value for key, value in given if isinstance(value, str) and "{" in value}
+
+    def at(self, values: axes.Step) -> Contender:
+        """The same with its templates filled."""
+        if not self.templates or isinstance(self.choice, str):
+            return self
+        if isinstance(self.choice, Own):
+            return replace(self, choice=self.choice.changed(lambda text: str(fill(text, values))))
+        filled = {key: plain_value(fill(text, values)) for key, text in self.templates.items()}
+        return replace(self, choice={**self.choice, **filled})
 
 
 @dataclass(frozen=True)
@@ -162,7 +194,7 @@ class Plan:
             "set": dict(self.set),
             "axis": list(self.axes),
             "schedulers": [
-                one.label if one.source is None else {"class": one.label, "sha256": _sha256(one.source.text)}
+                one.label if one.own is None else {"class": one.label, "sha256": one.own.sha256}
                 for one in self.contenders
             ],
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
@@ -208,20 +240,41 @@ class Plan:
     def _validate(self) -> None:
         """Every scheduler at the first point; the scenarios of all points, or of many."""
         _ = self.columns
+        step = -(-self.points // MOST_CHECKED)
+        looked_at = sorted({*range(0, self.points, step), self.points - 1})
         for contender in self.contenders:
-            if contender.source is None:
-                _core.Job(self._canonical(0), scheduler=contender.built_in)
-            else:
-                override(contender.source.load())
-        unused = set(self.variables) - _used(self.set, self.values(0))
+            self._check(contender, looked_at if contender.templates else [0])
+        parameters = {
+            f"{one.label}:{key}": text for one in self.contenders for key, text in one.templates.items()
+        }
+        unused = set(self.variables) - _used({**self.set, **parameters}, self.values(0))
         if unused:
             example = f"'{{{min(unused)}}}ms'"
             names = ", ".join(sorted(unused))
             message = f"{self.origin}: set: nothing uses {names}; expected a template like {example}"
             raise ScenarioError(message)
-        step = -(-self.points // MOST_CHECKED)
-        for point in {*range(0, self.points, step), self.points - 1}:
+        for point in looked_at:
             self._canonical(point)
+
+    def _check(self, contender: Contender, points: Iterable[int]) -> None:
+        """See that a scheduler can be made with the parameters that it has at these points."""
+        seen, scenario = set(), self._canonical(0)
+        for point in points:
+            try:
+                one = contender.at(self.values(point))
+                filled = str(one.choice)
+                if filled in seen:
+                    continue
+                seen.add(filled)
+                if one.own is None:
+                    _core.Job(scenario, scheduler=one.built_in)
+                else:
+                    one.own.make()
+            except ScenarioError as error:
+                if not contender.templates:
+                    raise
+                message = f"{self.where(point)}: {error}"
+                raise ScenarioError(message) from error
 
     def _traces(self) -> set[str]:
         """The files of recorded links that the scenarios name."""
@@ -286,30 +339,17 @@ def _natural(value: Any) -> bool:
 
 
 def _contenders(given: Any, folder: Path, origin: str) -> tuple[Contender, ...]:
-    if given == "all":
-        given = [one["name"] for one in schedulers()]
+    given = [given] if given == ALL else given
     if not isinstance(given, list) or not given:
         message = f'{origin}: schedulers: expected a list of schedulers, or "all", got {given!r}'
         raise ScenarioError(message)
-    contenders = tuple(_contender(one, folder, origin) for one in given)
-    labels = [one.label for one in contenders]
+    choices = parse_list(given, f"{origin}: schedulers", folder)
+    labels = [str(one) for one in label_all(choices)]
     for name in labels:
         if labels.count(name) > 1:
             message = f"{origin}: schedulers: {name!r} is there twice"
             raise ScenarioError(message)
-    return contenders
-
-
-def _contender(given: Any, folder: Path, origin: str) -> Contender:
-    if isinstance(given, str):
-        source = read_source(given, folder)
-        if source is not None:
-            return Contender(source.name, source=source)
-        given = parse_choice(given)
-    if not isinstance(given, str | dict):
-        message = f"{origin}: schedulers: expected a name or a table with a name, got {given!r}"
-        raise ScenarioError(message)
-    return Contender(label(given), built_in=override(given).built_in)
+    return tuple(Contender(name, choice) for name, choice in zip(labels, choices, strict=True))
 
 
 def _kind(values: Sequence[axes.Value]) -> Any:

@@ -1,0 +1,195 @@
+"""Parameters of a scheduler written in Python: read from text, typed by the annotations of its class.
+
+What a class takes is what its ``__init__`` names, or, without one, its annotated attributes:
+
+    class Patient(plait.Scheduler):
+        share: float = 0.5
+        fill: Literal["fastest", "cheapest"] = "fastest"
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+from plait import _core
+from plait.support.words import expected
+
+UNKNOWN = inspect.Parameter.empty
+"""Stands for a type or a default that a class does not give."""
+KINDS: Mapping[Any, str] = {
+    bool: "true or false",
+    float: "a number",
+    int: "a whole number",
+    str: "a word",
+    NoneType: "none",
+}
+"""What a parameter may be annotated with, and how messages call it; besides these `Literal` and unions."""
+
+
+class WrongParameterError(Exception):
+    """A parameter is unknown, missing, or not what it may be: a sentence without the scheduler's name."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its type, and its default if it has one."""
+
+    name: str
+    kind: Any
+    default: Any
+
+
+def parameters(kind: type) -> dict[str, Parameter]:
+    """What a class takes, by name.
+
+    Raises:
+        WrongParameterError: an annotation means nothing.
+    """
+    maker = _maker(kind)
+    hints = _hints(kind if maker is None else maker)
+    if maker is None:
+        reserved = {*dir(_core.Scheduler), *dir(object)}
+        found = {
+            name: (hint, getattr(kind, name, UNKNOWN))
+            for name, hint in hints.items()
+            if not name.startswith("_") and name not in reserved and get_origin(hint) is not ClassVar
+        }
+    else:
+        named = list(inspect.signature(maker).parameters.values())[1:]
+        by_name = (one for one in named if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY))
+        found = {one.name: (hints.get(one.name, UNKNOWN), one.default) for one in by_name}
+    return {name: Parameter(name, hint, default) for name, (hint, default) in found.items()}
+
+
+def instance(kind: type, given: Iterable[tuple[str, str]]) -> Any:
+    """An instance of a class with parameters given as text.
+
+    Raises:
+        WrongParameterError: see there. Whatever the class raises.
+    """
+    known = parameters(kind)
+    values: dict[str, Any] = {}
+    for name, text in given:
+        if name not in known:
+            choices = expected(name, list(known)) or "; it takes none"
+            message = f"parameter {name!r}: unknown{choices}"
+            raise WrongParameterError(message)
+        values[name] = _read(known[name], text)
+    for name, one in known.items():
+        if name not in values and one.default is UNKNOWN:
+            message = (
+                f"parameter {name!r}: missing, and without a default; expected :{name}=… ({_said(one.kind)})"
+            )
+            raise WrongParameterError(message)
+    if _maker(kind) is not None:
+        return kind(**values)
+    made = kind()
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
+def plain_value(text: str) -> Any:
+    """A text as TOML reads it; a word as it is."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _maker(kind: type) -> Any:
+    """The class's own ``__init__`` or ``__new__``; None if it has neither."""
+    for name in ("__init__", "__new__"):
+        own = getattr(kind, name)
+        if own is not getattr(_core.Scheduler, name) and own is not getattr(object, name):
+            return own
+    return None
+
+
+def _hints(of: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(of)
+    except Exception as error:
+        message = f"its annotations cannot be read: {type(error).__name__}: {error}"
+        raise WrongParameterError(message) from error
+
+
+def _read(one: Parameter, text: str) -> Any:
+    kind = one.kind
+    if kind in (UNKNOWN, Any, object):
+        kind = type(one.default)
+        if kind not in (bool, float, int, str):
+            return plain_value(text)
+    for choice in _choices(one.name, kind):
+        if isinstance(choice, _Word):
+            if text == str(choice.value):
+                return choice.value
+            continue
+        try:
+            return _READERS[choice](text)
+        except ValueError:
+            continue
+    message = f"parameter {one.name!r}: is {text!r}; expected {_said(kind)}"
+    raise WrongParameterError(message)
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A value that `Literal` lists."""
+
+    value: Any
+
+
+def _choices(name: str, kind: Any) -> list[Any]:
+    """The plain types and words of an annotation; of a union all of them, in its order but for words last."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _choices(name, get_args(kind)[0])
+    if origin is Literal:
+        return [_Word(value) for value in get_args(kind)]
+    if origin in (Union, UnionType):
+        found = [choice for inner in get_args(kind) for choice in _choices(name, inner)]
+        return sorted(found, key=lambda choice: choice is str)
+    if kind in _READERS:
+        return [kind]
+    message = (
+        f"parameter {name!r}: is annotated with {kind!r}; expected bool, int, float, str, Literal or a union"
+    )
+    raise WrongParameterError(message)
+
+
+def _said(kind: Any) -> str:
+    """What an annotation admits, in words."""
+    if kind is UNKNOWN:
+        return "a value"
+    said = [
+        str(choice.value) if isinstance(choice, _Word) else KINDS[choice] for choice in _choices("", kind)
+    ]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} or {said[-1]}"
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isnan(value):
+        raise ValueError(text)
+    return value
+
+
+def _none(text: str) -> None:
+    if text.lower() != "none":
+        raise ValueError(text)
+
+
+_READERS: Mapping[Any, Any] = {bool: _truth, float: _number, int: int, str: str, NoneType: _none}
