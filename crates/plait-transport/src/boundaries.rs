@@ -57,6 +57,32 @@ impl Segmentation {
         }
     }
 
+    /// Where a segment begins: of the next one, where everything ends. `None` of one that nobody has told of.
+    pub(crate) fn start(&self, number: u64) -> Option<u64> {
+        let place = number.checked_sub(self.first)? as usize;
+        match self.pieces.get(place) {
+            Some(piece) if piece.bytes > 0 => Some(piece.start),
+            _ if place == 0 => Some(self.base),
+            _ => self.end_of(number - 1),
+        }
+    }
+
+    /// Where a segment ends.
+    pub(crate) fn end_of(&self, number: u64) -> Option<u64> {
+        let piece = self.pieces.get(number.checked_sub(self.first)? as usize)?;
+        (piece.bytes > 0).then(|| piece.end())
+    }
+
+    /// The number after all that are known.
+    pub(crate) fn next(&self) -> u64 {
+        self.first + self.pieces.len() as u64
+    }
+
+    /// Where the last one ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.pieces.back().map_or(self.base, Piece::end)
+    }
+
     /// The segment that begins at a position: behind everything, the next one.
     pub(crate) fn number_at(&self, position: u64) -> Option<u64> {
         if position == self.base {
@@ -89,12 +115,19 @@ impl Segmentation {
 #[derive(Clone, Debug, Default)]
 pub struct Boundaries {
     pub(crate) stream: Segmentation,
+    /// Of each subflow's own numbers, where a protocol has such.
+    pub(crate) subflows: Vec<Segmentation>,
 }
 
 impl Boundaries {
     /// Of a protocol that names segments by their numbers.
     pub(crate) const NONE: Self =
-        Self { stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0 } };
+        Self { stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0 }, subflows: Vec::new() };
+
+    /// For a protocol whose paths have numbers of their own.
+    pub(crate) fn of_subflows(paths: usize) -> Self {
+        Self { subflows: vec![Segmentation::default(); paths], ..Self::default() }
+    }
 }
 
 #[cfg(test)]

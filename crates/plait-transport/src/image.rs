@@ -11,12 +11,13 @@
 //! the bytes, and what an end knows of its own segments it takes from its own.
 
 pub use crate::boundaries::{Arriving, Boundaries, Segmentation};
+pub use crate::protocol::Side;
 
 use crate::endpoint::Config;
 use crate::packet::Packet;
 use crate::sink::Transmit;
 use crate::wire::DecodeError;
-use crate::{cmt_sctp, mpquic};
+use crate::{cmt_sctp, mpquic, mptcp};
 
 /// Of a protocol that names segments by their numbers.
 static NONE: Boundaries = Boundaries::NONE;
@@ -28,12 +29,13 @@ pub enum Image {
     CmtSctp(cmt_sctp::Image),
     /// Of Multipath QUIC.
     Mpquic(mpquic::Image),
+    /// Of MPTCP and TCP.
+    Mptcp(mptcp::Image),
 }
 
 impl Image {
     /// Those of both ends of a connection over `paths`; `initial` are the numbers that stand for the first byte or segment of each.
-    /// `None` where the protocol has no image yet: that of MPTCP and TCP.
-    pub fn pair(config: &Config, paths: usize, initial: [u32; 2]) -> Option<[Self; 2]> {
+    pub fn pair(config: &Config, paths: usize, initial: [u32; 2]) -> [Self; 2] {
         match config {
             Config::CmtSctp(config) => {
                 let chosen = |end: usize| cmt_sctp::Chosen {
@@ -45,24 +47,28 @@ impl Image {
                 let image = |own: usize| {
                     cmt_sctp::Image::new(chosen(own), chosen(1 - own), packet, cmt_sctp::Telling::ALL)
                 };
-                Some([image(0), image(1)].map(Self::CmtSctp))
+                [image(0), image(1)].map(Self::CmtSctp)
             }
             Config::Mpquic(config) => {
                 // Connection IDs of one end, one per path, are none of the other's.
                 let first_id = |end: usize| (u64::from(initial[end]) << 32) + 1_000 * end as u64;
                 let window = config.connection.receive_window;
                 let image = |own: usize| mpquic::Image::new(first_id(own), first_id(1 - own), window, paths);
-                Some([image(0), image(1)].map(Self::Mpquic))
+                [image(0), image(1)].map(Self::Mpquic)
             }
-            Config::Mptcp(_) => None,
+            Config::Mptcp(config) => {
+                let agreed = mptcp::Agreed::made_up(config, paths, initial);
+                [Side::Client, Side::Server].map(|side| Self::Mptcp(mptcp::Image::new(config, &agreed, side)))
+            }
         }
     }
 
     /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one.
-    pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], _peer: &Boundaries, out: &mut Vec<u8>) {
+    pub fn encode(&mut self, transmit: &Transmit<'_>, payload: &[u8], peer: &Boundaries, out: &mut Vec<u8>) {
         match self {
             Self::CmtSctp(image) => image.encode(transmit, payload, out),
             Self::Mpquic(image) => image.encode(transmit, payload, out),
+            Self::Mptcp(image) => image.encode(transmit, payload, peer, out),
         }
     }
 
@@ -79,6 +85,7 @@ impl Image {
         match self {
             Self::CmtSctp(image) => image.decode(arriving.bytes, take),
             Self::Mpquic(image) => image.decode(arriving, peer, take),
+            Self::Mptcp(image) => image.decode(arriving, peer, take),
         }
     }
 
@@ -87,6 +94,7 @@ impl Image {
         match self {
             Self::CmtSctp(_) => &NONE,
             Self::Mpquic(image) => image.boundaries(),
+            Self::Mptcp(image) => image.boundaries(),
         }
     }
 }

@@ -26,11 +26,10 @@ pub struct ThroughBytes {
 }
 
 impl ThroughBytes {
-    /// For runs of `scenario`, with the numbers that stand for the first segment of the near end and of the far one. `None` where
-    /// the protocol has no image in bytes yet.
-    pub fn new(scenario: &Scenario, initial: [u32; 2]) -> Option<Self> {
-        let images = Image::pair(&setup::transport(scenario), scenario.paths.len(), initial)?;
-        Some(Self { images, under_way: BTreeMap::new(), packets: 0, failure: None })
+    /// For runs of `scenario`, with the numbers that stand for the first segment of the near end and of the far one.
+    pub fn new(scenario: &Scenario, initial: [u32; 2]) -> Self {
+        let images = Image::pair(&setup::transport(scenario), scenario.paths.len(), initial);
+        Self { images, under_way: BTreeMap::new(), packets: 0, failure: None }
     }
 
     /// How many packets were encoded and decoded again.

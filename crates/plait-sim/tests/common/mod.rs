@@ -42,11 +42,10 @@ pub(crate) fn run(text: &str) -> RunResult {
 /// Initial numbers of both ends that wrap after some thousand segments, and after a few.
 pub(crate) const NEAR_THE_WRAP: [u32; 2] = [u32::MAX - 2_000, u32::MAX - 2];
 
-/// Whether a run says the same, in all that can be recorded, if every packet of its own connection goes through bytes, and how many did;
-/// `None` for a protocol that has no image in bytes.
-pub(crate) fn same_through_bytes(text: &str) -> Result<Option<u64>, String> {
+/// Whether a run says the same, in all that can be recorded, if every packet of its own connection goes through bytes, and how many did.
+pub(crate) fn same_through_bytes(text: &str) -> Result<u64, String> {
     let scenario = scenario(text);
-    let Some(mut through) = ThroughBytes::new(&scenario, NEAR_THE_WRAP) else { return Ok(None) };
+    let mut through = ThroughBytes::new(&scenario, NEAR_THE_WRAP);
     let plain = try_run(&scenario, &ALL);
     let scheduler = scenario.scheduler.build();
     let other = simulation::run_tapped(&scenario, scheduler, &ALL, &mut through, &mut |_| Control::Continue);
@@ -65,7 +64,7 @@ pub(crate) fn same_through_bytes(text: &str) -> Result<Option<u64>, String> {
         Err(error) => error.to_string(),
     };
     if same {
-        Ok(Some(through.packets()))
+        Ok(through.packets())
     } else {
         Err(format!("{}\nthrough bytes: {}\n{text}", metrics(&plain), metrics(&other)))
     }

@@ -34,6 +34,11 @@ pub(crate) fn cmt_sctp_scenario(network: Network) -> impl Strategy<Value = Strin
     with_transport(network, cmt_sctp().boxed())
 }
 
+/// Likewise, of MPTCP or TCP.
+pub(crate) fn mptcp_scenario(network: Network) -> impl Strategy<Value = String> {
+    with_transport(network, mptcp().boxed())
+}
+
 /// Likewise, of Multipath QUIC.
 pub(crate) fn mpquic_scenario(network: Network) -> impl Strategy<Value = String> {
     with_transport(network, mpquic().boxed())

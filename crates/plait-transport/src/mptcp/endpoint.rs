@@ -142,8 +142,13 @@ impl<K: Sink> Sink for Ridden<'_, K> {
     fn send(&mut self, transmit: &Transmit<'_>) {
         match transmit.packet {
             Packet::Segment(segment) => {
-                let ack = self.receiver.ride(self.now, transmit.path);
-                let packet = &Packet::Segment(TcpSegment { ack, ..*segment });
+                let mut segment = TcpSegment { ack: self.receiver.ride(self.now, transmit.path), ..*segment };
+                // A packet has one echo: that of data, if some arrived in order on the subflow.
+                if let Some(ack) = &mut segment.ack {
+                    let echo = if ack.cumulative > 0 { ack.echo } else { segment.echo };
+                    (ack.echo, segment.echo) = (echo, echo);
+                }
+                let packet = &Packet::Segment(segment);
                 self.sink.send(&Transmit { packet, ..*transmit });
             }
             _ => self.sink.send(transmit),

@@ -48,6 +48,16 @@ pub(super) fn receive_memory(window: u64, payload: u64) -> u64 {
     (u128::from(window) << RATIO_BITS).div_ceil(u128::from(ratio)).clamp(4096, (1 << 30) - 1) as u64
 }
 
+/// The scale of windows of a buffer (`tcp_select_initial_window`).
+fn scale(memory: u64) -> u8 {
+    (memory.max(SCALED_MEMORY).ilog2() - 15).min(14) as u8
+}
+
+/// Likewise, of one whose window is `window` bytes when full packets of `payload` bytes come.
+pub(super) fn window_scale(window: u64, payload: u64) -> u8 {
+    scale(receive_memory(window, payload))
+}
+
 /// One subflow's part.
 #[derive(Clone, Debug)]
 struct SubflowGrant {
@@ -116,7 +126,7 @@ pub(super) struct Grants {
 impl Grants {
     /// For a buffer of `memory` bytes and packets of at most `packet` bytes.
     pub(super) fn new(memory: u64, packet: u64, paths: usize, multipath: bool) -> Self {
-        let unit = 1 << (memory.max(SCALED_MEMORY).ilog2() - 15).min(14);
+        let unit = 1 << scale(memory);
         let segment = packet.saturating_sub(PLAIN_HEADERS + TIMESTAMPS).max(1);
         let window = initial_window(memory, segment);
         // tcp_init_buffer_space: a segment is kept back.

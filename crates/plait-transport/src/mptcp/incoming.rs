@@ -4,7 +4,7 @@ use super::Rules;
 use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
-use crate::packet::TcpSegment;
+use crate::packet::{Ack, TcpSegment};
 use crate::run_set::RunSet;
 use plait_sched::Time;
 use std::collections::VecDeque;
@@ -220,6 +220,30 @@ impl Incoming {
                 self.recent[kept] = Some(run);
                 kept += 1;
             }
+        }
+    }
+
+    /// Puts what arrived beyond a gap, and what arrived again, into at most so many `blocks`.
+    ///
+    /// A duplicate beyond the gap is told from other blocks by that of its run behind it (RFC 2883 §4); where there is room for one
+    /// block alone, it is one like others, as in Linux (`tcp_options_write`).
+    pub(super) fn report(&mut self, ack: &mut Ack, blocks: usize) {
+        let mut room = blocks;
+        let mut first = None;
+        if let Some(number) = core::mem::take(&mut self.duplicate) {
+            room -= 1;
+            if number < ack.cumulative {
+                ack.duplicate = Some(number);
+            } else if room == 0 {
+                ack.push_block(number, number);
+            } else {
+                ack.duplicate = Some(number);
+                first = self.arrived.iter().find(|&(from, to)| from <= number && number <= to);
+            }
+        }
+        let others = self.runs().filter(|&run| Some(run) != first);
+        for (from, to) in first.into_iter().chain(others).take(room) {
+            ack.push_block(from, to);
         }
     }
 

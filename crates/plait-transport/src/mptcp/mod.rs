@@ -25,7 +25,7 @@
 //! [`Rules::LINUX`] recovers as Linux does, from `linux`, and differs elsewhere as `rules.rs` says.
 //!
 //! # Not modelled
-//! Sequence numbers do not wrap and there is no three-way close; the application reads at once, so the window never closes;
+//! There is no three-way close; the application reads at once, so the window never closes;
 //! a receiver never reneges. Of Linux also not: a connection that
 //! fell back to TCP (`fallback.rs`) keeps the headers and the payload of MPTCP's data packets, while Linux' payload grows by 1.7 % then;
 //! and a send buffer without a limit is one, while Linux' grows with the window up to one.
@@ -37,6 +37,7 @@ mod endpoint;
 mod fallback;
 mod grant;
 mod handshake;
+mod image;
 mod incoming;
 mod linux;
 mod marks;
@@ -54,6 +55,7 @@ mod window;
 
 pub use clock::ClockConfig;
 pub use endpoint::Endpoint;
+pub use image::{Agreed, Image, Place};
 pub use receiver::Receiver;
 pub use rules::{Grant, Joins, Losses, Reinjection, Rules};
 pub(crate) use sender::Sender;

@@ -30,6 +30,8 @@ pub struct Receiver {
     pub(super) outgoing: VecDeque<(PathId, Answer)>,
     /// Nothing has come since the SYN that proves that the peer speaks MPTCP.
     pub(super) unproved: bool,
+    /// Where [`Receiver::grants`] are none: what acknowledgements tell.
+    window: u64,
     /// Data has come, so that there is something to acknowledge.
     pub(super) heard: bool,
 }
@@ -72,6 +74,7 @@ impl Receiver {
             announced: RunSet::new(),
             outgoing: VecDeque::new(),
             unproved: config.multipath && config.handshake && config.rules.falls_back,
+            window: config.tellable(connection.receive_window),
             heard: false,
         }
     }
@@ -413,10 +416,15 @@ impl Receiver {
         self.heard
     }
 
-    /// The acknowledgement that rides on a segment which leaves now on `path`. Beside a mapping there is no room for selective blocks.
+    /// The acknowledgement that rides on a segment which leaves now on `path`. Beside a mapping there is no room for selective blocks;
+    /// one that would acknowledge nothing cannot be told from none.
     pub(super) fn ride(&mut self, now: Time, path: PathId) -> Option<Ack> {
         let room = if self.config.multipath { 0 } else { self.config.ack_blocks() };
-        self.heard.then(|| self.compose(now, path.index(), 0, room))
+        let subflow = &self.subflows[path.index()];
+        let tells = subflow.next() > 0
+            || self.reassembly.next_expected() > 0
+            || room > 0 && subflow.runs().next().is_some();
+        tells.then(|| self.compose(now, path.index(), 0, room))
     }
 
     /// What there is to acknowledge, with at most so many selective `blocks`.
@@ -425,7 +433,7 @@ impl Receiver {
         let offset = self.reassembly.delivered_bytes();
         let subflow = &mut self.subflows[index];
         let window = match &mut self.grants {
-            None => self.reassembly.capacity(),
+            None => self.window,
             Some(grants) => {
                 let Granted { window, scarce } = grants.advertise(index, subflow.bytes, offset, used);
                 if scarce {
@@ -439,13 +447,8 @@ impl Receiver {
         let mut ack = Ack::new(subflow.next(), data, timestamp, subflow.echo).with_window(offset, window);
         ack.plain = !self.config.multipath;
         ack.congested = subflow.ecn.demands;
-        // The report of a duplicate takes a block's place.
         if blocks > 0 {
-            ack.duplicate = core::mem::take(&mut subflow.duplicate);
-        }
-        let room = blocks.saturating_sub(usize::from(ack.duplicate.is_some()));
-        for (first, last) in subflow.runs().take(room) {
-            ack.push_block(first, last);
+            subflow.report(&mut ack, blocks);
         }
         subflow.note_acknowledgement();
         ack

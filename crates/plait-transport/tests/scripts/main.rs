@@ -12,6 +12,7 @@ mod fast_retransmit;
 mod flow_control;
 mod growth;
 mod hostile;
+mod images;
 mod limits;
 mod lost_acknowledgements;
 mod messages;
