@@ -5,6 +5,7 @@
 //!
 //! A new target is a function and a line in [`TARGETS`], with seeds in [`mod@seeds`].
 
+pub mod ends;
 pub mod quic;
 pub mod sctp;
 pub mod seeds;
@@ -22,13 +23,17 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "sctp", check: sctp::packet, seeds: seeds::sctp },
     Target { name: "tcp", check: tcp::segment, seeds: seeds::tcp },
     Target { name: "quic-packets", check: quic::datagram, seeds: seeds::quic_packets },
     Target { name: "quic-frames", check: quic::frames, seeds: seeds::quic_frames },
     Target { name: "quic-parameters", check: quic::parameters, seeds: seeds::quic_parameters },
     Target { name: "quic-numbers", check: quic::numbers, seeds: seeds::quic_numbers },
+    Target { name: "sctp-end", check: ends::sctp, seeds: ends::sctp_seeds },
+    Target { name: "mptcp-end", check: ends::mptcp, seeds: ends::mptcp_seeds },
+    Target { name: "mptcp-linux-end", check: ends::linux, seeds: ends::linux_seeds },
+    Target { name: "quic-end", check: ends::quic, seeds: ends::quic_seeds },
 ];
 
 /// The target of this name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import struct
 import subprocess
@@ -258,6 +259,31 @@ def test_counts_are_our_metrics(run: Captured) -> None:
 
 def test_copies_are_there_to_be_counted(captured: dict[str, Captured]) -> None:
     assert captured["copies"].result.metrics["reinjections"] > 100
+
+
+@needs_tshark
+@pytest.mark.parametrize("protocol", ["mptcp", "tcp", "cmt-sctp"])
+def test_requests_go_one_way_and_responses_the_other(
+    protocol: Literal["mptcp", "tcp", "cmt-sctp"], tmp_path: Path
+) -> None:
+    workload = plait.RequestResponse(response="20kB", request="3kB", think="10ms")
+    asked = dataclasses.replace(scenario(protocol, "lowest-rtt"), workload=workload)
+    result = plait.run(asked, packets=True, pcap=tmp_path)
+    run = Captured(result, tmp_path / f"{protocol}-lowest-rtt")
+    answered = result.requests.drop_nulls("delivered_ns")
+    assert len(answered) > 5
+    sent: dict[bool, set[tuple[int, int, int]]] = {True: set(), False: set()}
+    for path, side in enumerate(run.sides["sender"]):
+        for frame in side:
+            assert (frame["_ws.malformed"], frame["_ws.short"]) == ("", ""), frame
+            if is_data(frame):
+                found = piece(frame, path)
+                where = path if protocol == "tcp" else 0
+                sent[frame["ip.src"].endswith(".1")].add((where, found.offset, found.bytes))
+    responses, requests = (sum(part[2] for part in sent[near]) for near in (True, False))
+    # What was asked last is on its way, either way.
+    assert 0 <= responses - 20_000 * len(answered) <= 20_000
+    assert 0 <= requests - 3_000 * len(answered) <= 3_000
 
 
 @needs_tshark

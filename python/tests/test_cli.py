@@ -13,9 +13,12 @@ import pytest
 from conftest import SCENARIO, Command
 from rich.console import Console
 
+import plait
 from plait.cli import COMMANDS, cli
+from plait.cli.output import run_tables
 from plait.cli.reproduce import _comparison, _print_headline
 from plait.papers import Reproduction
+from plait.results.summary import metric_rows
 
 EDITS = {
     "unknown-key": ("[transport]", "[transport]\nspeed = 3", ["speed", "receive_buffer"]),
@@ -142,6 +145,28 @@ def test_tables_for_people(command: Command) -> None:
     assert "\x1b" not in done.stdout
     assert "42" not in command("--version").stderr
     assert command("model", "buffer", "--path", "10Mbit/20ms", "--path", "1Mbit/200ms").stdout == "275 kB\n"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_digit_of_a_comparison_is_cut_off(width: int, scenario_file: Path) -> None:
+    """Whatever the terminal's width, every name and every number of twelve runs is there."""
+    results = [
+        plait.run(scenario_file, name) for name in ("intelligent-delivery-delay", "lowest-rtt", "daps") * 4
+    ]
+    for runs in (results[:1], results[:3], results):
+        tables = run_tables(runs, width)
+        terminal = Console(width=width, record=True, file=io.StringIO())
+        for table in tables:
+            terminal.print(table)
+        text = terminal.export_text()
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+        words = text.replace("│", " ").split()
+        for row in metric_rows(runs):
+            for cell in set(row.cells):
+                assert words.count(cell) >= row.cells.count(cell), (row.heading, cell)
+        for name in {run.scheduler for run in runs}:
+            assert name in words
 
 
 @pytest.mark.usefixtures("scenario_file")

@@ -7,7 +7,7 @@ use crate::{RunError, bad_input};
 use plait_sched::{Duration, Time};
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
-use plait_sim::scenario::{Scenario, Workload};
+use plait_sim::scenario::Scenario;
 use plait_sim::simulation::{self, Control, OnTimes};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -67,11 +67,6 @@ impl Job {
         if let Some(places) = pcap.as_ref().filter(|places| places.len() != scenario.paths.len()) {
             let (found, paths) = (places.len(), scenario.paths.len());
             return Err(bad_input(format!("pcap: expected a place for each of {paths} paths, got {found}")));
-        }
-        if pcap.is_some() && matches!(scenario.workload, Workload::RequestResponse(_)) {
-            return Err(bad_input(
-                "pcap: data both ways (workload kind \"request-response\") is not written yet",
-            ));
         }
         let captures = match (pcap, &python_scheduler) {
             (None, _) => None,

@@ -11,10 +11,10 @@
 //! the bytes, and what an end knows of its own segments it takes from its own.
 
 pub use crate::boundaries::{Arriving, Boundaries, Segmentation};
-pub use crate::protocol::Side;
 
 use crate::endpoint::Config;
 use crate::packet::Packet;
+use crate::protocol::Side;
 use crate::sink::Transmit;
 use crate::wire::DecodeError;
 use crate::{cmt_sctp, mpquic, mptcp};

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
+from plait.cli.tables import comparison
 from plait.results.result import Result
 from plait.results.summary import metric_rows, path_rows
 
@@ -59,7 +61,9 @@ throughput of a path: payload of first arrivals
 def print_tables(groups: Sequence[Sequence[Result]]) -> None:
     """A table per group of runs, and once what the metrics mean."""
     for group in groups:
-        console().print(run_table(group))
+        terminal = console()
+        for table in run_tables(group, terminal.width):
+            terminal.print(table)
         for result in group:
             if result.fallback is not None:
                 console().print(f"{result.scheduler}: {fallback_sentence(result.fallback)}", highlight=False)
@@ -71,15 +75,10 @@ def fallback_sentence(reason: str) -> str:
     return f"the connection gave up MPTCP and went on with TCP, on one path alone; {reason}"
 
 
-def run_table(results: Sequence[Result]) -> Table:
-    """Metrics downwards, runs sideways; metrics that no run has are left out."""
-    table = Table(title=results[0].scenario, title_justify="left", header_style="bold")
-    table.add_column("metric")
-    for result in results:
-        table.add_column(result.scheduler, justify="right")
-    for row in metric_rows(results):
-        table.add_row(row.heading, *row.cells)
-    for name, rows in path_rows(results):
-        for row in rows:
-            table.add_row(f"{name}: {row.heading}", *row.cells, end_section=row is rows[-1])
-    return table
+def run_tables(results: Sequence[Result], width: int) -> list[Table]:
+    """The metrics of runs beside each other; those that no run has are left out."""
+    paths = [
+        [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in path_rows(results)
+    ]
+    names = [result.scheduler for result in results]
+    return comparison(results[0].scenario, names, [metric_rows(results), *paths], width)

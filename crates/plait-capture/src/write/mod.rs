@@ -16,7 +16,6 @@
 //! Such packets carry the comment [`SYNTHETIC`].
 
 mod file;
-mod options;
 mod sctp;
 mod tcp;
 mod under_way;

@@ -53,17 +53,17 @@ impl Lane {
 /// The packets of all paths.
 #[derive(Clone, Debug)]
 pub(super) struct UnderWay {
-    /// Per path: forward without data, forward with data, backward.
-    lanes: Vec<[Lane; 3]>,
+    /// Per path: forward without data and with it, backward without and with it.
+    lanes: Vec<[Lane; 4]>,
 }
 
 impl UnderWay {
     pub(super) fn new(paths: usize) -> Self {
-        Self { lanes: vec![<[Lane; 3]>::default(); paths] }
+        Self { lanes: vec![<[Lane; 4]>::default(); paths] }
     }
 
     fn lane(&mut self, id: PacketId) -> &mut Lane {
-        let lane = if id.way == Way::Backward { 2 } else { usize::from(id.data) };
+        let lane = 2 * usize::from(id.way == Way::Backward) + usize::from(id.data);
         let PathId(path) = id.path;
         &mut self.lanes[usize::from(path)][lane]
     }

@@ -15,6 +15,7 @@ mod tap;
 mod through_bytes;
 
 pub use error::RunError;
+pub use setup::transport;
 pub use tap::{Origin, PacketId, Sighting, Tap};
 pub use through_bytes::ThroughBytes;
 

@@ -5,8 +5,8 @@ use crate::scenario::{Ends, FlowRoute, Scenario};
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
 
-/// The transport's configuration, for both ends.
-pub(super) fn transport(scenario: &Scenario) -> endpoint::Config {
+/// The configuration of a scenario's transport, for both ends of its connection.
+pub fn transport(scenario: &Scenario) -> endpoint::Config {
     let two_way = scenario.workload.client() == Place::Far;
     scenario.transport.config(&Ends { initial_path: initial_path(scenario), two_way })
 }

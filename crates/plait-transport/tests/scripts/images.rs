@@ -3,7 +3,7 @@
 use crate::common::mptcp_config;
 use plait_sched::PathId;
 use plait_transport::Transmit;
-use plait_transport::image::Side;
+use plait_transport::endpoint::Side;
 use plait_transport::image::{Arriving, Boundaries};
 use plait_transport::mptcp::{Agreed, Config, Image, Rules};
 use plait_transport::packet::{Ack, Data, Packet, SegmentEcn, TcpSegment};

@@ -104,6 +104,7 @@ pub struct Image {
     /// The peer speaks TCP, as its acknowledgements said.
     fallen_back: bool,
     initial_path: PathId,
+    /// The largest segment, which is told without regard to options (RFC 6691).
     segment: u16,
     scale: u8,
     ecn: bool,
@@ -140,7 +141,7 @@ impl Image {
             multipath: config.multipath,
             fallen_back: false,
             initial_path: config.initial_path,
-            segment: u16::try_from(config.segment_bytes()).unwrap_or(u16::MAX),
+            segment: u16::try_from(config.packet_bytes().saturating_sub(PLAIN_HEADERS)).unwrap_or(u16::MAX),
             scale: config.window_scale(),
             ecn: config.ecn,
             options: Multipath { long: config.rules.long_numbers, side, keys: order(agreed.keys) },
@@ -348,6 +349,8 @@ impl Config {
     }
 }
 
+/// Headers of IPv4 and TCP without options.
+const PLAIN_HEADERS: u64 = 40;
 /// The largest shift of a window (RFC 7323 §2.3).
 const MAX_SCALE: u8 = 14;
 /// The largest window field.
