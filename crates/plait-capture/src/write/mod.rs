@@ -95,7 +95,7 @@ impl std::error::Error for WriteError {}
 /// The protocol's headers.
 #[derive(Debug)]
 enum Wire {
-    Tcp(tcp::Wire),
+    Tcp(Box<tcp::Wire>),
     Sctp(sctp::Wire),
 }
 
@@ -104,7 +104,7 @@ impl Wire {
     fn new(scenario: &Scenario) -> Option<Self> {
         match &scenario.transport.own {
             OwnOptions::CmtSctp(_) => Some(Self::Sctp(sctp::Wire::new(scenario))),
-            OwnOptions::Mptcp(_) => Some(Self::Tcp(tcp::Wire::new(scenario))),
+            OwnOptions::Mptcp(_) => Some(Self::Tcp(Box::new(tcp::Wire::new(scenario)))),
             _ => None,
         }
     }

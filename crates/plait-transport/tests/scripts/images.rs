@@ -58,7 +58,7 @@ fn segment(number: u64, ack: Option<Ack>) -> Packet {
         offset: number * BYTES,
         timestamp: 70 + number as u32,
         echo: ack.map_or(0, |ack| ack.echo),
-        push: number % 2 == 0,
+        push: number.is_multiple_of(2),
         ack,
         ecn: SegmentEcn { capable: true, congested: true, reduced: number == 3 },
     })
