@@ -108,6 +108,7 @@ pub struct Image {
     segment: u16,
     scale: u8,
     ecn: bool,
+    two_way: bool,
     options: Multipath,
     /// The numbers of this end's first byte and of its peer's, in the stream.
     origins: [u64; 2],
@@ -144,6 +145,7 @@ impl Image {
             segment: u16::try_from(config.packet_bytes().saturating_sub(PLAIN_HEADERS)).unwrap_or(u16::MAX),
             scale: config.window_scale(),
             ecn: config.ecn,
+            two_way: config.two_way,
             options: Multipath { long: config.rules.long_numbers, side, keys: order(agreed.keys) },
             origins: order(agreed.keys.map(|key| initial_data_number(key).wrapping_add(1))),
             stream: Heard::default(),
@@ -231,7 +233,9 @@ impl Image {
     }
 
     fn syn(&self, path: PathId, timestamp: u32) -> Fields {
-        let mut options = options::of_syn(self.segment, timestamp, 0, self.scale);
+        // Who gets no data tells of no window.
+        let scale = if self.two_way { self.scale } else { 0 };
+        let mut options = options::of_syn(self.segment, timestamp, 0, scale);
         let option = self.options.syn(path, self.role(path), &self.agreed);
         option.into_iter().for_each(|option| self.options.put(&mut options, option));
         // RFC 3168 §6.1.1.
