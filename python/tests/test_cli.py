@@ -297,21 +297,6 @@ def test_reproduce_writes_one_self_contained_page(command: Command, tmp_path: Pa
     assert "http" not in page.replace('http-equiv="', "")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], [], ["fly"]])
-def test_what_runs_nothing_loads_no_library_for_it(arguments: list[str]) -> None:
-    script = """
-import atexit, sys
-atexit.register(lambda: print("loaded:", *{"matplotlib", "numpy", "plotly", "polars", "scipy"} & set(sys.modules)))
-from plait.cli import main
-main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60.0, check=False
-    )
-    assert done.returncode == (0 if arguments[:1] in (["--help"], ["--version"]) else 2)
-    assert done.stdout.splitlines()[-1] == "loaded:"
-
-
 def test_the_list_of_commands_says_what_their_own_help_says() -> None:
     context = click.Context(cli)
     for name, place in COMMANDS.items():

@@ -12,6 +12,7 @@ from plait.papers.family import expand
 from plait.papers.reproduce import tasks
 from plait.papers.runs import common_prefix
 from plait.scenarios.template import fill
+from plait.support import papers
 
 FOLDER = Path("papers/example")
 SCENARIO = """
@@ -122,7 +123,8 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for name, text in (("two.toml", SCENARIO), ("paper.toml", PAPER), ("expected.toml", EXPECTED)):
         (folder / name).write_text(text)
-    monkeypatch.setattr(description, "DATA", tmp_path)
+    for module in (description, papers):
+        monkeypatch.setattr(module, "DATA", tmp_path)
     return folder
 
 

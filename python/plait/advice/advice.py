@@ -13,6 +13,7 @@ from plait import _core
 from plait.advice import budget, buffer, document, page, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
+from plait.advice.choices import PROTOCOLS, RECEIVE_BUFFER
 from plait.advice.findings import Findings, Simulated
 from plait.advice.judging import Choice, Standing, Verdict, best_single, choose, standings, verdict
 from plait.advice.links import KnownPath, parse_paths
@@ -23,10 +24,6 @@ from plait.scenarios.scenario import Scenario
 from plait.scenarios.units import NANOSECONDS, Size, size_bytes
 from plait.support.files import write_text
 from plait.support.progress import Progress
-
-PROTOCOLS = ("mptcp", "cmt-sctp")
-RECEIVE_BUFFER = "6MiB"
-"""What Linux lets a TCP connection have at most, unless told otherwise (the last number of net.ipv4.tcp_rmem)."""
 
 
 @dataclass(frozen=True, kw_only=True)

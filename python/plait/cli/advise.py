@@ -8,13 +8,10 @@ from pathlib import Path
 
 import click
 
-from plait.advice import advise as make_advice
-from plait.advice.advice import PROTOCOLS, RECEIVE_BUFFER
-from plait.advice.document import scenario_file
-from plait.advice.page import WIDTH, page
+from plait.advice.choices import PROTOCOLS, RECEIVE_BUFFER
 from plait.advice.traffic import FORMS
+from plait.cli.options import JSON, THREADS
 from plait.cli.output import console, print_json, say
-from plait.cli.run import JSON, THREADS
 from plait.support.files import whole_file
 
 
@@ -82,6 +79,10 @@ def advise(
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms 1%"
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
     """  # noqa: D301  click wants the character, not its escape
+    from plait.advice import advise as make_advice
+    from plait.advice.document import scenario_file
+    from plait.advice.page import WIDTH, page
+
     # The file is opened first: nobody wants to hear after seconds that it cannot be written.
     with nullcontext() if save is None else whole_file(save) as file:
         advice = make_advice(

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from plait._core import ScenarioError
-from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part, analyze
+from plait.cli.options import JSON
 from plait.cli.output import console, print_json
-from plait.cli.run import JSON
 from plait.results.summary import heading
 from plait.results.wording import Wording, wording
-from plait.statistics.estimate import Estimate
-from plait.sweep import read
+
+if TYPE_CHECKING:
+    from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
+    from plait.statistics.estimate import Estimate
 
 FEW = 8
 """Points or seeds below which a bootstrap is not to be trusted: it resamples too few values."""
@@ -50,6 +52,9 @@ def analyze_command(
 
     Pairs of runs met the same scenario and the same losses. Intervals are of 95 %.
     """
+    from plait.analysis import analyze
+    from plait.sweep import read
+
     variables = None if by is None else [name.strip() for name in by.split(",") if name.strip()]
     found = analyze(read(dataset), metrics=metrics, baseline=baseline, by=variables, tie=_share(tie))
     if as_json:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
+from plait.cli.options import JSON
 from plait.cli.output import console, print_json
-from plait.cli.run import JSON
 from plait.scenarios.scheduler import Parameter, schedulers
 
 

@@ -11,12 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from plait._core import ScenarioError
+from plait.cli.options import JSON, SEED
 from plait.cli.output import console, print_json
-from plait.cli.run import JSON, SEED
-from plait.runs.decisions import Question, look_up, moment_text
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import parse_choice
-from plait.scenarios.units import duration_ns
+from plait.scenarios.units import duration_ns, moment_text
 from plait.support.progress import Progress
 
 WIDTH = 110
@@ -66,6 +65,8 @@ def explain(
 
     Simulates FILE until just after TIME and prints the first decision from then on.
     """
+    from plait.runs.decisions import Question, look_up
+
     if count is not None and until is not None:
         message = "--count and --until exclude each other"
         raise ScenarioError(message)

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from plait.cli.groups import PlaitGroup
+from plait.cli.options import JSON
 from plait.cli.output import print_json, say
-from plait.cli.run import JSON, run
+from plait.cli.run import run
 from plait.linux import archive, kernel, machine, tools
 from plait.linux.build import build
 

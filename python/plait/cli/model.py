@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from plait._core import ScenarioError
+from plait.cli.options import JSON
 from plait.cli.output import print_json
-from plait.cli.run import JSON
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
 from plait.scenarios.units import size_bytes
 

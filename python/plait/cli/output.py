@@ -6,15 +6,17 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from plait.cli.tables import comparison
-from plait.results.result import Result
 from plait.results.summary import metric_rows, path_rows
+
+if TYPE_CHECKING:
+    from plait.results.result import Result
 
 WIDTH = 160
 """Columns of a table where standard output is not a terminal."""

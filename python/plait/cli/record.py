@@ -75,7 +75,7 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
         file = folder / f"{name}.parquet"
         _write_parquet(frame, file)
         files.append(file)
-    from plait import plots  # noqa: PLC0415 - a run without figures does not wait for matplotlib
+    from plait import plots  # a run without figures does not wait for matplotlib
 
     for name, figure in _figures(result):
         file = folder / f"{name}.png"
@@ -99,7 +99,7 @@ def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
-    from plait import plots  # noqa: PLC0415
+    from plait import plots
 
     recorded = result.recorded()
     if "connection_series" in recorded:

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from plait.cli.output import say
-from plait.reports import report as write_report
 
 
 @click.command()
@@ -26,4 +25,6 @@ def report(folder: Path, file: Path) -> None:
 
     FOLDER is what `plait run --out`, `plait compare --out` or `plait sweep` wrote.
     """
+    from plait.reports import report as write_report
+
     say(f"wrote {write_report(folder, file)} ({file.stat().st_size / 1e6:.1f} MB)")

@@ -5,25 +5,25 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
 from rich.text import Text
 
 from plait._core import ScenarioError
+from plait.cli.options import ENGINE, JSON, THREADS
 from plait.cli.output import console, print_json, say
-from plait.cli.run import ENGINE, JSON, THREADS
-from plait.engines.registry import EngineName
-from plait.papers import Reproduction, engines, load_paper, names
-from plait.papers import reproduce as reproduce_paper
-from plait.papers.headline import HeadlineTable
-from plait.papers.page import pivot
-from plait.papers.rows import Row, differing, lacking
-from plait.papers.wording import difference, said, tolerance, verdict
+from plait.engines.names import EngineName
 from plait.results.wording import wording
 from plait.support.files import make_folder
+from plait.support.papers import engines, names
 from plait.support.progress import Progress
+
+if TYPE_CHECKING:
+    from plait.papers import Reproduction
+    from plait.papers.headline import HeadlineTable
+    from plait.papers.rows import Row
 
 NARROW = 130
 """Columns of a terminal below which tables are made narrower."""
@@ -69,6 +69,9 @@ def reproduce(
     if paper is None:
         message = f"PAPER is missing; expected all or one of: {', '.join(names())}"
         raise ScenarioError(message)
+    from plait.papers import load_paper
+    from plait.papers import reproduce as reproduce_paper
+
     chosen = names(engine) if paper == "all" else [load_paper(paper).id]
     if out is None and not as_json:
         out = Path("results")
@@ -98,6 +101,8 @@ def reproduce(
 
 
 def _list(as_json: bool) -> None:
+    from plait.papers import load_paper
+
     papers = [load_paper(name) for name in names()]
     if as_json:
         print_json(
@@ -122,6 +127,10 @@ def _list(as_json: bool) -> None:
 
 
 def _print(done: Reproduction, all_rows: bool) -> None:
+    from plait.papers.page import pivot
+    from plait.papers.rows import differing, lacking
+    from plait.papers.wording import said
+
     paper = done.paper
     console().print(_comparison(done))
     if paper.headline.columns:
@@ -162,6 +171,8 @@ def _runs(rows: Sequence[Row]) -> str:
 
 def _comparison(done: Reproduction) -> Table:
     """What the paper says beside what was measured; with fewer columns where the terminal is narrow."""
+    from plait.papers.wording import difference, said, tolerance, verdict
+
     paper, narrow = done.paper, console().width < NARROW
     where = "" if paper.engine == "sim" else f", on the {paper.engine} engine"
     title = f"{paper.title} ({paper.venue}){where}"

@@ -3,57 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING
 
 import click
 
 from plait._core import ScenarioError
+from plait.cli.options import DECISIONS, ENGINE, JSON, OUT, PCAP, QLOG, SEED, SERIES, THREADS
 from plait.cli.output import documents, print_json, print_tables, say
-from plait.cli.record import is_file_name, write_qlogs, write_results
-from plait.engines.registry import EngineName
-from plait.results.result import Result
-from plait.runs.run import Task, run_tasks
+from plait.engines.names import EngineName
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import Choice, parse_choice, parse_list
 from plait.scenarios.units import duration_ns
 from plait.support.files import make_folder
 from plait.support.progress import Progress
 
-SEED = click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), help="Use this seed instead of the scenario's."
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
-OUT = click.option(
-    "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."
-)
-THREADS = click.option(
-    "--threads", type=click.IntRange(min=0), default=0, help="0 (the default): one per core."
-)
-SERIES = click.option(
-    "--series", default="10ms", show_default=True, help="Interval of the time series for --out."
-)
-DECISIONS = click.option(
-    "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."
-)
-PCAP = click.option(
-    "--pcap",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write what both ends of every path capture there, for Wireshark (not of competing flows).",
-)
-QLOG = click.option(
-    "--qlog",
-    type=click.Path(path_type=Path),
-    metavar="FILE|DIR",
-    help="Write the scheduler's decisions as qlog: to FILE.sqlog, or to a file per run in DIR.",
-)
-ENGINE = click.option(
-    "--engine",
-    type=click.Choice(get_args(EngineName)),
-    default="sim",
-    show_default=True,
-    help="What runs the scenario: the simulator, or the real kernel's MPTCP (plait linux build once).",
-)
+if TYPE_CHECKING:
+    from plait.results.result import Result
 
 
 @click.command()
@@ -164,6 +129,9 @@ def _run(
     title: str,
 ) -> list[list[Result]]:
     """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""
+    from plait.cli.record import is_file_name, write_qlogs, write_results
+    from plait.runs.run import Task, run_tasks
+
     try:
         interval = duration_ns(series)
     except ScenarioError as error:

@@ -6,15 +6,17 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from plait._core import RunError
+from plait.cli.options import JSON, THREADS
 from plait.cli.output import print_json, say
-from plait.cli.run import JSON, THREADS
 from plait.support.progress import Progress
-from plait.sweep import Outcome, Plan, cluster
-from plait.sweep import sweep as make
+
+if TYPE_CHECKING:
+    from plait.sweep import Outcome
 
 
 @click.command()
@@ -35,6 +37,9 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     A plan (TOML) names a base scenario, what varies, schedulers and seeds. Interrupted, even by kill -9, the same
     command goes on where it was; the dataset is the same to the byte.
     """
+    from plait.sweep import Plan, cluster
+    from plait.sweep import sweep as make
+
     loaded = Plan.load(plan)
     folder = Path("results") / plan.stem if out is None else out
     start, complete = time.monotonic(), 0

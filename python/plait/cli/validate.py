@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
@@ -15,14 +15,14 @@ from rich.text import Text
 
 from plait._core import RunError
 from plait.cli.groups import PlaitGroup
+from plait.cli.options import JSON, THREADS
 from plait.cli.output import console, print_json, say
-from plait.cli.run import JSON, THREADS
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
 from plait.support.progress import Progress
-from plait.validate import Agreement, Measured, Validation, load_validation, measure, requests, write
-from plait.validate.report import document
-from plait.validate.tables import goal_lines, worst_lines
+
+if TYPE_CHECKING:
+    from plait.validate import Agreement, Measured, Validation, requests
 
 DRAW = "reported"
 WORST = 10
@@ -90,6 +90,9 @@ def validate_linux(
     Goodput, shares of the paths, delays, retransmissions, receive buffer; whether differences are more than chance;
     whether schedulers are ranked alike. Exit status 1 if a goal is missed or a run failed.
     """
+    from plait.validate import Agreement, load_validation, measure, write
+    from plait.validate.report import document
+
     if resume and out is None:
         message = "--resume needs --out: the folder with the runs to go on from"
         raise click.UsageError(message)
@@ -142,6 +145,8 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
     clients. Exit
     status 1 if half of the mean latencies differ by more than 3 %, or a tenth by more than 15 %, or a run failed.
     """
+    from plait.validate import requests
+
     with Progress("validating") as progress:
         found = requests.measure(requests.draw(seed, points), seeds, progress.update)
     if as_json:
@@ -170,6 +175,8 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
 
 
 def _print_requests(found: Sequence[requests.Difference]) -> None:
+    from plait.validate import requests
+
     table = Table(
         title="Latency of requests: simulator against kernel", title_justify="left", header_style="bold"
     )
@@ -222,6 +229,8 @@ def _list(validation: Validation, as_json: bool) -> None:
 
 
 def _print(agreement: Agreement) -> None:
+    from plait.validate.tables import goal_lines, worst_lines
+
     headings, lines = worst_lines(agreement, agreement.goodput, WORST)
     table = Table(title="Largest differences of goodput", title_justify="left", header_style="bold")
     for index, heading in enumerate(headings):

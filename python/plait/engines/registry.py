@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 
 from plait import _core
 from plait.engines import Engine
 from plait.engines.kernel import Kernel
+from plait.engines.names import EngineName
 from plait.engines.simulator import Simulator
-
-EngineName = Literal["sim", "linux"]
-"""What makes a run: the simulator, or a real kernel in virtual time (`plait.linux`)."""
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel())}
 

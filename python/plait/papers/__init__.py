@@ -4,8 +4,9 @@ Each folder of `papers/` holds a paper's scenarios (`paper.toml`, `scenarios/`) 
 where it can be reproduced on another engine, what that needs (`<engine>.toml`).
 """
 
-from plait.papers.description import Paper, engines, load_paper, names
+from plait.papers.description import Paper, load_paper
 from plait.papers.reproduce import Reproduction, reproduce
 from plait.papers.rows import Row
+from plait.support.papers import engines, names
 
 __all__ = ["Paper", "Reproduction", "Row", "engines", "load_paper", "names", "reproduce"]

@@ -7,17 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from plait._core import ScenarioError
-from plait.engines.registry import EngineName
+from plait.engines.names import EngineName
 from plait.papers.adaptation import Adaptation, Skip
 from plait.papers.family import Member, expand
 from plait.scenarios.models import PathModel
 from plait.scenarios.template import Variables
-
-DATA = Path(__file__).parent / "data"
-"""The papers; in the source tree a link to the folder `papers` at its top."""
+from plait.support.papers import DATA, names
 
 
 @dataclass(frozen=True)
@@ -166,17 +164,6 @@ class Paper:
     varied: tuple[str, ...] = ("receive_buffer",)
     engine: EngineName = "sim"
     adaptation: Adaptation = field(default_factory=Adaptation)
-
-
-def names(engine: EngineName = "sim") -> list[str]:
-    """The papers that can be reproduced on an engine."""
-    file = "paper.toml" if engine == "sim" else f"{engine}.toml"
-    return sorted(folder.name for folder in DATA.iterdir() if (folder / file).is_file())
-
-
-def engines(name: str) -> list[EngineName]:
-    """The engines on which a paper can be reproduced."""
-    return [engine for engine in get_args(EngineName) if name in names(engine)]
 
 
 def load_paper(name: str, engine: EngineName = "sim") -> Paper:

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from plait import plots
 from plait._core import ScenarioError
-from plait.engines.registry import EngineName
+from plait.engines.names import EngineName
 from plait.papers import figures
-from plait.papers.description import Paper, load_paper, names, restricted
+from plait.papers.description import Paper, load_paper, restricted
 from plait.papers.headline import HeadlineTable, headline
 from plait.papers.page import page
 from plait.papers.rows import Row, evaluate
@@ -20,6 +20,7 @@ from plait.results.result import Result
 from plait.runs.run import Task, refusal, run_tasks
 from plait.scenarios.scenario import Scenario, load
 from plait.support.files import make_folder, whole_file, write_text
+from plait.support.papers import names
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.results.metrics import direction, metric
-from plait.results.result import Result
 from plait.results.wording import wording
+
+if TYPE_CHECKING:
+    from plait.results.result import Result
 
 METRICS = (
     "goodput_bps",

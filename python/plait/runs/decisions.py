@@ -15,7 +15,7 @@ from plait.results.result import ENDLESS, Result, verdicts
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario
 from plait.scenarios.scheduler import Choice
-from plait.scenarios.units import NANOSECONDS, duration_ns
+from plait.scenarios.units import NANOSECONDS, duration_ns, moment_text
 
 REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
 """How far after the moment is simulated, one after the other, until enough decisions are found; at last to the end."""
@@ -166,12 +166,6 @@ def _nothing_found(
         f"{moment}: no {what} then or later; the last one is at "
         f"{moment_text(result.decisions['time_ns'][rows[-1]])}"
     )
-
-
-def moment_text(moment: int) -> str:
-    """Nanoseconds as seconds, cut (not rounded) to microseconds: looking up what is printed finds it."""
-    seconds, rest = divmod(moment, NANOSECONDS)
-    return f"{seconds}.{rest // 1000:06d} s"
 
 
 def _short(moment: int) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from plait import _core
 from plait.engines import Ability, Engine, Order, Refused
-from plait.engines.registry import EngineName, engine_called
+from plait.engines.names import EngineName
+from plait.engines.registry import engine_called
 from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
 from plait.scenarios.scenario import AnyScenario, scenario_json

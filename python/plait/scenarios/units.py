@@ -57,6 +57,12 @@ def size_text(value: Size) -> str:
     return value if isinstance(value, str) else f"{size_bytes(value)}B"
 
 
+def moment_text(moment: int) -> str:
+    """Nanoseconds as seconds, cut (not rounded) to microseconds: looking up what is printed finds it."""
+    seconds, rest = divmod(moment, NANOSECONDS)
+    return f"{seconds}.{rest // 1000:06d} s"
+
+
 def _non_negative(value: float, what: str, unit: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         message = f"{what}: expected text with a unit or a number of {unit}, got {value!r}"

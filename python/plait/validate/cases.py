@@ -16,13 +16,13 @@ import numpy as np
 
 from plait import _core
 from plait._core import ScenarioError
-from plait.papers.description import DATA as PAPERS
 from plait.scenarios.changes import change
 from plait.scenarios.scenario import Scenario, from_table, load
 from plait.scenarios.template import fill
 from plait.scenarios.units import duration_ns, rate_text
 from plait.scenarios.workloads import ConstantRate
 from plait.statistics import axes
+from plait.support.papers import DATA as PAPERS
 from plait.validate import space
 from plait.validate.regions import facets, has_chance
 

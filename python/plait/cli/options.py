@@ -1,0 +1,46 @@
+"""Options that several commands have. Nothing heavy is imported for them: `--help` needs them, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from plait.engines.names import EngineName
+
+SEED = click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Use this seed instead of the scenario's."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
+OUT = click.option(
+    "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."
+)
+THREADS = click.option(
+    "--threads", type=click.IntRange(min=0), default=0, help="0 (the default): one per core."
+)
+SERIES = click.option(
+    "--series", default="10ms", show_default=True, help="Interval of the time series for --out."
+)
+DECISIONS = click.option(
+    "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."
+)
+PCAP = click.option(
+    "--pcap",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write what both ends of every path capture there, for Wireshark (not of competing flows).",
+)
+QLOG = click.option(
+    "--qlog",
+    type=click.Path(path_type=Path),
+    metavar="FILE|DIR",
+    help="Write the scheduler's decisions as qlog: to FILE.sqlog, or to a file per run in DIR.",
+)
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(get_args(EngineName)),
+    default="sim",
+    show_default=True,
+    help="What runs the scenario: the simulator, or the real kernel's MPTCP (plait linux build once).",
+)
