@@ -99,6 +99,21 @@ impl Segmentation {
         exact.or_else(before).map(|place| self.first + place as u64)
     }
 
+    /// It lies before what is remembered.
+    pub(crate) fn is_forgotten(&self, position: u64) -> bool {
+        (position.wrapping_sub(self.base) as i64) < 0
+    }
+
+    /// Likewise, of what is acknowledged up to a position. From before what is remembered, which old acknowledgements speak of, it is the
+    /// first that is: that was acknowledged, too.
+    pub(crate) fn acknowledged_at(&self, position: u64) -> Option<u64> {
+        if self.is_forgotten(position) && self.first > 0 {
+            Some(self.first)
+        } else {
+            self.number_at(position)
+        }
+    }
+
     /// Everything before `position` was acknowledged: most of it is forgotten.
     pub(crate) fn settle(&mut self, position: u64) {
         while self.pieces.len() as u64 > KEPT
@@ -111,12 +126,45 @@ impl Segmentation {
     }
 }
 
+/// A subflow's own numbers, and what of the stream is at each: what a late copy carries may have been forgotten of the stream long since.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SubflowSegments {
+    pub(crate) numbers: Segmentation,
+    mapped: VecDeque<Mapped>,
+}
+
+/// A segment of the stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mapped {
+    pub(crate) segment: u64,
+    /// Where it begins.
+    pub(crate) offset: u64,
+}
+
+impl SubflowSegments {
+    /// The next number leaves with so many bytes.
+    pub(crate) fn push(&mut self, bytes: u32, mapped: Mapped) {
+        self.numbers.note(self.numbers.next(), self.numbers.end(), bytes);
+        self.mapped.push_back(mapped);
+    }
+
+    pub(crate) fn mapped(&self, number: u64) -> Option<Mapped> {
+        self.mapped.get(number.checked_sub(self.numbers.first)? as usize).copied()
+    }
+
+    /// Everything before `position` was acknowledged.
+    pub(crate) fn settle(&mut self, position: u64) {
+        self.numbers.settle(position);
+        self.mapped.drain(..self.mapped.len() - self.numbers.pieces.len());
+    }
+}
+
 /// Where the segments begin that an end has sent.
 #[derive(Clone, Debug, Default)]
 pub struct Boundaries {
     pub(crate) stream: Segmentation,
     /// Of each subflow's own numbers, where a protocol has such.
-    pub(crate) subflows: Vec<Segmentation>,
+    pub(crate) subflows: Vec<SubflowSegments>,
 }
 
 impl Boundaries {
@@ -126,7 +174,7 @@ impl Boundaries {
 
     /// For a protocol whose paths have numbers of their own.
     pub(crate) fn of_subflows(paths: usize) -> Self {
-        Self { subflows: vec![Segmentation::default(); paths], ..Self::default() }
+        Self { subflows: vec![SubflowSegments::default(); paths], ..Self::default() }
     }
 }
 

@@ -14,7 +14,7 @@ mod options;
 mod reading;
 
 use super::{Config, Grant};
-use crate::boundaries::{Boundaries, Segmentation};
+use crate::boundaries::{Boundaries, Mapped, Segmentation};
 use crate::packet::{Ack, Packet, TcpSegment};
 use crate::protocol::Side;
 use crate::sink::Transmit;
@@ -183,15 +183,14 @@ impl Image {
         debug_assert_eq!(payload.len(), segment.data.bytes as usize, "the payload is the segment's");
         let bytes = segment.data.bytes;
         let subflow = &mut self.sent.subflows[path.index()];
-        // A retransmission keeps its number.
-        if segment.number >= subflow.next() {
-            subflow.note(segment.number, subflow.end(), bytes);
+        // A retransmission keeps its number and its place, which the endpoint does not know any more of what the peer has acknowledged.
+        if segment.number >= subflow.numbers.next() {
+            let offset = segment.offset;
+            subflow.push(bytes, Mapped { segment: segment.data.segment, offset });
+            self.sent.stream.note(segment.data.segment, offset, bytes);
         }
-        let start = subflow.start(segment.number).unwrap_or_default();
-        // What the peer has acknowledged of the stream keeps its mapping, which the endpoint does not know any more.
-        let stream = &mut self.sent.stream;
-        stream.note(segment.data.segment, segment.offset, bytes);
-        let offset = stream.start(segment.data.segment).unwrap_or(segment.offset);
+        let start = subflow.numbers.start(segment.number).unwrap_or_default();
+        let offset = subflow.mapped(segment.number).map_or(segment.offset, |mapped| mapped.offset);
         let mut options = options::timestamps(segment.timestamp, segment.echo);
         if self.multipath && !self.fallen_back {
             let got = match segment.ack {
@@ -275,11 +274,11 @@ impl Image {
 
     /// The number of what this end sends next on a subflow.
     fn next_of(&self, path: PathId) -> u32 {
-        self.own_bytes().wrap(self.sent.subflows[path.index()].end())
+        self.own_bytes().wrap(self.sent.subflows[path.index()].numbers.end())
     }
 
     fn acknowledgement(&self, path: PathId, ack: &Ack, peer: &Boundaries) -> u32 {
-        self.peer_bytes().wrap(peer.subflows[path.index()].start(ack.cumulative).unwrap_or_default())
+        self.peer_bytes().wrap(peer.subflows[path.index()].numbers.start(ack.cumulative).unwrap_or_default())
     }
 
     /// RFC 2883 §4: what arrived again is reported first.
@@ -289,7 +288,7 @@ impl Image {
         ack: &'a Ack,
         peer: &'a Boundaries,
     ) -> impl Iterator<Item = SackBlock> + use<'a> {
-        let subflow: &Segmentation = &peer.subflows[path.index()];
+        let subflow: &Segmentation = &peer.subflows[path.index()].numbers;
         let bytes = self.peer_bytes();
         let edge = move |number: u64| bytes.wrap(subflow.start(number).unwrap_or_default());
         let end = move |number: u64| bytes.wrap(subflow.end_of(number).unwrap_or_default());

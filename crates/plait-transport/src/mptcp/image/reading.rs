@@ -104,7 +104,7 @@ impl Image {
     fn is_confirmation(&self, path: PathId, header: &Header, found: &Found) -> bool {
         let nothing =
             header.acknowledgement == self.own_bytes().wrap(0) && found.blocks.as_slice().is_empty();
-        found.opens || !self.multipath && nothing && self.sent.subflows[path.index()].next() == 0
+        found.opens || !self.multipath && nothing && self.sent.subflows[path.index()].numbers.next() == 0
     }
 
     fn read_segment(
@@ -118,10 +118,10 @@ impl Image {
     ) -> Result<TcpSegment, DecodeError> {
         let bytes = self.peer_bytes();
         let heard = &mut self.heard[path.index()];
-        let Some(segments) = peer.subflows.get(path.index()) else {
+        let Some(subflow) = peer.subflows.get(path.index()) else {
             return Err(DecodeError::Value { field: "path", at: 0, value: path.0.into() });
         };
-        let space = Space { segments, bytes, known: heard.newest };
+        let space = Space { segments: &subflow.numbers, bytes, known: heard.newest };
         let number = space.segment(header.sequence, "sequence number", SEQUENCE_AT)?;
         let start = space.position(header.sequence);
         heard.newest = heard.newest.max(start);
@@ -131,9 +131,10 @@ impl Image {
             None => start,
         };
         self.stream.newest = self.stream.newest.max(offset);
-        let segment = peer.stream.number_at(offset);
+        // A mapping that is not the one that the peer sent.
         let wrong = DecodeError::Value { field: "data sequence number", at: OPTIONS_AT, value: offset };
-        let data = Data { segment: segment.ok_or(wrong)?, bytes: payload.len() as u32 };
+        let mapped = subflow.mapped(number).filter(|mapped| mapped.offset == offset).ok_or(wrong)?;
+        let data = Data { segment: mapped.segment, bytes: payload.len() as u32 };
         let ack = self.read_ack(path, header, found)?;
         // What acknowledges nothing tells nothing: no end rides so.
         let tells =
@@ -174,7 +175,7 @@ impl Image {
         let bytes = self.own_bytes();
         let [own, _] = self.origins;
         let heard = &mut self.heard[path.index()];
-        let segments = &self.sent.subflows[path.index()];
+        let segments = &self.sent.subflows[path.index()].numbers;
         let space = Space { segments, bytes, known: heard.acknowledged };
         let cumulative =
             space.segment(header.acknowledgement, "acknowledgement number", ACKNOWLEDGEMENT_AT)?;
@@ -187,7 +188,7 @@ impl Image {
             None => acknowledged,
         };
         let wrong = DecodeError::Value { field: "data acknowledgement", at: OPTIONS_AT, value: position };
-        let data = self.sent.stream.number_at(position).ok_or(wrong)?;
+        let data = self.sent.stream.acknowledged_at(position).ok_or(wrong)?;
         let window = u64::from(header.window) << self.scale;
         let mut ack = Ack::new(cumulative, data, found.value, found.echo).with_window(position, window);
         ack.plain = number.is_none();
@@ -218,6 +219,10 @@ fn read_blocks(space: &Space<'_>, blocks: &SackBlocks, ack: &mut Ack) -> Result<
         (first.0.wrapping_sub(space.known) as i64) < 0 || place(1).is_some_and(|second| within(first, second))
     });
     for (index, block) in blocks.iter().enumerate() {
+        // Of what is forgotten they say nothing new.
+        if space.segments.is_forgotten(space.position(block.left)) {
+            continue;
+        }
         let first = space.segment(block.left, FIELD, OPTIONS_AT)?;
         let end = space.segment(block.right, FIELD, OPTIONS_AT)?;
         let wrong = DecodeError::Value { field: FIELD, at: OPTIONS_AT, value: block.right.into() };
