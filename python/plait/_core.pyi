@@ -13,7 +13,9 @@ __all__ = [
     "Connection",
     "Defer",
     "Event",
+    "Foreign",
     "Job",
+    "Library",
     "Limit",
     "Message",
     "OutputError",
@@ -241,6 +243,24 @@ class Scheduler:
         """Take note of a packet sent, acknowledged or lost, a timeout, or a path going up or down."""
 
 @final
+class Library:
+    """A shared library of schedulers with the C interface of plait-sched-ffi; loaded until the process ends."""
+
+    classes: list[tuple[str, str]]
+    """Names and summaries."""
+    source: str | None
+    """The text that it was made of, if it hands that out."""
+    def __new__(cls, path: str | PathLike[str]) -> Library:
+        """Raises ScenarioError, without the path: it cannot be loaded, or lacks a function or part of a class."""
+
+    def scheduler(self, name: str, parameters: str) -> Foreign:
+        """The scheduler of this name with parameters ("share=0.5:most=3"). Raises ScenarioError: it cannot be made."""
+
+@final
+class Foreign:
+    """A scheduler of a shared library, with its parameters: every run makes an instance of its own."""
+
+@final
 class Job:
     """One run to be made: a scenario and what to change and to record."""
 
@@ -253,6 +273,7 @@ class Job:
         *,
         scheduler: str | None = None,
         python_scheduler: object | None = None,
+        foreign: Foreign | None = None,
         seed: int | None = None,
         packets: bool = False,
         series_ns: int | None = None,
@@ -286,6 +307,8 @@ class Run:
     """What one run gave: its JSON and the tables that were recorded."""
 
     json: str
+    silence: str | None
+    """Of a scheduler of one's own that could have sent and never did: "never decided to send: 3 calls, …"."""
     def packets(self) -> ArrowTable | None: ...
     def requests(self) -> ArrowTable | None: ...
     def path_series(self) -> ArrowTable | None: ...
@@ -315,6 +338,7 @@ class Pool:
         origin: str,
         base: str | PathLike[str],
         scheduler: str | None = None,
+        foreign: Foreign | None = None,
         seed: int | None = None,
     ) -> None:
         """Hand a run in. Messages name `origin`; traces are found relative to `base`."""

@@ -4,7 +4,7 @@ The blocks of a page run one after the other in one folder, in which `docs` is t
 
 - `sh`, `bash`: commands; those that set up or run everything are left out, `cargo` runs in the repository;
 - `python`: a program; `toml`: valid, at least. One whose first line is `# file: NAME` is written there as that file;
-- `rust`: a file of `docs/examples`, named by `// file: NAME`, to the letter; a command of the page builds and runs it;
+- `rust`, `c`: a file of `docs/examples`, named by `// file: NAME`, to the letter; a command of the page runs it;
 - `text` or none: output, not run.
 
 A block with the word `no-run` is not run; its page has a reason here.
@@ -28,7 +28,7 @@ FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?:#|//) file: (\S+)\n")
 SLOW = ("make ", "git clone", "apt-get")
 """Commands that set up or run everything, which this test is part of."""
-KINDS = ("sh", "bash", "python", "toml", "rust", "text", "")
+KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
 NO_RUN = {
     "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",
     "docs/questions/README.md": "minutes of runs; `make questions` makes them",
@@ -65,8 +65,10 @@ def test_every_example_runs(page: str, tmp_path: Path) -> None:
             (tmp_path / named[1]).write_text(body, encoding="utf-8")
         if words == "no-run":
             left_out = True
-        elif kind == "rust":
-            assert named is not None, f"{page}: a block of Rust begins with `// file: NAME` of docs/examples"
+        elif kind in ("rust", "c"):
+            assert named is not None, (
+                f"{page}: a block of {kind} begins with `// file: NAME` of docs/examples"
+            )
             same = body.partition("\n")[2] == (DOCS / "examples" / named[1]).read_text(encoding="utf-8")
             assert same, f"{page}: docs/examples/{named[1]} has changed; run docs/draw.py"
         elif kind == "toml":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -285,3 +286,46 @@ def test_a_class_handed_over_keeps_its_file(scenario: plait.Scenario) -> None:
     kept = plait.run(scenario, typed["Batches"]).own_scheduler
     assert kept is not None
     assert (kept["class"], kept["sha256"], kept["source"]) == ("Batches", None, None)
+
+
+SILENT = """
+import plait
+
+
+class Silent(plait.Scheduler):
+    def decide(self, now, connection, paths):
+        return plait.Wait()
+"""
+
+
+def test_one_that_never_decides_is_told_so(scenario_file: Path, command: Command) -> None:
+    scenario_file.with_name("silent.py").write_text(SILENT)
+    done = command("compare", "two.toml", "--schedulers", "daps,silent.py:Silent", "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    (said,) = (line for line in done.stderr.splitlines() if line.startswith("warning"))
+    assert re.fullmatch(
+        "warning: two paths: Silent never decided to send: [1-9][0-9]* calls?, all Wait, "
+        "though data waited and a path had room (then|in [1-9][0-9]* of them)",
+        said,
+    )
+    daps, silent = json.loads(done.stdout)
+    assert "warnings" not in daps
+    assert said.endswith(silent["warnings"][0])
+    (kept,) = (
+        one.warnings for one in read_results(scenario_file.parent / "out") if one.scheduler == "Silent"
+    )
+    assert kept == silent["warnings"]
+    assert command("report", "out", "-o", "page.html").returncode == 0
+    assert kept[0] in scenario_file.with_name("page.html").read_text()
+    with pytest.warns(RuntimeWarning, match="two paths: Silent never decided to send"):
+        plait.run(scenario_file, f"{scenario_file.with_name('silent.py')}:Silent")
+
+
+def test_a_transfer_that_stalls_says_that_the_scheduler_never_decided(scenario_file: Path) -> None:
+    text = scenario_file.read_text().replace('kind = "bulk"', 'kind = "file"\nsize = "50kB"')
+    scenario_file.write_text(text.replace("[transport]", '[transport]\nprotocol = "mptcp"'))
+    scenario_file.with_name("silent.py").write_text(SILENT)
+    with pytest.raises(
+        plait.RunError, match=r"nothing moved any more: the scheduler never decided to send: .*, all Wait"
+    ):
+        plait.run(scenario_file, f"{scenario_file.with_name('silent.py')}:Silent")

@@ -31,6 +31,8 @@ impl Captures {
 pub(crate) enum Failure {
     Run(simulation::RunError),
     Output(WriteError),
+    /// A scheduler of one's own could not be made or failed, or why the run failed has to do with it.
+    Scheduler(String),
 }
 
 impl Failure {
@@ -39,6 +41,7 @@ impl Failure {
         match self {
             Self::Run(error) => RunError::new_err(format!("{scenario}: {error}")),
             Self::Output(error) => OutputError::new_err(error.to_string()),
+            Self::Scheduler(message) => RunError::new_err(format!("{scenario}: {message}")),
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Making runs: on several threads for built-in schedulers, on the calling one for schedulers written in Python.
 
 use crate::captured::{self, Captures, Failure};
+use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
+use crate::watch::Watched;
 use crate::{RunError, bad_input};
-use plait_sched::{Duration, Time};
+use plait_sched::{Duration, Scheduler, Time};
+use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::Scenario;
-use plait_sim::simulation::{self, Control, OnTimes};
+use plait_sim::simulation::{self, Control, OnTimes, RunError as Stopped};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -31,6 +34,7 @@ pub(crate) struct Job {
     scenario: Scenario,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
+    foreign: Option<Foreign>,
     captures: Option<Captures>,
 }
 
@@ -38,7 +42,7 @@ pub(crate) struct Job {
 impl Job {
     #[new]
     #[pyo3(signature = (
-        scenario_json, *, scheduler = None, python_scheduler = None, seed = None,
+        scenario_json, *, scheduler = None, python_scheduler = None, foreign = None, seed = None,
         packets = false, series_ns = None, decisions_from_ns = None, pcap = None,
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -47,6 +51,7 @@ impl Job {
         scenario_json: &str,
         scheduler: Option<&str>,
         python_scheduler: Option<Py<PyAny>>,
+        foreign: Option<Py<Foreign>>,
         seed: Option<u64>,
         packets: bool,
         series_ns: Option<u64>,
@@ -68,13 +73,14 @@ impl Job {
             let (found, paths) = (places.len(), scenario.paths.len());
             return Err(bad_input(format!("pcap: expected a place for each of {paths} paths, got {found}")));
         }
-        let captures = match (pcap, &python_scheduler) {
-            (None, _) => None,
-            (Some(places), None) => Some((places, captured::scheduler_text(&scenario))),
-            (Some(places), Some(object)) => Some((places, object.bind(py).get_type().name()?.to_string())),
+        let foreign = foreign.map(|foreign| foreign.get().clone());
+        let text = match (&python_scheduler, &foreign) {
+            (Some(object), _) => object.bind(py).get_type().name()?.to_string(),
+            (None, Some(foreign)) => foreign.text(),
+            (None, None) => captured::scheduler_text(&scenario),
         };
-        let captures = captures.map(|(places, scheduler)| Captures { places, scheduler });
-        Ok(Self { scenario, options, python_scheduler, captures })
+        let captures = pcap.map(|places| Captures { places, scheduler: text });
+        Ok(Self { scenario, options, python_scheduler, foreign, captures })
     }
 
     #[getter]
@@ -95,6 +101,47 @@ impl Job {
         };
         let (workload, flows) = simulation::on_times(&self.scenario);
         (nanos(workload), flows.into_iter().map(nanos).collect())
+    }
+}
+
+impl Job {
+    /// Makes the run of a scheduler that is not written in Python.
+    fn make(&self, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
+        let Some(foreign) = &self.foreign else {
+            let Self { scenario, options, captures, .. } = self;
+            let scheduler = scenario.scheduler.build();
+            return captured::simulate(scenario, scheduler, options, captures.as_ref(), control, || true)
+                .map(|result| (result, None));
+        };
+        let fault = Fault::default();
+        let scheduler = foreign.build(fault.clone()).map_err(Failure::Scheduler)?;
+        let mut control = |share: f64| {
+            if fault.message().is_some() { Control::Interrupt } else { control(share) }
+        };
+        let outcome = self.watch(scheduler, &mut control, || fault.message().is_none());
+        fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
+    }
+
+    /// Makes the run of a scheduler of one's own. One that never sends is told so, also where the run fails for that reason.
+    fn watch<S: Scheduler>(
+        &self,
+        scheduler: S,
+        control: &mut dyn FnMut(f64) -> Control,
+        wanted: impl FnOnce() -> bool,
+    ) -> Outcome {
+        let Self { scenario, options, captures, .. } = self;
+        let mut watched = Watched::new(scheduler);
+        let outcome = captured::simulate(scenario, &mut watched, options, captures.as_ref(), control, wanted);
+        let silence = watched.silence().map(|silence| silence.to_string());
+        match (outcome, silence) {
+            (Ok(result), silence) => Ok((result, silence)),
+            // Not the simulator's defect, which the error would say.
+            (Err(Failure::Run(Stopped::Stalled { at })), Some(silence)) => {
+                let at = at.as_secs_f64();
+                Err(Failure::Scheduler(format!("at {at} s nothing moved any more: the scheduler {silence}")))
+            }
+            (Err(failure), _) => Err(failure),
+        }
     }
 }
 
@@ -127,6 +174,9 @@ type Nanos = Vec<(u64, u64)>;
 pub(crate) struct Run {
     #[pyo3(get)]
     json: String,
+    /// Why a scheduler of one's own sent nothing, if it did not.
+    #[pyo3(get)]
+    silence: Option<String>,
     packets: Option<ArrowTable>,
     requests: Option<ArrowTable>,
     path_series: Option<ArrowTable>,
@@ -163,9 +213,15 @@ impl Run {
 }
 
 impl Run {
-    fn new(scenario: &Scenario, scheduler: &str, result: RunResult) -> PyResult<Self> {
+    fn new(
+        scenario: &Scenario,
+        scheduler: &str,
+        result: RunResult,
+        silence: Option<String>,
+    ) -> PyResult<Self> {
         Ok(Self {
             json: result.to_json(scenario, scheduler),
+            silence,
             packets: result.packets.map(tables::packets).transpose()?,
             requests: result.requests.map(tables::requests).transpose()?,
             path_series: result.path_series.map(tables::path_series).transpose()?,
@@ -176,7 +232,8 @@ impl Run {
     }
 }
 
-type Outcome = Result<RunResult, Failure>;
+/// A result, and why a scheduler of one's own sent nothing, if it did not.
+type Outcome = Result<(RunResult, Option<String>), Failure>;
 
 /// Makes the runs; results in the order of the jobs, whatever the threads.
 #[pyfunction]
@@ -208,12 +265,13 @@ fn run(
     let mut runs = Vec::with_capacity(jobs.len());
     for (job, outcome) in jobs.iter().zip(outcomes) {
         let Some(outcome) = outcome else { continue };
-        let result = outcome.map_err(|failure| failure.exception(&job.scenario.name))?;
-        let scheduler = match &job.python_scheduler {
-            Some(object) => object.bind(py).get_type().name()?.to_string(),
-            None => job.scenario.scheduler.name().to_owned(),
+        let (result, silence) = outcome.map_err(|failure| failure.exception(&job.scenario.name))?;
+        let scheduler = match (&job.python_scheduler, &job.foreign) {
+            (Some(object), _) => object.bind(py).get_type().name()?.to_string(),
+            (None, Some(foreign)) => foreign.name().to_owned(),
+            (None, None) => job.scenario.scheduler.name().to_owned(),
         };
-        runs.push(Run::new(&job.scenario, &scheduler, result)?);
+        runs.push(Run::new(&job.scenario, &scheduler, result, silence)?);
     }
     Ok(runs)
 }
@@ -226,7 +284,7 @@ fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
     let result = py.detach(|| plait_capture::observe(scenario, &folder, options));
     let result = result
         .map_err(|error| RunError::new_err(format!("{}: {}: {error}", scenario.name, folder.display())))?;
-    Run::new(scenario, scenario.scheduler.name(), result)
+    Run::new(scenario, scenario.scheduler.name(), result, None)
 }
 
 /// Spreads runs with built-in schedulers over threads; this one watches the keyboard.
@@ -255,20 +313,12 @@ fn run_native(
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(Job { scenario, options, captures, .. }) = work.get(at) else { return };
+                    let Some(job) = work.get(at) else { return };
                     let mut control = |share: f64| {
                         elapsed[at].store(share.to_bits(), Ordering::Relaxed);
                         if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
                     };
-                    let scheduler = scenario.scheduler.build();
-                    let outcome = captured::simulate(
-                        scenario,
-                        scheduler,
-                        options,
-                        captures.as_ref(),
-                        &mut control,
-                        || true,
-                    );
+                    let outcome = job.make(&mut control);
                     elapsed[at].store(1f64.to_bits(), Ordering::Relaxed);
                     if sender.send((at, outcome)).is_err() {
                         return;
@@ -319,10 +369,7 @@ fn run_python(
             Control::Interrupt
         }
     };
-    let captures = job.captures.as_ref();
-    let outcome = captured::simulate(&job.scenario, scheduler, &job.options, captures, &mut control, || {
-        !is_raised(&raised)
-    });
+    let outcome = job.watch(scheduler, &mut control, || !is_raised(&raised));
     if let Some(error) = take(&raised).or(interrupted) {
         return Err(error);
     }

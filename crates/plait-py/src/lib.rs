@@ -6,10 +6,12 @@
 mod captured;
 mod describe;
 mod facts;
+mod foreign;
 mod jobs;
 mod pool;
 mod scheduler;
 mod tables;
+mod watch;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyAssertionError, PyRuntimeError, PyValueError};
@@ -52,5 +54,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scheduler::register(module)?;
     tables::register(module)?;
     jobs::register(module)?;
-    pool::register(module)
+    pool::register(module)?;
+    foreign::register(module)
 }

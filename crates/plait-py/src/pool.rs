@@ -1,7 +1,9 @@
 //! Threads that make one run after the other as they are handed in: what a sweep of any length needs.
 
+use crate::foreign::Foreign;
 use crate::jobs::scenario_of;
 use crate::{RunError, bad_input};
+use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
@@ -55,6 +57,7 @@ struct Work {
     origin: String,
     base: PathBuf,
     scheduler: Option<String>,
+    foreign: Option<Foreign>,
     seed: Option<u64>,
 }
 
@@ -113,7 +116,8 @@ impl Pool {
     }
 
     /// Hands a run in; `ticket` comes back with its result.
-    #[pyo3(signature = (ticket, scenario_json, *, origin, base, scheduler = None, seed = None))]
+    #[pyo3(signature = (ticket, scenario_json, *, origin, base, scheduler = None, foreign = None, seed = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn submit(
         &self,
         ticket: u64,
@@ -121,9 +125,11 @@ impl Pool {
         origin: String,
         base: PathBuf,
         scheduler: Option<String>,
+        foreign: Option<Py<Foreign>>,
         seed: Option<u64>,
     ) -> PyResult<()> {
-        let work = Work { ticket, scenario_json, origin, base, scheduler, seed };
+        let foreign = foreign.map(|foreign| foreign.get().clone());
+        let work = Work { ticket, scenario_json, origin, base, scheduler, foreign, seed };
         let sender = lock(&self.work);
         let sent = sender.as_ref().is_some_and(|sender| sender.send(work).is_ok());
         if sent { Ok(()) } else { Err(RunError::new_err("the pool is closed")) }
@@ -177,15 +183,27 @@ fn make(waiting: &Mutex<Receiver<Work>>, finished: &Sender<Done>, stop: &AtomicB
 }
 
 fn run(work: &Work, stop: &AtomicBool, places: &[String]) -> Result<String, Failure> {
-    let Work { scenario_json, origin, base, scheduler, seed, .. } = work;
+    let Work { scenario_json, origin, base, scheduler, foreign, seed, .. } = work;
     let scenario = scenario_of(scenario_json, Some(origin), base, scheduler.as_deref(), *seed)
         .map_err(Failure::Input)?;
+    let fault = Fault::default();
     let mut control = |_: f64| {
-        if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
+        let ended = stop.load(Ordering::Relaxed) || fault.message().is_some();
+        if ended { Control::Interrupt } else { Control::Continue }
     };
-    let result =
-        simulation::run(&scenario, scenario.scheduler.build(), &RecordOptions::default(), &mut control)
-            .map_err(|error| Failure::Run(format!("{}: {error}", scenario.name)))?;
+    let failed = |message: String| Failure::Run(format!("{}: {message}", scenario.name));
+    let options = RecordOptions::default();
+    let made = match foreign {
+        None => simulation::run(&scenario, scenario.scheduler.build(), &options, &mut control),
+        Some(foreign) => {
+            let scheduler = foreign.build(fault.clone()).map_err(failed)?;
+            simulation::run(&scenario, scheduler, &options, &mut control)
+        }
+    };
+    if let Some(message) = fault.message() {
+        return Err(failed(message.to_owned()));
+    }
+    let result = made.map_err(|error| failed(error.to_string()))?;
     picked(&result.to_json(&scenario, scenario.scheduler.name()), places)
         .map_err(|error| Failure::Run(format!("{}: {error}", scenario.name)))
 }

@@ -1,7 +1,7 @@
 //! A scheduler written in Python, seen from Rust; and the conformance suite, seen from Python.
 
-use crate::ConformanceError;
 use crate::facts::{Assign, Connection, Defer, Event, Limit, Path, Penalize, Recall, Reinject, Wait};
+use crate::{ConformanceError, RunError};
 use plait_sched::conformance::{self, Options};
 use plait_sched::{self as sched, Capabilities, Decision, Interest, PathId, Time};
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
@@ -123,8 +123,13 @@ impl PythonScheduler {
         paths: &[sched::Path],
     ) -> PyResult<Decision> {
         let arguments = (now.as_secs_f64(), Connection::from(connection), self.views(connection, paths));
-        let answer = self.object.bind(py).call_method1("decide", arguments)?;
-        decision(&answer)
+        let object = self.object.bind(py);
+        let answer = object.call_method1("decide", arguments)?;
+        decision(&answer).map_err(|expected| {
+            let kind =
+                object.get_type().name().map_or_else(|_| "scheduler".to_owned(), |name| name.to_string());
+            RunError::new_err(format!("{kind}.{expected}"))
+        })
     }
 
     /// Keeps the first exception; the run is stopped at the next opportunity.
@@ -137,8 +142,8 @@ impl PythonScheduler {
     }
 }
 
-/// What an object returned by `decide` means.
-fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
+/// What an object returned by `decide` means; else what was wrong with it.
+fn decision(answer: &Bound<'_, PyAny>) -> Result<Decision, String> {
     if let Ok(assign) = answer.cast::<Assign>() {
         let Assign { path, segments } = *assign.get();
         return Ok(Decision::Assign { path: PathId(path), segments });
@@ -165,10 +170,10 @@ fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
     if answer.is_instance_of::<Defer>() {
         return Ok(Decision::Defer);
     }
-    let got = answer.repr()?;
-    Err(PyTypeError::new_err(format!(
+    let got = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    Err(format!(
         "decide returned {got}: expected plait.Assign, Wait, Reinject, Recall, Limit, Penalize or Defer"
-    )))
+    ))
 }
 
 impl sched::Scheduler for PythonScheduler {

@@ -9,6 +9,13 @@
 
 #include <stdint.h>
 
+// Keeps the text of the file in which it stands, once per library and outside of functions, so that results have the source. GCC and Clang, on ELF.
+#define PLAIT_SCHEDULER_SOURCE \
+  __asm__(".pushsection .rodata\n.hidden plait_scheduler_text\n.global plait_scheduler_text\nplait_scheduler_text: .incbin \"" __FILE__ "\"\n.byte 0\n.popsection"); \
+  extern const char plait_scheduler_text[] __attribute__((visibility("hidden"))); \
+  __attribute__((visibility("default"))) const char *plait_scheduler_source(void) { return plait_scheduler_text; } \
+  extern const char plait_scheduler_text[]
+
 // Nothing more now: ask again after the next event, and at `until` at the latest unless that is PLAIT_NEVER.
 #define PLAIT_WAIT 0
 
@@ -272,7 +279,8 @@ typedef void (*plait_on_event)(void *state,
 
 // A scheduler of one's own. The rules are those of the built-in ones: no clock, no memory beyond its own state, the same calls give the same
 // answers. A shared library hands them out through a function
-// `const plait_scheduler_class *plait_scheduler_class_at(uint32_t index)`, which returns NULL from some number on.
+// `const plait_scheduler_class *plait_scheduler_class_at(uint32_t index)`, which returns NULL from some number on; and, if its results are to keep
+// the source, that through `const char *plait_scheduler_source(void)` (PLAIT_SCHEDULER_SOURCE). Instances are used on one thread each, several at the same time.
 typedef struct plait_scheduler_class {
   // The size of this struct as its author knows it, in bytes.
   uint32_t size;

@@ -75,7 +75,8 @@ pub type OnEvent = Option<
 
 /// A scheduler of one's own. The rules are those of the built-in ones: no clock, no memory beyond its own state, the same calls give the same
 /// answers. A shared library hands them out through a function
-/// `const plait_scheduler_class *plait_scheduler_class_at(uint32_t index)`, which returns NULL from some number on.
+/// `const plait_scheduler_class *plait_scheduler_class_at(uint32_t index)`, which returns NULL from some number on; and, if its results are to keep
+/// the source, that through `const char *plait_scheduler_source(void)` (PLAIT_SCHEDULER_SOURCE). Instances are used on one thread each, several at the same time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Class {
@@ -136,6 +137,15 @@ impl Class {
     pub unsafe fn at(from: *const Self) -> std::result::Result<Self, String> {
         // SAFETY: by contract.
         unsafe { Self::read(from) }.map_err(Error::text)
+    }
+
+    /// The rule in a sentence; empty if its author says nothing.
+    pub fn summary(&self) -> String {
+        if self.summary.is_null() {
+            return String::new();
+        }
+        // SAFETY: the texts of a class that was read end in zeros.
+        unsafe { CStr::from_ptr(self.summary) }.to_string_lossy().into_owned()
     }
 
     /// Its name.

@@ -39,7 +39,7 @@
 //! # assert!(plait_sched_ffi::Foreign::new(class, "segments=-2", fault).is_err());
 //! # assert!(plait_scheduler_class_at(1).is_null());
 //! ```
-//! Then `plait compare links.toml --schedulers lowest-rtt,./libcheapest.so:Cheapest:segments=2`.
+//! Then `plait compare links.toml --schedulers lowest-rtt,./libcheapest.so:Cheapest:segments=2`. With `export_source!("lib.rs");` results keep the source, too.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -182,6 +182,19 @@ unsafe extern "C" fn on_event<S: Exported>(
         scheduler.on_event(&event, &connection, paths);
         Ok(())
     });
+}
+
+/// Hands out the text of source files through `plait_scheduler_source`, so that results keep it: paths as of `include_str!`. Once per library.
+#[macro_export]
+macro_rules! export_source {
+    ($($file:literal),+ $(,)?) => {
+        /// What this library was made of.
+        #[allow(unsafe_code, reason = "a name that a loader can find")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn plait_scheduler_source() -> *const ::core::ffi::c_char {
+            concat!($(include_str!($file)),+, "\0").as_ptr().cast()
+        }
+    };
 }
 
 /// Hands out schedulers, which have to be [`Exported`], through `plait_scheduler_class_at`. Once per library.

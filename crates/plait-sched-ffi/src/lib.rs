@@ -8,6 +8,7 @@
 //! * [`conformance`]: the suite of [`plait_sched::conformance`] for such a table.
 //! * [`facts`], [`decision`]: the structs, and how they become Rust's and back.
 //! * [`export`]: a scheduler in Rust, outside this repository, as a shared library that hands out such tables.
+//! * `library`, with the feature `load`: such a library, loaded while a program runs.
 //!
 //! # What holds at the border
 //! * **Versions.** Every struct begins with its size as the caller knows it. A later version adds fields at the end only: what a caller does
@@ -24,6 +25,8 @@ pub mod decision;
 pub mod error;
 pub mod export;
 pub mod facts;
+#[cfg(all(unix, feature = "load"))]
+pub mod library;
 pub mod scheduler;
 mod sized;
 pub mod text;

@@ -163,6 +163,9 @@ def _run(
     ]
     with Progress(title) as progress:
         results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
+    for result in results:
+        for text in result.warnings:
+            say(f"warning: {result.scenario}: {text}")
     if out is not None:
         written = write_results(results, out)
         say(f"wrote {len(written)} files for {_runs(results)} below {out}")

@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 
 from plait import _core
 
-Ability = Literal["python", "pcap"]
-"""What not every engine can do: run schedulers written in Python, write captures for Wireshark."""
+Ability = Literal["python", "library", "pcap"]
+"""What not every engine can do: run schedulers written in Python or from libraries, write captures for Wireshark."""
 
 
 class Refused(_core.ScenarioError):

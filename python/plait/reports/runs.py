@@ -78,6 +78,7 @@ def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict
         "network": network_table(scenario) if scenario else None,
         "settings": settings(scenario) if scenario else [],
         "scenario": json.dumps(scenario, indent=2, ensure_ascii=False) if scenario else None,
+        "warnings": [text for result in results for text in result.warnings],
         "metrics": metric_rows(results),
         "parts": [
             *((f"path “{name}”", rows) for name, rows in path_rows(results)),

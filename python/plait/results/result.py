@@ -17,6 +17,8 @@ TABLES = ("packets", "requests", "path_series", "connection_series", "decisions"
 """The tables that a run can record."""
 OWN = "own_scheduler"
 """The key under which a run's JSON has what is kept of a scheduler of one's own."""
+WARNINGS = "warnings"
+"""Likewise of what is odd about a run."""
 ENDLESS = 1 << 40
 """Segments that no run sends: an amount above it has no limit."""
 
@@ -95,14 +97,16 @@ class Result:
         label: str | None = None,
         scenario_json: str | None = None,
         own: Mapping[str, Any] | None = None,
+        warnings: Sequence[str] = (),
     ) -> None:
         self.run = run
         self.scenario_json = scenario_json
         """The scenario as it was run: canonical JSON, defaults, scheduler and seed included; None if unknown."""
         self._json = run.json
         self.data: dict[str, Any] = json.loads(self._json)
-        if own is not None:
-            self.data[OWN] = dict(own)
+        if own is not None or warnings:
+            self.data |= {OWN: dict(own)} if own is not None else {}
+            self.data |= {WARNINGS: list(warnings)} if warnings else {}
             self._json = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
         self._label = label
 
@@ -136,6 +140,11 @@ class Result:
         """
         own: dict[str, Any] | None = self.data.get(OWN)
         return own
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is odd about the run, a sentence each: that a scheduler of one's own never decided to send."""
+        return list(self.data.get(WARNINGS, []))
 
     @property
     def seed(self) -> int:

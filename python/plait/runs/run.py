@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -62,7 +63,13 @@ def run_tasks(
         documents.append(document)
     runs = chosen.run(orders, workers=threads, progress=progress)
     return [
-        Result(run, label, order.job.scenario_json, document)
+        Result(
+            run,
+            label,
+            order.job.scenario_json,
+            document,
+            [] if run.silence is None else [f"{label} {run.silence}"],
+        )
         for run, label, order, document in zip(runs, labels, orders, documents, strict=True)
     ]
 
@@ -92,6 +99,8 @@ def _order(
     asked: dict[Ability, str] = {}
     if choice.python is not None:
         asked["python"] = f"scheduler {label}"
+    if choice.foreign is not None:
+        asked["library"] = f"scheduler {label}"
     if task.pcap is not None:
         asked["pcap"] = "pcap"
     for ability, what in asked.items():
@@ -102,6 +111,7 @@ def _order(
         scenario,
         scheduler=choice.built_in,
         python_scheduler=choice.python,
+        foreign=choice.foreign,
         seed=task.seed,
         packets=task.packets,
         series_ns=series_ns,
@@ -165,7 +175,9 @@ def run(
         pcap=pcap,
     )
     with Progress("running") as progress:
-        return run_tasks([task], progress=progress.update, engine=engine)[0]
+        (made,) = run_tasks([task], progress=progress.update, engine=engine)
+    _warn([made])
+    return made
 
 
 def compare(
@@ -201,4 +213,13 @@ def compare(
         for choice in schedulers
     ]
     with Progress("comparing") as progress:
-        return Comparison(run_tasks(tasks, threads=threads, progress=progress.update, engine=engine))
+        results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
+    _warn(results)
+    return Comparison(results)
+
+
+def _warn(results: Sequence[Result]) -> None:
+    """Python's warnings, shown where the caller of this module's functions stands."""
+    for result in results:
+        for text in result.warnings:
+            warnings.warn(f"{result.scenario}: {text}", RuntimeWarning, stacklevel=3)

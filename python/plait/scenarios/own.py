@@ -1,4 +1,7 @@
-"""Schedulers of one's own, as they are written: ``FILE.py:CLASS``, then ``:parameter=value`` as often as wanted."""
+"""Schedulers of one's own, as they are written: ``FILE:CLASS``, then ``:parameter=value`` as often as wanted.
+
+FILE is one of Python, or a shared library with the C interface of the crate plait-sched-ffi.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from plait import _core
-from plait.scenarios import python_class
+from plait.scenarios import library, python_class
 
-SUFFIXES = (".py",)
-"""Of the files that hold schedulers."""
+PYTHON, LIBRARIES = (".py",), (".so", ".dylib")
+"""How the names of files end that hold schedulers."""
 _NEXT = re.compile(r",\s*([A-Za-z_][\w-]*=.*)")
 
 
@@ -45,18 +48,30 @@ class Own:
         """Of the file."""
         return hashlib.sha256(self.content).hexdigest()
 
-    @cached_property
+    @property
+    def is_library(self) -> bool:
+        """Whether it is one of a shared library."""
+        return self.file.endswith(LIBRARIES)
+
+    @property
     def source(self) -> str | None:
-        """Its text."""
+        """Its text; of a library what that says it was made of, None if it does not."""
+        if self.is_library:
+            return library.load(self.content, self.sha256, self.file, self.origin).source
         return self.content.decode("utf-8")
 
-    def make(self) -> _core.Scheduler:
-        """A fresh instance; the file's module is a fresh one too, so that no run knows of another.
+    def make(self) -> _core.Scheduler | _core.Foreign:
+        """A fresh instance of a class of Python, whose module is a fresh one too; of a library what makes instances.
+
+        So no run knows of another.
 
         Raises:
             ScenarioError: it cannot be made; says what is missing or wrong, and where.
         """
-        kind = python_class.load(self.source or "", self.file, self.name, self.origin)
+        if self.is_library:
+            loaded = library.load(self.content, self.sha256, self.file, self.origin)
+            return library.make(loaded, self.file, self.name, self.given, self.origin)
+        kind = python_class.load(self.content.decode("utf-8"), self.file, self.name, self.origin)
         return python_class.make(kind, self.given, self.origin)
 
     def changed(self, change: Callable[[str], str]) -> Own:
@@ -76,7 +91,7 @@ class Own:
 
 def is_own(text: str) -> bool:
     """Whether a text, or the name in a table, is that of a scheduler of one's own."""
-    return text.partition(":")[0].endswith(SUFFIXES)
+    return text.partition(":")[0].endswith(PYTHON + LIBRARIES)
 
 
 def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = None) -> Own:
@@ -98,7 +113,8 @@ def read_own(text: str, folder: Path = Path(), more: Mapping[str, Any] | None = 
         raise _core.ScenarioError(message)
     try:
         content = path.read_bytes()
-        content.decode("utf-8")
+        if file.endswith(PYTHON):
+            content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         message = f"scheduler {text!r}: {path} cannot be read: {error}"
         raise _core.ScenarioError(message) from error

@@ -79,8 +79,8 @@ def scheduler_name(choice: Any) -> str:
 def parse_choice(text: str, folder: Path = Path()) -> str | Mapping[str, Any] | Own:
     """Read a choice as the command line writes it.
 
-    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS:parameter=value`` for one's
-    own, with FILE relative to `folder`.
+    ``NAME``, ``NAME+OPTION``, ``NAME:parameter=value:parameter=value``, or ``FILE.py:CLASS:parameter=value`` or
+    ``LIBRARY.so:CLASS:parameter=value`` for one's own, with files relative to `folder`.
 
     Raises:
         ScenarioError: the text is none of these, or a file cannot be read. Names of built-in schedulers and
@@ -146,13 +146,14 @@ def label_all(choices: Sequence[Choice | None]) -> list[str | None]:
 
 @dataclass(frozen=True)
 class Override:
-    """A choice in the form the core takes: built-in ones as JSON, one written in Python as an object.
+    """A choice in the form the core takes: built-in ones as JSON, one's own as objects.
 
     document: what results keep of one's own, see `Own.document`.
     """
 
     built_in: str | None = None
     python: _core.Scheduler | None = None
+    foreign: _core.Foreign | None = None
     label: str | None = None
     document: Mapping[str, Any] | None = None
 
@@ -171,15 +172,18 @@ def override(choice: Choice | None) -> Override:
     if isinstance(choice, Mapping):
         return Override(built_in=json.dumps(dict(choice)), label=label(choice))
     if isinstance(choice, Own):
-        return Override(python=choice.make(), label=choice.label, document=choice.document())
-    if isinstance(choice, type) and issubclass(choice, _core.Scheduler):
-        name = choice.__name__
-        return Override(python=make(choice, (), f"scheduler {name}"), label=name, document=_document(choice))
-    if not isinstance(choice, _core.Scheduler):
-        message = f"scheduler: expected a name, a table or a subclass of plait.Scheduler, got {choice!r}"
-        raise _core.ScenarioError(message)
-    name = type(choice).__name__
-    return Override(python=checked(choice, f"scheduler {name}"), label=name, document=_document(type(choice)))
+        made, name, document = choice.make(), choice.label, choice.document()
+    else:
+        kind = choice if isinstance(choice, type) else type(choice)
+        if not issubclass(kind, _core.Scheduler):
+            message = f"scheduler: expected a name, a table or a subclass of plait.Scheduler, got {choice!r}"
+            raise _core.ScenarioError(message)
+        name, document = kind.__name__, _document(kind)
+        origin = f"scheduler {name}"
+        made = make(choice, (), origin) if isinstance(choice, type) else checked(choice, origin)
+    if isinstance(made, _core.Foreign):
+        return Override(foreign=made, label=name, document=document)
+    return Override(python=made, label=name, document=document)
 
 
 def _document(kind: type) -> dict[str, Any]:

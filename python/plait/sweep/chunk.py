@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from plait import _core
 from plait._core import RunError, ScenarioError
-from plait.scenarios.own import Own
 from plait.scenarios.python_class import place
 from plait.statistics import axes
 from plait.support.machine import plait_version
@@ -60,10 +59,18 @@ def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterato
     try:
         under_way = 0
         for order in given:
+            foreign = None
             if order.contender.own is not None:
-                yield order.index, _python(order, order.contender.own, places)
-                continue
-            _submit(pool, order)
+                try:
+                    own = order.contender.own.make()
+                except ScenarioError as error:  # at a point that was not looked at before
+                    yield order.index, Row(str(error), None)
+                    continue
+                if isinstance(own, _core.Scheduler):
+                    yield order.index, _python(order, own, places)
+                    continue
+                foreign = own
+            _submit(pool, order, foreign)
             under_way += 1
             while under_way >= AHEAD * pool.size:
                 yield _take(pool)
@@ -74,13 +81,14 @@ def make(given: Iterable[Order], places: Sequence[str], threads: int) -> Iterato
         pool.close()
 
 
-def _submit(pool: _core.Pool, order: Order) -> None:
+def _submit(pool: _core.Pool, order: Order, foreign: _core.Foreign | None) -> None:
     pool.submit(
         order.index,
         order.scenario,
         origin=order.where,
         base=order.base,
         scheduler=order.contender.built_in,
+        foreign=foreign,
         seed=order.seed,
     )
 
@@ -93,13 +101,9 @@ def _take(pool: _core.Pool) -> tuple[int, Row]:
             return index, Row(error, values)
 
 
-def _python(order: Order, own: Own, places: Sequence[str]) -> Row:
+def _python(order: Order, scheduler: _core.Scheduler, places: Sequence[str]) -> Row:
     """A run whose scheduler is written in Python; what the class raises is the run's failure."""
     scenario = _core.parse_scenario(order.scenario, order.where, order.base, format="json")
-    try:
-        scheduler = own.make()
-    except ScenarioError as error:  # at a point that was not looked at before
-        return Row(str(error), None)
     try:
         job = _core.Job(scenario, python_scheduler=scheduler, seed=order.seed)
         (made,) = _core.run([job], threads=1)

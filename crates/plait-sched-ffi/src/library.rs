@@ -1,0 +1,79 @@
+//! Shared libraries that hand out schedulers, loaded while a program runs (feature `load`).
+
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+
+use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
+
+use crate::class::Class;
+
+/// More classes than any library has: one whose function never returns null is broken.
+const MOST_CLASSES: u32 = 1024;
+
+/// What a shared library hands out. It stays loaded until the process ends, since nobody knows who holds an instance of its classes.
+#[derive(Debug)]
+pub struct Library {
+    classes: Vec<Class>,
+    source: Option<String>,
+}
+
+impl Library {
+    /// Loads the library at `path`.
+    ///
+    /// # Errors
+    /// One line, without the path: it is no shared library, lacks a symbol, or hands out a class that is not complete.
+    ///
+    /// # Safety
+    /// Loading runs the library's code, which has to be what `plait_sched.h` says: its classes stay what they are, and are used as their
+    /// documentation says.
+    pub unsafe fn open(path: &Path) -> Result<Self, String> {
+        // All symbols at once: one that is missing is found here, and not in the middle of a run.
+        // SAFETY: by contract.
+        let handle =
+            unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| said(&error))?;
+        let class_at = {
+            // SAFETY: by contract the symbol is this function.
+            let found = unsafe {
+                handle.get::<unsafe extern "C" fn(u32) -> *const Class>(b"plait_scheduler_class_at\0")
+            };
+            *found.map_err(|_| "it has no function plait_scheduler_class_at".to_owned())?
+        };
+        let mut classes = Vec::new();
+        for index in 0..MOST_CLASSES {
+            // SAFETY: by contract, as the next one.
+            let class = unsafe { class_at(index) };
+            if class.is_null() {
+                break;
+            }
+            // SAFETY: not null, so by contract a class that begins with its size.
+            classes.push(unsafe { Class::at(class) }.map_err(|reason| format!("class {index}: {reason}"))?);
+        }
+        // SAFETY: by contract the symbol, if it is there, is this function, and the text ends in a zero.
+        let source = unsafe {
+            handle.get::<unsafe extern "C" fn() -> *const c_char>(b"plait_scheduler_source\0").ok().and_then(
+                |source| {
+                    let text = source();
+                    (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+                },
+            )
+        };
+        std::mem::forget(handle);
+        Ok(Self { classes, source })
+    }
+
+    /// Its schedulers, in its order.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// The text that it was made of, if it hands that out too ([`export_source`](crate::export_source)).
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+}
+
+/// What the loader says, in one line.
+fn said(error: &libloading::Error) -> String {
+    let text = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    text.lines().collect::<Vec<_>>().join("; ")
+}
