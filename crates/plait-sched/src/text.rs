@@ -32,6 +32,11 @@ impl ShortText {
         // The writer copies whole characters, so this cannot fail.
         core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
     }
+
+    /// Whether something is missing at the end.
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.cut
+    }
 }
 
 impl fmt::Write for ShortText {

@@ -1,4 +1,5 @@
 //! Amounts with units, as people write them: `20ms`, `1.5Mbit`, `64KiB`, `0.2%`, `50p`.
+//! What another notation most likely means is said, never assumed.
 //!
 //! Exact: decimal fractions are integer arithmetic, and an amount that is no whole number of the smallest unit is
 //! refused rather than rounded. The grammar is `digits[.digits]unit`, without spaces, signs or exponents; units are
@@ -9,12 +10,16 @@
 //! assert_eq!(parse_rate("1.5Mbit"), Ok(1_500_000));
 //! let error = parse_duration("20").unwrap_err();
 //! assert_eq!(error.to_string(), "duration \"20\" has no unit: write ns, us, µs, ms, s or min");
+//! let error = parse_rate("50Mbps").unwrap_err();
+//! assert_eq!(error.to_string(), "rate \"50Mbps\" has an unknown unit: write 50Mbit");
 //! ```
 
 use core::fmt;
 
 use crate::text::{ShortText, write_choices};
 use crate::time::Duration;
+
+mod meant;
 
 /// What is wrong with an amount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +70,11 @@ impl fmt::Display for UnitError {
             UnitErrorKind::NotWhole => return write!(f, "is not a multiple of {smallest}"),
             UnitErrorKind::TooLarge => return f.write_str("is too large"),
         }
+        if matches!(kind, UnitErrorKind::MissingUnit | UnitErrorKind::UnknownUnit)
+            && meant::write(f, quantity, value)?
+        {
+            return Ok(());
+        }
         write_choices(f, choices.iter().copied())
     }
 }
@@ -78,9 +88,6 @@ struct Quantity {
     worth: &'static [u64],
     smallest: &'static str,
 }
-
-/// What stands in a list of units for none at all.
-const BARE: &str = "no unit";
 
 static DURATION: Quantity = Quantity {
     name: "duration",
@@ -100,12 +107,8 @@ static SIZE: Quantity = Quantity {
     worth: &[1, 1_000, 1_000_000, 1_000_000_000, 1 << 10, 1 << 20, 1 << 30],
     smallest: "1B",
 };
-static SHARE: Quantity = Quantity {
-    name: "share",
-    units: &["%", BARE],
-    worth: &[10_000_000, 1_000_000_000],
-    smallest: "0.000000001",
-};
+static SHARE: Quantity =
+    Quantity { name: "share", units: &["%"], worth: &[10_000_000], smallest: "0.0000001%" };
 static PACKETS: Quantity = Quantity { name: "number of packets", units: &["p"], worth: &[1], smallest: "1p" };
 
 /// All of something, in parts per billion.
@@ -126,7 +129,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     SIZE.parse(text)
 }
 
-/// Reads a share of a whole, `0.2%` or `0.002`, in parts per billion (at most [`WHOLE_PPB`]).
+/// Reads a share of a whole, `0.2%`, in parts per billion (at most [`WHOLE_PPB`]). `0.5` might be a half, or half a
+/// per cent, and is refused.
 pub fn parse_share(text: &str) -> Result<u32, UnitError> {
     match u32::try_from(SHARE.parse(text)?) {
         Ok(share) if share <= WHOLE_PPB => Ok(share),
@@ -164,8 +168,7 @@ impl Quantity {
         if whole.is_empty() || (fraction.is_empty() && rest.starts_with('.')) {
             return Err(UnitErrorKind::NotANumber);
         }
-        let is_meant = |&known: &&str| if known == BARE { unit.is_empty() } else { known == unit };
-        let position = self.units.iter().position(is_meant).ok_or(if unit.is_empty() {
+        let position = self.units.iter().position(|known| *known == unit).ok_or(if unit.is_empty() {
             UnitErrorKind::MissingUnit
         } else {
             UnitErrorKind::UnknownUnit
@@ -186,6 +189,7 @@ impl Quantity {
     }
 }
 
+/// The decimal digits at the beginning, and the rest.
 fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }

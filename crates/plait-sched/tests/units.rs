@@ -32,9 +32,8 @@ fn amounts_by_hand() {
     assert_eq!(parse_bytes("1GB"), Ok(1_000_000_000));
     assert_eq!(parse_bytes("0.5KiB"), Ok(512));
     assert_eq!(parse_share("0.2%"), Ok(2_000_000));
-    assert_eq!(parse_share("0.002"), Ok(2_000_000));
     assert_eq!(parse_share("100%"), Ok(WHOLE_PPB));
-    assert_eq!(parse_share("0"), Ok(0));
+    assert_eq!(parse_share("0%"), Ok(0));
     assert_eq!(parse_packets("50p"), Ok(50));
 }
 
@@ -62,9 +61,10 @@ fn what_is_wrong_is_said() {
     ] {
         assert_eq!(kind(parse_duration(text)), Some(expected), "{text:?}");
     }
-    assert_eq!(kind(parse_share("1.5")), Some(TooLarge));
+    assert_eq!(kind(parse_share("0.5")), Some(MissingUnit));
+    assert_eq!(kind(parse_share("0")), Some(MissingUnit));
     assert_eq!(kind(parse_share("100.1%")), Some(TooLarge));
-    assert_eq!(kind(parse_share("0.0000000001")), Some(NotWhole));
+    assert_eq!(kind(parse_share("0.00000001%")), Some(NotWhole));
     assert_eq!(kind(parse_packets("1.5p")), Some(NotWhole));
     assert_eq!(parse_duration("18446744073709551615ns"), Ok(Duration::MAX));
     assert_eq!(kind(parse_duration("18446744073709551616ns")), Some(TooLarge));
@@ -74,20 +74,69 @@ fn what_is_wrong_is_said() {
 fn messages_name_the_value_and_the_units() {
     let message = |error: UnitError| error.to_string();
     assert_eq!(
-        message(parse_rate("5Mb").unwrap_err()),
-        "rate \"5Mb\" has an unknown unit: write bit, kbit, Mbit, Gbit or Tbit"
+        message(parse_rate("5MBps").unwrap_err()),
+        "rate \"5MBps\" has an unknown unit: write bit, kbit, Mbit, Gbit or Tbit"
     );
     assert_eq!(
         message(parse_packets("1.5p").unwrap_err()),
         "number of packets \"1.5p\" is not a multiple of 1p"
     );
-    assert_eq!(message(parse_share("2").unwrap_err()), "share \"2\" is too large");
+    assert_eq!(message(parse_share("200%").unwrap_err()), "share \"200%\" is too large");
     assert_eq!(
-        message(parse_share("5no unit").unwrap_err()),
-        "share \"5no unit\" has an unknown unit: write % or no unit"
+        message(parse_share("5promille").unwrap_err()),
+        "share \"5promille\" has an unknown unit: write %"
     );
     let long = "9".repeat(60);
     assert!(message(parse_bytes(&long).unwrap_err()).contains("9…\" has no unit"));
+}
+
+#[test]
+fn what_was_meant_is_said() {
+    let rate = |text| parse_rate(text).unwrap_err().to_string();
+    for text in ["50Mbps", "50M", "50Mb", "50mbit", "50MBit", "50Mbit/s", "50Mb/s", "50 Mbit", "50Mbits/s"] {
+        assert_eq!(rate(text), format!("rate \"{text}\" has an unknown unit: write 50Mbit"));
+    }
+    assert!(rate("1.5gbps").ends_with("write 1.5Gbit"));
+    assert!(rate("800bps").ends_with("write 800bit"));
+    assert!(
+        rate("50/10Mbit").ends_with("write 50Mbit, and 10Mbit as the rate of the other direction"),
+        "{}",
+        rate("50/10Mbit")
+    );
+    // Without a unit, or in bytes, nobody knows.
+    for text in ["50", "50MB", "50MB/s", "50/", "50/10", "50µ", "50/Mbit"] {
+        assert!(rate(text).ends_with("write bit, kbit, Mbit, Gbit or Tbit"), "{}", rate(text));
+    }
+
+    let duration = |text| parse_duration(text).unwrap_err().to_string();
+    for (text, meant) in
+        [("20msec", "20ms"), ("20 ms", "20ms"), ("1.5sec", "1.5s"), ("5\u{3bc}s", "5us"), ("2m", "2min")]
+    {
+        assert!(duration(text).ends_with(&format!("unit: write {meant}")), "{}", duration(text));
+    }
+    let size = |text| parse_bytes(text).unwrap_err().to_string();
+    for (text, meant) in [("64KB", "64kB"), ("6M", "6MB"), ("6mib", "6MiB"), ("1500bytes", "1500B")] {
+        assert!(size(text).ends_with(&format!("unit: write {meant}")), "{}", size(text));
+    }
+    assert!(parse_packets("50packets").unwrap_err().to_string().ends_with("write 50p"));
+    assert_eq!(parse_packets("50").unwrap_err().to_string(), "number of packets \"50\" has no unit: write p");
+
+    let share = |text| parse_share(text).unwrap_err().to_string();
+    for (text, percent) in [
+        ("0.5", "50"),
+        ("0.05", "5"),
+        ("0.002", "0.2"),
+        ("0.0125", "1.25"),
+        ("0.125", "12.5"),
+        ("0.10", "10"),
+        ("1", "100"),
+    ] {
+        let meant = format!("write {text}%, or {percent}% for that part of the whole");
+        assert_eq!(share(text), format!("share \"{text}\" has no unit: {meant}"));
+    }
+    assert!(share("0").ends_with("write 0%"));
+    assert!(share("1.5").ends_with("write 1.5%"));
+    assert!(share("2 %").ends_with("write 2%"));
 }
 
 /// `n` thousandths as a decimal number.
@@ -111,10 +160,16 @@ proptest! {
     }
 
     #[test]
-    fn a_share_is_the_same_in_both_notations(ppb in 0_u32..=WHOLE_PPB) {
-        let (whole, part) = (ppb / WHOLE_PPB, ppb % WHOLE_PPB);
-        prop_assert_eq!(parse_share(&format!("{whole}.{part:09}")), Ok(ppb));
+    fn shares_are_exact(ppb in 0_u32..=WHOLE_PPB) {
         prop_assert_eq!(parse_share(&format!("{}.{:07}%", ppb / 10_000_000, ppb % 10_000_000)), Ok(ppb));
+    }
+
+    /// What an error about a share proposes can be read, and one of the two means the number itself.
+    #[test]
+    fn the_proposed_share_is_the_part_of_the_whole(ppb in 1_u32..WHOLE_PPB) {
+        let error = parse_share(&format!("0.{ppb:09}")).unwrap_err().to_string();
+        let meant = error.split(", or ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        prop_assert_eq!(parse_share(meant), Ok(ppb));
     }
 
     #[test]

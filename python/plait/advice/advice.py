@@ -24,6 +24,7 @@ from plait.scenarios.scenario import Scenario
 from plait.scenarios.units import NANOSECONDS, Size, size_bytes
 from plait.support.files import write_text
 from plait.support.progress import Progress
+from plait.support.words import expected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +188,7 @@ def _setting(
 ) -> Setting:
     """What was said, checked by the code that reads scenario files."""
     if protocol not in PROTOCOLS:
-        message = f"protocol {protocol!r}: expected one of: {', '.join(PROTOCOLS)}"
+        message = f"protocol {protocol!r}: unknown{expected(protocol, PROTOCOLS)}"
         raise _core.ScenarioError(message)
     if not 0 <= seed < 2**63:
         message = f"seed: expected a whole number from 0 to {2**63 - 1}, got {seed}"

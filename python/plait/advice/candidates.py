@@ -10,6 +10,7 @@ from typing import Any
 from plait import _core
 from plait.scenarios.scenario import Path, Scenario
 from plait.scenarios.scheduler import Choice, parse_choice, schedulers
+from plait.support.words import expected
 
 DEFAULT = "lowest-rtt"
 """MPTCP's default scheduler; its options are candidates too."""
@@ -39,7 +40,7 @@ def checked(names: Sequence[str]) -> list[str]:
     for name in names:
         if base_name(name) not in known:
             message = (
-                f"scheduler {name!r}: advice takes built-in schedulers; expected one of: {', '.join(known)}"
+                f"scheduler {name!r}: advice takes built-in schedulers{expected(base_name(name), known)}"
             )
             raise _core.ScenarioError(message)
     if not names:

@@ -6,6 +6,7 @@ recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format).
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from plait import _core
 from plait.scenarios.scenario import Direction, Path, Scenario
 from plait.scenarios.units import NANOSECONDS, duration_ns, rate_bps
+from plait.support.words import expected
 
 PACKET = 1500
 """Bytes of a packet on the wire, and of one delivery opportunity of a recording."""
@@ -32,6 +34,9 @@ KEYS = {
 }
 POSITIONAL = ("rate", "rtt", "loss")
 FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%'"
+
+AMOUNT = re.compile(r"unknown unit: write (\d\S*?)(?:, and (\S+) as the rate of the other direction)?$")
+"""The amount that the reader of units proposes, and that of the other direction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,17 +154,33 @@ def _item(text: str, word: str) -> tuple[str, str]:
     if not equals:
         kind = _kind(word)
         if kind is None:
+            meant = _meant(word)
             raise _bad(
                 text,
-                f"{word!r}: expected a rate such as 16Mbit, a round-trip time such as 25ms, a loss such as 1%, "
+                f"{word!r}: write {' or '.join(meant)}"
+                if meant
+                else f"{word!r}: expected a rate such as 16Mbit, a round-trip time such as 25ms, a loss such as 1%, "
                 f"or KEY=VALUE with one of: {', '.join(KEYS)}",
             )
         return kind, word
     if key not in KEYS:
-        raise _bad(text, f"{key!r}: unknown; expected one of: {', '.join(KEYS)}")
+        raise _bad(text, f"{key!r}: unknown{expected(key, list(KEYS))}")
     if not value:
         raise _bad(text, f"{key}: nothing said; expected {KEYS[key]}")
     return key, value
+
+
+def _meant(word: str) -> list[str]:
+    """What was meant by an amount in another notation: ``50Mbps``, ``20msec``, or ``50/10Mbit`` as tariffs have it."""
+    meant: list[str] = []
+    for read in (_core.parse_rate, _core.parse_duration):
+        try:
+            read(word)
+        except _core.ScenarioError as error:
+            found = AMOUNT.search(str(error))
+            if found is not None:
+                meant.append(found[1] + (f" back={found[2]}" if found[2] else ""))
+    return meant
 
 
 def _kind(word: str) -> str | None:
@@ -223,7 +244,7 @@ def _decimal(value: float) -> str:
 
 
 def _share(text: str) -> float:
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    return float(text[:-1]) / 100
 
 
 def _bad(text: str, why: str) -> _core.ScenarioError:

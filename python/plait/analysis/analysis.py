@@ -11,8 +11,9 @@ import numpy as np
 from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
 from plait.analysis.regions import Region, check_variables, regions
-from plait.results.metrics import HIGHER, LOWER, direction
+from plait.results.metrics import direction
 from plait.statistics.estimate import CONFIDENCE
+from plait.support.words import expected
 from plait.sweep.dataset import Dataset
 
 TIE = 0.01
@@ -102,7 +103,7 @@ def analyze(
     known, names = dataset.schedulers, tuple(metrics) or METRICS
     base = known[0] if baseline is None else baseline
     if base not in known:
-        message = f"baseline {base!r}: unknown; expected one of: {', '.join(known)}"
+        message = f"baseline {base!r}: unknown{expected(base, known)}"
         raise ScenarioError(message)
     if len(known) < 2:
         message = f"{dataset.folder}: only {known[0]}: nothing to compare; expected at least two schedulers"
@@ -111,7 +112,7 @@ def analyze(
         message = f"tie: expected a share from 0 to 1, got {tie}"
         raise ScenarioError(message)
     check_variables(by or (), dataset.variables)
-    directions = {name: _higher_is_better(name) for name in names}
+    directions = {name: _higher_is_better(name, dataset.names) for name in names}
     frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
     failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
     splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
@@ -130,11 +131,12 @@ def analyze(
     return Analysis(dataset, base, tie, failures, analyses)
 
 
-def _higher_is_better(name: str) -> bool:
+def _higher_is_better(name: str, columns: Sequence[str]) -> bool:
     way = direction(name)
     if way == 0:
-        known = ", ".join(sorted(HIGHER | LOWER))
-        message = f"metric {name!r}: neither more nor less of it is better; expected one of: {known}"
+        what = "neither more nor less of it is better" if name in columns else "unknown"
+        judged = [column for column in columns if direction(column) != 0]
+        message = f"metric {name!r}: {what}{expected(name, judged)}"
         raise ScenarioError(message)
     return way > 0
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from plait._core import ScenarioError
+from plait.support.words import expected
 
 LEVELS = 6
 """Different values up to which each is a region of its own."""
@@ -54,8 +55,7 @@ def check_variables(names: Sequence[str], known: Sequence[str]) -> None:
     """See that there are such variables; ScenarioError otherwise."""
     for name in names:
         if name not in known:
-            choices = ", ".join(known) or "none: the plan varies nothing"
-            message = f"variable {name!r}: unknown; expected one of: {choices}"
+            message = f"variable {name!r}: unknown{expected(name, known)}"
             raise ScenarioError(message)
 
 

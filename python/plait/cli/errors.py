@@ -15,6 +15,7 @@ from plait._core import RunError, ScenarioError
 from plait.cli.groups import Interrupted
 from plait.scenarios.python_class import place
 from plait.support.files import OutputError
+from plait.support.words import expected, nearest
 
 FAILED = 1
 BAD_INPUT = 2
@@ -63,9 +64,21 @@ def _usage(error: click.ClickException) -> str:
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         message = "Missing command."
+    if isinstance(error, click.NoSuchOption):
+        near = nearest(error.option_name, error.possibilities or _options(context))
+        return f"no such option: {error.option_name}{f' (did you mean {near}?)' if near is not None else ''}"
     if context is None or not isinstance(context.command, click.Group) or "ommand" not in message:
         return message
-    return f"{message.rstrip('.')}; expected one of: {', '.join(context.command.list_commands(context))}"
+    known = context.command.list_commands(context)
+    if isinstance(error, click.exceptions.NoSuchCommand):
+        return f"no such command: {error.command_name!r}{expected(error.command_name, known)}"
+    return f"{message.rstrip('.')}{expected('', known)}"
+
+
+def _options(context: click.Context | None) -> list[str]:
+    """All options of a command."""
+    parameters = [] if context is None else context.command.get_params(context)
+    return [name for one in parameters for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
 
 
 def fail(message: str, status: int) -> NoReturn:

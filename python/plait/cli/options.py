@@ -9,6 +9,8 @@ import click
 
 from plait.engines.names import EngineName
 
+SERIES_DEFAULT = "10ms"
+
 SEED = click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), help="Use this seed instead of the scenario's."
 )
@@ -20,7 +22,7 @@ THREADS = click.option(
     "--threads", type=click.IntRange(min=0), default=0, help="0 (the default): one per core."
 )
 SERIES = click.option(
-    "--series", default="10ms", show_default=True, help="Interval of the time series for --out."
+    "--series", show_default=SERIES_DEFAULT, help="Interval of the time series (with --out)."
 )
 DECISIONS = click.option(
     "--decisions", is_flag=True, help="Record the scheduler's decisions too (with --out)."
@@ -44,3 +46,26 @@ ENGINE = click.option(
     show_default=True,
     help="What runs the scenario: the simulator, or the real kernel's MPTCP (plait linux build once).",
 )
+
+
+def needs(option: str, given: object, other: str, present: object) -> None:
+    """Refuse an option that does nothing without another one.
+
+    Raises:
+        UsageError: it is given, and the other one is not.
+    """
+    if given and not present:
+        message = f"{option} needs {other}"
+        raise click.UsageError(message)
+
+
+def excludes(option: str, given: object, **others: object) -> None:
+    """Refuse what an option that runs nothing, such as ``--list``, makes useless; others by their parameters' names.
+
+    Raises:
+        UsageError: both are given.
+    """
+    for name, value in others.items():
+        if given and value:
+            message = f"{option} and --{name.replace('_', '-')} exclude each other"
+            raise click.UsageError(message)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from plait._core import ScenarioError
-from plait.cli.options import ENGINE, JSON, THREADS
+from plait.cli.options import ENGINE, JSON, THREADS, excludes
 from plait.cli.output import console, print_json, say
 from plait.engines.names import EngineName
 from plait.results.wording import wording
@@ -63,6 +63,11 @@ def reproduce(
 
     Prints what PAPER says beside what was measured; writes the figures and one page.
     """
+    excludes("--list", as_list, scenario=scenarios, out=out, all_rows=all_rows)
+    excludes("--json", as_json, all_rows=all_rows)
+    if as_list and paper is not None:
+        message = f"--list lists all papers; expected no PAPER, got {paper!r}"
+        raise click.UsageError(message)
     if as_list:
         _list(as_json)
         return

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from plait._core import ScenarioError
-from plait.cli.options import DECISIONS, ENGINE, JSON, OUT, PCAP, QLOG, SEED, SERIES, THREADS
+from plait.cli.options import (
+    DECISIONS,
+    ENGINE,
+    JSON,
+    OUT,
+    PCAP,
+    QLOG,
+    SEED,
+    SERIES,
+    SERIES_DEFAULT,
+    THREADS,
+    needs,
+)
 from plait.cli.output import documents, print_json, print_tables, say
 from plait.engines.names import EngineName
 from plait.scenarios.scenario import load
@@ -46,7 +58,7 @@ def run(
     engine: EngineName,
     as_json: bool,
     out: Path | None,
-    series: str,
+    series: str | None,
     decisions: bool,
     pcap: Path | None,
     qlog: Path | None,
@@ -87,7 +99,7 @@ def compare(
     engine: EngineName,
     as_json: bool,
     out: Path | None,
-    series: str,
+    series: str | None,
     decisions: bool,
     pcap: Path | None,
     qlog: Path | None,
@@ -120,7 +132,7 @@ def _run(
     choices: list[Choice | None],
     seed: int | None,
     out: Path | None,
-    series: str,
+    series: str | None,
     decisions: bool,
     pcap: Path | None,
     qlog: Path | None,
@@ -130,8 +142,12 @@ def _run(
 ) -> list[list[Result]]:
     """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""
     from plait.cli.record import is_file_name, write_qlogs, write_results
+    from plait.results.qlog import SUFFIXES
     from plait.runs.run import Task, run_tasks
 
+    needs("--decisions", decisions, "--out", out)
+    needs("--series", series, "--out", out)
+    series = series or SERIES_DEFAULT
     try:
         interval = duration_ns(series)
     except ScenarioError as error:
@@ -140,12 +156,15 @@ def _run(
     if interval == 0:
         message = f"--series {series!r}: expected more than 0 ms"
         raise ScenarioError(message)
-    if out is not None:
-        make_folder(out)
     count = len(files) * len(choices)
     if qlog is not None and is_file_name(qlog) and count > 1:
         message = f"--qlog {str(qlog)!r}: one file for {count} runs; expected a folder"
         raise ScenarioError(message)
+    if qlog is not None and qlog.suffix and not is_file_name(qlog) and not qlog.is_dir():
+        message = f"--qlog {str(qlog)!r}: expected a file that ends in {' or '.join(SUFFIXES)}, or a folder"
+        raise ScenarioError(message)
+    if out is not None:
+        make_folder(out)
     if qlog is not None:
         make_folder(qlog.parent if is_file_name(qlog) else qlog)
     tasks = [
@@ -155,7 +174,7 @@ def _run(
             seed=seed,
             packets=out is not None,
             series=series if out is not None else None,
-            decisions=(decisions and out is not None) or qlog is not None,
+            decisions=decisions or qlog is not None,
             pcap=pcap,
         )
         for scenario in [load(file) for file in files]

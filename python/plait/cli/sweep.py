@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from plait._core import RunError
-from plait.cli.options import JSON, THREADS
+from plait.cli.options import JSON, THREADS, excludes
 from plait.cli.output import print_json, say
 from plait.support.progress import Progress
 
@@ -37,6 +37,7 @@ def sweep(plan: Path, out: Path | None, address: str | None, as_json: bool, thre
     A plan (TOML) names a base scenario, what varies, schedulers and seeds. Interrupted, even by kill -9, the same
     command goes on where it was; the dataset is the same to the byte.
     """
+    excludes("--cluster", address, threads=threads)
     from plait.sweep import Plan, cluster
     from plait.sweep import sweep as make
 

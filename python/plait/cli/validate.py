@@ -15,7 +15,7 @@ from rich.text import Text
 
 from plait._core import RunError
 from plait.cli.groups import PlaitGroup
-from plait.cli.options import JSON, THREADS
+from plait.cli.options import JSON, THREADS, excludes, needs
 from plait.cli.output import console, print_json, say
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
@@ -93,9 +93,9 @@ def validate_linux(
     from plait.validate import Agreement, load_validation, measure, write
     from plait.validate.report import document
 
-    if resume and out is None:
-        message = "--resume needs --out: the folder with the runs to go on from"
-        raise click.UsageError(message)
+    excludes("--list", as_list, scenarios=scenarios, out=out)
+    excludes("--scenarios", scenarios, out=out, json=as_json)
+    needs("--resume", resume, "--out: the folder with the runs to go on from", out)
     validation = load_validation(plain=plain, draw=draw, points=points).select(names, quick=quick)
     if as_list:
         _list(validation, as_json)

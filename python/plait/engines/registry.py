@@ -10,6 +10,7 @@ from plait.engines import Engine
 from plait.engines.kernel import Kernel
 from plait.engines.names import EngineName
 from plait.engines.simulator import Simulator
+from plait.support.words import expected
 
 ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel())}
 
@@ -21,6 +22,6 @@ def engine_called(name: EngineName) -> Engine:
         ScenarioError: there is none.
     """
     if name not in ENGINES:
-        message = f"engine {name!r}: expected one of: {', '.join(get_args(EngineName))}"
+        message = f"engine {name!r}: unknown{expected(name, get_args(EngineName))}"
         raise _core.ScenarioError(message)
     return ENGINES[name]

@@ -15,6 +15,7 @@ from plait.papers.adaptation import Adaptation, Skip
 from plait.papers.family import Member, expand
 from plait.scenarios.models import PathModel
 from plait.scenarios.template import Variables
+from plait.support import words
 from plait.support.papers import DATA, names
 
 
@@ -173,7 +174,7 @@ def load_paper(name: str, engine: EngineName = "sim") -> Paper:
         ScenarioError: there is no such paper, or its files name something that they do not define.
     """
     if name not in names():
-        message = f"paper {name!r}: unknown; expected one of: {', '.join(names())}"
+        message = f"paper {name!r}: unknown{words.expected(name, names())}"
         raise ScenarioError(message)
     folder = DATA / name
     head = _read(folder / "paper.toml")

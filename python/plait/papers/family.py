@@ -27,6 +27,7 @@ from typing import Any
 from plait._core import ScenarioError
 from plait.scenarios.template import Variables, fill
 from plait.statistics import axes
+from plait.support.words import expected
 
 KEYS = ("id", "title", "file", "schedulers", "axes", "seeds", "design", "set")
 
@@ -48,7 +49,7 @@ def expand(table: Mapping[str, Any], folder: Path) -> Iterator[dict[str, Any]]:
     """
     for key in table:
         if key not in KEYS:
-            message = f"{folder.name}: family: {key}: unknown key; expected one of: {', '.join(KEYS)}"
+            message = f"{folder.name}: family: {key}: unknown key{expected(key, list(KEYS))}"
             raise ScenarioError(message)
     place = f"{folder.name}: family"
     pool = list(_pool(table, place))

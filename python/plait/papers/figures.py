@@ -17,6 +17,7 @@ from plait.results.result import Result
 from plait.results.wording import wording
 from plait.scenarios.models import max_blocking_ms
 from plait.statistics.estimate import Estimate
+from plait.support.words import expected
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Kind:
 def kind(figure: PaperFigure) -> Kind:
     """The kind that a description names; ScenarioError if there is none of that name."""
     if figure.kind not in KINDS:
-        message = f"figure {figure.id!r}: unknown kind {figure.kind!r}; expected one of: {', '.join(KINDS)}"
+        message = f"figure {figure.id!r}: unknown kind {figure.kind!r}{expected(figure.kind, list(KINDS))}"
         raise ScenarioError(message)
     return KINDS[figure.kind]
 

@@ -16,6 +16,7 @@ from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario
 from plait.scenarios.scheduler import Choice
 from plait.scenarios.units import NANOSECONDS, duration_ns, moment_text
+from plait.support.words import expected
 
 REACHES = (NANOSECONDS // 10, 2 * NANOSECONDS, 60 * NANOSECONDS)
 """How far after the moment is simulated, one after the other, until enough decisions are found; at last to the end."""
@@ -136,7 +137,7 @@ def _check(question: Question, scenario: Scenario, duration: int) -> None:
         raise ScenarioError(message)
     names = [path.name for path in scenario.paths]
     if question.path is not None and question.path not in names:
-        message = f"--path {question.path!r}: expected one of: {', '.join(map(str, names))}"
+        message = f"--path {question.path!r}: unknown{expected(question.path, [str(name) for name in names])}"
         raise ScenarioError(message)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plait._core import ScenarioError
+from plait.support.words import expected
 
 NAMED = ("path", "link", "flow")
 """Lists of tables whose entries are told apart by `name`."""
@@ -49,6 +50,6 @@ def _entry(table: dict[str, Any], kind: str, wanted: str, name: str) -> dict[str
     for entry in entries:
         if entry.get("name") == wanted:
             return entry
-    known = ", ".join(str(entry.get("name")) for entry in entries) or "none"
-    message = f"{name}: {kind} {wanted!r}: unknown; expected one of: {known}"
+    known = [str(entry.get("name")) for entry in entries]
+    message = f"{name}: {kind} {wanted!r}: unknown{expected(wanted, known)}"
     raise ScenarioError(message)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from plait._core import ScenarioError
+from plait.support.words import expected
 
 Variables = Mapping[str, float | int | str]
 """What a template can name."""
@@ -24,6 +25,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg,
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"ceil": math.ceil, "max": max, "min": min, "round": round}
+_FORMULA = f"numbers, variables, + - * /, {', '.join(_FUNCTIONS)}"
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -52,7 +54,13 @@ def fill(template: Any, variables: Variables) -> Any:
 def _evaluate(text: str, variables: Variables) -> float | int | str:
     try:
         value: float | int | str = _value(_parsed(text), variables)
-    except (SyntaxError, TypeError, ZeroDivisionError) as error:
+    except SyntaxError as error:
+        message = f"template {{{text}}}: expected a formula of {_FORMULA}"
+        raise ScenarioError(message) from error
+    except TypeError as error:
+        message = f"template {{{text}}}: calculates with a variable that is no number"
+        raise ScenarioError(message) from error
+    except (ZeroDivisionError, OverflowError, ValueError) as error:
         message = f"template {{{text}}}: {error}"
         raise ScenarioError(message) from error
     return value
@@ -69,7 +77,7 @@ def _value(node: ast.expr, variables: Variables) -> Any:
             return node.value
         case ast.Name(id=name):
             if name not in variables:
-                message = f"template: variable {name!r}: unknown; expected one of: {', '.join(variables)}"
+                message = f"template: variable {name!r}: unknown{expected(name, list(variables))}"
                 raise ScenarioError(message)
             return variables[name]
         case ast.BinOp() if type(node.op) in _OPERATORS:
@@ -78,5 +86,5 @@ def _value(node: ast.expr, variables: Variables) -> Any:
             return _OPERATORS[type(node.op)](_value(node.operand, variables))
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*(_value(argument, variables) for argument in node.args))
-    message = f"template: {ast.unparse(node)}: expected numbers, variables, + - * /, {', '.join(_FUNCTIONS)}"
+    message = f"template: {ast.unparse(node)}: expected a formula of {_FORMULA}"
     raise ScenarioError(message)

@@ -25,6 +25,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from plait._core import ScenarioError
+from plait.support.words import expected
 
 if TYPE_CHECKING:
     from plait.statistics.designs import Design
@@ -115,7 +116,7 @@ def _design(axis: Mapping[str, Any], place: str) -> list[Step]:
     _known(axis, DESIGN_KEYS, place)
     kind, ranges = axis["design"], axis.get("ranges")
     if kind not in designs.DESIGNS:
-        message = f"{place}: design {kind!r}: unknown; expected one of: {', '.join(designs.DESIGNS)}"
+        message = f"{place}: design {kind!r}: unknown{expected(str(kind), list(designs.DESIGNS))}"
         raise ScenarioError(message)
     if not isinstance(ranges, Mapping) or not ranges:
         message = (
@@ -206,5 +207,5 @@ def _check_count(count: int, place: str) -> None:
 def _known(table: Mapping[str, Any], keys: Sequence[str], place: str) -> None:
     for key in table:
         if key not in keys:
-            message = f"{place}: {key}: unknown key; expected one of: {', '.join(keys)}"
+            message = f"{place}: {key}: unknown key{expected(key, keys)}"
             raise ScenarioError(message)

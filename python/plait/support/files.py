@@ -52,6 +52,9 @@ def whole_file(file: Path) -> Iterator[Path]:
     Raises:
         OutputError: the file cannot be written.
     """
+    if file.is_dir():
+        message = f"{file}: is a folder; expected a file's name"
+        raise OutputError(message)
     try:
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.stem}-", suffix=file.suffix)
         os.close(handle)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from plait._core import ScenarioError
+from plait.support.words import expected
 
 
 def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str:
@@ -26,7 +27,7 @@ def fill(text: str, tables: Mapping[str, str], values: Mapping[str, str]) -> str
 
     def value(found: re.Match[str]) -> str:
         if found[2] not in values:
-            message = f"page: value {found[2]!r}: unknown; expected one of: {', '.join(values)}"
+            message = f"page: value {found[2]!r}: unknown{expected(found[2], list(values))}"
             raise ScenarioError(message)
         return f"{found[1]}{values[found[2]]}{found[3]}"
 

@@ -26,9 +26,9 @@ def nearest(word: str, known: Sequence[str]) -> str | None:
 
 
 def expected(word: str, known: Sequence[str]) -> str:
-    """What a message about an unknown word ends with: the nearest one, and all there are."""
+    """What a message about an unknown word ends with: the nearest one, and all there are, or that there are none."""
     if not known:
-        return ""
+        return "; there are none"
     near = nearest(word, known)
     meant = f" (did you mean {near}?)" if near is not None else ""
     return f"{meant}; expected one of: {', '.join(known)}"

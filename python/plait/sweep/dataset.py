@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from plait._core import ScenarioError
+from plait.support.words import expected
 from plait.sweep.store import PLAN
 
 PART_FILES = "part-*.parquet"
@@ -43,12 +44,17 @@ class Dataset:
         """
         return self._collect(self.lazy)
 
+    @property
+    def names(self) -> list[str]:
+        """The columns' names; ScenarioError as for `frame`."""
+        return self._collect(self.lazy.limit(0)).columns
+
     def columns(self, *names: str) -> pl.DataFrame:
         """Some columns only, which is faster; ScenarioError as for `frame`, or if there is no such column."""
-        known = self._collect(self.lazy.limit(0)).columns
+        known = self.names
         for name in names:
             if name not in known:
-                message = f"{self.folder}: column {name!r}: unknown; expected one of: {', '.join(known)}"
+                message = f"{self.folder}: column {name!r}: unknown{expected(name, known)}"
                 raise ScenarioError(message)
         return self._collect(self.lazy.select(names))
 

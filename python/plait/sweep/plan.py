@@ -23,7 +23,6 @@ import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -40,6 +39,7 @@ from plait.scenarios.scheduler import ALL, label_all, parse_list
 from plait.scenarios.template import fill
 from plait.statistics import axes
 from plait.support.machine import plait_version
+from plait.support.words import expected
 from plait.sweep.columns import Columns
 
 KEYS = ("name", "scenario", "schedulers", "seeds", "set", "axis")
@@ -290,9 +290,7 @@ class Plan:
 def _check_keys(table: Mapping[str, Any], origin: str) -> None:
     for key in table:
         if key not in KEYS:
-            near = get_close_matches(key, KEYS, 1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            message = f"{origin}: {key}: unknown key; {hint}expected one of: {', '.join(KEYS)}"
+            message = f"{origin}: {key}: unknown key{expected(key, list(KEYS))}"
             raise ScenarioError(message)
     for key in ("scenario", "schedulers"):
         if key not in table:

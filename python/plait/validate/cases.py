@@ -23,6 +23,7 @@ from plait.scenarios.units import duration_ns, rate_text
 from plait.scenarios.workloads import ConstantRate
 from plait.statistics import axes
 from plait.support.papers import DATA as PAPERS
+from plait.support.words import expected
 from plait.validate import space
 from plait.validate.regions import facets, has_chance
 
@@ -163,8 +164,8 @@ class Validation:
         """
         for pattern in patterns:
             if not any(fnmatchcase(case.id, pattern) for case in self.cases):
-                known = ", ".join(case.id for case in self.cases)
-                message = f"case {pattern!r}: unknown; expected one of: {known}"
+                known = [case.id for case in self.cases]
+                message = f"case {pattern!r}: unknown{expected(pattern, known)}"
                 raise ScenarioError(message)
         chosen = [
             case
@@ -263,7 +264,7 @@ def _any(name: str, patterns: Sequence[str]) -> bool:
 def _expand(family: Table, file: Path, both: Table, simulator: Table, seeds: _Seeds) -> Iterator[Case]:
     for key in family:
         if key not in KEYS:
-            message = f"{file.name}: family: {key}: unknown key; expected one of: {', '.join(KEYS)}"
+            message = f"{file.name}: family: {key}: unknown key{expected(key, list(KEYS))}"
             raise ScenarioError(message)
     kind, _, rest = family["file"].partition("/")
     runs = family.get("seeds", seeds.kernel)

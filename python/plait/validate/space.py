@@ -18,6 +18,7 @@ from typing import Any
 
 from plait._core import ScenarioError
 from plait.statistics import axes
+from plait.support.words import expected
 
 Table = Mapping[str, Any]
 
@@ -84,7 +85,7 @@ def seed_of(draw: str) -> int:
         return named[draw]
     if draw.isdecimal():
         return int(draw)
-    message = f"draw {draw!r}: unknown; expected one of: {', '.join(named)}, or a whole number from 0 on"
+    message = f"draw {draw!r}: unknown{expected(draw, list(named))}, or a whole number from 0 on"
     raise ScenarioError(message)
 
 

@@ -2,7 +2,7 @@
 
 use plait_sched::{Builtin, OPTIONS, RegistryError, Value};
 
-use super::reader::{Item, shown};
+use super::reader::{Item, nearest, shown};
 use crate::error::ScenarioError;
 
 /// A built-in scheduler by name, with its options and a value for each of its parameters.
@@ -101,7 +101,7 @@ impl SchedulerChoice {
 
 impl SchedulerChoice {
     pub(super) fn read(item: &Item<'_>) -> Result<Self, ScenarioError> {
-        let refused = |error: RegistryError| item.source.rule(item.place.clone(), error.to_string());
+        let refused = |error: RegistryError| item.source.rule(item.place.clone(), with_nearest(&error));
         match &item.value {
             toml::Value::String(name) => Self::new(name, &[]).map_err(refused),
             toml::Value::Table(table) => {
@@ -133,4 +133,20 @@ impl SchedulerChoice {
             _ => Err(item.mistyped()),
         }
     }
+}
+
+/// What is wrong, and which name was most likely meant.
+fn with_nearest(error: &RegistryError) -> String {
+    let near = match error {
+        RegistryError::UnknownScheduler { name } => {
+            let known: Vec<_> = plait_sched::SCHEDULERS.iter().map(|info| info.name).collect();
+            nearest(name.as_str(), &known)
+        }
+        RegistryError::UnknownParameter { scheduler, name } => {
+            let known: Vec<_> = scheduler.parameters.iter().map(|parameter| parameter.name).collect();
+            nearest(name.as_str(), &known)
+        }
+        _ => None,
+    };
+    near.map_or(error.to_string(), |near| format!("{error} (did you mean {near}?)"))
 }

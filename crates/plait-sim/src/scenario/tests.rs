@@ -42,7 +42,7 @@ start = "1s"
 name = "fast"
 rate = "1Mbit"
 rtt = "20ms"
-loss = { model = "gilbert-elliott", to_bad = "1%", to_good = "25%", bad_loss = "0.5" }
+loss = { model = "gilbert-elliott", to_bad = "1%", to_good = "25%", bad_loss = "50%" }
 jitter = "5ms"
 outages = [{ from = "10s", to = "12s" }, { from = "20s", to = "21s" }]
 [[path]]
