@@ -59,7 +59,6 @@ def test_a_scenario_in_another_notation(
             ["sweep", "plan.toml", "--cluster", "x", "--threads", "2"],
             "--cluster and --threads exclude each other",
         ),
-        (["report", ".", "-o", "."], "is a folder; expected a file's name"),
     ],
 )
 @pytest.mark.usefixtures("scenario_file")
@@ -68,6 +67,13 @@ def test_what_would_do_nothing_is_refused(
 ) -> None:
     refused(command(*arguments), end)
     assert [file.name for file in tmp_path.iterdir()] == ["two.toml"]
+
+
+@pytest.mark.usefixtures("scenario_file")
+def test_a_report_is_no_folder(command: Command, tmp_path: Path) -> None:
+    assert command("run", "two.toml", "--out", "results").returncode == 0
+    (tmp_path / "page.html").mkdir()
+    refused(command("report", "results", "-o", "page.html"), "is a folder; expected a file's name")
 
 
 def test_the_command_that_was_meant(command: Command) -> None:
@@ -98,7 +104,7 @@ def test_a_path_in_another_notation(text: str, end: str) -> None:
             "{20 +}ms",
             "template {20 +}: expected a formula of numbers, variables, + - * /, ceil, max, min, round",
         ),
-        ("{n}ms", "template: variable 'n': unknown; there are none"),
+        ("{n}ms", "template {n}: variable 'n': unknown; there are none"),
         ("{a / 2}ms", "template {a / 2}: calculates with a variable that is no number"),
     ],
 )

@@ -77,7 +77,7 @@ def _value(node: ast.expr, variables: Variables) -> Any:
             return node.value
         case ast.Name(id=name):
             if name not in variables:
-                message = f"template: variable {name!r}: unknown{expected(name, list(variables))}"
+                message = f"variable {name!r}: unknown{expected(name, list(variables))}"
                 raise ScenarioError(message)
             return variables[name]
         case ast.BinOp() if type(node.op) in _OPERATORS:
@@ -86,5 +86,5 @@ def _value(node: ast.expr, variables: Variables) -> Any:
             return _OPERATORS[type(node.op)](_value(node.operand, variables))
         case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](*(_value(argument, variables) for argument in node.args))
-    message = f"template: {ast.unparse(node)}: expected a formula of {_FORMULA}"
+    message = f"{ast.unparse(node)}: expected a formula of {_FORMULA}"
     raise ScenarioError(message)
