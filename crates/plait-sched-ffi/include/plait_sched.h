@@ -34,6 +34,9 @@
 // Halve the congestion window of `path`.
 #define PLAIT_PENALIZE 5
 
+// Let the other streams of the same priority go before the one that the next segment is of.
+#define PLAIT_DEFER 6
+
 // A moment that never comes.
 #define PLAIT_NEVER 18446744073709551615ull
 
@@ -69,6 +72,12 @@
 
 // Bit of `plait_scheduler_needs`: PLAIT_PENALIZE.
 #define PLAIT_NEEDS_PENALIZE 16
+
+// Bit of `plait_scheduler_needs`: the facts of messages, and PLAIT_DEFER.
+#define PLAIT_NEEDS_MESSAGES 32
+
+// Bit of `plait_scheduler_needs`: of streams of equal priority, the engine keeps the one whose message has the least left in front.
+#define PLAIT_NEEDS_SHORTEST_FIRST 64
 
 // Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
 #define PLAIT_INTEREST_SENT 1
@@ -173,6 +182,23 @@ typedef struct plait_connection {
   // What the receiver's window admits from the oldest unacknowledged segment of the stream on, whatever of it was sent. `window_left` is
   // the rest. UINT64_MAX, as it comes, if it is not known or has no end.
   uint64_t window;
+  // The message that the next segment is of: its number, counted from 0. This and what follows is for schedulers with
+  // PLAIT_NEEDS_MESSAGES; zeros and PLAIT_NEVER, as they come, are right for the others.
+  uint64_t message_number;
+  // Segments of it in the data queue; UINT64_MAX for one that never ends.
+  uint64_t message_left;
+  // The moment at which all of it should have arrived; PLAIT_NEVER if the application does not care.
+  uint64_t message_deadline;
+  // The stream that it is part of.
+  uint32_t message_stream;
+  // Its priority, up to 255: higher goes first, between streams.
+  uint32_t message_priority;
+  // Not 0 if the five `message_…` say something.
+  uint32_t has_message;
+  // Streams that have something in the data queue which no path has had yet: PLAIT_DEFER chooses between them.
+  uint32_t streams;
+  // The earliest deadline of the messages that are not wholly acknowledged; PLAIT_NEVER without one.
+  uint64_t due;
 } plait_connection;
 
 // The facts of one path; its number is its place in the array. Times are nanoseconds, amounts segments, unless said otherwise.
@@ -230,9 +256,9 @@ typedef struct plait_path {
 typedef struct plait_decision {
   // The size of this struct as the caller knows it, in bytes.
   uint32_t size;
-  // PLAIT_WAIT, PLAIT_ASSIGN, PLAIT_REINJECT, PLAIT_RECALL, PLAIT_LIMIT or PLAIT_PENALIZE.
+  // PLAIT_WAIT, PLAIT_ASSIGN, PLAIT_REINJECT, PLAIT_RECALL, PLAIT_LIMIT, PLAIT_PENALIZE or PLAIT_DEFER.
   uint32_t kind;
-  // The path, except of PLAIT_WAIT.
+  // The path, except of PLAIT_WAIT and PLAIT_DEFER.
   uint32_t path;
   // Of PLAIT_ASSIGN: how many. Of PLAIT_LIMIT: how many in flight.
   uint32_t segments;

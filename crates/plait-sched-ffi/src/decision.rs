@@ -18,6 +18,8 @@ pub const PLAIT_RECALL: u32 = 3;
 pub const PLAIT_LIMIT: u32 = 4;
 /// Halve the congestion window of `path`.
 pub const PLAIT_PENALIZE: u32 = 5;
+/// Let the other streams of the same priority go before the one that the next segment is of.
+pub const PLAIT_DEFER: u32 = 6;
 
 /// A moment that never comes.
 pub const PLAIT_NEVER: u64 = 0xffff_ffff_ffff_ffff;
@@ -45,6 +47,10 @@ pub const PLAIT_NEEDS_REINJECT: u32 = 4;
 pub const PLAIT_NEEDS_LIMIT: u32 = 8;
 /// Bit of `plait_scheduler_needs`: PLAIT_PENALIZE.
 pub const PLAIT_NEEDS_PENALIZE: u32 = 16;
+/// Bit of `plait_scheduler_needs`: the facts of messages, and PLAIT_DEFER.
+pub const PLAIT_NEEDS_MESSAGES: u32 = 32;
+/// Bit of `plait_scheduler_needs`: of streams of equal priority, the engine keeps the one whose message has the least left in front.
+pub const PLAIT_NEEDS_SHORTEST_FIRST: u32 = 64;
 
 /// Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
 pub const PLAIT_INTEREST_SENT: u32 = 1;
@@ -57,9 +63,9 @@ pub const PLAIT_INTEREST_ACKED: u32 = 2;
 pub struct CDecision {
     /// The size of this struct as the caller knows it, in bytes.
     pub size: u32,
-    /// PLAIT_WAIT, PLAIT_ASSIGN, PLAIT_REINJECT, PLAIT_RECALL, PLAIT_LIMIT or PLAIT_PENALIZE.
+    /// PLAIT_WAIT, PLAIT_ASSIGN, PLAIT_REINJECT, PLAIT_RECALL, PLAIT_LIMIT, PLAIT_PENALIZE or PLAIT_DEFER.
     pub kind: u32,
-    /// The path, except of PLAIT_WAIT.
+    /// The path, except of PLAIT_WAIT and PLAIT_DEFER.
     pub path: u32,
     /// Of PLAIT_ASSIGN: how many. Of PLAIT_LIMIT: how many in flight.
     pub segments: u32,
@@ -96,8 +102,7 @@ impl CDecision {
             Decision::Recall { path } => to(PLAIT_RECALL, path),
             Decision::Limit { path, in_flight } => Self { segments: in_flight, ..to(PLAIT_LIMIT, path) },
             Decision::Penalize { path } => to(PLAIT_PENALIZE, path),
-            // Nothing to defer: this interface shows no streams.
-            Decision::Defer => Self::DEFAULT,
+            Decision::Defer => Self { kind: PLAIT_DEFER, ..Self::DEFAULT },
         }
     }
 
@@ -114,6 +119,7 @@ impl CDecision {
             PLAIT_RECALL => Decision::Recall { path },
             PLAIT_LIMIT => Decision::Limit { path, in_flight: self.segments },
             PLAIT_PENALIZE => Decision::Penalize { path },
+            PLAIT_DEFER => Decision::Defer,
             _ => return None,
         })
     }
@@ -204,9 +210,6 @@ impl CEvent {
     }
 }
 
-/// Messages are not part of this version's interface: no engine behind it knows this bit, and so none offers them.
-const NEEDS_MESSAGES: u32 = 1 << 31;
-
 /// What a scheduler needs, as bits.
 pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
     let bit = |needed: bool, bit: u32| if needed { bit } else { 0 };
@@ -215,7 +218,8 @@ pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
         | bit(needs.reinject, PLAIT_NEEDS_REINJECT)
         | bit(needs.limit, PLAIT_NEEDS_LIMIT)
         | bit(needs.penalize, PLAIT_NEEDS_PENALIZE)
-        | bit(needs.messages || needs.shortest_first, NEEDS_MESSAGES)
+        | bit(needs.messages, PLAIT_NEEDS_MESSAGES)
+        | bit(needs.shortest_first, PLAIT_NEEDS_SHORTEST_FIRST)
 }
 
 /// Needs from bits; None if there is one that this version does not know, and so cannot offer.
@@ -226,7 +230,8 @@ pub(crate) fn needs_of(bits: u32) -> Option<Capabilities> {
         reinject: bits & PLAIT_NEEDS_REINJECT != 0,
         limit: bits & PLAIT_NEEDS_LIMIT != 0,
         penalize: bits & PLAIT_NEEDS_PENALIZE != 0,
-        ..Capabilities::NONE
+        messages: bits & PLAIT_NEEDS_MESSAGES != 0,
+        shortest_first: bits & PLAIT_NEEDS_SHORTEST_FIRST != 0,
     };
     (needs_bits(needs) == bits).then_some(needs)
 }

@@ -1,8 +1,9 @@
 //! The facts as structs of C, and from and to those of Rust.
 
 use plait_sched::view::MAX_PATHS;
-use plait_sched::{Connection, Duration, Outstanding, Path, PathId, PathSet, PathState};
+use plait_sched::{Connection, Duration, Message, Outstanding, Path, PathId, PathSet, PathState, Time};
 
+use crate::decision::PLAIT_NEVER;
 use crate::error::{Error, Result, guard};
 use crate::sized::{self, Sized32};
 
@@ -186,9 +187,26 @@ pub struct CConnection {
     /// What the receiver's window admits from the oldest unacknowledged segment of the stream on, whatever of it was sent. `window_left` is
     /// the rest. UINT64_MAX, as it comes, if it is not known or has no end.
     pub window: u64,
+    /// The message that the next segment is of: its number, counted from 0. This and what follows is for schedulers with
+    /// PLAIT_NEEDS_MESSAGES; zeros and PLAIT_NEVER, as they come, are right for the others.
+    pub message_number: u64,
+    /// Segments of it in the data queue; UINT64_MAX for one that never ends.
+    pub message_left: u64,
+    /// The moment at which all of it should have arrived; PLAIT_NEVER if the application does not care.
+    pub message_deadline: u64,
+    /// The stream that it is part of.
+    pub message_stream: u32,
+    /// Its priority, up to 255: higher goes first, between streams.
+    pub message_priority: u32,
+    /// Not 0 if the five `message_…` say something.
+    pub has_message: u32,
+    /// Streams that have something in the data queue which no path has had yet: PLAIT_DEFER chooses between them.
+    pub streams: u32,
+    /// The earliest deadline of the messages that are not wholly acknowledged; PLAIT_NEVER without one.
+    pub due: u64,
 }
 
-// SAFETY: integers only, without padding: 4 + 1 + 1 + 2 bytes, 5 times 8, 2 times 4; `window`, which came later, 8.
+// SAFETY: integers only, without padding: 4 + 1 + 1 + 2 bytes, 5 times 8, 2 times 4; what came later: 4 times 8, 4 times 4, 8.
 unsafe impl Sized32 for CConnection {
     const FIRST: u32 = 56;
     const DEFAULT: Self = Self {
@@ -204,6 +222,14 @@ unsafe impl Sized32 for CConnection {
         oldest_path: 0,
         oldest_carried: 0,
         window: u64::MAX,
+        message_number: 0,
+        message_left: 0,
+        message_deadline: PLAIT_NEVER,
+        message_stream: 0,
+        message_priority: 0,
+        has_message: 0,
+        streams: 0,
+        due: PLAIT_NEVER,
     };
     const WRONG: &'static str = "the size of a plait_connection is none that a version of this interface has";
 }
@@ -212,6 +238,7 @@ impl CConnection {
     /// As Rust has it.
     pub(crate) fn of(connection: &Connection) -> Self {
         let oldest = connection.oldest_unacked;
+        let message = connection.message.unwrap_or_default();
         Self {
             finished: connection.finished.into(),
             has_oldest: oldest.is_some().into(),
@@ -223,6 +250,14 @@ impl CConnection {
             oldest_segment: oldest.map_or(0, |oldest| oldest.segment),
             oldest_path: oldest.map_or(0, |oldest| oldest.path.0.into()),
             oldest_carried: oldest.map_or(0, |oldest| oldest.carried.0),
+            message_number: message.number,
+            message_left: message.segments_left,
+            message_deadline: moment(message.deadline),
+            message_stream: message.stream,
+            message_priority: message.priority.into(),
+            has_message: connection.message.is_some().into(),
+            streams: connection.streams,
+            due: moment(connection.due),
             ..Self::DEFAULT
         }
     }
@@ -250,9 +285,35 @@ impl CConnection {
             send_buffer_left: facts.send_buffer_left,
             oldest_unacked,
             finished: facts.finished != 0,
-            ..Connection::default()
+            message: facts.message()?,
+            streams: facts.streams,
+            due: deadline(facts.due),
         })
     }
+
+    fn message(&self) -> Result<Option<Message>> {
+        if self.has_message == 0 {
+            return Ok(None);
+        }
+        let priority = u8::try_from(self.message_priority)
+            .map_err(|_| Error::argument("message_priority of a plait_connection is more than 255"))?;
+        Ok(Some(Message {
+            number: self.message_number,
+            stream: self.message_stream,
+            segments_left: self.message_left,
+            priority,
+            deadline: deadline(self.message_deadline),
+        }))
+    }
+}
+
+/// A moment that may be missing, as C has it.
+fn moment(time: Option<Time>) -> u64 {
+    time.map_or(PLAIT_NEVER, Time::as_nanos)
+}
+
+fn deadline(moment: u64) -> Option<Time> {
+    (moment != PLAIT_NEVER).then(|| Time::from_nanos(moment))
 }
 
 /// The facts of all paths, kept where nothing has to be allocated.

@@ -72,10 +72,6 @@ fn calls(name: &str, make: &mut dyn FnMut() -> Box<dyn Scheduler>) -> Vec<String
 #[test]
 fn a_scheduler_decides_the_same_on_both_sides_of_the_border() {
     for info in plait_sched::SCHEDULERS {
-        let needs = Builtin::new(info.name, &[]).unwrap().needs();
-        if needs.messages || needs.shortest_first {
-            continue; // this version of the interface has none: the test below
-        }
         let mut direct = || -> Box<dyn Scheduler> { Box::new(Builtin::new(info.name, &[]).unwrap()) };
         let fault = Fault::default();
         let parameters = format!("name={}", info.name);
@@ -85,23 +81,6 @@ fn a_scheduler_decides_the_same_on_both_sides_of_the_border() {
         assert!(calls(info.name, &mut direct) == calls(info.name, &mut through), "{}", info.name);
         assert_eq!(fault.message(), None);
     }
-}
-
-#[test]
-fn a_scheduler_that_needs_messages_is_refused() {
-    let mut refused = 0;
-    for info in plait_sched::SCHEDULERS {
-        let needs = Builtin::new(info.name, &[]).unwrap().needs();
-        let made = Foreign::new(class(0), &format!("name={}", info.name), Fault::default());
-        if needs.messages || needs.shortest_first {
-            let said = made.err().unwrap();
-            assert!(said.ends_with("which is not known here"), "{}: {said}", info.name);
-            refused += 1;
-        } else {
-            assert!(made.is_ok(), "{}", info.name);
-        }
-    }
-    assert_eq!(refused, 3, "srpt, sa-ecf and mp-dash");
 }
 
 #[test]
