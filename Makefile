@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines package random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines package dist random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -161,6 +161,27 @@ package: ## what cargo publish would do, without publishing; then what is in the
 	printf '\n== packaged plait-sched\n'; (cd "$$target"/package/plait-sched-[0-9]*/ && cargo test --quiet --all-features "$${own[@]}"); \
 	printf '\n== packaged plait-sim\n'; (cd "$$target"/package/plait-sim-[0-9]*/ && cargo test --quiet --doc "$${own[@]}" && cargo build --quiet --examples "$${own[@]}")
 
+# Wheels run on every Linux since glibc 2.17 (2012), which is what Rust asks for. That of another processor needs Rust's library for it.
+DIST := target/dist
+DIST_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+dist: $(VENV)/.created ## source distribution and wheels into target/dist, each tried in a fresh environment without Rust (5 minutes)
+	$(call say,packages)
+	rm -rf $(DIST); mkdir -p $(DIST)
+	$(BIN)/python -m venv $(DIST)/venv
+	$(DIST)/venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r packaging/requirements.lock
+	$(DIST)/venv/bin/maturin sdist --out $(DIST)
+	@# From what is in the source distribution, so that nothing can be missing there.
+	mkdir $(DIST)/source && tar xzf $(DIST)/plait-*.tar.gz --strip-components 1 -C $(DIST)/source
+	@root=$$PWD; for target in $(DIST_TARGETS); do \
+		if [ ! -d "$$(rustc --print target-libdir --target $$target)" ]; then \
+			echo "make dist: no wheel for $$target: its library is missing; rustup target add $$target"; continue; \
+		fi; \
+		(cd $(DIST)/source; PATH="$$root/$(DIST)/venv/bin:$$PATH" VIRTUAL_ENV="$$root/$(DIST)/venv" CARGO_TARGET_DIR="$$root/target" \
+			maturin build --release --zig --target $$target --compatibility manylinux_2_17 --out ..); \
+	done
+	$(BIN)/python packaging/check.py $(DIST)/plait-*$$(uname -m).whl
+	@ls -l $(DIST)/*.whl $(DIST)/*.tar.gz
+
 SEED ?= $(shell date +%s)
 random-torture: ## 100,000 new random scenarios of both protocols: every byte once, or a failure that the network justifies (half an hour)
 	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test random -- --ignored --nocapture torture
@@ -205,6 +226,8 @@ lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock fil
 		-o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
 		--group development --extra cluster -o requirements-dev.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make lock' \
+		--group pyproject.toml:packaging -o packaging/requirements.lock
 
 clean: ## remove what was built and installed
 	rm -rf $(VENV) target results site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,44 @@
+"""What the source distribution holds: a wheel that is built from it must lack nothing. `make dist` makes both."""
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINKED = {"papers": "python/plait/papers/data", "linux": "python/plait/linux/source"}
+"""Folders of the repository, and where the package finds them: links, which no package can hold."""
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tarfile.TarInfo]:
+    """What is in it, by path below its folder."""
+    out = tmp_path_factory.mktemp("dist")
+    maturin = Path(sys.executable).with_name("maturin")
+    subprocess.run([maturin, "sdist", "--out", out], cwd=ROOT, check=True, capture_output=True)
+    (file,) = out.iterdir()
+    with tarfile.open(file) as archive:
+        return {member.name.partition("/")[2]: member for member in archive}
+
+
+def tracked(folder: str) -> list[str]:
+    """The files of a folder that are in the repository."""
+    done = subprocess.run(["git", "ls-files", folder], cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("folder", LINKED)
+def test_what_the_package_links_to_is_there_as_files(
+    folder: str, members: dict[str, tarfile.TarInfo]
+) -> None:
+    files = [LINKED[folder] + file.removeprefix(folder) for file in tracked(folder)]
+    assert len(files) > 20
+    assert [file for file in files if file not in members or not members[file].isfile()] == []
+
+
+def test_all_of_the_package_is_there_and_nothing_that_was_built(members: dict[str, tarfile.TarInfo]) -> None:
+    package = [file for file in tracked("python/plait") if file not in LINKED.values()]
+    assert [file for file in package if file not in members] == []
+    assert [file for file in members if file.endswith((".so", ".pyc"))] == []
