@@ -199,7 +199,7 @@ impl Talk {
 
 fn end(config: &Config, side: Side) -> Endpoint<Builtin> {
     let scheduler = Builtin::new("lowest-rtt", &[]).expect("a built-in scheduler");
-    let paths = [PathConfig { backup: false, cost: 0 }; PATHS];
+    let paths = [PathConfig::default(); PATHS];
     Endpoint::new(config, side, &paths, scheduler).expect("it needs nothing")
 }
 

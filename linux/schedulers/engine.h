@@ -77,6 +77,7 @@ struct plait_socket {
 
 /* subflow.c. */
 extern unsigned int plait_path_costs[PLAIT_PATHS_MAX];
+extern unsigned int plait_path_weights[PLAIT_PATHS_MAX];
 struct plait_socket *plait_of(const struct mptcp_sock *msk);
 /* An acknowledgment came; the locks of the subflow and of the msk data are held. */
 void plait_acked(struct plait_socket *plait, struct sock *ssk);

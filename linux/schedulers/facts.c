@@ -33,6 +33,7 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 			.state = PLAIT_FAILED,
 			.mss = TCP_MSS_DEFAULT,
 			.cwnd = 1,
+			.weight = 1,
 			.ssthresh = PLAIT_NONE,
 			.limit = plait_of(msk)->subflows[i].limit,
 			.forward_delay = PLAIT_UNKNOWN,

@@ -54,6 +54,7 @@ struct plait_path {
 	u32	limit;			/* of in_flight, set by a decision; or PLAIT_NONE */
 	u32	loss_ppm;		/* lost share of what was sent, in parts per million */
 	u32	cost;
+	u32	weight;			/* share of what is sent, against those of the others */
 	u64	srtt;			/* 0 until the first sample, as the next ones */
 	u64	rttvar;
 	u64	latest_rtt;
@@ -147,6 +148,7 @@ extern const struct plait_algorithm plait_ecf;
 extern const struct plait_algorithm plait_otias;
 extern const struct plait_algorithm plait_sttf;
 extern const struct plait_algorithm plait_cheapest_first;
+extern const struct plait_algorithm plait_weighted;
 
 /* All of them, ended by NULL (registry.c). */
 extern const struct plait_algorithm *const plait_algorithms[];

@@ -80,6 +80,7 @@ static const struct replay_fact replay_path_facts[] = {
 	REPLAY_FACT(plait_path, repairing),
 	REPLAY_FACT(plait_path, mss),
 	REPLAY_FACT(plait_path, cost),
+	REPLAY_FACT(plait_path, weight),
 	{}
 };
 

@@ -16,5 +16,6 @@ const struct plait_algorithm *const plait_algorithms[] = {
 	&plait_otias,
 	&plait_sttf,
 	&plait_cheapest_first,
+	&plait_weighted,
 	NULL
 };

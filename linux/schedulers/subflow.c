@@ -19,6 +19,10 @@ unsigned int plait_path_costs[PLAIT_PATHS_MAX];
 module_param_array_named(path_costs, plait_path_costs, uint, NULL, 0644);
 MODULE_PARM_DESC(path_costs, "costs of subflows by the numbers of their addresses, from 0 on");
 
+unsigned int plait_path_weights[PLAIT_PATHS_MAX] = { [0 ... PLAIT_PATHS_MAX - 1] = 1 };
+module_param_array_named(path_weights, plait_path_weights, uint, NULL, 0644);
+MODULE_PARM_DESC(path_weights, "weights of subflows by the numbers of their addresses, from 0 on");
+
 struct plait_socket *plait_of(const struct mptcp_sock *msk)
 {
 	return msk->sched_data;
@@ -62,12 +66,21 @@ struct plait_subflow *plait_slot(struct mptcp_sock *msk,
 	return slot;
 }
 
-static u32 cost(const struct mptcp_subflow_context *subflow)
+static unsigned int address(const struct mptcp_subflow_context *subflow)
 {
 	int local = READ_ONCE(subflow->local_id);
-	unsigned int address = local > 0 ? local : READ_ONCE(subflow->remote_id);
 
+	return local > 0 ? local : READ_ONCE(subflow->remote_id);
+}
+
+static u32 cost(unsigned int address)
+{
 	return address < PLAIT_PATHS_MAX ? READ_ONCE(plait_path_costs[address]) : 0;
+}
+
+static u32 weight(unsigned int address)
+{
+	return address < PLAIT_PATHS_MAX ? READ_ONCE(plait_path_weights[address]) : 1;
 }
 
 static u8 path_state(struct mptcp_subflow_context *subflow)
@@ -170,7 +183,8 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	path->in_flight = tcp_packets_in_flight(tp);
 	path->limit = slot->limit;
 	path->loss_ppm = loss_ppm(tp);
-	path->cost = cost(subflow);
+	path->cost = cost(address(subflow));
+	path->weight = weight(address(subflow));
 	path->srtt = microseconds(READ_ONCE(tp->srtt_us) >> 3);
 	path->rttvar = microseconds(READ_ONCE(tp->rttvar_us) >> 2);
 	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us));

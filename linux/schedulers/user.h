@@ -42,6 +42,7 @@ typedef __s64 s64;
 	max_a > max_b ? max_a : max_b;	\
 })
 #define min_t(type, a, b)	min((type)(a), (type)(b))
+#define clamp_t(type, value, low, high)	min_t(type, max_t(type, value, low), high)
 #define max_t(type, a, b)	max((type)(a), (type)(b))
 
 #define check_add_overflow(a, b, sum)		__builtin_add_overflow(a, b, sum)

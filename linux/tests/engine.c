@@ -215,19 +215,22 @@ static void segments_of_unequal_paths(struct mptcp_sched_ops *ops)
 	model_release(&model);
 }
 
-/* Costs go by the numbers of addresses, wherever the subflows' places among the paths are: by those of
+/* Costs and weights go by the numbers of addresses, wherever the subflows' places among the paths are: by those of
  * this host, or of the other one, if it opened the subflows.
  */
-static void costs(struct mptcp_sched_ops *ops)
+static void costs_and_weights(struct mptcp_sched_ops *ops)
 {
-	static const unsigned int expected[MODEL_SUBFLOWS] = { 100, 102, 101, 0 };
+	static const unsigned int costs[MODEL_SUBFLOWS] = { 100, 102, 101, 0 };
+	static const unsigned int weights[MODEL_SUBFLOWS] = { 200, 202, 201, 1 };
 	const struct plait_facts *facts;
 	static struct model model;
 
-	snprintf(test_case, sizeof(test_case), "%s with costs", ops->name);
+	snprintf(test_case, sizeof(test_case), "%s with costs and weights", ops->name);
 	random_state = 1;
-	for (unsigned int i = 0; i < PLAIT_PATHS_MAX; i++)
+	for (unsigned int i = 0; i < PLAIT_PATHS_MAX; i++) {
 		plait_path_costs[i] = 100 + i;
+		plait_path_weights[i] = 200 + i;
+	}
 	model_init(&model, ops);
 	model_begin(&model);
 	model.subflows[0].ctx.local_id = 0;
@@ -243,11 +246,14 @@ static void costs(struct mptcp_sched_ops *ops)
 
 		while (facts->ssks[i] != model.subflows[subflow].ctx.tcp_sock)
 			subflow++;
-		check(facts->paths[i].cost == expected[subflow]);
+		check(facts->paths[i].cost == costs[subflow]);
+		check(facts->paths[i].weight == weights[subflow]);
 	}
 	come_to_an_end(&model);
 	model_release(&model);
 	memset(plait_path_costs, 0, sizeof(plait_path_costs));
+	for (unsigned int i = 0; i < PLAIT_PATHS_MAX; i++)
+		plait_path_weights[i] = 1;
 }
 
 /* A penalty waits for the lock of its subflow: tcp_snd_cwnd_set() in sockets.h checks that. */
@@ -301,7 +307,7 @@ int test_engine(void)
 		if (!strcmp(ops->name, "round-robin"))
 			penalties(ops);
 		if (!strcmp(ops->name, "cheapest-first"))
-			costs(ops);
+			costs_and_weights(ops);
 		copies += !strcmp(ops->name, "redundant");
 	}
 	check(copies == 1);

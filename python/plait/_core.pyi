@@ -180,6 +180,8 @@ class Path:
     delivery_rate: int
     loss_rate: float
     cost: int
+    weight: int
+    """Its share of what is sent, against the weights of the others; 1 unless the scenario says otherwise."""
 
 @final
 class Message:

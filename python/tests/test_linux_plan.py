@@ -206,17 +206,18 @@ def test_parameters_of_schedulers_become_those_of_the_module() -> None:
     }
 
 
-def test_costs_are_told_in_the_order_of_addresses() -> None:
-    table = scenario(**with_path(cost=7))
-    file = "/sys/module/plait/parameters/path_costs"
+@pytest.mark.parametrize(("key", "unsaid"), [("cost", 0), ("weight", 1)])
+def test_costs_and_weights_are_told_in_the_order_of_addresses(key: str, unsaid: int) -> None:
+    table = scenario(**with_path(**{key: 7}))
+    file = f"/sys/module/plait/parameters/path_{key}s"
 
     def told(table: dict[str, Any]) -> list[str]:
         return [one.value for one in make_plan(job(table)).settings if one.file == file]
 
     assert told(scenario()) == []
-    assert told(table) == ["0,7"]
+    assert told(table) == [f"{unsaid},7"]
     table["transport"] = {**table.get("transport", {}), "initial_path": "slow"}
-    assert told(table) == ["7,0"]
+    assert told(table) == [f"7,{unsaid}"]
 
 
 def test_the_names_of_schedulers_fit_the_kernel() -> None:

@@ -112,6 +112,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         limit: fields.u32(24),
         loss_ppm: fields.u32(28),
         cost: fields.u32(32),
+        weight: fields.u32(36),
         srtt: span(40),
         rttvar: span(48),
         latest_rtt: span(56),

@@ -56,6 +56,7 @@ pub(crate) struct Path {
     delivery_rate: u64,
     loss_rate: f64,
     cost: u32,
+    weight: u32,
 }
 
 impl Path {
@@ -90,6 +91,7 @@ impl Path {
             delivery_rate: path.delivery_rate,
             loss_rate: f64::from(path.loss_ppm) / 1e6,
             cost: path.cost,
+            weight: path.weight,
         }
     }
 }

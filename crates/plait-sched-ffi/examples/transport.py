@@ -38,7 +38,7 @@ MS = 1_000_000
 
 
 class Path(Structure):
-    """`plait_path` of plait_sched.h."""
+    """`plait_path` of plait_sched.h, as its first version had it."""
 
     _fields_ = (
         *((name, c_uint32) for name in ("size", "state")),

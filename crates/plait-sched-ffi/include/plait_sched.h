@@ -250,6 +250,10 @@ typedef struct plait_path {
   uint64_t rto;
   // Recent delivery rate in payload bits per second; 0 until measured.
   uint64_t delivery_rate;
+  // The path's share of what is sent, against the weights of the others; 1 unless somebody says so.
+  uint32_t weight;
+  // Zero.
+  uint32_t reserved_more;
 } plait_path;
 
 // One decision.

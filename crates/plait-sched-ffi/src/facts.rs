@@ -74,9 +74,13 @@ pub struct CPath {
     pub rto: u64,
     /// Recent delivery rate in payload bits per second; 0 until measured.
     pub delivery_rate: u64,
+    /// The path's share of what is sent, against the weights of the others; 1 unless somebody says so.
+    pub weight: u32,
+    /// Zero.
+    pub reserved_more: u32,
 }
 
-// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8.
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4.
 unsafe impl Sized32 for CPath {
     const FIRST: u32 = 112;
     const DEFAULT: Self = Self::of(&Path::new(PathId(0), 1));
@@ -119,6 +123,8 @@ impl CPath {
             forward_delay,
             rto: path.rto.as_nanos(),
             delivery_rate: path.delivery_rate,
+            weight: path.weight,
+            reserved_more: 0,
         }
     }
 
@@ -153,6 +159,7 @@ impl CPath {
             loss_ppm: self.loss_ppm,
             delivery_rate: self.delivery_rate,
             cost: self.cost,
+            weight: self.weight,
             ..Path::new(id, self.mss)
         })
     }

@@ -127,6 +127,8 @@ pub struct Path {
     pub delivery_rate: u64,
     /// What using the path costs, in units of the user's choice; zero where nobody said.
     pub cost: u32,
+    /// The path's share of what is sent, against the weights of the others; 1 where nobody said.
+    pub weight: u32,
 }
 
 impl Path {
@@ -154,6 +156,7 @@ impl Path {
             loss_ppm: 0,
             delivery_rate: 0,
             cost: 0,
+            weight: 1,
         }
     }
 

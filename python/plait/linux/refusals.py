@@ -38,6 +38,7 @@ KERNEL_NAMES = {
     "otias": "otias",
     "sttf": "sttf",
     "cheapest-first": "cheapest-first",
+    "weighted": "weighted",
 }
 """Our names of schedulers and the kernel's, which have 15 characters at most."""
 

@@ -35,7 +35,7 @@ def settings(scenario: Table) -> list[Setting]:
     if transport["congestion_control"] == "cubic":
         everywhere["/sys/module/tcp_cubic/parameters/hystart"] = str(int(transport["hystart"]))
     if transport["protocol"] == "mptcp":
-        everywhere |= scheduler_parameters(scenario["scheduler"]) | path_costs(scenario)
+        everywhere |= scheduler_parameters(scenario["scheduler"]) | path_numbers(scenario)
     return [Setting(namespace="", file=file, value=value) for file, value in everywhere.items()] + [
         Setting(namespace=host, file=file, value=value)
         for host in (SENDER, RECEIVER)
@@ -105,18 +105,20 @@ def scheduler_parameters(choice: Table) -> dict[str, str]:
     return given
 
 
-def path_costs(scenario: Table) -> dict[str, str]:
-    """What paths cost, where any costs something, and the module's file for it.
+def path_numbers(scenario: Table) -> dict[str, str]:
+    """What paths cost and weigh, where they differ from what the module has by itself, and its files for it.
 
     In the order of the numbers of addresses: that of the first subflow is 0, those of the endpoints that the plan adds
     follow.
     """
     first = first_path(scenario)
     paths = sorted(scenario["path"], key=lambda path: bool(path["name"] != first))
-    costs = [path["cost"] for path in paths]
-    if not any(costs):
-        return {}
-    return {"/sys/module/plait/parameters/path_costs": ",".join(map(str, costs))}
+    told = {}
+    for key, file, nothing_said in (("cost", "path_costs", 0), ("weight", "path_weights", 1)):
+        numbers = [path[key] for path in paths]
+        if any(number != nothing_said for number in numbers):
+            told[f"/sys/module/plait/parameters/{file}"] = ",".join(map(str, numbers))
+    return told
 
 
 def route_options(scenario: Table) -> str:

@@ -99,6 +99,7 @@ class Path:
     links: Sequence[str] | None = None
     backup: bool | None = None
     cost: int | None = None
+    weight: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

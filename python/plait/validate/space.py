@@ -45,7 +45,7 @@ SCHEDULERS = (
 )
 """Those of the kernel that are drawn in pairs."""
 
-LATER = ("blest", "ecf", "otias", "sttf", "cheapest-first")
+LATER = ("blest", "ecf", "otias", "sttf", "cheapest-first", "weighted")
 """Those that came later: one of them in every second scenario, in turn. The pairs of a draw stay what they were."""
 
 

@@ -65,6 +65,7 @@ pub(crate) const SETTINGS: &[(&str, &[Given])] = &[
     ("otias", &[&[], &[("reading", Text("floor"))], &[("reading", Text("real"))]]),
     ("sttf", &[&[], &[("alike", Number(0.0))], &[("alike", Number(3.5))]]),
     ("cheapest-first", &[&[]]),
+    ("weighted", &[&[], &[("reading", Text("mlvpn"))]]),
 ];
 
 /// The options around each of them.

@@ -220,6 +220,7 @@ fn path_facts(path: &Path) -> Vec<Fact> {
         ("limit", amount(path.limit)),
         ("loss_ppm", path.loss_ppm.into()),
         ("cost", path.cost.into()),
+        ("weight", path.weight.into()),
         ("srtt", path.srtt.as_nanos().into()),
         ("rttvar", path.rttvar.as_nanos().into()),
         ("latest_rtt", path.latest_rtt.as_nanos().into()),

@@ -24,6 +24,7 @@ mod script;
 pub mod srpt;
 pub mod sttf;
 mod suspects;
+pub mod weighted;
 
 use crate::view::{Path, PathState};
 
@@ -44,6 +45,7 @@ macro_rules! algorithms {
             otias::Otias,
             sttf::Sttf,
             cheapest_first::CheapestFirst,
+            weighted::Weighted,
             srpt::Srpt,
             sa_ecf::SaEcf,
             mp_dash::MpDash,

@@ -18,8 +18,8 @@ pub(super) struct Extremes {
     /// Times are below 2^`scale` ns: where they are a few nanoseconds, many are equal.
     scale: u64,
     random: Random,
-    /// Of messages, so that the rest is the same without them.
-    of_messages: Random,
+    /// Of messages and weights, which came later: the rest is what it was without them.
+    later: Random,
 }
 
 impl Extremes {
@@ -35,7 +35,7 @@ impl Extremes {
             paths,
             scale,
             random,
-            of_messages: Random::new(!seed),
+            later: Random::new(!seed),
         };
         // Most facts are drawn in the first few rounds.
         for _ in 0..4 {
@@ -98,6 +98,7 @@ impl Extremes {
         }
         self.change_connection();
         self.change_messages();
+        self.change_weights();
     }
 
     fn change_state(&mut self, path: &mut Path) {
@@ -193,7 +194,7 @@ impl Extremes {
     }
 
     fn change_messages(&mut self) {
-        let random = &mut self.of_messages;
+        let random = &mut self.later;
         let size = random.between(0, 40);
         let number = |random: &mut Random| random.between(0, 1 << size);
         let deadline = random.one_in(2).then(|| Time::from_nanos(number(random) << self.scale.min(20)));
@@ -207,6 +208,15 @@ impl Extremes {
         self.connection.message = (!random.one_in(8)).then_some(message);
         self.connection.streams = random.between(0, 4) as u32;
         self.connection.due = deadline;
+    }
+
+    fn change_weights(&mut self) {
+        for path in &mut self.paths {
+            if self.later.one_in(4) {
+                let weights = [0, 1, 2, 3, 65_535, 65_536, u32::MAX];
+                path.weight = weights[self.later.between(0, weights.len() as u64 - 1) as usize];
+            }
+        }
     }
 
     fn path(&mut self) -> PathId {

@@ -87,6 +87,10 @@ impl Model {
             paths.push(path);
             lanes.push(Lane { queue: VecDeque::new(), flight: Vec::new(), rtt });
         }
+        let mut later = Random::new(!seed);
+        for path in &mut paths {
+            path.weight = later.between(1, 9) as u32;
+        }
         let window = if random.one_in(3) { random.between(1, 4) } else { random.between(5, 100) };
         let many = most > FEW;
         for path in paths.iter_mut().filter(|_| many) {

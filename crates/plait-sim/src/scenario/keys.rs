@@ -159,6 +159,12 @@ pub const PATH: TableInfo = TableInfo {
             Integer(0),
             "What using it costs, in units of your choice, for schedulers that mind.",
         ),
+        key(
+            "weight",
+            WHOLE,
+            Integer(1),
+            "Its share of what is sent, against the weights of the other paths, for schedulers that go by it: 1 to 65535.",
+        ),
     ],
     later: &[],
 };

@@ -9,6 +9,9 @@ use super::shared::{self, LinkDraft};
 use super::wire::{Directions, Draft, WIRE_KEYS, Way, Wire};
 use crate::error::ScenarioError;
 
+/// The largest weight of a path: what schedulers tell apart.
+const MOST_WEIGHT: u32 = 65_535;
+
 /// One path, checked, with defaults filled in. [`Scenario::route`](super::Scenario::route) tells what a packet passes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathOptions {
@@ -22,6 +25,8 @@ pub struct PathOptions {
     pub backup: bool,
     /// What using it costs, in units of the user's choice.
     pub cost: u32,
+    /// Its share of what is sent, against the weights of the other paths.
+    pub weight: u32,
 }
 
 /// A path whose queues may still wait for the round-trip time.
@@ -33,6 +38,7 @@ pub(super) struct PathDraft {
     pub(super) rtt: Duration,
     backup: bool,
     cost: u32,
+    weight: u32,
 }
 
 impl PathDraft {
@@ -50,6 +56,7 @@ impl PathDraft {
         };
         let backup = reader.need("backup")?.boolean()?;
         let cost = reader.need("cost")?.integer(0..=u32::MAX)?;
+        let weight = reader.need("weight")?.integer(1..=MOST_WEIGHT)?;
         let links = match reader.take("links") {
             Some(item) => shared::named(item, known)?,
             None => Vec::new(),
@@ -73,7 +80,7 @@ impl PathDraft {
             let reason = format!("the delays of both directions{what} are zero; one must be more");
             return Err(source.rule(place, reason));
         }
-        Ok(Self { name, wire, links, rtt, backup, cost })
+        Ok(Self { name, wire, links, rtt, backup, cost, weight })
     }
 
     pub(super) fn finish(self, packet: u32) -> PathOptions {
@@ -82,7 +89,8 @@ impl PathDraft {
             forward: forward.finish(rtt, packet),
             backward: backward.finish(rtt, packet),
         });
-        PathOptions { name: self.name, wire, links: self.links, backup: self.backup, cost: self.cost }
+        let Self { name, links, backup, cost, weight, .. } = self;
+        PathOptions { name, wire, links, backup, cost, weight }
     }
 }
 

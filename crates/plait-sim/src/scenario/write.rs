@@ -50,6 +50,7 @@ fn path(path: &PathOptions, scenario: &Scenario) -> Value {
         "name": path.name,
         "backup": path.backup,
         "cost": path.cost,
+        "weight": path.weight,
     });
     if let Some(wire) = &path.wire {
         value["forward"] = link(&wire.forward);

@@ -1,7 +1,7 @@
 //! From a scenario to the pieces that are simulated.
 
 use crate::application::Place;
-use crate::scenario::{Ends, FlowRoute, Scenario};
+use crate::scenario::{Ends, FlowRoute, PathOptions, Scenario};
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
 
@@ -20,7 +20,11 @@ fn initial_path(scenario: &Scenario) -> PathId {
 
 /// What the sender is told about the paths.
 pub(super) fn paths(scenario: &Scenario) -> Vec<PathConfig> {
-    scenario.paths.iter().map(|path| PathConfig { backup: path.backup, cost: path.cost }).collect()
+    scenario.paths.iter().map(path_config).collect()
+}
+
+fn path_config(path: &PathOptions) -> PathConfig {
+    PathConfig { backup: path.backup, cost: path.cost, weight: path.weight }
 }
 
 /// The transport of a competing TCP flow, for both ends.
@@ -51,11 +55,11 @@ pub(super) fn flow_paths(scenario: &Scenario, route: &FlowRoute) -> Vec<PathConf
         FlowRoute::Paths(paths) => {
             let only = paths.len() == 1;
             let config = |&path: &usize| {
-                let path = &scenario.paths[path];
-                PathConfig { backup: path.backup && !only, cost: path.cost }
+                let config = path_config(&scenario.paths[path]);
+                PathConfig { backup: config.backup && !only, ..config }
             };
             paths.iter().map(config).collect()
         }
-        FlowRoute::Links(_) => vec![PathConfig { backup: false, cost: 0 }],
+        FlowRoute::Links(_) => vec![PathConfig::default()],
     }
 }

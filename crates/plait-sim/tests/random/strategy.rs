@@ -318,12 +318,12 @@ fn path(network: Network) -> impl Strategy<Value = (u64, String)> {
     let rates = (log(10_000, 100_000_000), prop_oneof![2 => Just(1_u64), 1 => log(1, 20)]);
     let ways = (way(network), way(network));
     let outages = if network == Network::Any { outages().boxed() } else { Just(String::new()).boxed() };
-    (rates, ways, outages, steps(), (prop::bool::weighted(0.1), 0_u32..5)).prop_map(
-        |((rate, slower), (forward, backward), outages, steps, (backup, cost))| {
+    (rates, ways, outages, steps(), (prop::bool::weighted(0.1), 0_u32..5, 1_u32..5)).prop_map(
+        |((rate, slower), (forward, backward), outages, steps, (backup, cost, weight))| {
             let back = (rate / slower).max(10_000);
             let steps = steps.replace("$rate", &(rate / 2).to_string());
             let text = format!(
-                "[[path]]\nbackup = {backup}\ncost = {cost}\n{outages}\
+                "[[path]]\nbackup = {backup}\ncost = {cost}\nweight = {weight}\n{outages}\
                  forward = {{ rate = \"{rate}bit\", {forward}{steps} }}\nbackward = {{ rate = \"{back}bit\", {backward} }}\n"
             );
             (rate, text)

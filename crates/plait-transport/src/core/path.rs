@@ -10,12 +10,20 @@ use plait_sched::{Path, PathId, PathState, Time};
 use std::collections::VecDeque;
 
 /// What the sender is told about a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathConfig {
     /// To be used only while no other path works.
     pub backup: bool,
     /// What using it costs, in units of the user's choice.
     pub cost: u32,
+    /// Its share of what is sent, against the weights of the others.
+    pub weight: u32,
+}
+
+impl Default for PathConfig {
+    fn default() -> Self {
+        Self { backup: false, cost: 0, weight: 1 }
+    }
 }
 
 /// Probing of a path that carries no data (RFC 9260 §8.3).
@@ -293,7 +301,7 @@ impl PathSender {
         if self.backup { PathState::Backup } else { PathState::Active }
     }
 
-    /// Brings the scheduler's facts up to date; state, limit and cost are kept there.
+    /// Brings the scheduler's facts up to date; state, limit, cost and weight are kept there.
     pub(super) fn refresh(&self, facts: &mut Path) {
         facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
@@ -349,6 +357,6 @@ impl PathSender {
 pub(crate) fn initial_facts(index: usize, segment_bytes: u32, path: &PathConfig) -> Path {
     let mut facts = Path::new(PathId(index as u8), segment_bytes);
     facts.state = if path.backup { PathState::Backup } else { PathState::Active };
-    facts.cost = path.cost;
+    (facts.cost, facts.weight) = (path.cost, path.weight);
     facts
 }

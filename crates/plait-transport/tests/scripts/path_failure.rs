@@ -144,7 +144,7 @@ fn an_answer_on_one_path_keeps_the_association() {
 
 #[test]
 fn a_backup_path_carries_data_only_after_the_others_failed() {
-    let paths = [PathConfig { backup: true, cost: 0 }, PathConfig::default()];
+    let paths = [PathConfig { backup: true, ..PathConfig::default() }, PathConfig::default()];
     let scheduler = plait_sched::Builtin::new("lowest-rtt", &[]).unwrap();
     let mut pair = Pair::with_paths(impatient(), &[20, 30], &paths, scheduler).spaced(ms(10));
     pair.sender.write_endlessly();

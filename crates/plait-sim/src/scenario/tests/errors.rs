@@ -235,7 +235,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "rate = \"1Mbit\"",
             "bandwith = \"1Mbit\"",
-            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, repeat, rtt, delay, queue, discipline, loss, jitter, outages, trace, forward, backward, links, backup, cost)",
+            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, repeat, rtt, delay, queue, discipline, loss, jitter, outages, trace, forward, backward, links, backup, cost, weight)",
         ),
         ("name = \"slow\"", "name = \"fast\"", "path[1]: its name, \"fast\", is that of path[0] already"),
         (
@@ -244,6 +244,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
             "path[1].name = \"\": a name has 1 to 200 characters, and no control characters",
         ),
         ("cost = 3", "cost = -3", "path[1].cost = -3: must be from 0 to 4294967295"),
+        ("cost = 3", "weight = 0", "path[1].weight = 0: must be from 1 to 65535"),
         (
             "backup = true",
             "backup = \"yes\"",

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Weighted round-robin: the paths take turns of one segment, as often as their weights say.
+ *
+ * As MLVPN has it, and other devices that bond lines: each path has a counter; a packet goes to the
+ * open path with the smallest one, all counters above zero fall by 1, and the chosen path's is set to
+ * the sum of the weights by its own ("mlvpn"). By "shares" it is raised by that, and all fall, so
+ * that no rest of a turn is lost: as whole numbers, every open path earns its weight as credit, and
+ * the one with the most goes and pays what all have earned.
+ */
+#include "helpers.h"
+
+PLAIT_CHOICE(weighted_reading, "whether the rest of a turn is kept, or forgotten as in MLVPN",
+	     "shares", "mlvpn");
+
+static struct plait_parameter *const parameters[] = { &weighted_reading, NULL };
+
+enum { SHARES, MLVPN };
+
+#define MOST_WEIGHT	65535
+
+struct weighted {
+	s64 counts[PLAIT_PATHS_MAX];	/* credits, or counters times the weights */
+	u8 reading;
+};
+
+static u32 needs(void)
+{
+	return 0;
+}
+
+static void init(void *state)
+{
+	struct weighted *weighted = state;
+
+	weighted->reading = plait_value(&weighted_reading);
+}
+
+static s64 weight(const struct plait_path *path)
+{
+	return clamp_t(u32, path->weight, 1, MOST_WEIGHT);
+}
+
+/* The open path whose turn it is, of at least one. */
+static const struct plait_path *turn_by_shares(s64 *counts, u32 open,
+					       const struct plait_path *paths, unsigned int count)
+{
+	const struct plait_path *path, *most = NULL;
+	s64 earned = 0;
+
+	for_each_path_of(path, open, paths, count) {
+		counts[path->id] += weight(path);
+		earned += weight(path);
+		if (!most || counts[path->id] > counts[most->id])
+			most = path;
+	}
+	counts[most->id] -= earned;
+	return most;
+}
+
+/* Counters are compared as fractions, whose denominators are the weights. */
+static const struct plait_path *turn_by_counters(s64 *counts, u32 open,
+						 const struct plait_path *paths,
+						 unsigned int count)
+{
+	const struct plait_path *path, *least = NULL;
+	u32 candidates = usable(paths, count);
+	s64 total = 0;
+
+	for_each_path_of(path, open, paths, count)
+		if (!least ||
+		    counts[path->id] * weight(least) < counts[least->id] * weight(path))
+			least = path;
+	for_each_path_of(path, candidates, paths, count) {
+		if (counts[path->id] > 0)
+			counts[path->id] -= weight(path);
+		total += weight(path);
+	}
+	counts[least->id] = total;
+	return least;
+}
+
+static struct plait_decision decide(void *state, u64 now, const struct plait_connection *connection,
+				    const struct plait_path *paths, unsigned int count)
+{
+	struct weighted *weighted = state;
+	u32 open = open_paths(paths, count);
+	const struct plait_path *path;
+
+	if (!open || !sendable(connection))
+		return plait_wait();
+	if (weighted->reading == MLVPN) {
+		path = turn_by_counters(weighted->counts, open, paths, count);
+		return plait_assign(path->id, 1);
+	}
+	path = turn_by_shares(weighted->counts, open, paths, count);
+	/* One that alone is open earns what it pays. */
+	if (open == BIT(path->id))
+		return plait_assign(path->id, clip(room(path), sendable(connection)));
+	return plait_assign(path->id, 1);
+}
+
+const struct plait_algorithm plait_weighted = {
+	.name = "weighted",
+	.kernel_name = "weighted",
+	.state_size = sizeof(struct weighted),
+	.parameters = parameters,
+	.needs = needs,
+	.init = init,
+	.decide = decide,
+};
