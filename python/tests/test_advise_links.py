@@ -19,7 +19,8 @@ from plait import advise
 from plait.advice import KnownPath, parse_path, parse_traffic
 from plait.advice.candidates import Candidate
 from plait.advice.trial import Bench, Cell, Setting
-from plait.advice.variations import SPREAD, cut_recording, variations, varied
+from plait.advice.links import SPREAD
+from plait.advice.variations import cut_recording, variations, varied
 
 DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"
 
@@ -47,7 +48,7 @@ def test_a_path_is_read_whatever_the_order_of_its_parts() -> None:
         ("", ["no name", "NAME RATE RTT"]),
         ("16Mbit 25ms", ["no name", "16Mbit 25ms"]),
         ("rate=16Mbit 25ms", ["no name"]),
-        ("dsl", ["no rate", "16Mbit", "trace=FILE"]),
+        ("line", ["no rate", "16Mbit", "trace=FILE"]),
         ("dsl 25ms", ["no rate"]),
         ("dsl 16Mbit", ["no round-trip time", "25ms"]),
         ("dsl 16Mbps 25ms", ["'16Mbps'", "write 16Mbit"]),
@@ -172,9 +173,9 @@ def test_a_recording_is_cut_where_the_variation_says(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("# a comment\n5\n5\n20\n30\n100\n")
     path = parse_path(f"lte trace={tmp_path / 'r'} 40ms")
     assert path.mean_bps == pytest.approx(5 * 12_000 / 0.1)
-    cut_recording(path, 0.4, 10**9, tmp_path / "cut")  # the third of five: begins behind 20 ms
+    cut_recording(path.recording_ms, 0.4, 10**9, tmp_path / "cut")  # the third of five: begins behind 20 ms
     assert (tmp_path / "cut").read_text().split() == ["10", "80", "85", "85", "100"]
-    cut_recording(path, 0.4, 10**7, tmp_path / "cut")  # what 10 ms need, and the one after
+    cut_recording(path.recording_ms, 0.4, 10**7, tmp_path / "cut")  # what 10 ms need, and the one after
     assert (tmp_path / "cut").read_text().split() == ["10", "80"]
 
 

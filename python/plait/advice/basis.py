@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from plait.advice import numbers
 from plait.advice.findings import Findings
+from plait.advice.links import SPREAD
 from plait.advice.trial import WARMUP
-from plait.advice.variations import FEWEST_QUEUED, QUEUES, SPREAD
+from plait.advice.variations import FEWEST_QUEUED, QUEUES
 
 MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 0.7, 15.4, 91.6
 """Percent: how far the simulator's goodputs are from Linux' in half and in nine of ten cases, and how many pairs of

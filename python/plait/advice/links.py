@@ -1,39 +1,49 @@
 """What someone knows of a path: `NAME RATE RTT [LOSS] [key=value…]`, as `plait advise --path` takes it.
 
 The parts after the name are told apart by their units, so their order does not matter: ``lte 30Mbit 60ms 1%``. A
-recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format).
+recording stands for the rate: ``lte trace=FILE 40ms`` (Mahimahi's format). Of rate, round trip and loss a range can be
+said, ``rtt=25-60ms``, and a name alone that is a preset's is that link: ``dsl``.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plait import _core
+from plait.advice.amounts import Amount, amount, burst, ends
+from plait.scenarios.presets import PRESETS, Burst, preset
 from plait.scenarios.scenario import Direction, Path, Scenario
 from plait.scenarios.units import NANOSECONDS, duration_ns, rate_bps
 from plait.support.words import expected
 
 PACKET = 1500
 """Bytes of a packet on the wire, and of one delivery opportunity of a recording."""
+MOST_IN_BURSTS = 0.9
+"""Share of packets that bursts take at most."""
 KEYS = {
     "rate": "such as rate=16Mbit",
-    "rtt": "such as rtt=25ms",
-    "loss": "such as loss=1%",
+    "rtt": "such as rtt=25ms, or rtt=25-60ms if it is somewhere in between",
+    "loss": "such as loss=1%, or loss=burst:1%:10 for losses that come ten at a time",
     "queue": "such as queue=50p, 64kB, 100ms or bdp",
     "jitter": "such as jitter=5ms",
     "back": "the rate of the other direction, such as back=1Mbit",
     "trace": "a recording in Mahimahi's format, instead of a rate",
+    "back-trace": "a recording of the other direction",
+    "preset": f"a common link, whose numbers hold where nothing else is said: {', '.join(PRESETS)}",
 }
 POSITIONAL = ("rate", "rtt", "loss")
-FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%'"
+FORM = "NAME RATE RTT [LOSS] [KEY=VALUE…], such as 'lte 30Mbit 60ms 1%', or a preset such as 'dsl'"
+SPREAD = 0.2
+"""Rate, round trip and loss are up to this share more or less than said, and so is a queue that was said."""
 
 AMOUNT = re.compile(r"unknown unit: write (\d\S*?)(?:, and (\S+) as the rate of the other direction)?$")
 """The amount that the reader of units proposes, and that of the other direction."""
@@ -44,7 +54,10 @@ class KnownPath:
     """What is known of a path; rates in bit/s, times in ns, loss from 0 to 1. `queue` is as scenario files have it.
 
     `rate` is that of the data's direction, `back` of the other one, and the same unless given. With a `trace` (a
-    file's name) there is no rate; `back` is then the recording's mean unless given.
+    file's name) there is no rate; `back` is then the recording's mean unless given, or has a recording of its own.
+    Losses are independent, or come in bursts of a mean number of packets. A spread is by what share rate, round trip
+    or loss may be more or less: of a range, half its width; where none was said, `SPREAD`. `preset` says whose numbers
+    stand where nothing else was said.
     """
 
     name: str
@@ -55,14 +68,27 @@ class KnownPath:
     jitter_ns: int = 0
     back_bps: int | None = None
     trace: str | None = None
+    back_trace: str | None = None
+    burst: float | None = None
+    rate_spread: float | None = None
+    rtt_spread: float | None = None
+    loss_spread: float | None = None
+    preset: str | None = None
+
+    def spread(self, key: Literal["rate", "rtt", "loss"]) -> float:
+        """By what share the truth may be more or less than what was said."""
+        said: float | None = {"rate": self.rate_spread, "rtt": self.rtt_spread, "loss": self.loss_spread}[key]
+        return SPREAD if said is None else said
 
     @cached_property
     def recording_ms(self) -> NDArray[np.int64]:
         """The moments of the recording's delivery opportunities, in ms; empty without a recording."""
-        if self.trace is None:
-            return np.empty(0, dtype=np.int64)
-        lines = map(str.strip, FilePath(self.trace).read_text(encoding="utf-8").splitlines())
-        return np.asarray([line for line in lines if line and not line.startswith("#")], dtype=np.int64)
+        return _moments(self.trace)
+
+    @cached_property
+    def back_recording_ms(self) -> NDArray[np.int64]:
+        """Those of the other direction's recording."""
+        return _moments(self.back_trace)
 
     @cached_property
     def mean_bps(self) -> float:
@@ -84,21 +110,34 @@ class KnownPath:
         loss: float = 1.0,
         queue: str | None = None,
         trace: str | None = None,
+        back_trace: str | None = None,
     ) -> Path:
         """The path as scenarios have it; `rate`, `rtt` and `loss` are factors, the others replace what was said."""
         back = self.back_bps
-        if back is None and self.trace is not None:
+        if back is None and self.trace is not None and self.back_trace is None:
             back = round(self.mean_bps)
         return Path(
             name=self.name,
             rate=None if self.rate_bps is None else f"{max(round(self.rate_bps * rate), 1)}bit",
             rtt=f"{max(round(self.rtt_ns * rtt), 1)}ns",
-            loss=f"{_decimal(min(self.loss * loss, 1.0) * 100)}%" if self.loss else None,
+            loss=self._loss(min(self.loss * loss, 1.0)),
             queue=queue or self.queue,
             jitter=f"{self.jitter_ns}ns" if self.jitter_ns else None,
             trace=trace or self.trace,
-            backward=None if back is None else Direction(rate=f"{max(round(back * rate), 1)}bit"),
+            backward=self._backward(back, rate, back_trace),
         )
+
+    def _loss(self, share: float) -> str | dict[str, str] | None:
+        if not self.loss:
+            return None
+        if self.burst is None:
+            return f"{_decimal(share * 100)}%"
+        return Burst(share=min(share, MOST_IN_BURSTS), packets=self.burst).table()
+
+    def _backward(self, back: int | None, rate: float, trace: str | None) -> Direction | None:
+        if self.back_trace is not None:
+            return Direction(trace=trace or self.back_trace)
+        return None if back is None else Direction(rate=f"{max(round(back * rate), 1)}bit")
 
 
 def parse_path(text: str) -> KnownPath:
@@ -121,12 +160,15 @@ def parse_path(text: str) -> KnownPath:
         if key in said:
             raise _bad(text, f"{key} is said twice: {said[key]!r} and {value!r}")
         said[key] = value
+    if not said and name in PRESETS:
+        said["preset"] = name
+    common = _preset(text, said)
     if ("rate" in said) == ("trace" in said):
         what = "a rate and a recording" if "rate" in said else "no rate"
         raise _bad(text, f"{what}; expected either a rate such as 16Mbit or trace=FILE")
     if "rtt" not in said:
         raise _bad(text, "no round-trip time; expected one such as 25ms")
-    return _known(text, name, said)
+    return _known(text, name, said, common)
 
 
 def parse_paths(texts: Sequence[str | KnownPath]) -> list[KnownPath]:
@@ -183,9 +225,33 @@ def _meant(word: str) -> list[str]:
     return meant
 
 
+def _preset(text: str, said: dict[str, str]) -> str | None:
+    """The name of the preset that was said; its numbers are put where nothing else was said."""
+    name = said.pop("preset", None)
+    if name is None:
+        return None
+    try:
+        common = preset(name)
+    except _core.ScenarioError as error:
+        raise _bad(text, str(error)) from error
+    usual = {"rate": common.rate, "back": common.back, "rtt": common.rtt, "queue": common.queue}
+    if "trace" in said:
+        del usual["rate"]
+    if "back-trace" in said:
+        del usual["back"]
+    if common.jitter is not None:
+        usual["jitter"] = common.jitter
+    if common.burst is not None:
+        usual["loss"] = f"burst:{_decimal(common.burst.share * 100)}%:{common.burst.packets:g}"
+    for key, value in usual.items():
+        said.setdefault(key, value)
+    return name
+
+
 def _kind(word: str) -> str | None:
     """Which of rate, rtt and loss a word is, by its unit."""
-    if word.endswith("%"):
+    word = (ends(word) or (word,))[0]
+    if word.endswith("%") or word.startswith("burst:"):
         return "loss"
     for kind, read in (("rate", _core.parse_rate), ("rtt", _core.parse_duration)):
         try:
@@ -196,34 +262,69 @@ def _kind(word: str) -> str | None:
     return None
 
 
-def _known(text: str, name: str, said: dict[str, str]) -> KnownPath:
+def _known(text: str, name: str, said: dict[str, str], common: str | None) -> KnownPath:
     """The path, checked by the same code that reads scenario files."""
-    for key in ("rate", "back"):
-        _checked(text, name, said, key, "rate")
-    _checked(text, name, said, "jitter", "jitter")
-    _checked(text, name, said, "loss", "loss")
-    _checked(text, name, said, "queue", "queue")
-    _checked(text, name, said, "trace", "trace")
-    rtt_ns = _read(text, "rtt", said["rtt"], duration_ns)
-    if rtt_ns == 0:
+    share, packets = _losses(text, said)
+    judged = {**said, "loss": share}
+    for key, as_key in (("rate", "rate"), ("back", "rate"), ("loss", "loss")):
+        for end in ends(judged.get(key, "")) or (judged.get(key),):
+            _checked(text, name, key, end, as_key)
+    for key, as_key in (
+        ("jitter", "jitter"),
+        ("queue", "queue"),
+        ("trace", "trace"),
+        ("back-trace", "trace"),
+    ):
+        _checked(text, name, key, said.get(key), as_key)
+    if "back" in said and "back-trace" in said:
+        raise _bad(text, "a rate and a recording of the other direction; expected either of them")
+    rtt = _amount(text, "rtt", said["rtt"], duration_ns)
+    if rtt.value == 0:
         raise _bad(text, f"rtt {said['rtt']!r}: expected more than 0 ms")
+    rate = _amount(text, "rate", said["rate"], rate_bps) if "rate" in said else None
+    loss = _amount(text, "loss", share, _share)
     return KnownPath(
         name=name,
-        rtt_ns=rtt_ns,
-        rate_bps=_read(text, "rate", said["rate"], rate_bps) if "rate" in said else None,
-        loss=_share(said.get("loss", "0%")),
+        rtt_ns=round(rtt.value),
+        rate_bps=None if rate is None else round(rate.value),
+        loss=loss.value,
         queue=said.get("queue"),
         jitter_ns=duration_ns(said["jitter"]) if "jitter" in said else 0,
         back_bps=rate_bps(said["back"]) if "back" in said else None,
-        trace=str(FilePath(said["trace"]).absolute()) if "trace" in said else None,
+        trace=_file(said, "trace"),
+        back_trace=_file(said, "back-trace"),
+        burst=packets if loss.value else None,
+        rate_spread=None if rate is None else rate.spread,
+        rtt_spread=rtt.spread,
+        loss_spread=loss.spread,
+        preset=common,
     )
 
 
-def _checked(text: str, name: str, said: dict[str, str], key: str, as_key: str) -> None:
+def _losses(text: str, said: dict[str, str]) -> tuple[str, float | None]:
+    """The share of packets that are lost, and how many come together if that was said."""
+    try:
+        return burst(said.get("loss", "0%")) or (said.get("loss", "0%"), None)
+    except _core.ScenarioError as error:
+        raise _bad(text, f"loss: {error}") from error
+
+
+def _file(said: dict[str, str], key: str) -> str | None:
+    return str(FilePath(said[key]).absolute()) if key in said else None
+
+
+def _moments(file: str | None) -> NDArray[np.int64]:
+    if file is None:
+        return np.empty(0, dtype=np.int64)
+    lines = map(str.strip, FilePath(file).read_text(encoding="utf-8").splitlines())
+    return np.asarray([line for line in lines if line and not line.startswith("#")], dtype=np.int64)
+
+
+def _checked(text: str, name: str, key: str, value: str | None, as_key: str) -> None:
     """Let the scenario reader judge one value; ScenarioError in its words."""
-    if key not in said:
+    if value is None:
         return
-    table = {"rate": "1Mbit", "rtt": "1ms", as_key: said[key]}
+    table = {"rate": "1Mbit", "rtt": "1ms", as_key: value}
     try:
         _ = Scenario(name="path", paths=[Path(name=name, **table)]).json  # type: ignore[arg-type]
     except _core.ScenarioError as error:
@@ -231,9 +332,9 @@ def _checked(text: str, name: str, said: dict[str, str], key: str, as_key: str) 
         raise _bad(text, f"{key}{words.removeprefix(as_key)}") from error
 
 
-def _read(text: str, key: str, value: str, read: object) -> int:
+def _amount(text: str, key: str, value: str, read: Callable[[str], float]) -> Amount:
     try:
-        return int(read(value))  # type: ignore[operator]
+        return amount(value, read)
     except _core.ScenarioError as error:
         raise _bad(text, f"{key}: {error}") from error
 

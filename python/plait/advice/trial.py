@@ -9,6 +9,9 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from types import TracebackType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from plait.advice.candidates import Candidate
 from plait.advice.links import PACKET, KnownPath
 from plait.advice.traffic import Traffic
@@ -104,7 +107,7 @@ class Bench:
         self.runs = 0
         self._threads, self._progress, self._planned = threads, progress, planned
         self._folder = tempfile.TemporaryDirectory(prefix="plait-")
-        self._pieces: dict[tuple[str, int], int] = {}
+        self._pieces: dict[str, int] = {}
 
     def __enter__(self) -> Bench:
         return self
@@ -127,7 +130,7 @@ class Bench:
                 varied(
                     setting.paths[index],
                     variation.factors[index],
-                    self._piece(setting.paths[index], index, cell),
+                    *self._pieces_of(setting.paths[index], index, cell),
                 )
                 for index in chosen
             ],
@@ -153,15 +156,23 @@ class Bench:
             self._progress(min(self.spent / self._planned, 1.0))
         return outcomes
 
-    def _piece(self, path: KnownPath, index: int, cell: Cell) -> str | None:
-        """The file with the recording from the variation's place on; the recording itself in the nominal case."""
-        if path.trace is None or cell.variation is self.nominal:
+    def _pieces_of(self, path: KnownPath, index: int, cell: Cell) -> tuple[str | None, str | None]:
+        """The files with the recordings of both directions; None for a recording itself in the nominal case."""
+        if cell.variation is self.nominal:
+            return None, None
+        return (
+            self._piece(path.recording_ms, f"{index}-{cell.variation.number}", index, cell),
+            self._piece(path.back_recording_ms, f"{index}-{cell.variation.number}-back", index, cell),
+        )
+
+    def _piece(self, moments: NDArray[np.int64], name: str, index: int, cell: Cell) -> str | None:
+        """The file with a recording from the variation's place on; None without a recording."""
+        if not len(moments):
             return None
-        file = FilePath(self._folder.name) / f"{index}-{cell.variation.number}.trace"
-        key = path.name, cell.variation.number
-        if self._pieces.get(key, 0) < cell.duration_ns:
-            cut_recording(path, cell.variation.factors[index].place, cell.duration_ns, file)
-            self._pieces[key] = cell.duration_ns
+        file = FilePath(self._folder.name) / f"{name}.trace"
+        if self._pieces.get(name, 0) < cell.duration_ns:
+            cut_recording(moments, cell.variation.factors[index].place, cell.duration_ns, file)
+            self._pieces[name] = cell.duration_ns
         return str(file)
 
 

@@ -1,7 +1,7 @@
 """Plausible variations of what was said: nobody knows rates, delays and losses to the last digit, nor queues.
 
-A variation has for each path factors of rate, round trip and loss (±20 %, evenly spread), a queue, and, of a recording,
-the place where it begins. Variations are the first points of a scrambled Sobol sequence, so that any number of them
+A variation has for each path factors of rate, round trip and loss (over the range that was said, or ±20 %, evenly
+spread), a queue, and, of a recording, the place where it begins. Variations are the first points of a scrambled Sobol sequence, so that any number of them
 fills the space evenly. A variation also has a seed: all schedulers meet the same paths and the same losses.
 """
 
@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from plait import _core
-from plait.advice.links import KnownPath
+from plait.advice.links import SPREAD, KnownPath
 from plait.scenarios.scenario import Path
 from plait.scenarios.units import NANOSECONDS, duration_ns, size_bytes
 
-SPREAD = 0.2
-"""Rate, round trip and loss are up to this share more or less than said, and so is a queue that was said."""
 QUEUES = (0.5, 4.0)
 """A queue of which nothing was said holds between so many times the path's bandwidth-delay product."""
 FEWEST_QUEUED = 10
@@ -61,20 +60,32 @@ def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
     points = qmc.Sobol(FACTORS * len(paths), rng=rng).random_base2(MOST.bit_length() - 1)
     seeds = np.random.SeedSequence(seed).generate_state(MOST)
     return [
-        Variation(number, int(seeds[number]), tuple(_factors(row) for row in np.split(point, len(paths))))
+        Variation(
+            number,
+            int(seeds[number]),
+            tuple(_factors(path, row) for path, row in zip(paths, np.split(point, len(paths)), strict=True)),
+        )
         for number, point in enumerate(points)
     ]
 
 
-def _factors(row: np.ndarray) -> Factors:
-    rate, rtt, loss = (float(value) for value in 1 + SPREAD * (2 * row[:3] - 1))
+def _factors(path: KnownPath, row: np.ndarray) -> Factors:
+    spreads = np.array([path.spread("rate"), path.spread("rtt"), path.spread("loss")])
+    rate, rtt, loss = (float(value) for value in 1 + spreads * (2 * row[:3] - 1))
     return Factors(rate, rtt, loss, float(row[3]), float(row[4]))
 
 
-def varied(path: KnownPath, factors: Factors, trace: str | None = None) -> Path:
-    """A path of a variation; `trace` is the recording from the variation's place on."""
+def varied(
+    path: KnownPath, factors: Factors, trace: str | None = None, back_trace: str | None = None
+) -> Path:
+    """A path of a variation; `trace` and `back_trace` are the recordings from the variation's place on."""
     return path.path(
-        rate=factors.rate, rtt=factors.rtt, loss=factors.loss, queue=queue(path, factors.queue), trace=trace
+        rate=factors.rate,
+        rtt=factors.rtt,
+        loss=factors.loss,
+        queue=queue(path, factors.queue),
+        trace=trace,
+        back_trace=back_trace,
     )
 
 
@@ -114,12 +125,11 @@ def _scaled(text: str, factor: float) -> str:
         return f"{max(round(size_bytes(text) * factor), 1)}B"
 
 
-def cut_recording(path: KnownPath, place: float, length_ns: int, file: FilePath) -> None:
-    """Write the recording from `place` (0 to 1 of it) on, `length_ns` of it, around its end if need be.
+def cut_recording(moments: NDArray[np.int64], place: float, length_ns: int, file: FilePath) -> None:
+    """Write a recording from `place` (0 to 1 of it) on, `length_ns` of it, around its end if need be.
 
     It begins right after one of its delivery opportunities, so that its period stays what it is.
     """
-    moments = path.recording_ms
     period = int(moments[-1])
     start = int(moments[min(int(place * len(moments)), len(moments) - 1)])
     turned = np.sort((moments - start - 1) % period + 1)
