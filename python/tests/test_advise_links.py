@@ -18,8 +18,8 @@ import plait
 from plait import advise
 from plait.advice import KnownPath, parse_path, parse_traffic
 from plait.advice.candidates import Candidate
-from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.links import SPREAD
+from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.variations import cut_recording, variations, varied
 
 DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"

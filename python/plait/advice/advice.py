@@ -13,9 +13,11 @@ from plait import _core
 from plait.advice import budget, buffer, document, page, threshold
 from plait.advice.buffer import BufferAdvice
 from plait.advice.candidates import Candidate, candidates, checked, usual_schedulers
+from plait.advice.capped import Capped, capped
 from plait.advice.choices import PROTOCOLS, RECEIVE_BUFFER
+from plait.advice.deployment import answers, recommended
 from plait.advice.findings import Findings, Simulated
-from plait.advice.judging import Choice, Standing, Verdict, best_single, choose, standings, verdict
+from plait.advice.judging import Choice, Verdict, best_single, standings
 from plait.advice.links import KnownPath, parse_paths
 from plait.advice.threshold import LeftOut, Threshold
 from plait.advice.traffic import Traffic, parse_traffic
@@ -31,9 +33,11 @@ from plait.support.words import expected
 class Advice(Findings):
     """What `plait advise` found; `text` says it in words, `document` as JSON.
 
-    single: the best single path. standings: schedulers and single paths, the best first. verdict: whether more than
-    that path is worth it, with the scheduler of `choice`. thresholds: what would make a second path worth it.
-    left_out: of more than two paths, what each adds. asked: the traffic as it was said, which differs from the
+    single: the best single path. standings: schedulers and single paths, the best first. answers: the best choice on
+    stock Linux, with Plait's kernel, and of all that is simulated. verdict: whether more than the best path is worth it
+    with the scheduler of `choice`, that of the easiest answer that anyone can have and is worth it. thresholds: what
+    would make a second path worth it. left_out: of more than two paths, what each adds. capped: paths that losses as
+    given limit. asked: the traffic as it was said, which differs from the
     setting's if a file is too large to be simulated. scenario: what was said, unchanged, with that scheduler.
     """
 
@@ -66,6 +70,7 @@ def advise(
     protocol: str = "mptcp",
     schedulers: Sequence[str] | None = None,
     seed: int = 1,
+    metric: str | None = None,
     threads: int = 0,
     events: int = budget.EVENTS,
 ) -> Advice:
@@ -73,19 +78,21 @@ def advise(
 
     Args:
         paths: each ``"NAME RATE RTT [LOSS] [KEY=VALUE…]"``, such as ``"lte 30Mbit 60ms 1%"`` or
-            ``"lte trace=FILE 40ms"``. MPTCP opens its first subflow on the first one.
+            ``"lte trace=FILE 40ms"``, or a preset's name. MPTCP opens its first subflow on the first one.
         traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"`` or ``"file:SIZE"``.
         receive_buffer: of the connection.
         protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
         schedulers: names of built-in ones, with options or parameters; all unless given.
         seed: of variations and losses: the same seed, the same advice.
+        metric: by what it is judged, ``"goodput"`` (bulk), ``"time"`` (file), or the packets' or blocks' delay:
+            ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``; goodput, time and blocks' p95 unless given.
         threads: 0 means one per core; the advice does not depend on it.
         events: how many events may be simulated, about; three million take a second on one core.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed.
     """
-    known, said = parse_paths(paths), parse_traffic(traffic)
+    known, said = parse_paths(paths), parse_traffic(traffic, metric)
     names = checked(usual_schedulers() if schedulers is None else schedulers)
     setting = _setting(known, said, receive_buffer, protocol, seed)
     events = budget.affordable(events, len(known))
@@ -117,9 +124,13 @@ def _advise(
     ranked = standings(grid, everyone, labels, best, setting.traffic)
     single = next(one for one in ranked if one.candidate == best)
     competing = [one for one in ranked if one.candidate.scheduler is not None]
-    choice = choose(grid, competing, setting.traffic) if competing else None
-    judged = _judge(ranked, choice, grid.variations)
-    sized, thresholds, left = _further(bench, setting, grid, choice, best, judged, events)
+    places = answers(grid, competing, setting.traffic, setting.protocol)
+    answer = recommended(places)
+    judged: Verdict = "one path" if answer is None else answer.verdict
+    if not any(one.whole_in * 2 > grid.variations for one in ranked):
+        judged = "nothing"
+    choice = None if answer is None else answer.choice
+    sized, thresholds, left, limited = _further(bench, setting, grid, choice, best, judged, events)
     every = Candidate(tuple(range(len(setting.paths))))
     scenario = bench.scenario(Cell(setting, every, bench.nominal, grid.duration_ns))
     return Advice(
@@ -128,10 +139,12 @@ def _advise(
         verdict=judged,
         single=single,
         choice=choice,
+        answers=tuple(places),
         standings=tuple(ranked),
         buffer=sized,
         thresholds=tuple(thresholds),
         left_out=tuple(left),
+        capped=tuple(limited),
         simulated=Simulated(
             variations=grid.variations,
             duration_s=grid.duration_ns / NANOSECONDS,
@@ -152,29 +165,27 @@ def _further(
     best: Candidate,
     judged: Verdict,
     events: int,
-) -> tuple[BufferAdvice | None, list[Threshold], list[LeftOut]]:
-    """What is asked once a scheduler is chosen: the buffer, and of which path how much."""
-    if choice is None or judged == "nothing":
-        return None, [], []
+) -> tuple[BufferAdvice | None, list[Threshold], list[LeftOut], list[Capped]]:
+    """What is asked once a scheduler is chosen: the buffer, of which path how much, and what losses cost."""
+
+    def left() -> float:
+        return max(events - bench.spent, events * budget.LEAST_LEFT)
+
+    if judged == "nothing":
+        return None, [], [], []
+    limited = capped(bench, setting, grid, events * budget.CAPPED_SHARE)
+    if choice is None:
+        return None, [], [], limited
     chosen = choice.best.candidate
-    left = max(events - bench.spent, events * budget.LEAST_LEFT)
-    sized = buffer.search(bench, setting, grid, chosen, left * budget.BUFFER_SHARE)
-    left = max(events - bench.spent, events * budget.LEAST_LEFT)
+    sized = buffer.search(bench, setting, grid, chosen, left() * budget.BUFFER_SHARE)
     if len(setting.paths) > 2:
-        return sized, [], threshold.left_out(bench, setting, grid, chosen, left)
+        return sized, [], threshold.left_out(bench, setting, grid, chosen, left()), limited
     if judged == "worth":
-        return sized, [], []
+        return sized, [], [], limited
     second = 1 - best.paths[0]
-    tried = threshold.search(
-        bench, setting, grid, chosen, second, left, with_buffer=sized is None or not sized.enough
-    )
-    return sized, tried, []
-
-
-def _judge(ranked: Sequence[Standing], choice: Choice | None, variations: int) -> Verdict:
-    if not any(one.whole_in * 2 > variations for one in ranked):
-        return "nothing"
-    return "one path" if choice is None else verdict(choice.best, variations)
+    with_buffer = sized is None or not sized.enough
+    tried = threshold.search(bench, setting, grid, chosen, second, left(), with_buffer=with_buffer)
+    return sized, tried, [], limited
 
 
 def _label(setting: Setting, candidate: Candidate) -> str:

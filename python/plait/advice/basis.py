@@ -26,7 +26,8 @@ def simulated(advice: Findings) -> list[str]:
         )
     amount = f"{done.runs} runs, {done.events / 1e6:.1f} million events, seed {done.seed}"
     lines.append(
-        f"Simulated: {done.variations} variations of what was said, by up to {SPREAD * 100:.0f} %{_queues(advice)}"
+        f"Simulated: {done.variations} variations of what was said, by up to {SPREAD * 100:.0f} % or over its range"
+        f"{_queues(advice)}"
         f"{_recordings(advice)}; each with every scheduler and every path alone, {_length(advice)}; searches included, "
         f"{amount}. {_protocol(advice)}"
     )
@@ -46,7 +47,8 @@ def limits(advice: Findings) -> list[str]:
         f"more than {TENTH_ERROR:.0f} %, mostly with receive buffers below eight bandwidth-delay products; "
         f"{RANKED_ALIKE:.0f} % of pairs of schedulers are ranked alike (docs/validation.md)."
     )
-    return [f"Not in it: other traffic{shared}, losses in bursts{changes}. {kernel}"]
+    bursts = "" if any(one.burst or one.trace for one in advice.setting.paths) else ", losses in bursts"
+    return [f"Not in it: other traffic{shared}{bursts}{changes}. {kernel}"]
 
 
 def _queues(advice: Findings) -> str:

@@ -18,9 +18,11 @@ EVENTS = 30_000_000
 """The budget of an advice: about nine seconds on one core."""
 DEAR = 0.1
 """An event takes so much more time, as a share, for each path beyond two."""
-MAIN_SHARE = 0.65
+MAIN_SHARE = 0.5
 """Of the budget, for all candidates in all variations."""
-BUFFER_SHARE = 0.6
+CAPPED_SHARE = 0.04
+"""Of the budget, for each path with losses: what these cost it."""
+BUFFER_SHARE = 0.35
 """Of what is left, for the search for the receive buffer; the rest is for what would make the second path worth it."""
 LEAST_LEFT = 0.1
 """Of the budget: each of the two may take so much, whatever was spent."""
@@ -39,8 +41,6 @@ LONGEST_SLOW_NS = 1000 * NANOSECONDS
 LONGEST_FILE_NS = 600 * NANOSECONDS
 FEW, USUAL, MANY = 8, 24, 48
 """Variations: at least, as planned, and at most."""
-BLOCKS = 100
-"""Runs with blocks last for at least so many where they may."""
 STEP_NS = NANOSECONDS // 1000
 PILOTS = 3
 GROWTH = 4.0
@@ -73,7 +73,7 @@ def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], eve
 def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> int:
     """How long runs last, in ns: from pilots of the nominal case, each longer than the one before."""
     least = ROUND_TRIPS * setting.round_trip_ns
-    least = max(least, LEAST_NS, BLOCKS * setting.traffic.interval_ns())
+    least = max(least, LEAST_NS, setting.traffic.blocks_needed() * setting.traffic.interval_ns())
     rate = sum(capacity_events(setting, candidate) for candidate in candidates)
     wanted = _within(events, rate, least)
     duration = wanted

@@ -6,14 +6,12 @@ import json
 from typing import Any
 
 from plait.advice import wording
+from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
-from plait.advice.page import recommended
+from plait.advice.page import after, before, recommended
 from plait.scenarios.text import scenario_text
 from plait.statistics.estimate import Estimate
-
-METRICS = {"bulk": "goodput_bps", "blocks": "block_delay_ms.p95", "file": "completion_time_s"}
-"""By what each kind of traffic is judged."""
 
 
 def document(advice: Findings) -> dict[str, Any]:
@@ -22,7 +20,8 @@ def document(advice: Findings) -> dict[str, Any]:
     use = recommended(advice)
     spare = wording.needless(advice) if advice.verdict in ("worth", "borderline") else None
     return {
-        "recommendation": wording.heading(advice),
+        "recommendation": wording.heading(advice).text,
+        "statements": [{"kind": one.kind, "text": one.text} for one in (*before(advice), *after(advice))],
         "verdict": advice.verdict,
         "scheduler": None if choice is None else choice.best.label,
         "use_paths": []
@@ -32,11 +31,16 @@ def document(advice: Findings) -> dict[str, Any]:
         ],
         "best_single_path": setting.paths[advice.single.candidate.paths[0]].name,
         "worth_percent": WORTH_PERCENT,
+        "answers": [_answer(one) for one in advice.answers],
+        "against_scheduler_percent": {}
+        if choice is None
+        else {name: _estimate(one) for name, one in choice.lags.items()},
+        "better": [] if choice is None else list(choice.better),
         "as_good": [] if choice is None else list(choice.alike),
         "slower_packets": [] if choice is None else list(choice.slower),
         "quicker_packets": None if choice is None or choice.quicker is None else choice.quicker.label,
         "undecided": [] if choice is None else list(choice.undecided),
-        "metric": METRICS[setting.traffic.kind],
+        "metric": setting.traffic.column,
         "standings": [_standing(advice, one) for one in advice.standings],
         "receive_buffer": None
         if found is None
@@ -47,19 +51,44 @@ def document(advice: Findings) -> dict[str, Any]:
             "enough": found.enough,
             "needed_bytes": found.needed,
             "smaller_not_tried": found.smallest,
+            "variations": found.variations,
+            "duration_s": found.duration_s,
             "cost_percent_by_bytes": {str(size): cost for size, cost in found.costs},
         },
         "worth_it_from": [
             {
                 "key": one.key,
-                "value": one.value,
-                "until": one.until,
-                "tried": one.tried,
-                "gain_percent": one.gain_percent,
+                "value": None if one.first is None else one.first.value,
+                "until": None if one.ends is None else one.ends.value,
+                "tried": [
+                    {
+                        "value": tried.value,
+                        "gain_percent": _estimate(tried.gain),
+                        "worth_in": tried.worth_in,
+                        "variations": tried.variations,
+                        "enough": tried.enough,
+                    }
+                    for tried in one.tried
+                ],
             }
             for one in advice.thresholds
         ],
-        "adds_percent": {one.path: one.gain_percent for one in advice.left_out},
+        "adds_percent": {
+            one.path: {**(_estimate(one.gain) or {}), "variations": one.variations} for one in advice.left_out
+        },
+        "capped": [
+            {
+                "path": one.path,
+                "loss": one.loss,
+                "rate_bps": one.rate_bps,
+                "as_said_bps": one.as_said_bps,
+                "in_bursts_bps": one.in_bursts_bps,
+                "without_bps": one.without_bps,
+                "burst_packets": one.burst_packets,
+                "variations": one.variations,
+            }
+            for one in advice.capped
+        ],
         "asked": {
             "paths": [
                 {
@@ -67,10 +96,14 @@ def document(advice: Findings) -> dict[str, Any]:
                     "rate_bps": path.rate_bps,
                     "rtt_ms": path.rtt_ns / 1e6,
                     "loss": path.loss,
+                    "burst_packets": path.burst,
                     "queue": path.queue,
                     "jitter_ms": path.jitter_ns / 1e6,
                     "back_bps": path.back_bps,
                     "trace": path.trace,
+                    "back_trace": path.back_trace,
+                    "spread": {key: path.spread(key) for key in ("rate", "rtt", "loss")},
+                    "preset": path.preset,
                 }
                 for path in setting.paths
             ],
@@ -106,6 +139,7 @@ def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
         "p5": one.low,
         "p95": one.high,
         "change_percent": _estimate(one.change),
+        "gain_percent": _estimate(one.gain),
         "worth_in": one.worth_in,
         "best_in": one.best_in,
         "all_delivered_in": one.whole_in,
@@ -113,6 +147,16 @@ def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
         "app_delay_ms_p95": one.delay_ms,
         "receive_buffer_bytes_max": one.buffered_bytes,
         "packets_sent_per_delivered": one.overhead,
+    }
+
+
+def _answer(one: Answer) -> dict[str, Any]:
+    return {
+        "where": one.place,
+        "scheduler": one.choice.best.label,
+        "verdict": one.verdict,
+        "best_of_its_own": one.best_new.label,
+        "adds_percent": _estimate(one.adds),
     }
 
 

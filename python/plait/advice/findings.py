@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from plait.advice import budget
 from plait.advice.buffer import BufferAdvice
+from plait.advice.capped import Capped
+from plait.advice.deployment import Answer
 from plait.advice.judging import Choice, Standing, Verdict
 from plait.advice.threshold import LeftOut, Threshold
 from plait.advice.traffic import Traffic
@@ -39,9 +41,11 @@ class Findings:
     verdict: Verdict
     single: Standing
     choice: Choice | None
+    answers: tuple[Answer, ...]
     standings: tuple[Standing, ...]
     buffer: BufferAdvice | None
     thresholds: tuple[Threshold, ...]
     left_out: tuple[LeftOut, ...]
+    capped: tuple[Capped, ...]
     simulated: Simulated
     scenario: Scenario

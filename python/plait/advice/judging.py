@@ -66,13 +66,17 @@ class Standing:
 
 @dataclass(frozen=True)
 class Choice:
-    """The scheduler to take, those that are as good, and those that cannot be told from the best.
+    """The scheduler to take, and how all others compare with it.
 
-    slower: bulk traffic: those of alike goodput whose packets take too long. quicker: bulk traffic: the one of alike
-    goodput whose packets take least, if that is much less than with the best.
+    lags: of every other scheduler the gain over the one to take, in percent. better: those that are better by more than
+    what counts as alike. alike: those as good; of these slower: judged by goodput, those whose packets take too long.
+    quicker: judged by goodput, the one of alike goodput whose packets take least, if that is much less. undecided:
+    those of which the runs do not tell.
     """
 
     best: Standing
+    lags: dict[str, Estimate]
+    better: tuple[str, ...]
     alike: tuple[str, ...]
     slower: tuple[str, ...]
     quicker: Standing | None
@@ -138,33 +142,71 @@ def _standing(
     )
 
 
-def choose(grid: Grid, ranked: Sequence[Standing], traffic: Traffic) -> Choice:
-    """The scheduler to take: of those as good as the best, the simplest.
+def choose(
+    grid: Grid, available: Sequence[Standing], everyone: Sequence[Standing], traffic: Traffic
+) -> Choice:
+    """The scheduler to take of those `available`: of those as good as the best of them, the simplest.
 
-    For bulk traffic those whose packets take much longer are left out. Copies of everything are taken only if nothing
+    Judged by goodput, those whose packets take much longer are left out. Copies of everything are taken only if nothing
     else is as good.
     """
-    top = ranked[0]
-    alike, undecided = [], []
-    for one in ranked:
-        lag = gain_of(traffic, grid.scores(one.candidate), grid.scores(top.candidate))
-        low, high = lag.interval or (lag.value, lag.value)
-        if lag.value >= -traffic.alike_percent and low >= -2 * traffic.alike_percent:
-            alike.append(one)
-        elif high >= 0:
-            undecided.append(one)
+    alike = [one for one in available if is_alike(lag(grid, one, available[0], traffic), traffic)]
     least = min(alike, key=lambda one: _delay_level(grid, one.candidate))
-    bulk = traffic.kind == "bulk"
-    chosen = [one for one in alike if not bulk or _delay_excess(grid, one, least) <= SLOW_PERCENT]
     # min takes the first of equal ones, which is the best.
-    best = min(chosen, key=lambda one: (one.copies, effort(one.label)))
+    best = min(
+        (one for one in alike if not _slow(grid, one, least, traffic)),
+        key=lambda one: (one.copies, effort(one.label)),
+    )
+    return _compared(grid, best, everyone, traffic)
+
+
+def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic: Traffic) -> Choice:
+    """How all others compare with one."""
+    others = [one for one in everyone if one is not best]
+    lags = {one.label: lag(grid, one, best, traffic) for one in others}
+    alike = [one for one in others if is_alike(lags[one.label], traffic)]
+    better = [one.label for one in others if is_better(lags[one.label], traffic)]
+    quick = min([best, *alike], key=lambda one: _delay_level(grid, one.candidate))
+    slower = [one.label for one in alike if _slow(grid, one, quick, traffic)]
+    by_goodput = traffic.metric == "goodput"
     return Choice(
         best=best,
-        alike=tuple(one.label for one in chosen if one is not best),
-        slower=tuple(one.label for one in alike if one not in chosen),
-        quicker=least if bulk and _much_slower(grid, best, least) else None,
-        undecided=tuple(one.label for one in undecided),
+        lags=lags,
+        better=tuple(better),
+        alike=tuple(one.label for one in alike if one.label not in slower),
+        slower=tuple(slower),
+        quicker=quick if by_goodput and quick is not best and _much_slower(grid, best, quick) else None,
+        undecided=tuple(
+            one.label
+            for one in others
+            if one not in alike and one.label not in better and _ends(lags[one.label])[1] >= 0
+        ),
     )
+
+
+def lag(grid: Grid, one: Standing, other: Standing, traffic: Traffic) -> Estimate:
+    """The gain of one candidate over another."""
+    return gain_of(traffic, grid.scores(one.candidate), grid.scores(other.candidate))
+
+
+def is_alike(found: Estimate, traffic: Traffic) -> bool:
+    """Whether a gain counts as none: small, and surely not large."""
+    low, high = _ends(found)
+    return abs(found.value) <= traffic.alike_percent and max(-low, high) <= 2 * traffic.alike_percent
+
+
+def is_better(found: Estimate, traffic: Traffic) -> bool:
+    """Whether a gain is one: more than what counts as alike, and surely more than nothing."""
+    return found.value > traffic.alike_percent and _ends(found)[0] > 0
+
+
+def _ends(found: Estimate) -> tuple[float, float]:
+    return found.interval or (found.value, found.value)
+
+
+def _slow(grid: Grid, one: Standing, least: Standing, traffic: Traffic) -> bool:
+    """Whether packets take so much longer than the quickest ones that no goodput makes up for it."""
+    return traffic.metric == "goodput" and _delay_excess(grid, one, least) > SLOW_PERCENT
 
 
 def collapsed(one: Standing, traffic: Traffic) -> bool:

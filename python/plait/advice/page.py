@@ -9,40 +9,61 @@ from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
-from plait.advice import basis, numbers, wording
+from plait.advice import basis, further, numbers, wording
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
+from plait.advice.statement import Statement
+from plait.advice.traffic import Traffic
 
 WIDTH = 110
-HEADINGS = {"bulk": "goodput", "blocks": "block delay", "file": "time"}
+
+
+def before(advice: Findings) -> list[Statement]:
+    """What stands before the evidence."""
+    return [
+        wording.heading(advice),
+        *further.losses(advice),
+        *wording.expectation(advice),
+        *wording.places(advice),
+        *wording.alternatives(advice),
+    ]
+
+
+def after(advice: Findings) -> list[Statement]:
+    """What stands behind it: other questions, and what all of it rests on."""
+    return [
+        *further.receive_buffer(advice),
+        *further.thresholds(advice),
+        *(Statement("basis", line) for line in (*basis.simulated(advice), *basis.limits(advice))),
+    ]
+
+
+STYLES = {"heading": "bold", "capped": "bold red", "measure": "bold", "basis": "dim"}
 
 
 def page(advice: Findings, *, wide: bool = True) -> Group:
     """The recommendation, the evidence, the buffer, and what this rests on; `wide` is for `WIDTH` columns."""
-    parts: list[ConsoleRenderable] = [Text(wording.heading(advice), style="bold")]
-    for lines in (wording.expectation(advice), wording.alternatives(advice)):
-        parts += [Text(line) for line in lines]
-    parts += [Text(), evidence(advice, wide=wide), Text()]
-    for lines in (wording.receive_buffer(advice), wording.thresholds(advice)):
-        parts += [Text(line) for line in lines]
-    parts += [Text(line, style="dim") for line in (*basis.simulated(advice), *basis.limits(advice))]
-    return Group(*parts)
+
+    def lines(said: list[Statement]) -> list[ConsoleRenderable]:
+        return [Text(one.text, style=STYLES.get(one.kind, "")) for one in said]
+
+    return Group(*lines(before(advice)), Text(), evidence(advice, wide=wide), Text(), *lines(after(advice)))
 
 
 def evidence(advice: Findings, *, wide: bool = True) -> Table:
     """Schedulers and single paths, the best first; the columns that matter most unless `wide`."""
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
-    scale = factor * (1e3 if traffic.kind == "blocks" else 1.0)
+    scale = factor * (1e3 if traffic.noun == "delay" else 1.0)
     best = recommended(advice) or advice.single
     slow, slow_unit = numbers.unit([best.delay_ms / 1e3], "time")
     last = "all arrive\nin" if traffic.kind == "blocks" else f"packet delay\np95 ({slow_unit})"
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("", no_wrap=True)
     titles = (
-        f"{HEADINGS[traffic.kind]}\n{'p95 ' * (traffic.kind == 'blocks')}({unit})",
+        f"{_heading(traffic)}\n({unit})",
         "nine of ten\nvariations",
-        f"% against {advice.single.label}\n(95 % interval)",
+        f"% better than\n{advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,
     )
@@ -53,7 +74,7 @@ def evidence(advice: Findings, *, wide: bool = True) -> Table:
             numbers.digits(one.value / scale),
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
-            "–" if one.change is None else f"{one.worth_in} of {count}",
+            "–" if one.gain is None else f"{one.worth_in} of {count}",
             f"{one.whole_in} of {count}"
             if traffic.kind == "blocks"
             else numbers.digits(one.delay_ms / 1e3 / slow),
@@ -79,12 +100,19 @@ def text(advice: Findings) -> str:
     return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines())
 
 
+def _heading(traffic: Traffic) -> str:
+    """What the scores are."""
+    if traffic.noun != "delay":
+        return traffic.noun
+    return f"{'block' if traffic.kind == 'blocks' else 'packet'} delay {traffic.metric}"
+
+
 def _unit(advice: Findings) -> tuple[float, str]:
     """The unit of the scores' column: of the best ones, so that collapsed ones do not decide."""
     best = recommended(advice) or advice.single
-    if advice.setting.traffic.kind == "bulk":
+    if advice.setting.traffic.more_is_better:
         return numbers.unit([best.value], "rate")
-    seconds = best.value / (1e3 if advice.setting.traffic.kind == "blocks" else 1.0)
+    seconds = best.value / (1e3 if advice.setting.traffic.noun == "delay" else 1.0)
     return numbers.unit([seconds], "time")
 
 
@@ -94,10 +122,10 @@ def _kept(columns: tuple[str, ...], wide: bool) -> tuple[str, ...]:
 
 
 def _against(one: Standing) -> str:
-    """The change in percent and its interval, without the sign of percent."""
-    if one.change is None:
+    """The gain in percent and its interval, without the sign of percent; more is better."""
+    if one.gain is None:
         return "–"
-    percents = [one.change.value, *(one.change.interval or ())]
-    factor = one.change.value >= numbers.TENFOLD
+    percents = [one.gain.value, *(one.gain.interval or ())]
+    factor = one.gain.value >= numbers.TENFOLD
     value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
     return value + (f" ({' … '.join(interval)})" if interval else "")

@@ -1,18 +1,18 @@
-"""What would make the second path worth it: one thing changed at a time, the others as said."""
+"""What would make the second path worth it: one thing changed at a time, the others as said, each run as it is said."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
-from plait.advice.budget import FEW, longest_of
+from plait.advice.budget import FEW
 from plait.advice.candidates import Candidate
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
-from plait.advice.traffic import Traffic
-from plait.advice.trial import Bench, Cell, Grid, Outcome, Setting
+from plait.advice.trial import Bench, Cell, Grid, Outcome, Setting, capacity_events
+from plait.scenarios.units import NANOSECONDS
+from plait.statistics.estimate import Estimate
 
 MOST_LEFT_OUT = 8
 """Of more paths it is not asked what each adds: that takes too long."""
@@ -20,46 +20,65 @@ Key = Literal["rate", "rtt", "loss", "receive_buffer"]
 FACTORS = (1.5, 2.0, 3.0, 5.0, 10.0)
 """How much more rate, or less delay or loss, is tried; the last one of losses is none at all."""
 BUFFER_FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0)
-THOROUGH, QUICK = (6, 1), (4, 2)
-"""Variations, and every which factor is tried: the second where there is no time for the first."""
+PLANS = ((12, 1), (8, 1), (6, 1), (8, 2), (6, 2), (4, 2))
+"""Variations, and every which factor is tried: the first for which there is time."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A value (bit/s, s, share or bytes) that was run, in so many variations, and the gain over the best path alone."""
+
+    value: float
+    gain: Estimate
+    worth_in: int
+    variations: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether the second path is worth it then: the whole interval, and in most of the variations."""
+        low, _ = self.gain.interval or (self.gain.value, self.gain.value)
+        return low >= WORTH_PERCENT and self.worth_in >= MOSTLY * self.variations
+
+    @property
+    def vain(self) -> bool:
+        """Whether it is not worth it then: the whole interval is below."""
+        _, high = self.gain.interval or (self.gain.value, self.gain.value)
+        return high < WORTH_PERCENT
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """From which value on the second path is worth it; bit/s, s, share or bytes.
-
-    `value` is None if no value up to `tried` is enough. `until` is the last that is, if larger changes are not:
-    then the second path is so good that the first adds little.
-    """
+    """All values of a key that were run, from what was said on, the largest change last."""
 
     key: Key
-    value: float | None
-    until: float | None
-    tried: float
-    gain_percent: float
+    tried: tuple[Tried, ...]
+
+    @property
+    def first(self) -> Tried | None:
+        """The smallest change from which on the second path is worth it."""
+        return next((one for one in self.tried if one.enough), None)
+
+    @property
+    def ends(self) -> Tried | None:
+        """The first larger change that is not: the second path is then so good that the first adds little."""
+        if self.first is None:
+            return None
+        later = self.tried[self.tried.index(self.first) + 1 :]
+        return next((one for one in later if one.vain), None)
+
+    @property
+    def last(self) -> Tried:
+        """The largest change."""
+        return self.tried[-1]
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """By how many percent all paths are better than all but this one."""
+    """By how many percent all paths are better than all but this one, in so many variations."""
 
     path: str
-    gain_percent: float
-
-
-@dataclass(frozen=True)
-class _Gain:
-    """A gain in a few variations; it is enough if it is worth it on average and in most of them."""
-
-    percent: float
-    enough: bool
-
-    @classmethod
-    def over(cls, traffic: Traffic, scores: Sequence[float], base: Sequence[float]) -> _Gain:
-        gains = [gain_of(traffic, [one], [other]).value for one, other in zip(scores, base, strict=True)]
-        mean = gain_of(traffic, scores, base).value
-        mostly = sum(gain >= WORTH_PERCENT for gain in gains) >= MOSTLY * len(gains)
-        return cls(mean, mean >= WORTH_PERCENT and mostly)
+    gain: Estimate
+    variations: int
 
 
 def search(
@@ -72,40 +91,20 @@ def search(
     *,
     with_buffer: bool,
 ) -> list[Threshold]:
-    """Look for each key's threshold; the receive buffer's only `with_buffer`.
+    """Run each key's values, as long as the grid's runs and in some of its variations; the buffer's only `with_buffer`.
 
-    Nothing if the links are too fast for runs that mean something, or if in the few variations of this search the
-    second path is worth it as it is.
+    Shorter runs would tell something else, since slow start weighs more in them. Nothing if there is no time.
     """
     keys = _keys(setting, second, with_buffer)
-    plans = [(variations, range(1, len(FACTORS) + 1, stride)) for variations, stride in (THOROUGH, QUICK)]
-    runs = [
-        (1 + len(keys) * len(every)) * variations * (1 + len(setting.paths)) for variations, every in plans
-    ]
-    picked = longest_of(events, setting, grid, candidate, runs)
-    if picked is None:
-        return []
-    plan, duration = picked
-    variations, every = plans[plan]
-    trial = _Trial(bench, setting, grid, candidate, second, variations, duration)
-    if trial.gains([(keys[0], 0)])[keys[0], 0].enough:
-        return []
-    gains = trial.gains([(key, step) for key in keys for step in every])
-    found = []
-    for key in keys:
-        enough = [step for step in every if gains[key, step].enough]
-        # Changed too much, the second path may be the better one, and the first of little use to it.
-        ends = [step for step in every if enough and step > enough[0] and step not in enough]
-        found.append(
-            Threshold(
-                key=key,
-                value=_value(setting, second, key, enough[0]) if enough else None,
-                until=_value(setting, second, key, ends[0] - every.step) if ends else None,
-                tried=_value(setting, second, key, len(FACTORS)),
-                gain_percent=gains[key, enough[0] if enough else len(FACTORS)].percent,
-            )
-        )
-    return found
+    costs = {key: _costs(setting, grid, candidate, second, key) for key in keys}
+    for planned, stride in PLANS:
+        # Never a value below the largest change without that one.
+        every = range(len(FACTORS), 0, -stride)[::-1]
+        variations = min(planned, grid.variations)
+        if variations * sum(costs[key][step - 1] for key in keys for step in every) <= events:
+            trial = _Trial(bench, setting, grid, candidate, second, variations)
+            return [Threshold(key, tuple(trial.tried(key, step) for step in every)) for key in keys]
+    return []
 
 
 def left_out(
@@ -128,10 +127,39 @@ def left_out(
     return [
         LeftOut(
             setting.paths[index].name,
-            gain_of(setting.traffic, whole, _scores(outcomes[count * place : count * (place + 1)])).value,
+            gain_of(setting.traffic, whole, _scores(outcomes[count * place : count * (place + 1)])),
+            count,
         )
         for place, index in enumerate(every)
     ]
+
+
+def changed(setting: Setting, second: int, key: str, value: float) -> Setting:
+    """What was said, but for one value: of the path at index `second`, or of the connection."""
+    if key == "receive_buffer":
+        return replace(setting, receive_buffer=round(value))
+    path: KnownPath = setting.paths[second]
+    if key == "rate":
+        path = replace(path, rate_bps=round(value))
+    elif key == "rtt":
+        path = replace(path, rtt_ns=max(round(value * 1e9), 1))
+    else:
+        path = replace(path, loss=value)
+    paths = tuple(path if index == second else one for index, one in enumerate(setting.paths))
+    return replace(setting, paths=paths)
+
+
+def over_best(
+    setting: Setting, together: Sequence[float], alone: Mapping[int, Sequence[float]]
+) -> tuple[Estimate, int]:
+    """The gain over the best path alone, and in how many variations it is worth it."""
+    gains = {index: gain_of(setting.traffic, together, scores) for index, scores in alone.items()}
+    best = min(gains, key=lambda index: gains[index].value)
+    each = [
+        gain_of(setting.traffic, [one], [other]).value
+        for one, other in zip(together, alone[best], strict=True)
+    ]
+    return gains[best], sum(gain >= WORTH_PERCENT for gain in each)
 
 
 def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
@@ -145,13 +173,33 @@ def _keys(setting: Setting, second: int, with_buffer: bool) -> list[Key]:
     return keys
 
 
+def _costs(setting: Setting, grid: Grid, candidate: Candidate, second: int, key: Key) -> list[float]:
+    """About how many events the runs of each step take, in one variation."""
+
+    def mean(one: Candidate) -> float:
+        return sum(outcome.events for outcome in grid.outcomes[one]) / grid.variations
+
+    both, seconds = mean(candidate), grid.duration_ns / NANOSECONDS
+    alone = {index: mean(Candidate((index,))) for index in range(len(setting.paths))}
+    if key == "receive_buffer":
+        return [both + sum(alone.values())] * len(FACTORS)
+    full = alone[second]
+    if setting.traffic.kind == "bulk":
+        full = max(full, capacity_events(setting, Candidate((second,))) * seconds)
+    costs = []
+    for step in range(1, len(FACTORS) + 1):
+        more = alone[second] * FACTORS[step - 1]
+        if key != "rate":
+            more = min(more, full) if step < len(FACTORS) or key == "rtt" else full
+        elif setting.traffic.kind != "bulk":
+            more = alone[second]
+        costs.append(both + 2 * more - alone[second])
+    return costs
+
+
 @dataclass(frozen=True)
 class _Trial:
-    """One scheduler, and every path alone, with one thing changed.
-
-    These runs are shorter than those of the grid, and short ones tell something else: slow start weighs more. So what
-    counts is by how much a change moves the gain, added to the gain that the grid's runs have in the same variation.
-    """
+    """One scheduler, and the paths alone that a change concerns, with one thing changed."""
 
     bench: Bench
     setting: Setting
@@ -159,41 +207,29 @@ class _Trial:
     candidate: Candidate
     second: int
     variations: int
-    duration_ns: int
 
-    def gains(self, steps: Sequence[tuple[Key, int]]) -> dict[tuple[Key, int], _Gain]:
-        """The gain over the best single path at steps of keys; step 0 is what was said."""
-        found = {}
-        for key, step in steps:
-            together, *alone = self._said if step == 0 else self._scores(key, step)
-            gains = [self._gain(together, base, place) for place, base in enumerate(alone)]
-            found[key, step] = min(gains, key=lambda one: one.percent)
-        return found
-
-    @cached_property
-    def _said(self) -> list[list[float]]:
-        return self._scores("rtt", 0)
-
-    def _gain(self, together: Sequence[float], alone: Sequence[float], place: int) -> _Gain:
-        """The gain over the path at a place, as the grid's runs would have it."""
-        long = zip(self.grid.scores(self.candidate), self.grid.scores(Candidate((place,))), strict=True)
-        short = zip(self._said[0], self._said[1 + place], strict=True)
-        factors = [
-            (one / other) / (ours / theirs) for (one, other), (ours, theirs) in zip(long, short, strict=False)
-        ]
-        corrected = [score * factor for score, factor in zip(together, factors, strict=True)]
-        return _Gain.over(self.setting.traffic, corrected, alone)
-
-    def _scores(self, key: Key, step: int) -> list[list[float]]:
-        """The scores with all paths, then with each alone, by variation."""
-        changed = _changed(self.setting, self.second, key, step)
-        ones = [self.candidate, *(Candidate((index,)) for index in range(len(self.setting.paths)))]
+    def tried(self, key: Key, step: int) -> Tried:
+        """The runs of a key's step."""
+        value = _value(self.setting, self.second, key, step)
+        setting = changed(self.setting, self.second, key, value)
+        singles = range(len(setting.paths)) if key == "receive_buffer" else [self.second]
+        ones = [self.candidate, *(Candidate((index,)) for index in singles)]
         chosen = self.bench.variations[: self.variations]
-        outcomes = self.bench.run(
-            Cell(changed, one, variation, self.duration_ns) for one in ones for variation in chosen
+        scores = _scores(
+            self.bench.run(
+                Cell(setting, one, variation, self.grid.duration_ns) for one in ones for variation in chosen
+            )
         )
-        scores = iter([outcome.score for outcome in outcomes])
-        return [[next(scores) for _ in chosen] for _ in ones]
+        together, *alone = (
+            scores[start : start + len(chosen)] for start in range(0, len(scores), len(chosen))
+        )
+        # Alone, the others are what they were: the grid has these runs.
+        singly = {
+            index: self.grid.scores(Candidate((index,)))[: self.variations]
+            for index in range(len(setting.paths))
+        } | dict(zip(singles, alone, strict=True))
+        gain, worth_in = over_best(setting, together, singly)
+        return Tried(value, gain, worth_in, self.variations)
 
 
 def _scores(outcomes: Sequence[Outcome]) -> list[float]:
@@ -205,24 +241,9 @@ def _value(setting: Setting, second: int, key: Key, step: int) -> float:
     path = setting.paths[second]
     factor = (1.0, *(BUFFER_FACTORS if key == "receive_buffer" else FACTORS))[step]
     if key == "receive_buffer":
-        return setting.receive_buffer * factor
+        return round(setting.receive_buffer * factor)
     if key == "rate":
-        return (path.rate_bps or 0) * factor
+        return round((path.rate_bps or 0) * factor)
     if key == "rtt":
-        return path.rtt_ns / factor / 1e9
+        return max(round(path.rtt_ns / factor), 1) / 1e9
     return 0.0 if step == len(FACTORS) else path.loss / factor
-
-
-def _changed(setting: Setting, second: int, key: Key, step: int) -> Setting:
-    value = _value(setting, second, key, step)
-    if key == "receive_buffer":
-        return replace(setting, receive_buffer=round(value))
-    path: KnownPath = setting.paths[second]
-    if key == "rate":
-        path = replace(path, rate_bps=round(value))
-    elif key == "rtt":
-        path = replace(path, rtt_ns=max(round(value * 1e9), 1))
-    else:
-        path = replace(path, loss=value)
-    paths = tuple(path if index == second else one for index, one in enumerate(setting.paths))
-    return replace(setting, paths=paths)

@@ -72,7 +72,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave. `score` is goodput in bit/s, the blocks' p95 delay in ms, or the completion time in s.
+    """What a run gave. `score` is goodput in bit/s, a part of the delays in ms, or the completion time in s.
 
     `whole` is False if a file did not arrive in time, or blocks are missing at the end. `overhead` is packets sent per
     packet delivered.
@@ -187,7 +187,7 @@ def _outcome(cell: Cell, result: Result) -> Outcome:
         score=_score(cell, result),
         whole=_whole(traffic, metrics),
         goodput_bps=metrics["goodput_bps"],
-        delay_ms=_p95(result, "app_delay_ms") or cell.duration_ns / 1e6,
+        delay_ms=_delay(result, "app_delay_ms", "p95") or cell.duration_ns / 1e6,
         buffered_bytes=metrics["receive_buffer_bytes"]["max"],
         overhead=sum(path["packets_sent"] for path in result.paths) / max(metrics["packets_delivered"], 1),
         events=metrics["events"],
@@ -196,17 +196,21 @@ def _outcome(cell: Cell, result: Result) -> Outcome:
 
 def _score(cell: Cell, result: Result) -> float:
     traffic, longest = cell.setting.traffic, cell.duration_ns / NANOSECONDS
-    if traffic.kind == "bulk":
+    if traffic.metric == "goodput":
         return max(result.metrics["goodput_bps"], cell.setting.capacity_bps * LEAST)
-    if traffic.kind == "file":
+    if traffic.metric == "time":
         return max(result.metrics["completion_time_s"] or longest, longest * LEAST)
-    return max(_p95(result, "block_delay_ms") or longest * 1e3, longest * 1e3 * LEAST)
+    name, part = traffic.column.split(".")
+    return max(_delay(result, name, part) or longest * 1e3, longest * 1e3 * LEAST)
 
 
-def _p95(result: Result, name: str) -> float | None:
-    """A delay's 95th percentile in ms; None if nothing was delivered."""
+def _delay(result: Result, name: str, part: str) -> float | None:
+    """A part of a delay's distribution in ms; None if nothing was delivered."""
     spread: Spread | None = result.data["metrics"][name]
-    return None if spread is None else spread["p95"]
+    if spread is None:
+        return None
+    value: float = spread[part]  # type: ignore[literal-required]
+    return value
 
 
 def _whole(traffic: Traffic, metrics: Metrics) -> bool:

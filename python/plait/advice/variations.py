@@ -1,8 +1,9 @@
 """Plausible variations of what was said: nobody knows rates, delays and losses to the last digit, nor queues.
 
 A variation has for each path factors of rate, round trip and loss (over the range that was said, or ±20 %, evenly
-spread), a queue, and, of a recording, the place where it begins. Variations are the first points of a scrambled Sobol sequence, so that any number of them
-fills the space evenly. A variation also has a seed: all schedulers meet the same paths and the same losses.
+spread), a queue, and, of a recording, the place where it begins. Variations are the first points of a scrambled Sobol
+sequence, so that any number of them fills the space evenly. A variation also has a seed: all schedulers meet the same
+paths and the same losses.
 """
 
 from __future__ import annotations

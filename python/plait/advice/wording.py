@@ -1,186 +1,103 @@
-"""What was found, in plain words: never more certain than the runs."""
+"""What was found, in plain words: never more certain than the runs.
+
+Every statement is made of numbers that the JSON document has, and names its kind; `plait.validate.advice` reads each
+kind back, and holds it against that document and against runs of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from plait.advice import numbers
-from plait.advice.buffer import TOLERATED, rule
-from plait.advice.candidates import DEFAULT, summary
+from plait.advice.candidates import summary
+from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
-from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed
-from plait.advice.threshold import Threshold
+from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed, is_better
+from plait.advice.statement import Statement
 from plait.advice.traffic import Traffic
 from plait.statistics.estimate import Estimate
 
 ADDS_NOTHING = 2.0
 """A path that adds less, in percent, can be left out."""
 NEARLY_ALL = 0.9
+PLACES = {
+    "stock": "on stock Linux",
+    "kernel": "with Plait's kernel",
+    "simulator": "in simulation only",
+}
 
 
-def heading(advice: Findings) -> str:
+def heading(advice: Findings) -> Statement:
     """The recommendation, in one or two sentences."""
     alone = advice.single.label.removesuffix(" alone")
     names = [path.name for path in advice.setting.paths]
     if advice.verdict == "nothing":
         what = {"bulk": "anything", "blocks": "all blocks", "file": "the file in time"}
         undone = what[advice.setting.traffic.kind]
-        return f"In most variations no path and no scheduler delivers {undone}: nothing can be recommended."
-    if advice.choice is None:
-        return f"One path, so there is nothing to schedule. This is what to expect of {alone}."
-    best = advice.choice.best.label
-    scheduler = f"{best}, MPTCP's default scheduler" if _is_default(advice) else best
-    spare = needless(advice)
-    together = (
-        _together(names)
-        if spare is None
-        else f"{listed([name for name in names if name != spare])}, but not {spare},"
-    )
-    if advice.verdict == "worth":
-        return f"Use {together} with {scheduler}."
-    if advice.verdict == "not worth":
+        text = f"In most variations no path and no scheduler delivers {undone}: nothing can be recommended."
+    elif advice.choice is None:
+        text = f"One path, so there is nothing to schedule. This is what to expect of {alone}."
+    elif advice.verdict == "not worth":
         other = next(name for name in names if name != alone)
         more = f"{other} as a second path is" if len(names) == 2 else "more paths are"
-        return f"Use {alone} alone: {more} not worth it for {_purpose(advice.setting.traffic)}."
-    return f"Borderline: {alone} alone, or {together} with {scheduler}. {_borderline(advice)}"
+        text = f"Use {alone} alone: {more} not worth it for {_purpose(advice.setting.traffic)}."
+    elif advice.verdict == "worth":
+        text = f"Use {_together(advice)} {_with(advice)}.{_reservation(advice)}"
+    else:
+        text = (
+            f"Borderline: {alone} alone, or {_together(advice)} {_with(advice)}. {_borderline(advice)}"
+            f"{_reservation(advice)}"
+        )
+    return Statement("heading", text)
 
 
-def expectation(advice: Findings) -> list[str]:
+def expectation(advice: Findings) -> list[Statement]:
     """What to expect against the best single path, and how sure that is."""
     traffic, single, count = advice.setting.traffic, advice.single, advice.simulated.variations
     if advice.verdict == "nothing":
         return []
     if advice.choice is None:
-        return [f"{_expect(traffic, single, count)}."]
+        return [Statement("expect", f"{_expect(traffic, single, count)}.")]
     best = advice.choice.best
-    change = _change(best.change or Estimate(0.0), traffic)
+    gained = gain(_gain(best), traffic)
     if advice.verdict == "not worth":
-        lines = [f"{_expect(traffic, single, count)}. {_all(advice)} with {best.label}: {change}."]
-        if all(collapsed(one, traffic) for one in _schedulers(advice)):
-            lines.append("Every scheduler collapses over these paths together.")
-        return [*lines, *_beginning(advice), _certain(advice)]
-    against = f"{value(traffic, single.value)} with {single.label}, the best single path"
-    return [f"{_expect(traffic, best, count)}, against {against}: {change}.", _certain(advice)]
-
-
-def alternatives(advice: Findings) -> list[str]:
-    """Schedulers that are as good, those that cannot be told apart, and those to avoid."""
-    choice = advice.choice
-    if choice is None or advice.verdict == "nothing":
-        return []
-    traffic = advice.setting.traffic
-    best, others = choice.best, [one for one in _schedulers(advice) if one is not choice.best]
-    lines = []
-    if best.label != DEFAULT and advice.verdict != "not worth":
-        lines.append(f"{best.label}: {summary(best.label)}")
-    if choice.alike:
-        everyone = len(choice.alike) == len(others)
-        names = "all others" if everyone else ", ".join(choice.alike)
-        why = f"; {best.label} is MPTCP's default" if _is_default(advice) else ""
-        lines.append(f"As good on average (within {traffic.alike_percent:.0f} %): {names}{why}.")
-    if choice.slower:
-        lines.append(
-            f"As much goodput, but packets take over {SLOW_PERCENT:.0f} % longer: {', '.join(choice.slower)}."
-        )
-    if choice.quicker is not None and advice.verdict != "not worth":
-        quick = choice.quicker
-        lines.append(
-            f"If delay matters too: {quick.label}, whose packets take {numbers.time(quick.delay_ms / 1e3)} instead of "
-            f"{numbers.time(best.delay_ms / 1e3)} (95th percentile)."
-        )
-    if choice.undecided:
-        lines.append(f"These runs cannot tell from the best: {', '.join(choice.undecided)}.")
-    if best.copies:
-        plain = next((one for one in others if not one.copies), None)
-        instead = f" Without copies {plain.label} is best: {value(traffic, plain.value)}." if plain else ""
-        sent = numbers.digits(round(best.overhead, 1))
-        lines.append(
-            f"{best.label} sends {sent} packets for each one delivered: mind what data costs.{instead}"
-        )
-    avoid = [one for one in others if collapsed(one, traffic) and one.label not in choice.undecided]
-    if avoid and len(avoid) < len(others):
-        said = ", ".join(f"{one.label} ({numbers.signed(one.change.value)})" for one in avoid if one.change)
-        lines.append(f"Avoid: {said}.")
-    return lines
-
-
-def receive_buffer(advice: Findings) -> list[str]:
-    """Whether the buffer holds the sender back, and which does not."""
-    found = advice.buffer
-    if found is None:
-        return _rule(advice)
-    traffic = advice.setting.traffic
-    tolerated = f"{max(TOLERATED, traffic.alike_percent):.0f} %"
-    given = numbers.size(found.given)
-    what = {"bulk": "of the goodput", "blocks": "more delay", "file": "more time"}[traffic.kind]
-    which = f"({found.scheduler}, {_all(advice).lower()})"
-    needed = numbers.size(found.needed)
-    if not found.enough:
-        cost = numbers.signed(found.given_cost.value).removeprefix("+")
-        line = f"{given} costs {cost} {what}; about {needed} would cost less than {tolerated}"
-    elif found.smallest:
-        line = f"{given} does not limit the sender, and {needed} would not either"
-    else:
-        line = f"{given} does not limit the sender; no less than about {needed} would cost under {tolerated}"
-    return [f"Receive buffer: {line} {which}."]
-
-
-def _rule(advice: Findings) -> list[str]:
-    """The rule of thumb where nothing was searched."""
-    if advice.choice is None or advice.verdict == "nothing":
-        return []
-    wanted, given = rule(advice.setting), advice.setting.receive_buffer
-    which = "is less, and may be what limits these paths" if given < wanted else "is more"
-    carried = f"All paths carry {numbers.size(wanted)} in the longest round trip with a full queue"
-    return [
-        f"Receive buffer: not searched for, these links leave no time. {carried}; {numbers.size(given)} {which}."
-    ]
-
-
-def thresholds(advice: Findings) -> list[str]:
-    """What would make the second path worth it; or what each of several adds."""
-    if advice.left_out:
-        said = ", ".join(f"{one.path} {numbers.signed(one.gain_percent)}" for one in advice.left_out)
-        again = needless(advice) if advice.verdict == "worth" else None
-        ask = f" Ask again without {again}: other schedulers may do as well then." if again else ""
-        return [f"What each path adds to the others: {said}.{ask}"]
-    if advice.verdict == "not worth" and len(advice.setting.paths) == 2 and not advice.thresholds:
-        return [
-            f"What would make {_second(advice)} worth it was not searched for: these links leave no time."
+        said = [
+            Statement("expect", f"{_expect(traffic, single, count)}."),
+            Statement("together", f"{_all(advice)} with {best.label}: {gained}."),
         ]
-    enough = [one for one in advice.thresholds if one.value is not None]
-    vain = [one for one in advice.thresholds if one.value is None]
-    clearly = "clearly " if advice.verdict == "borderline" else ""
-    lines = []
-    if enough:
-        said = ", or ".join(_threshold(one) for one in enough)
-        gain = f"(gain at least {WORTH_PERCENT:.0f} %)"
-        lines.append(
-            f"{_second(advice)} would be {clearly}worth it {gain}, all else as said, with about {said}."
-        )
-    if vain:
-        said = " or ".join(_amount(one.key, one.tried) for one in vain)
-        lines.append(
-            f"No change up to {said} is enough."
-            if enough
-            else f"Not even {said} would make it {clearly}worth it."
-        )
-    return lines
+        if all(collapsed(one, traffic) for one in schedulers(advice)):
+            said.append(Statement("collapse", "Every scheduler collapses over these paths together."))
+        said += _beginning(advice)
+    else:
+        against = f"{value(traffic, single.value)} with {single.label}, the best path alone"
+        said = [Statement("expect", f"{_expect(traffic, best, count)}, against {against}: {gained}.")]
+    return [*said, *_certain(advice)]
 
 
 def value(traffic: Traffic, score: float) -> str:
     """A score with its unit."""
-    if traffic.kind == "bulk":
+    if traffic.more_is_better:
         return numbers.rate(score)
-    return numbers.time(score / 1e3 if traffic.kind == "blocks" else score)
+    return numbers.time(score if traffic.metric == "time" else score / 1e3)
+
+
+def gain(found: Estimate, traffic: Traffic) -> str:
+    """A gain with its interval, such as ``+12 % goodput (95 % interval +11 to +13 %)``, or ``12 % less delay (…)``."""
+    ends = found.interval
+    if traffic.more_is_better:
+        certain = f" (95 % interval {numbers.interval(found)})" if ends else ""
+        return f"{numbers.signed(found.value)} goodput{certain}"
+    certain = f" (95 % interval {_saved(ends[0])} to {_saved(ends[1])})" if ends else ""
+    return f"{_saved(found.value)} {traffic.noun}{certain}"
 
 
 def needless(advice: Findings) -> str | None:
     """The path of several that adds least, if that is as good as nothing."""
     if not advice.left_out:
         return None
-    least = min(advice.left_out, key=lambda one: one.gain_percent)
-    return least.path if least.gain_percent < ADDS_NOTHING else None
+    least = min(advice.left_out, key=lambda one: one.gain.value)
+    high = least.gain.high if least.gain.high is not None else least.gain.value
+    return least.path if least.gain.value < ADDS_NOTHING and high < WORTH_PERCENT else None
 
 
 def listed(names: Sequence[str]) -> str:
@@ -188,116 +105,241 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def schedulers(advice: Findings) -> list[Standing]:
+    """The rows of schedulers, the best first."""
+    return [one for one in advice.standings if one.candidate.scheduler is not None]
+
+
+def answer(advice: Findings) -> Answer:
+    """The answer that is recommended."""
+    return next(one for one in advice.answers if one.choice is advice.choice)
+
+
+def _with(advice: Findings) -> str:
+    """Where, and with which scheduler."""
+    assert advice.choice is not None
+    best, place = advice.choice.best.label, answer(advice).place
+    if place == "stock":
+        return f"on stock Linux, whose default scheduler {best} stands for"
+    if place == "kernel":
+        return f"with Plait's kernel and {best}"
+    return f"with {best}"
+
+
+def _reservation(advice: Findings) -> str:
+    """That the scheduler is not the best one in most variations, where that is so."""
+    assert advice.choice is not None
+    best, count = advice.choice.best, advice.simulated.variations
+    if best.best_in >= MOSTLY * count:
+        return ""
+    within = f"{advice.setting.traffic.alike_percent:.0f} %"
+    often = f"{best.best_in} of {count} variations only"
+    return f" But {best.label} is the best scheduler, or within {within} of it, in {often}."
+
+
 def _expect(traffic: Traffic, one: Standing, count: int) -> str:
     """What to expect of a candidate."""
     between = f"{value(traffic, one.low)} to {value(traffic, one.high)} in nine of ten variations"
     whole = "" if one.whole_in == count else f"; everything arrives in {one.whole_in} of {count}"
-    said = {
-        "bulk": "Expect a goodput of {}",
-        "blocks": "Expect 95 % of the blocks within {}",
-        "file": f"Expect {numbers.size(traffic.size)} to take {{}}",
-    }[traffic.kind]
+    if traffic.metric == "goodput":
+        said = "Expect a goodput of {}"
+    elif traffic.metric == "time":
+        said = f"Expect {numbers.size(traffic.size)} to take {{}}"
+    else:
+        what = "the blocks" if traffic.kind == "blocks" else "the packets"
+        said = {
+            "mean": f"Expect {what} to take {{}} on average",
+            "max": f"Expect all of {what} within {{}}",
+        }.get(traffic.metric, f"Expect {traffic.metric.removeprefix('p')} % of {what} within {{}}")
     return f"{said.format(value(traffic, one.value))} ({between}{whole}) with {one.label}"
 
 
-def _certain(advice: Findings) -> str:
-    """How sure the recommendation is: in how many variations it holds."""
+def _certain(advice: Findings) -> list[Statement]:
+    """How sure the recommendation is: in how many variations it holds, for the gain and for the scheduler."""
     assert advice.choice is not None
     best, count = advice.choice.best, advice.simulated.variations
     more = best.worth_in >= count / 2
     holds = best.worth_in if more else count - best.worth_in
-    gain = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} % in {holds} of {count} variations"
-    percent = f"{advice.setting.traffic.alike_percent:.0f} %"
-    sure = "Unsure" if advice.verdict == "borderline" else _sure(holds / count)
+    word = certainty(holds, count, unsure=advice.verdict == "borderline" or advice.simulated.short)
     if advice.simulated.short:
-        sure = "Unsure, since the runs are short"
-    return (
-        f"{sure}: {gain}. {best.label} is the best scheduler, or within {percent} of it, in "
-        f"{best.best_in} of {count}."
-    )
+        word += ", since the runs are short"
+    elif word == "Sure":
+        word += ", if losses are as random as said" if advice.capped else ", if links are as said"
+    gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
+    within = f"{advice.setting.traffic.alike_percent:.0f} %"
+    chosen = certainty(best.best_in, count, unsure=advice.simulated.short).lower()
+    often = max(schedulers(advice), key=lambda one: one.best_in)
+    other = f" ({often.label}: in {often.best_in})" if often.best_in > best.best_in else ""
+    return [
+        Statement("certain-gain", f"{word}: {gains} in {holds} of {count} variations."),
+        Statement(
+            "certain-scheduler",
+            f"The choice of the scheduler is {chosen}: {best.label} is the best one, or within {within} of it, in "
+            f"{best.best_in} of {count}{other}.",
+        ),
+    ]
 
 
-def _beginning(advice: Findings) -> list[str]:
+def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
+    """The word for what holds in so many of all variations."""
+    share = holds / count
+    if unsure or share < MOSTLY:
+        return "Unsure"
+    if share == 1:
+        return "Sure"
+    return "Nearly sure" if share >= NEARLY_ALL else "Probable"
+
+
+def _beginning(advice: Findings) -> list[Statement]:
     """That a short transfer hangs on the path where it begins."""
     first, alone = advice.setting.paths[0].name, advice.single.label.removesuffix(" alone")
     if advice.setting.traffic.kind != "file" or first == alone:
         return []
-    return [
-        f"Connections begin on {first}, the first path named: name {alone} first if they can begin there."
-    ]
-
-
-def _sure(share: float) -> str:
-    if share == 1:
-        return "Sure, if links are as said"
-    if share >= NEARLY_ALL:
-        return "Nearly sure"
-    return "Probable" if share >= MOSTLY else "Unsure"
-
-
-def _change(change: Estimate, traffic: Traffic) -> str:
-    what = {"bulk": "goodput", "blocks": "delay", "file": "time"}[traffic.kind]
-    certain = numbers.interval(change)
-    return f"{numbers.signed(change.value)} {what}" + (f" (95 % interval {certain})" if certain else "")
+    text = f"Connections begin on {first}, the first path named: name {alone} first if they can begin there."
+    return [Statement("beginning", text)]
 
 
 def _borderline(advice: Findings) -> str:
     assert advice.choice is not None
-    if _gain(advice.choice.best) >= WORTH_PERCENT:
+    if _gain(advice.choice.best).value >= WORTH_PERCENT:
         return "More paths help, but not in all variations."
     return "More paths help in some variations only."
 
 
-def _is_default(advice: Findings) -> bool:
-    return (
-        advice.choice is not None
-        and advice.choice.best.label == DEFAULT
-        and advice.setting.protocol == "mptcp"
-    )
+def _gain(one: Standing) -> Estimate:
+    return Estimate(0.0) if one.gain is None else one.gain
 
 
-def _gain(one: Standing) -> float:
-    return 0.0 if one.gain is None else one.gain.value
+def _saved(percent: float) -> str:
+    """A gain of a delay or a time as less or more of it."""
+    if percent < -numbers.TENFOLD:
+        return f"{numbers.digits(1 - percent / 100)} times the"
+    rounded = numbers.signed(abs(percent)).removeprefix("+")
+    return f"{rounded} {'less' if percent >= 0 else 'more'}"
 
 
-def _schedulers(advice: Findings) -> list[Standing]:
-    return [one for one in advice.standings if one.candidate.scheduler is not None]
-
-
-def _threshold(one: Threshold) -> str:
-    assert one.value is not None
-    first = _amount(one.key, one.value)
-    if one.until is None or one.until == one.value:
-        return first
-    return f"{first} (to {_amount(one.key, one.until).split(' of ')[-1]})"
-
-
-def _amount(key: str, amount: float) -> str:
-    written: dict[str, Callable[[float], str]] = {
-        "rate": lambda bits: f"a rate of {numbers.rate(bits)}",
-        "rtt": lambda seconds: f"a round trip of {numbers.time(seconds)}",
-        "loss": lambda lost: f"a loss of {numbers.share(lost)}" if lost else "no loss",
-        "receive_buffer": lambda size: f"a receive buffer of {numbers.size(size)}",
-    }
-    return written[key](amount)
-
-
-def _second(advice: Findings) -> str:
-    alone = advice.single.label.removesuffix(" alone")
-    return next(path.name for path in advice.setting.paths if path.name != alone)
+def _short(percent: float, traffic: Traffic) -> str:
+    return numbers.signed(percent) if traffic.more_is_better else f"{_saved(percent)} {traffic.noun}"
 
 
 def _purpose(traffic: Traffic) -> str:
-    return {
-        "bulk": "goodput",
-        "blocks": f"blocks of {numbers.size(traffic.block)} at {numbers.rate(traffic.rate_bps)}",
-        "file": f"a file of {numbers.size(traffic.size)}",
-    }[traffic.kind]
+    if traffic.kind == "bulk":
+        return "goodput" if traffic.metric == "goodput" else "the delay of packets"
+    if traffic.kind == "file":
+        return f"a file of {numbers.size(traffic.size)}"
+    return f"blocks of {numbers.size(traffic.block)} at {numbers.rate(traffic.rate_bps)}"
 
 
-def _together(names: Sequence[str]) -> str:
+def _together(advice: Findings) -> str:
+    names, spare = [path.name for path in advice.setting.paths], needless(advice)
+    if spare is not None:
+        return f"{listed([name for name in names if name != spare])}, but not {spare},"
     return f"{listed(names)} together" if len(names) == 2 else f"all {len(names)} paths"
 
 
 def _all(advice: Findings) -> str:
     return "Both paths" if len(advice.setting.paths) == 2 else f"All {len(advice.setting.paths)} paths"
+
+
+def places(advice: Findings) -> list[Statement]:
+    """What stock Linux alone would give, where it is not what is recommended, and what other places would add."""
+    if advice.choice is None or advice.verdict == "nothing":
+        return []
+    traffic, said = advice.setting.traffic, []
+    first, *more = advice.answers
+    if first.choice is not advice.choice and first.place == "stock":
+        best = first.choice.best
+        words = {"worth": "worth it", "borderline": "borderline", "not worth": "not worth it"}
+        said.append(
+            Statement(
+                "place",
+                f"On stock Linux ({best.label}): {gain(_gain(best), traffic)} against {advice.single.label}, "
+                f"{words.get(first.verdict, first.verdict)}.",
+            )
+        )
+    for before, here in zip(advice.answers, more, strict=False):
+        assert here.adds is not None
+        where = PLACES[here.place].capitalize() if here.place != "kernel" else "With Plait's kernel"
+        against = f"{gain(here.adds, traffic)} against {before.choice.best.label}"
+        label, alike = here.best_new.label, f"{traffic.alike_percent:.0f} %"
+        if is_better(here.adds, traffic):
+            worth = f"; {_gain_alone(here, traffic)} against {advice.single.label}"
+            text = f"{where}, {label} would add: {against}{worth}."
+        elif (here.adds.high if here.adds.high is not None else here.adds.value) <= traffic.alike_percent:
+            text = f"{where}, nothing more than {alike} would be gained: {label}, the best of it, {against}."
+        else:
+            text = f"{where}, {label} might add something, which these runs do not tell: {against}."
+        said.append(Statement("place-adds", text))
+    return said
+
+
+def _gain_alone(here: Answer, traffic: Traffic) -> str:
+    return gain(_gain(here.best_new), traffic)
+
+
+def alternatives(advice: Findings) -> list[Statement]:
+    """Schedulers that are better, as good, or cannot be told apart, and those to avoid."""
+    choice = advice.choice
+    if choice is None or advice.verdict == "nothing":
+        return []
+    traffic, best = advice.setting.traffic, choice.best
+    others = [one for one in schedulers(advice) if one is not best]
+    said = []
+    if answer(advice).place != "stock" and advice.verdict != "not worth":
+        said.append(Statement("summary", f"{best.label}: {summary(best.label)}"))
+    if choice.better:
+        named = ", ".join(f"{name} ({_short(choice.lags[name].value, traffic)})" for name in choice.better)
+        said.append(Statement("better", f"Better than {best.label} on average: {named}."))
+    if choice.alike:
+        names = "all others" if len(choice.alike) == len(others) else ", ".join(choice.alike)
+        said.append(
+            Statement(
+                "alike",
+                f"As good as {best.label} on average (within {traffic.alike_percent:.0f} %): {names}.",
+            )
+        )
+    if choice.slower:
+        said.append(
+            Statement(
+                "slower",
+                f"As much goodput, but packets take over {SLOW_PERCENT:.0f} % longer than with the quickest of these: "
+                f"{', '.join(choice.slower)}.",
+            )
+        )
+    if choice.quicker is not None and advice.verdict != "not worth":
+        quick = choice.quicker
+        said.append(
+            Statement(
+                "quicker",
+                f"If delay matters too: {quick.label}, whose packets take {numbers.time(quick.delay_ms / 1e3)} instead "
+                f"of {numbers.time(best.delay_ms / 1e3)} (95th percentile).",
+            )
+        )
+    if choice.undecided:
+        said.append(
+            Statement(
+                "undecided", f"These runs cannot tell from {best.label}: {', '.join(choice.undecided)}."
+            )
+        )
+    return [*said, *_copies(advice, best, others), *_avoid(advice, others)]
+
+
+def _copies(advice: Findings, best: Standing, others: Sequence[Standing]) -> list[Statement]:
+    if not best.copies:
+        return []
+    traffic = advice.setting.traffic
+    plain = next((one for one in others if not one.copies), None)
+    instead = f" Without copies {plain.label} is best: {value(traffic, plain.value)}." if plain else ""
+    sent = numbers.digits(round(best.overhead, 1))
+    text = f"{best.label} sends {sent} packets for each one delivered: mind what data costs.{instead}"
+    return [Statement("copies", text)]
+
+
+def _avoid(advice: Findings, others: Sequence[Standing]) -> list[Statement]:
+    traffic, choice = advice.setting.traffic, advice.choice
+    assert choice is not None
+    avoid = [one for one in others if collapsed(one, traffic) and one.label not in choice.undecided]
+    if not avoid or len(avoid) == len(others):
+        return []
+    named = ", ".join(f"{one.label} ({_short(_gain(one).value, traffic)})" for one in avoid)
+    return [Statement("avoid", f"Avoid (against {advice.single.label}): {named}.")]

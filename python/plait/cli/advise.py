@@ -22,10 +22,17 @@ from plait.support.files import whole_file
     multiple=True,
     required=True,
     metavar='"NAME RATE RTT [LOSS] [KEY=VALUE…]"',
-    help="A path, such as 'lte 30Mbit 60ms 1%' or 'lte trace=FILE 40ms'; repeat it for each, that on which connections "
-    "begin first. Keys: queue=50p, jitter=5ms, back=1Mbit (rate of the other direction).",
+    help="A path, such as 'lte 30Mbit 60ms 1%', 'lte trace=FILE 40ms' or a preset such as 'dsl'; repeat it for each, "
+    "that on which connections begin first. Ranges: rtt=25-60ms. Keys: queue=50p, jitter=5ms, loss=burst:1%:10, "
+    "back=1Mbit or back-trace=FILE (other direction), preset=lte.",
 )
 @click.option("--traffic", default="bulk", show_default=True, metavar="TRAFFIC", help=f"{FORMS}.")
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    help="What counts: goodput (bulk), time (file), or the delay of packets or blocks: mean, p50, p95, p99, max.  "
+    "[default: goodput, time, or p95 of blocks]",
+)
 @click.option(
     "--receive-buffer",
     default=RECEIVE_BUFFER,
@@ -63,6 +70,7 @@ from plait.support.files import whole_file
 def advise(
     paths: tuple[str, ...],
     traffic: str,
+    metric: str | None,
     receive_buffer: str,
     protocol: str,
     names: str | None,
@@ -76,7 +84,8 @@ def advise(
     Simulates every scheduler over variations of what you say, in seconds.
 
     \b
-    plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms 1%"
+    plait advise --path dsl --path starlink
+    plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 40-80ms loss=burst:1%:10"
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
     """  # noqa: D301  click wants the character, not its escape
     from plait.advice import advise as make_advice
@@ -92,6 +101,7 @@ def advise(
             protocol=protocol,
             schedulers=None if names is None else [name.strip() for name in names.split(",") if name.strip()],
             seed=seed,
+            metric=metric,
             threads=threads,
         )
         if file is not None:

@@ -219,4 +219,5 @@ def preset(name: str) -> Preset:
 
 
 def _percent(share: float) -> str:
-    return f"{share * 100:.6g}%"
+    # Scenario files take no finer shares.
+    return f"{share * 100:.7f}".rstrip("0").rstrip(".") + "%"

@@ -1,0 +1,153 @@
+"""In words: what losses, the receive buffer and other values of the second path do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from plait.advice import numbers
+from plait.advice.buffer import TOLERATED, rule
+from plait.advice.capped import Capped
+from plait.advice.findings import Findings
+from plait.advice.judging import WORTH_PERCENT
+from plait.advice.statement import Statement
+from plait.advice.threshold import Threshold, Tried
+from plait.advice.wording import gain, needless
+
+TOLD_APART = 1.0
+"""Percent: a gain that is so much larger with another value is told too."""
+
+
+def losses(advice: Findings) -> list[Statement]:
+    """Loudly: which paths are what they are because of the losses as given, and what to measure instead."""
+    if not advice.capped or advice.verdict == "nothing":
+        return []
+    said = [Statement("capped", _capped(one)) for one in advice.capped]
+    names = " and ".join(one.path for one in advice.capped)
+    said.append(
+        Statement(
+            "measure",
+            f"So do not trust this before you have measured {names}: what TCP carries there (iperf3 -c SERVER -R), "
+            "and whether lost packets come together (ping -i 0.2 -c 500 SERVER: gaps in icmp_seq). Then say "
+            "loss=burst:SHARE:PACKETS, trace=FILE, or no loss where TCP carries the full rate.",
+        )
+    )
+    return said
+
+
+def _capped(one: Capped) -> str:
+    bursts = (
+        f"with the same losses in bursts of {numbers.digits(one.burst_packets)} packets it would carry "
+        f"{numbers.rate(one.in_bursts_bps)}, without losses {numbers.rate(one.without_bps)}"
+    )
+    return (
+        f"WARNING: {numbers.share(one.loss)} of independent random losses cap {one.path}: alone it carries "
+        f"{numbers.rate(one.as_said_bps)} of {numbers.rate(one.rate_bps)}; {bursts}."
+    )
+
+
+def receive_buffer(advice: Findings) -> list[Statement]:
+    """Whether the buffer holds the sender back, and which does not."""
+    found = advice.buffer
+    if found is None:
+        return _rule(advice)
+    traffic = advice.setting.traffic
+    tolerated = f"{max(TOLERATED, traffic.alike_percent):.0f} %"
+    what = {"goodput": "of the goodput", "delay": "more delay", "time": "more time"}[traffic.noun]
+    needed, cost = numbers.size(found.needed), numbers.signed(found.given_cost.value)
+    then = numbers.signed(dict(found.costs)[found.needed])
+    judged = "is enough" if found.enough else "is too small"
+    if found.needed == found.given:
+        other = f"no smaller one tried stays below {tolerated}"
+    elif found.smallest:
+        other = f"{needed}, the smallest one tried, would cost {then}"
+    else:
+        other = f"{needed} would cost {then}, the smallest one tried that stays below {tolerated}"
+    both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
+    runs = f"{found.variations} variations of {numbers.time(found.duration_s)}"
+    text = (
+        f"Receive buffer: {numbers.size(found.given)} {judged}: it costs {cost} {what} against an unlimited one; "
+        f"{other} ({found.scheduler}, {both}, {runs})."
+    )
+    return [Statement("buffer", text)]
+
+
+def _rule(advice: Findings) -> list[Statement]:
+    """The rule of thumb where nothing was searched."""
+    if advice.choice is None or advice.verdict == "nothing":
+        return []
+    wanted, given = rule(advice.setting), advice.setting.receive_buffer
+    which = "is less, and may be what limits these paths" if given < wanted else "is more"
+    carried = f"All paths carry {numbers.size(wanted)} in the longest round trip with a full queue"
+    text = f"Receive buffer: not searched for, these links leave no time. {carried}; {numbers.size(given)} {which}."
+    return [Statement("buffer-rule", text)]
+
+
+def thresholds(advice: Findings) -> list[Statement]:
+    """What would make the second path worth it; or what each of several adds."""
+    if advice.left_out:
+        return _path_adds(advice)
+    if advice.choice is None or advice.verdict not in ("not worth", "borderline"):
+        return []
+    if len(advice.setting.paths) != 2:
+        return []
+    second = _second(advice)
+    if not advice.thresholds:
+        text = f"What would make {second} worth it was not searched for: these links leave no time."
+        return [Statement("threshold-unsearched", text)]
+    best = advice.choice.best.label
+    said = [
+        Statement(
+            "threshold",
+            f"Tried, one thing changed and all else as said, with {best}: {second} is worth it where the gain is at "
+            f"least {WORTH_PERCENT:.0f} %.",
+        )
+    ]
+    return said + [Statement("threshold-" + _kind(one), _threshold(one, advice)) for one in advice.thresholds]
+
+
+def _path_adds(advice: Findings) -> list[Statement]:
+    said = ", ".join(f"{one.path} {numbers.signed(one.gain.value)}" for one in advice.left_out)
+    again = needless(advice) if advice.verdict == "worth" else None
+    ask = f" Ask again without {again}: other schedulers may do as well then." if again else ""
+    count = advice.left_out[0].variations
+    return [Statement("path-adds", f"What each path adds to the others ({count} variations): {said}.{ask}")]
+
+
+def _kind(one: Threshold) -> str:
+    if one.first is not None:
+        return "enough"
+    return "vain" if all(tried.vain for tried in one.tried) else "open"
+
+
+def _threshold(one: Threshold, advice: Findings) -> str:
+    if one.first is not None:
+        ends = ""
+        if one.ends is not None:
+            ends = f" No longer with {_amount(one.key, one.ends.value)}: {_gained(one.ends, advice)}."
+        return f"• With {_amount(one.key, one.first.value)} it is: {_gained(one.first, advice)}.{ends}"
+    best = max(one.tried, key=lambda tried: tried.gain.value)
+    if _kind(one) == "open":
+        return f"• With {_amount(one.key, best.value)} these runs do not tell: {_gained(best, advice)}."
+    more = best.gain.value - one.last.gain.value >= TOLD_APART
+    most = "" if not more else f" Most with {_amount(one.key, best.value)}: {_gained(best, advice)}."
+    return f"• Not even with {_amount(one.key, one.last.value)}: {_gained(one.last, advice)}.{most}"
+
+
+def _gained(one: Tried, advice: Findings) -> str:
+    gained = gain(one.gain, advice.setting.traffic)
+    return f"{gained}, at least {WORTH_PERCENT:.0f} % in {one.worth_in} of {one.variations}"
+
+
+def _amount(key: str, amount: float) -> str:
+    written: dict[str, Callable[[float], str]] = {
+        "rate": lambda bits: f"a rate of {numbers.rate(bits)}",
+        "rtt": lambda seconds: f"a round trip of {numbers.time(seconds)}",
+        "loss": lambda lost: f"a loss of {numbers.share(lost)}" if lost else "no loss",
+        "receive_buffer": lambda size: f"a receive buffer of {numbers.size(size)}",
+    }
+    return written[key](amount)
+
+
+def _second(advice: Findings) -> str:
+    alone = advice.single.label.removesuffix(" alone")
+    return next(path.name for path in advice.setting.paths if path.name != alone)

@@ -1,0 +1,66 @@
+"""Random links and traffic, as people would say them to `plait advise`."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from plait.scenarios.presets import PRESETS
+
+TRAFFIC = ("bulk", "bulk", "bulk", "blocks:500kbit", "blocks:2Mbit:20kB", "file:200kB", "file:2MB")
+METRICS = {"bulk": ("goodput", "goodput", "p95", "p99"), "blocks": ("p95", "p99", "mean"), "file": ("time",)}
+PERIOD_MS = 4000
+
+
+def said(random: Random, folder: Path) -> dict[str, Any]:
+    """Arguments of `plait.advise`: one to five paths with jitter, losses, bursts, recordings, both ways or one."""
+    count = random.choice((1, 2, 2, 2, 2, 3, 4, 5))
+    traffic = random.choice(TRAFFIC)
+    return {
+        "paths": [path(f"p{number}", random, folder) for number in range(1, count + 1)],
+        "traffic": traffic,
+        "metric": random.choice(METRICS[traffic.split(":")[0]]),
+        "receive_buffer": random.choice(("6MiB", "6MiB", "1MB", "256kB", "64kB")),
+        "seed": random.randrange(1000),
+    }
+
+
+def path(name: str, random: Random, folder: Path) -> str:
+    """What is said of one path."""
+    if random.random() < 0.1:
+        return f"{name} preset={random.choice(list(PRESETS))}"
+    mbit = math.exp(random.uniform(math.log(1), math.log(60)))
+    rtt = math.exp(random.uniform(math.log(8), math.log(250)))
+    words = [name]
+    if random.random() < 0.15:
+        file = folder / f"{name}-{random.randrange(10**9)}.trace"
+        _record(file, mbit, random)
+        words.append(f"trace={file}")
+    else:
+        words.append(f"{mbit:.1f}Mbit" if random.random() < 0.8 else f"rate={mbit:.1f}-{1.8 * mbit:.1f}Mbit")
+    words.append(f"{rtt:.0f}ms" if random.random() < 0.8 else f"rtt={rtt:.0f}-{2 * rtt:.0f}ms")
+    if random.random() < 0.5:
+        share = math.exp(random.uniform(math.log(0.005), math.log(3)))
+        burst = random.random() < 0.4
+        words.append(f"loss=burst:{share:.3f}%:{random.randint(2, 30)}" if burst else f"{share:.3f}%")
+    if random.random() < 0.3:
+        words.append(f"jitter={rtt * random.uniform(0.02, 0.3):.1f}ms")
+    if random.random() < 0.4:
+        words.append(f"back={mbit * random.uniform(0.05, 1):.2f}Mbit")
+    if random.random() < 0.4:
+        words.append(random.choice(("queue=20p", "queue=200p", "queue=bdp", "queue=100ms")))
+    return " ".join(words)
+
+
+def _record(file: Path, mbit: float, random: Random) -> None:
+    """A recording of a rate that wanders."""
+    moments: list[int] = []
+    level, owed = 1.0, 0.0
+    for moment in range(1, PERIOD_MS + 1):
+        level = min(max(level + random.uniform(-0.02, 0.02), 0.3), 2.0)
+        owed += level * mbit * 1e3 / 12_000
+        moments += [moment] * int(owed)
+        owed -= int(owed)
+    file.write_text("\n".join(map(str, [*moments, PERIOD_MS])) + "\n", encoding="utf-8")

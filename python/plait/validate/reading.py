@@ -1,0 +1,73 @@
+"""Numbers as advice writes them, read back: each a range of the values that are written so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+UNITS = {
+    "Gbit/s": 1e9,
+    "Mbit/s": 1e6,
+    "kbit/s": 1e3,
+    "bit/s": 1.0,
+    "GB": 1e9,
+    "MB": 1e6,
+    "kB": 1e3,
+    "B": 1.0,
+    "MiB": float(1 << 20),
+    "h": 3600.0,
+    "min": 60.0,
+    "s": 1.0,
+    "ms": 1e-3,
+    "µs": 1e-6,
+}
+AMOUNT = r"[\d.]+ (?:[GMk]?bit/s|[GMk]?B|MiB|h|min|ms|µs|s)"
+PERCENT = r"(?:[+−]?[\d.]+ %|×[\d.]+|[\d.]+ times the|[\d.]+ % (?:less|more))"
+ENDS = r"(?:[+−]?[\d.]+|×[\d.]+|[\d.]+ times the|[\d.]+ % (?:less|more)) to " + PERCENT
+
+
+@dataclass(frozen=True)
+class Written:
+    """A number that was written, and by how much what it stands for may differ from it."""
+
+    value: float
+    error: float
+
+    def says(self, value: float | None) -> bool:
+        """Whether a value is written so."""
+        return value is not None and abs(value - self.value) <= self.error
+
+
+def amount(text: str) -> Written:
+    """An amount with its unit, of three digits."""
+    number, unit = text.split(" ")
+    value = float(number) * UNITS[unit]
+    return Written(value, max(0.006 * abs(value), 1e-6 * UNITS[unit]))
+
+
+def percent(text: str) -> Written:
+    """A gain in percent: signed, as a factor, or as less or more of a delay."""
+    if text.startswith("×"):
+        factor = float(text[1:].split(" ", maxsplit=1)[0])
+        return Written((factor - 1) * 100, 0.006 * factor * 100)
+    if text.endswith(" times the"):
+        factor = float(text.removesuffix(" times the"))
+        return Written((1 - factor) * 100, 0.006 * factor * 100)
+    number = text.replace("−", "-").replace("%", "").split()
+    value = float(number[0])
+    if text.endswith("more"):
+        value = -value
+    return Written(value, 0.0501 if abs(value) < 10 else 0.501)
+
+
+def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
+    """A gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, and its interval if there is one."""
+    found = re.search(rf"({PERCENT}) (?:goodput|delay|time)(?: \(95 % interval ({ENDS})\))?", text)
+    if found is None:
+        message = f"no gain in {text!r}"
+        raise ValueError(message)
+    value, ends = found.groups()
+    if ends is None:
+        return percent(value), None
+    low, high = ends.split(" to ")
+    return percent(value), (percent(low), percent(high))

@@ -1,0 +1,448 @@
+"""Every sentence of an advice held against its JSON document: by its kind, what it claims is read from the words.
+
+Nothing here uses the code that writes the sentences. A kind that is not known here is a complaint too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from plait.validate.reading import AMOUNT, PERCENT, Written, amount, gain, percent
+
+Document = Mapping[str, Any]
+WORTH, MOSTLY, NEARLY = 10.0, 0.75, 0.9
+
+
+def complaints(document: Document) -> list[str]:
+    """What its sentences say that its numbers do not, a line each."""
+    found = []
+    for one in document["statements"]:
+        kind, text = one["kind"], one["text"]
+        check = CHECKS.get(kind)
+        if check is None:
+            found.append(f"{kind}: nobody checks such sentences: {text}")
+            continue
+        try:
+            found += [f"{kind}: {why}: {text}" for why in check(text, document)]
+        except (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            found.append(f"{kind}: cannot be read ({error!r}): {text}")
+    kinds = [one["kind"] for one in document["statements"]]
+    if kinds.count("heading") != 1:
+        found.append("not one heading")
+    if document["capped"] and document["verdict"] != "nothing" and "capped" not in kinds:
+        found.append("losses cap a path, and no sentence says so")
+    return found
+
+
+def standing(document: Document, label: str) -> dict[str, Any]:
+    """The row of a scheduler or a path alone."""
+    row: dict[str, Any] = next(one for one in document["standings"] if one["label"] == label)
+    return row
+
+
+def single(document: Document) -> dict[str, Any]:
+    """The row of the best path alone."""
+    return standing(document, f"{document['best_single_path']} alone")
+
+
+def unit(document: Document) -> float:
+    """What a score of one is in bit/s or seconds."""
+    return 1e-3 if document["metric"].endswith(("mean", "p50", "p95", "p99", "max")) else 1.0
+
+
+def alike(document: Document) -> float:
+    """Percent that do not matter."""
+    return 2.0 if document["metric"] == "goodput_bps" else 5.0
+
+
+def _estimate(said: tuple[Written, tuple[Written, Written] | None], found: Mapping[str, Any]) -> bool:
+    value, ends = said
+    within = ends is None or (ends[0].says(found["low"]) and ends[1].says(found["high"]))
+    return value.says(found["value"]) and within
+
+
+def _worth(row: Mapping[str, Any], count: int) -> str:
+    """The verdict that a row's numbers allow."""
+    low, high = row["gain_percent"]["low"], row["gain_percent"]["high"]
+    if low >= WORTH and row["worth_in"] >= MOSTLY * count:
+        return "worth"
+    return "not worth" if high < WORTH and count - row["worth_in"] >= MOSTLY * count else "borderline"
+
+
+def _heading(text: str, document: Document) -> Iterator[str]:
+    verdict, count = document["verdict"], document["simulated"]["variations"]
+    if verdict in ("nothing", "one path"):
+        opening = {"nothing": "In most variations no path", "one path": "One path"}[verdict]
+        if not text.startswith(opening):
+            yield f"the verdict is {verdict}"
+        if verdict == "nothing" and any(one["all_delivered_in"] * 2 > count for one in document["standings"]):
+            yield "something delivers all"
+        return
+    row = standing(document, document["scheduler"])
+    if _worth(row, count) != verdict:
+        yield f"the numbers say {_worth(row, count)}, the verdict is {verdict}"
+    begins = {
+        "worth": "Use ",
+        "not worth": f"Use {document['best_single_path']} alone:",
+        "borderline": "Borderline: ",
+    }
+    if not text.startswith(begins[verdict]):
+        yield f"the verdict is {verdict}"
+    if verdict == "not worth":
+        return
+    if document["scheduler"] not in text:
+        yield f"{document['scheduler']} is the scheduler"
+    reserved = re.search(r"But (\S+) is the best scheduler, or within (\d+) % of it, in (\d+) of (\d+)", text)
+    if (row["best_in"] < MOSTLY * count) != (reserved is not None):
+        yield f"{row['label']} is best in {row['best_in']} of {count}"
+    if reserved and (reserved[1], int(reserved[3]), int(reserved[4])) != (
+        row["label"],
+        row["best_in"],
+        count,
+    ):
+        yield "other counts"
+    spare = re.search(r", but not (\S+),", text)
+    if spare and (document["adds_percent"][spare[1]]["value"] >= 2 or spare[1] in document["use_paths"]):
+        yield f"{spare[1]} adds something"
+    stock = "on stock Linux" in text
+    here = next(one for one in document["answers"] if one["scheduler"] == document["scheduler"])
+    if stock != (here["where"] == "stock") or ("with Plait's kernel" in text) != (here["where"] == "kernel"):
+        yield f"{document['scheduler']} is at {here['where']}"
+
+
+def _expect(text: str, document: Document) -> Iterator[str]:
+    row = standing(document, _group(r"\) with ([^,]+?)(?:, against|\.$)", text))
+    amounts = re.findall(AMOUNT, text)
+    if text.startswith("Expect") and re.match(rf"Expect {AMOUNT} to take", text):
+        amounts = amounts[1:]  # the file's size
+    scale = unit(document)
+    for said, key in zip(amounts, ("median", "p5", "p95"), strict=False):
+        if not amount(said).says(row[key] * scale):
+            yield f"{key} is {row[key] * scale}"
+    arrives = re.search(r"everything arrives in (\d+) of", text)
+    if (int(arrives[1]) if arrives else document["simulated"]["variations"]) != row["all_delivered_in"]:
+        yield f"all is delivered in {row['all_delivered_in']}"
+    if ", against " in text:
+        alone = single(document)
+        if not amount(amounts[3]).says(alone["median"] * scale) or f"with {alone['label']}" not in text:
+            yield f"alone: {alone['median']}"
+        if not _estimate(gain(text), row["gain_percent"]):
+            yield f"the gain is {row['gain_percent']}"
+
+
+def _together(text: str, document: Document) -> Iterator[str]:
+    row = standing(document, _group(r" with (\S+):", text))
+    if not _estimate(gain(text), row["gain_percent"]):
+        yield f"the gain is {row['gain_percent']}"
+
+
+def _collapse(_: str, document: Document) -> Iterator[str]:
+    limit = -50.0 if document["metric"] == "goodput_bps" else -100.0
+    if any(one["gain_percent"]["value"] >= limit for one in document["standings"] if one["scheduler"]):
+        yield "not every scheduler does"
+
+
+def _beginning(text: str, document: Document) -> Iterator[str]:
+    first = document["asked"]["paths"][0]["name"]
+    if first == document["best_single_path"] or f"begin on {first}," not in text:
+        yield f"the first path is {first}"
+
+
+def _word(word: str, holds: int, count: int) -> Iterator[str]:
+    share = holds / count
+    allowed = {
+        "sure": share == 1,
+        "nearly sure": share >= NEARLY,
+        "probable": share >= MOSTLY,
+        "unsure": True,
+    }
+    if not allowed[word]:
+        yield f"{word} of {holds} in {count}"
+
+
+def _certain_gain(text: str, document: Document) -> Iterator[str]:
+    found = re.match(
+        r"([A-Z][a-z ]+?)(?:,.*)?: the gain is (at least|less than) 10 % in (\d+) of (\d+) var", text
+    )
+    assert found is not None
+    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
+    holds = row["worth_in"] if found[2] == "at least" else count - row["worth_in"]
+    if (int(found[3]), int(found[4])) != (holds, count):
+        yield f"it is in {holds} of {count}"
+    yield from _word(found[1].lower(), holds, count)
+
+
+def _certain_scheduler(text: str, document: Document) -> Iterator[str]:
+    found = re.match(
+        r"The choice of the scheduler is ([a-z ]+): (\S+) is .* in (\d+) of (\d+)(?: \((\S+): in (\d+)\))?",
+        text,
+    )
+    assert found is not None
+    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
+    if (found[2], int(found[3]), int(found[4])) != (row["label"], row["best_in"], count):
+        yield f"{row['label']} is best in {row['best_in']} of {count}"
+    most = max(one["best_in"] for one in document["standings"] if one["scheduler"])
+    if (int(found[6]) if found[6] else row["best_in"]) != most:
+        yield f"another is best in {most}"
+    yield from _word(found[1], row["best_in"], count)
+
+
+def _capped(text: str, document: Document) -> Iterator[str]:
+    one = next(one for one in document["capped"] if f" cap {one['path']}:" in text)
+    said = [amount(each) for each in re.findall(AMOUNT, text)]
+    keys = ("as_said_bps", "rate_bps", "in_bursts_bps", "without_bps")
+    if len(said) != len(keys) or not all(each.says(one[key]) for each, key in zip(said, keys, strict=True)):
+        yield f"the rates are {one}"
+    if one["as_said_bps"] >= 0.7 * one["without_bps"]:
+        yield "the losses do not cap it"
+    if not percent(_group(rf"({PERCENT}) of independent", text)).says(one["loss"] * 100):
+        yield f"the loss is {one['loss']}"
+
+
+def _measure(text: str, document: Document) -> Iterator[str]:
+    if not all(one["path"] in text for one in document["capped"]):
+        yield "a path is missing"
+
+
+def _place(text: str, document: Document) -> Iterator[str]:
+    answer = document["answers"][0]
+    row = standing(document, answer["scheduler"])
+    words = {"worth": "worth it", "borderline": "borderline", "not worth": "not worth it"}
+    if f"({answer['scheduler']})" not in text or not text.endswith(f", {words[answer['verdict']]}."):
+        yield f"it is {answer}"
+    if _worth(row, document["simulated"]["variations"]) != answer["verdict"]:
+        yield "the verdict is another"
+    if not _estimate(gain(text), row["gain_percent"]):
+        yield f"the gain is {row['gain_percent']}"
+
+
+def _place_adds(text: str, document: Document) -> Iterator[str]:
+    where = "kernel" if text.startswith("With Plait's kernel") else "simulator"
+    place = next(at for at, one in enumerate(document["answers"]) if one["where"] == where)
+    answer, before = document["answers"][place], document["answers"][place - 1]
+    adds = answer["adds_percent"]
+    if answer["best_of_its_own"] not in text or f"against {before['scheduler']}" not in text:
+        yield f"it is {answer['best_of_its_own']} against {before['scheduler']}"
+    if not _estimate(gain(text), adds):
+        yield f"what it adds is {adds}"
+    if "would add:" in text:
+        if not (adds["low"] > 0 and adds["value"] > alike(document)):
+            yield "it adds nothing that is sure"
+        row = standing(document, answer["best_of_its_own"])
+        if not _estimate(gain(text.split("; ")[1]), row["gain_percent"]):
+            yield f"the gain is {row['gain_percent']}"
+    elif "nothing more" in text and adds["high"] > alike(document):
+        yield "more may be gained"
+
+
+def _summary(text: str, document: Document) -> Iterator[str]:
+    if not text.startswith(f"{document['scheduler']}: "):
+        yield f"the scheduler is {document['scheduler']}"
+
+
+def _named(text: str) -> list[str]:
+    return [name.split(" (")[0] for name in text.rsplit(": ", maxsplit=1)[1].removesuffix(".").split(", ")]
+
+
+def _better(text: str, document: Document) -> Iterator[str]:
+    lags = document["against_scheduler_percent"]
+    for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text):
+        if not (lags[name]["low"] > 0 and lags[name]["value"] > alike(document)):
+            yield f"{name} is not surely better"
+        if not percent(said).says(lags[name]["value"]):
+            yield f"{name}: {lags[name]}"
+    missing = {name for name, lag in lags.items() if lag["low"] > 0 and lag["value"] > alike(document)}
+    if missing != set(_named(text)):
+        yield f"better are {sorted(missing)}"
+
+
+def _alike(text: str, document: Document) -> Iterator[str]:
+    lags = document["against_scheduler_percent"]
+    for name in lags if text.endswith(": all others.") else _named(text):
+        lag = lags[name]
+        if abs(lag["value"]) > alike(document) or max(-lag["low"], lag["high"]) > 2 * alike(document):
+            yield f"{name}: {lag}"
+
+
+def _quicker(text: str, document: Document) -> Iterator[str]:
+    quick, best = _group(r"too: (\S+),", text), document["scheduler"]
+    said = [amount(one) for one in re.findall(AMOUNT, text)]
+    delays = [standing(document, name)["app_delay_ms_p95"] / 1e3 for name in (quick, best)]
+    if not all(one.says(delay) for one, delay in zip(said, delays, strict=True)) or delays[0] >= delays[1]:
+        yield f"the delays are {delays}"
+    lag = document["against_scheduler_percent"][quick]
+    if abs(lag["value"]) > alike(document):
+        yield f"{quick} is not as good: {lag}"
+
+
+def _slower(text: str, document: Document) -> Iterator[str]:
+    lags, delays = document["against_scheduler_percent"], _delays(document)
+    for name in _named(text):
+        if abs(lags[name]["value"]) > alike(document) or delays[name] <= min(delays.values()):
+            yield f"{name}: {lags[name]}, {delays[name]}"
+
+
+def _delays(document: Document) -> dict[str, float]:
+    return {one["label"]: one["app_delay_ms_p95"] for one in document["standings"] if one["scheduler"]}
+
+
+def _undecided(text: str, document: Document) -> Iterator[str]:
+    for name in _named(text):
+        lag = document["against_scheduler_percent"][name]
+        if lag["high"] < 0 or (lag["low"] > 0 and lag["value"] > alike(document)):
+            yield f"{name} can be told apart: {lag}"
+
+
+def _copies(text: str, document: Document) -> Iterator[str]:
+    row = standing(document, document["scheduler"])
+    if abs(float(_group(r"sends ([\d.]+) packets", text)) - row["packets_sent_per_delivered"]) > 0.06:
+        yield f"it sends {row['packets_sent_per_delivered']}"
+
+
+def _avoid(text: str, document: Document) -> Iterator[str]:
+    limit = -50.0 if document["metric"] == "goodput_bps" else -100.0
+    for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text.split(": ", maxsplit=1)[1]):
+        found = standing(document, name)["gain_percent"]["value"]
+        if not percent(said).says(found) or found >= limit:
+            yield f"{name}: {found}"
+
+
+def _buffer(text: str, document: Document) -> Iterator[str]:
+    found = document["receive_buffer"]
+    given, *others = re.findall(AMOUNT, text)
+    tolerated = max(3.0, alike(document))
+    cost = found["given_cost_percent"]["value"]
+    if not amount(given).says(found["given_bytes"]) or not percent(_group(rf"costs ({PERCENT})", text)).says(
+        cost
+    ):
+        yield f"{found['given_bytes']} costs {cost}"
+    enough = found["given_bytes"] >= found["needed_bytes"] or cost <= tolerated
+    if enough != (" is enough" in text):
+        yield f"it is {'' if enough else 'not '}enough"
+    if "would cost" in text:
+        then = found["cost_percent_by_bytes"][str(found["needed_bytes"])]
+        if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated:
+            yield f"needed are {found['needed_bytes']}, which cost {then}"
+        if not percent(_group(rf"would cost ({PERCENT})", text)).says(then):
+            yield f"{found['needed_bytes']} would cost {then}"
+
+
+def _buffer_rule(_: str, document: Document) -> Iterator[str]:
+    if document["receive_buffer"] is not None:
+        yield "it was searched for"
+
+
+def _path_adds(text: str, document: Document) -> Iterator[str]:
+    for name, said in re.findall(rf"(\S+) ({PERCENT})(?=[,.])", text.split(": ", maxsplit=1)[1]):
+        if not percent(said).says(document["adds_percent"][name]["value"]):
+            yield f"{name} adds {document['adds_percent'][name]}"
+
+
+def _key(text: str) -> str:
+    words = {
+        "a rate": "rate",
+        "a round trip": "rtt",
+        "a loss": "loss",
+        "no loss": "loss",
+        "a receive": "receive_buffer",
+    }
+    return next(key for word, key in words.items() if f"ith {word}" in text)
+
+
+def _tried(text: str, document: Document, kind: str) -> Iterator[str]:
+    key = _key(text)
+    found = next(one for one in document["worth_it_from"] if one["key"] == key)
+    steps = found["tried"]
+    pattern = rf"[Ww]ith (?:a [a-z ]+ of ({AMOUNT}|{PERCENT})|no loss)([^:]*): (.*?) in (\d+) of (\d+)"
+    parts = re.findall(pattern, text)
+    if not parts:
+        yield "no value is said"
+    told = []
+    for value, _, rest, holds, count in parts:
+        step = next(one for one in steps if (_says(value, one["value"], key) if value else one["value"] == 0))
+        told.append(step)
+        if not _estimate(gain(rest), step["gain_percent"]) or (int(holds), int(count)) != (
+            step["worth_in"],
+            step["variations"],
+        ):
+            yield f"the gain is {step}"
+    enough = [
+        one
+        for one in steps
+        if one["gain_percent"]["low"] >= WORTH and one["worth_in"] >= MOSTLY * one["variations"]
+    ]
+    vain = [one for one in steps if one["gain_percent"]["high"] < WORTH]
+    if kind == "enough" and (not enough or told[0] is not enough[0]):
+        yield "the first that is enough is another"
+    if kind == "vain" and (len(vain) != len(steps) or told[0] is not steps[-1]):
+        yield "one of the values may be enough"
+    if kind == "open" and (enough or len(vain) == len(steps)):
+        yield "the runs do tell"
+
+
+def _says(text: str, value: float, key: str) -> bool:
+    return percent(text).says(value * 100) if key == "loss" else amount(text).says(value)
+
+
+def _threshold(text: str, document: Document) -> Iterator[str]:
+    if not document["worth_it_from"] or f"with {document['scheduler']}:" not in text:
+        yield "nothing was tried with it"
+
+
+def _unsearched(_: str, document: Document) -> Iterator[str]:
+    if document["worth_it_from"]:
+        yield "it was searched for"
+
+
+def _basis(text: str, document: Document) -> Iterator[str]:
+    done = document["simulated"]
+    found = re.search(r"Simulated: (\d+) variations.* (\d+) runs, ([\d.]+) million events, seed (\d+)", text)
+    if found and [int(found[1]), int(found[2]), int(found[4])] != [
+        done["variations"],
+        done["runs"],
+        done["seed"],
+    ]:
+        yield f"it is {done}"
+
+
+def _group(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    if found is None:
+        message = f"no {pattern}"
+        raise ValueError(message)
+    return found[1]
+
+
+CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
+    "heading": _heading,
+    "expect": _expect,
+    "together": _together,
+    "collapse": _collapse,
+    "beginning": _beginning,
+    "certain-gain": _certain_gain,
+    "certain-scheduler": _certain_scheduler,
+    "capped": _capped,
+    "measure": _measure,
+    "place": _place,
+    "place-adds": _place_adds,
+    "summary": _summary,
+    "better": _better,
+    "alike": _alike,
+    "slower": _slower,
+    "quicker": _quicker,
+    "undecided": _undecided,
+    "copies": _copies,
+    "avoid": _avoid,
+    "buffer": _buffer,
+    "buffer-rule": _buffer_rule,
+    "path-adds": _path_adds,
+    "threshold": _threshold,
+    "threshold-unsearched": _unsearched,
+    "threshold-enough": lambda text, document: _tried(text, document, "enough"),
+    "threshold-vain": lambda text, document: _tried(text, document, "vain"),
+    "threshold-open": lambda text, document: _tried(text, document, "open"),
+    "basis": _basis,
+}
+"""How each kind of sentence is checked."""
