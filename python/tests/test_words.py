@@ -27,4 +27,4 @@ def test_messages_end_with_it_and_with_all() -> None:
         == " (did you mean goodput?); expected one of: goodput, delay"
     )
     assert expected("x", ["goodput"]) == "; expected one of: goodput"
-    assert expected("x", []) == ""
+    assert expected("x", []) == "; there are none"
