@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from plait import Advice, advise
 from plait.advice import parse_path
+from plait.advice.candidates import stock
 from plait.advice.deployment import place_of
 from plait.advice.threshold import Threshold, Tried
 from plait.advice.wording import certainty
@@ -24,7 +25,7 @@ from plait.validate.fresh import contradictions
 from plait.validate.links import said
 from plait.validate.statements import CHECKS, complaints
 
-FEW = ["lowest-rtt", "redundant", "daps", "intelligent-delivery-delay", "srpt"]
+FEW = [stock(), "redundant", "daps", "intelligent-delivery-delay", "srpt"]
 
 
 @given(st.integers(0, 10**6))
@@ -167,11 +168,11 @@ def test_a_threshold_is_what_its_runs_say() -> None:
 @pytest.mark.parametrize(
     ("scheduler", "protocol", "place"),
     [
-        ("lowest-rtt", "mptcp", "stock"),
+        (stock(), "mptcp", "stock"),
         ("lowest-rtt+rp", "mptcp", "kernel"),
         ("blest", "mptcp", "kernel"),
         ("srpt", "mptcp", "simulator"),
-        ("lowest-rtt", "cmt-sctp", "simulator"),
+        (stock(), "cmt-sctp", "simulator"),
     ],
 )
 def test_where_a_scheduler_can_be_had(scheduler: str, protocol: str, place: str) -> None:
@@ -182,7 +183,7 @@ def test_what_others_add_is_said_beside_what_can_be_had() -> None:
     advice = advices()[1]
     document = advice.document()
     assert [one["where"] for one in document["answers"]] == ["stock", "kernel", "simulator"]
-    assert document["answers"][0]["scheduler"] == "lowest-rtt"
+    assert document["answers"][0]["scheduler"] == stock()
     adds = [one["text"] for one in document["statements"] if one["kind"] == "place-adds"]
     assert [text.split(",")[0] for text in adds] == ["With Plait's kernel", "In simulation only"]
 

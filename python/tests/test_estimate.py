@@ -87,3 +87,10 @@ def test_a_median_by_ranks_covers_as_it_says() -> None:
     assert median_by_ranks([3.0]).interval is None
     assert median_by_ranks([2.0, 1.0]).interval is None  # too few for 95 %
     assert median_by_ranks([7.0] * 10) == Estimate(7.0, 7.0, 7.0)
+
+
+def test_intervals_for_many_comparisons_are_wider() -> None:
+    # One comparison of very many values needs none; Student's 97.5 % quantile of 11 degrees of freedom is 2.201.
+    assert estimate.width_for_many(1, 10**6) == pytest.approx(1, abs=1e-3)
+    assert estimate.width_for_many(1, 12) == pytest.approx(2.201 / 1.96, abs=1e-3)
+    assert estimate.width_for_many(18, 12) > 1.7

@@ -13,7 +13,9 @@ from plait.scenarios.scheduler import Choice, parse_choice, schedulers
 from plait.support.words import expected
 
 DEFAULT = "lowest-rtt"
-"""MPTCP's default scheduler; its options are candidates too."""
+"""The rule that MPTCP began with in Linux; its options are candidates too."""
+KERNELS_OWN = "linux-default"
+"""Today's default scheduler of stock Linux."""
 VARIANTS = ("+rp", "+bm")
 
 
@@ -72,9 +74,15 @@ def _needs() -> dict[str, list[str]]:
     return {one["name"]: one["needs"] for one in schedulers()}
 
 
+@cache
+def stock() -> str:
+    """What stock Linux does: its default scheduler, or what stands for it where that is not simulated."""
+    return KERNELS_OWN if KERNELS_OWN in _needs() else DEFAULT
+
+
 def effort(name: str) -> int:
-    """How much it takes to have a scheduler: 0 for MPTCP's default, 1 if it needs nothing special, else 2."""
-    if name == DEFAULT:
+    """How much it takes to have a scheduler: 0 for stock Linux' own, 1 if it needs nothing special, else 2."""
+    if name == stock():
         return 0
     return 1 if base_name(name) == name and not _needs()[name] else 2
 

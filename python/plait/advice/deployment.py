@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from plait.advice.candidates import DEFAULT, base_name
+from plait.advice.candidates import base_name, stock
 from plait.advice.judging import Choice, Standing, Verdict, choose, gain_of, verdict
 from plait.advice.traffic import Traffic
 from plait.advice.trial import Grid
@@ -35,10 +35,10 @@ class Answer:
 
 
 def place_of(scheduler: str, protocol: str) -> Place:
-    """Where a scheduler can be had. MPTCP's `lowest-rtt` stands for the default scheduler of stock Linux."""
+    """Where a scheduler can be had."""
     if protocol != "mptcp":
         return "simulator"
-    if scheduler == DEFAULT:
+    if scheduler == stock():
         return "stock"
     return "kernel" if base_name(scheduler) in KERNEL_NAMES else "simulator"
 

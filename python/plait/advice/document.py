@@ -35,6 +35,7 @@ def document(advice: Findings) -> dict[str, Any]:
         "against_scheduler_percent": {}
         if choice is None
         else {name: _estimate(one) for name, one in choice.lags.items()},
+        "width_for_many": None if choice is None else choice.width,
         "better": [] if choice is None else list(choice.better),
         "as_good": [] if choice is None else list(choice.alike),
         "slower_packets": [] if choice is None else list(choice.slower),

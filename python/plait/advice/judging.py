@@ -71,7 +71,8 @@ class Choice:
     lags: of every other scheduler the gain over the one to take, in percent. better: those that are better by more than
     what counts as alike. alike: those as good; of these slower: judged by goodput, those whose packets take too long.
     quicker: judged by goodput, the one of alike goodput whose packets take least, if that is much less. undecided:
-    those of which the runs do not tell.
+    those of which the runs do not tell. width: how many times wider than 95 % intervals those have to be by which one
+    of so many schedulers is called better.
     """
 
     best: Standing
@@ -81,6 +82,7 @@ class Choice:
     slower: tuple[str, ...]
     quicker: Standing | None
     undecided: tuple[str, ...]
+    width: float
 
 
 def best_single(grid: Grid, singles: Sequence[Candidate], traffic: Traffic) -> Candidate:
@@ -165,7 +167,8 @@ def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic:
     others = [one for one in everyone if one is not best]
     lags = {one.label: lag(grid, one, best, traffic) for one in others}
     alike = [one for one in others if is_alike(lags[one.label], traffic)]
-    better = [one.label for one in others if is_better(lags[one.label], traffic)]
+    width = estimate.width_for_many(len(everyone), grid.variations)
+    better = [one.label for one in others if is_better(lags[one.label], traffic, width)]
     quick = min([best, *alike], key=lambda one: _delay_level(grid, one.candidate))
     slower = [one.label for one in alike if _slow(grid, one, quick, traffic)]
     by_goodput = traffic.metric == "goodput"
@@ -181,6 +184,7 @@ def _compared(grid: Grid, best: Standing, everyone: Sequence[Standing], traffic:
             for one in others
             if one not in alike and one.label not in better and _ends(lags[one.label])[1] >= 0
         ),
+        width=width,
     )
 
 
@@ -195,9 +199,12 @@ def is_alike(found: Estimate, traffic: Traffic) -> bool:
     return abs(found.value) <= traffic.alike_percent and max(-low, high) <= 2 * traffic.alike_percent
 
 
-def is_better(found: Estimate, traffic: Traffic) -> bool:
-    """Whether a gain is one: more than what counts as alike, and surely more than nothing."""
-    return found.value > traffic.alike_percent and _ends(found)[0] > 0
+def is_better(found: Estimate, traffic: Traffic, width: float) -> bool:
+    """Whether a gain is one: more than what counts as alike, and surely more than nothing, by a wider interval.
+
+    Of many schedulers the luckiest looks better than it is, and of a few variations a bootstrap knows too little.
+    """
+    return found.value > traffic.alike_percent and found.value > width * (found.value - _ends(found)[0])
 
 
 def _ends(found: Estimate) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plait.advice import numbers
-from plait.advice.candidates import summary
+from plait.advice.candidates import KERNELS_OWN, summary
 from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
 from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed, is_better
@@ -120,7 +120,8 @@ def _with(advice: Findings) -> str:
     assert advice.choice is not None
     best, place = advice.choice.best.label, answer(advice).place
     if place == "stock":
-        return f"on stock Linux, whose default scheduler {best} stands for"
+        stands = "is" if best == KERNELS_OWN else "stands for"
+        return f"on stock Linux, whose default scheduler {best} {stands}"
     if place == "kernel":
         return f"with Plait's kernel and {best}"
     return f"with {best}"
@@ -262,7 +263,7 @@ def places(advice: Findings) -> list[Statement]:
         where = PLACES[here.place].capitalize() if here.place != "kernel" else "With Plait's kernel"
         against = f"{gain(here.adds, traffic)} against {before.choice.best.label}"
         label, alike = here.best_new.label, f"{traffic.alike_percent:.0f} %"
-        if is_better(here.adds, traffic):
+        if is_better(here.adds, traffic, here.choice.width):
             worth = f"; {_gain_alone(here, traffic)} against {advice.single.label}"
             text = f"{where}, {label} would add: {against}{worth}."
         elif (here.adds.high if here.adds.high is not None else here.adds.value) <= traffic.alike_percent:

@@ -61,6 +61,15 @@ def student(count: Any) -> Any:
     return stats.t.ppf((1 + CONFIDENCE) / 2, np.asarray(count) - 1)
 
 
+def width_for_many(comparisons: int, count: int) -> float:
+    """How many times wider than a bootstrap's 95 % intervals those are that hold for many comparisons at once.
+
+    Bonferroni's correction, with Student's quantiles for `count` values, since a bootstrap of few is too narrow.
+    """
+    tail = (1 - CONFIDENCE) / 2
+    return float(stats.t.ppf(1 - tail / max(comparisons, 1), max(count - 1, 1)) / stats.norm.ppf(1 - tail))
+
+
 def median(values: Values) -> Estimate:
     """The median with a bootstrap interval."""
     data = np.asarray(values, dtype=np.float64)

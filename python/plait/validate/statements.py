@@ -57,6 +57,12 @@ def alike(document: Document) -> float:
     return 2.0 if document["metric"] == "goodput_bps" else 5.0
 
 
+def _surely_better(lag: Mapping[str, Any], document: Document) -> bool:
+    """Whether a gain is one, for the best of many schedulers."""
+    sure = lag["value"] - document["width_for_many"] * (lag["value"] - lag["low"]) > 0
+    return bool(sure and lag["value"] > alike(document))
+
+
 def _estimate(said: tuple[Written, tuple[Written, Written] | None], found: Mapping[str, Any]) -> bool:
     value, ends = said
     within = ends is None or (ends[0].says(found["low"]) and ends[1].says(found["high"]))
@@ -228,7 +234,7 @@ def _place_adds(text: str, document: Document) -> Iterator[str]:
     if not _estimate(gain(text), adds):
         yield f"what it adds is {adds}"
     if "would add:" in text:
-        if not (adds["low"] > 0 and adds["value"] > alike(document)):
+        if not _surely_better(adds, document):
             yield "it adds nothing that is sure"
         row = standing(document, answer["best_of_its_own"])
         if not _estimate(gain(text.split("; ")[1]), row["gain_percent"]):
@@ -249,11 +255,11 @@ def _named(text: str) -> list[str]:
 def _better(text: str, document: Document) -> Iterator[str]:
     lags = document["against_scheduler_percent"]
     for name, said in re.findall(rf"(\S+) \(({PERCENT})(?: \w+)?\)", text):
-        if not (lags[name]["low"] > 0 and lags[name]["value"] > alike(document)):
+        if not _surely_better(lags[name], document):
             yield f"{name} is not surely better"
         if not percent(said).says(lags[name]["value"]):
             yield f"{name}: {lags[name]}"
-    missing = {name for name, lag in lags.items() if lag["low"] > 0 and lag["value"] > alike(document)}
+    missing = {name for name, lag in lags.items() if _surely_better(lag, document)}
     if missing != set(_named(text)):
         yield f"better are {sorted(missing)}"
 
@@ -291,7 +297,7 @@ def _delays(document: Document) -> dict[str, float]:
 def _undecided(text: str, document: Document) -> Iterator[str]:
     for name in _named(text):
         lag = document["against_scheduler_percent"][name]
-        if lag["high"] < 0 or (lag["low"] > 0 and lag["value"] > alike(document)):
+        if lag["high"] < 0 or _surely_better(lag, document):
             yield f"{name} can be told apart: {lag}"
 
 
