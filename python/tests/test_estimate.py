@@ -9,6 +9,7 @@ from plait.statistics.estimate import (
     mean,
     median,
     median_by_ranks,
+    width_for_many,
 )
 
 
@@ -91,6 +92,6 @@ def test_a_median_by_ranks_covers_as_it_says() -> None:
 
 def test_intervals_for_many_comparisons_are_wider() -> None:
     # One comparison of very many values needs none; Student's 97.5 % quantile of 11 degrees of freedom is 2.201.
-    assert estimate.width_for_many(1, 10**6) == pytest.approx(1, abs=1e-3)
-    assert estimate.width_for_many(1, 12) == pytest.approx(2.201 / 1.96, abs=1e-3)
-    assert estimate.width_for_many(18, 12) > 1.7
+    assert width_for_many(1, 10**6) == pytest.approx(1, abs=1e-3)
+    assert width_for_many(1, 12) == pytest.approx(2.201 / 1.96, abs=1e-3)
+    assert width_for_many(18, 12) > 1.7
