@@ -21,6 +21,8 @@ LEAST_UNLIMITED = 1_024_000
 """Doublings of this, which are round numbers of kB, are tried."""
 MOST_UNLIMITED = 1_500_000_000
 SMALLEST = 4_000
+CONFIRMING = 2
+"""The size that is found is tried in so many times more variations than those in which it was searched for."""
 TOLERATED = 3.0
 """Percent that a buffer may cost against an unlimited one (or what counts as alike, if that is more)."""
 
@@ -30,7 +32,7 @@ class BufferAdvice:
     """What receive buffers cost the scheduler, in percent of what it reaches without a limit.
 
     needed: the smallest simulated one in bytes that costs no more than `TOLERATED`; at most that if `smallest`, which
-    says that none smaller was tried. costs: by size.
+    says that none smaller was tried. costs: by size. variations: of the search; `needed` was tried in more.
     """
 
     scheduler: str
@@ -67,7 +69,7 @@ def search(
     scores = trial.scores({*sizes, setting.receive_buffer})
 
     def cost(size: int) -> Estimate:
-        lag = gain_of(setting.traffic, scores[size], scores[unlimited])
+        lag = gain_of(setting.traffic, scores[size], scores[unlimited][: len(scores[size])])
         low, high = lag.interval or (None, None)
         return Estimate(-lag.value, None if high is None else -high, None if low is None else -low)
 
@@ -77,6 +79,16 @@ def search(
         between = [_round(needed / 2 * factor) for factor in REFINED]
         scores |= trial.scores(set(between))
         needed = _first_enough([*between, needed], tolerated, cost)
+    # The smallest of many is the luckiest, too: it has to be enough in variations that did not choose it.
+    more = replace(trial, first=variations, variations=CONFIRMING * variations)
+    scores[unlimited] += more.scores({unlimited})[unlimited]
+    for size in sorted(size for size in scores if needed <= size < unlimited):
+        scores[size] += more.scores({size})[size]
+        needed, smallest = size, smallest and size == sizes[0]
+        if cost(size).value <= tolerated:
+            break
+    else:
+        needed = unlimited
     return BufferAdvice(
         scheduler=str(candidate.scheduler),
         given=setting.receive_buffer,
@@ -109,14 +121,16 @@ class _Trial:
     candidate: Candidate
     variations: int
     duration_ns: int
+    first: int = 0
 
     def scores(self, sizes: set[int]) -> dict[int, list[float]]:
         """The scores with each size, in the same variations."""
         ordered = sorted(sizes)
+        chosen = self.bench.variations[self.first : self.first + self.variations]
         cells = [
             Cell(replace(self.setting, receive_buffer=size), self.candidate, variation, self.duration_ns)
             for size in ordered
-            for variation in self.bench.variations[: self.variations]
+            for variation in chosen
         ]
         scores = iter([outcome.score for outcome in self.bench.run(cells)])
         return {size: [next(scores) for _ in range(self.variations)] for size in ordered}

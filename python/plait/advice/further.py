@@ -63,7 +63,7 @@ def receive_buffer(advice: Findings) -> list[Statement]:
     else:
         other = f"{needed} would cost {then}, the smallest one tried that stays below {tolerated}"
     both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
-    runs = f"{found.variations} variations of {numbers.time(found.duration_s)}"
+    runs = f"at least {found.variations} variations of {numbers.time(found.duration_s)}"
     text = (
         f"Receive buffer: {numbers.size(found.given)} {judged}: it costs {cost} {what} against an unlimited one; "
         f"{other} ({found.scheduler}, {both}, {runs})."

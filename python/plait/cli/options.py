@@ -48,6 +48,13 @@ ENGINE = click.option(
 )
 
 
+ALONE = click.option(
+    "--alone",
+    is_flag=True,
+    help="Run each path alone too, under the same transport, and say what the connection gains over the best of them.",
+)
+
+
 def needs(option: str, given: object, other: str, present: object) -> None:
     """Refuse an option that does nothing without another one.
 

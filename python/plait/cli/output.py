@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from plait.cli.tables import comparison
-from plait.results.summary import metric_rows, path_rows
+from plait.results.benefit import AgainstAlone
+from plait.results.summary import Row, best, heading, metric_rows, path_rows, written
 
 if TYPE_CHECKING:
     from plait.results.result import Result
@@ -45,9 +46,11 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def documents(results: Sequence[Result]) -> Any:
-    """The JSON of one run, or of several as a list."""
-    runs = [{**result.data, "scheduler": result.scheduler} for result in results]
+def documents(results: Sequence[Result], alone: Sequence[Mapping[str, float]] = ()) -> Any:
+    """The JSON of one run, or of several as a list; with what each path carries alone, if that is given for each."""
+    runs: list[dict[str, Any]] = [{**result.data, "scheduler": result.scheduler} for result in results]
+    for run, result, singly in zip(runs, results, alone, strict=False):
+        run["alone"] = AgainstAlone(result.metrics["goodput_bps"], singly).document()
     return runs[0] if len(runs) == 1 else runs
 
 
@@ -55,21 +58,36 @@ MEANING = """
 application delay: first transmission to in-order delivery
 blocking time: arrival to in-order delivery
 receive buffer: packets that wait there for an earlier one
-aggregation benefit: 0 = the best path alone, 1 = all paths full
+aggregation benefit: against capacities; 0 = the best path full, 1 = all paths full, −1 = nothing
 throughput of a path: payload of first arrivals
 """.strip()
 
 
-def print_tables(groups: Sequence[Sequence[Result]]) -> None:
-    """A table per group of runs, and once what the metrics mean."""
-    for group in groups:
+ALONE = """
+against the best path alone: goodput against that of the path that is best alone, same transport; more is better
+aggregation benefit, paths alone: the same formula with each path's goodput alone; 0 = the best of them, 1 = their sum
+""".strip()
+
+
+def print_tables(groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str, float]] = ()) -> None:
+    """A table per group of runs, and once what the metrics mean.
+
+    `alone` has for each group what each path carries alone in bit/s, by name; then runs are held against that, too.
+    """
+    for number, group in enumerate(groups):
         terminal = console()
-        for table in run_tables(group, terminal.width):
+        singly = alone[number] if alone else {}
+        for table in run_tables(group, terminal.width, singly):
             terminal.print(table)
+        if singly:
+            carried = ", ".join(f"{name} {written('goodput_bps', bps)}" for name, bps in singly.items())
+            terminal.print(f"alone, {heading('goodput_bps')}: {carried}", highlight=False)
         for result in group:
             if result.fallback is not None:
                 console().print(f"{result.scheduler}: {fallback_sentence(result.fallback)}", highlight=False)
     console().print(MEANING, style="dim", highlight=False)
+    if alone:
+        console().print(ALONE, style="dim", highlight=False)
 
 
 def fallback_sentence(reason: str) -> str:
@@ -77,10 +95,31 @@ def fallback_sentence(reason: str) -> str:
     return f"the connection gave up MPTCP and went on with TCP, on one path alone; {reason}"
 
 
-def run_tables(results: Sequence[Result], width: int) -> list[Table]:
+def run_tables(
+    results: Sequence[Result], width: int, alone: Mapping[str, float] | None = None
+) -> list[Table]:
     """The metrics of runs beside each other; those that no run has are left out."""
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in path_rows(results)
     ]
     names = [result.scheduler for result in results]
-    return comparison(results[0].scenario, names, [metric_rows(results), *paths], width)
+    sections = [metric_rows(results), *_against_alone(results, alone or {}), *paths]
+    return comparison(results[0].scenario, names, sections, width)
+
+
+def _against_alone(results: Sequence[Result], alone: Mapping[str, float]) -> list[list[Row]]:
+    """The rows that hold runs against each path alone."""
+    if not alone:
+        return []
+    found = [AgainstAlone(result.metrics["goodput_bps"], alone) for result in results]
+
+    def row(title: str, values: Sequence[float | None], form: str) -> Row:
+        cells = ["–" if value is None else format(value, form).replace("-", "−") for value in values]
+        return Row(title, cells, best(values, cells, 1))
+
+    return [
+        [
+            row("against the best path alone (%)", [one.gain_percent for one in found], "+.1f"),
+            row("aggregation benefit, paths alone", [one.benefit for one in found], ".2f"),
+        ]
+    ]

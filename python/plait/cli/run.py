@@ -9,6 +9,7 @@ import click
 
 from plait._core import ScenarioError
 from plait.cli.options import (
+    ALONE,
     DECISIONS,
     ENGINE,
     JSON,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 )
 @SEED
 @ENGINE
+@ALONE
 @JSON
 @OUT
 @SERIES
@@ -56,6 +58,7 @@ def run(
     names: tuple[str, ...],
     seed: int | None,
     engine: EngineName,
+    alone: bool,
     as_json: bool,
     out: Path | None,
     series: str | None,
@@ -68,10 +71,12 @@ def run(
     choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
     groups = _run(list(files), choices, seed, out, series, decisions, pcap, qlog, threads, engine, "running")
     results = [result for group in groups for result in group]
+    singly = [paths_alone(file, seed, threads, engine) for file in files] if alone else []
     if as_json:
-        print_json(documents(results))
+        held = [one for group, each in zip(groups, singly, strict=False) for one in [each] * len(group)]
+        print_json(documents(results, held))
         return
-    print_tables(groups)
+    print_tables(groups, singly)
 
 
 @click.command()
@@ -85,6 +90,7 @@ def run(
 )
 @SEED
 @ENGINE
+@ALONE
 @JSON
 @OUT
 @SERIES
@@ -97,6 +103,7 @@ def compare(
     names: str,
     seed: int | None,
     engine: EngineName,
+    alone: bool,
     as_json: bool,
     out: Path | None,
     series: str | None,
@@ -112,10 +119,31 @@ def compare(
     (results,) = _run(
         [file], choices_of(names), seed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
     )
+    singly = [paths_alone(file, seed, threads, engine)] if alone else []
     if as_json:
-        print_json([{**result.data, "scheduler": result.scheduler} for result in results])
+        whole = documents(results, singly * len(results))
+        print_json(whole if len(results) > 1 else [whole])
         return
-    print_tables([results])
+    print_tables([results], singly)
+
+
+def paths_alone(file: Path, seed: int | None, threads: int, engine: EngineName) -> dict[str, float]:
+    """The goodput of each path alone (bit/s), by name, under the same transport and with the same losses.
+
+    Raises:
+        ScenarioError: the scenario cannot be without the other paths.
+    """
+    from plait.runs.run import Task, run_tasks
+
+    names = [str(path.name) for path in load(file).paths]
+    try:
+        scenarios = [load(file, only=[name]) for name in names]
+    except ScenarioError as error:
+        message = f"--alone: {error}"
+        raise ScenarioError(message) from error
+    tasks = [Task(scenario=scenario, seed=seed) for scenario in scenarios]
+    results = run_tasks(tasks, threads=threads, engine=engine)
+    return {name: result.metrics["goodput_bps"] for name, result in zip(names, results, strict=True)}
 
 
 def choices_of(text: str) -> list[Choice | None]:

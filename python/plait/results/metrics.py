@@ -65,7 +65,8 @@ class Metrics(TypedDict, total=False):
     waits: answers of the scheduler to wait; None where the engine does not count them.
     completion_time_s: when the last byte of a file, or of the last of so many responses, was delivered; None if the run
         ended before.
-    aggregation_benefit: 0 is the goodput of the best single path, 1 the sum of all, −1 nothing at all.
+    aggregation_benefit: Kaspar's, against capacities: 0 is what the best path could carry when full, 1 what all could,
+        −1 nothing at all. The best path alone may be below 0: `plait compare --alone` compares with it.
     packets_delivered: packets delivered in order.
     delivered_bytes: payload handed to the application since the start of the run, warm-up included.
     undelivered_bytes: payload written and not delivered when the run ended; None for endless traffic.

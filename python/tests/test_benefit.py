@@ -1,0 +1,82 @@
+"""Aggregation benefit: one formula, against capacities and against each path alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import plait
+from plait.cli import cli
+from plait.results.benefit import AgainstAlone, aggregation_benefit
+
+FILE = """
+name = "two"
+duration = "10s"
+warmup = "2s"
+[[path]]
+name = "dsl"
+rate = "4Mbit"
+rtt = "30ms"
+queue = "bdp"
+[[path]]
+name = "lte"
+rate = "3Mbit"
+rtt = "60ms"
+queue = "bdp"
+loss = "0.5%"
+[transport]
+protocol = "mptcp"
+profile = "linux"
+"""
+
+
+def test_kaspars_formula() -> None:
+    assert [aggregation_benefit(goodput, [10, 5]) for goodput in (0, 5, 10, 12.5, 15)] == [
+        -1,
+        -0.5,
+        0,
+        0.5,
+        1,
+    ]
+    assert aggregation_benefit(8, [4]) == 0
+    assert AgainstAlone(12, {"a": 10, "b": 5}).gain_percent == pytest.approx(20)
+    assert AgainstAlone(12, {"a": 0, "b": 0}).gain_percent is None
+    assert AgainstAlone(12, {"a": 0, "b": 0}).benefit is None
+
+
+def test_the_simulators_metric_is_the_same_formula_with_capacities(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(FILE)
+    metrics = plait.run(tmp_path / "two.toml").metrics
+    # Of a path that losses keep below its capacity, the benefit says which share of the capacity is missing.
+    slow = plait.run(plait.load(tmp_path / "two.toml", only=["lte"])).metrics
+    assert slow["aggregation_benefit"] < 0
+    capacity = slow["goodput_bps"] / (1 + slow["aggregation_benefit"])
+    benefit = aggregation_benefit(metrics["goodput_bps"], [capacity * 4 / 3, capacity])
+    assert metrics["aggregation_benefit"] == pytest.approx(benefit)
+
+
+def test_alone_says_what_the_best_path_alone_carries(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(FILE)
+    file = str(tmp_path / "two.toml")
+    done = CliRunner().invoke(
+        cli, ["compare", file, "--schedulers", "lowest-rtt,redundant", "--alone", "--json"]
+    )
+    runs = json.loads(done.stdout)
+    single = plait.run(plait.load(file, only=["dsl"])).metrics["goodput_bps"]
+    for run in runs:
+        assert run["alone"]["best"] == "dsl"
+        assert run["alone"]["goodput_bps"]["dsl"] == single
+        gain = (run["metrics"]["goodput_bps"] / single - 1) * 100
+        assert run["alone"]["gain_percent"] == pytest.approx(gain)
+    assert runs[0]["alone"]["gain_percent"] > 10 > runs[1]["alone"]["gain_percent"]
+    # Both numbers of one run, by their names: 0 is not the same in both.
+    assert runs[0]["metrics"]["aggregation_benefit"] < runs[0]["alone"]["aggregation_benefit"]
+    table = CliRunner().invoke(cli, ["run", file, "--alone"]).stdout
+    for words in ("against the best path alone (%)", "aggregation benefit, paths alone", "alone, goodput"):
+        assert words in table
+    plain = CliRunner().invoke(cli, ["run", file]).stdout
+    assert "0 = the best path full, 1 = all paths full" in " ".join(plain.split())
+    assert "paths alone" not in plain
