@@ -1,6 +1,7 @@
 //! What comes from the network beside a protocol's bytes: the path and IP's mark, and where segments begin, which a byte stream does not tell.
 
 use crate::packet::SegmentEcn;
+use core::num::NonZeroU32;
 use plait_sched::PathId;
 use std::collections::VecDeque;
 
@@ -40,6 +41,8 @@ pub struct Segmentation {
     first: u64,
     /// Where that begins.
     base: u64,
+    /// All have this many bytes, and only the last one may have fewer: then nobody has to tell of any.
+    uniform: Option<NonZeroU32>,
 }
 
 impl Segmentation {
@@ -85,6 +88,10 @@ impl Segmentation {
 
     /// The segment that begins at a position: behind everything, the next one.
     pub(crate) fn number_at(&self, position: u64) -> Option<u64> {
+        if let Some(bytes) = self.uniform {
+            let bytes = u64::from(bytes.get());
+            return position.is_multiple_of(bytes).then(|| position / bytes);
+        }
         if position == self.base {
             return Some(self.first);
         }
@@ -169,8 +176,16 @@ pub struct Boundaries {
 
 impl Boundaries {
     /// Of a protocol that names segments by their numbers.
-    pub(crate) const NONE: Self =
-        Self { stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0 }, subflows: Vec::new() };
+    pub(crate) const NONE: Self = Self {
+        stream: Segmentation { pieces: VecDeque::new(), first: 0, base: 0, uniform: None },
+        subflows: Vec::new(),
+    };
+
+    /// Of a QUIC stream that is written in one piece, so that all segments but the last have `bytes` bytes: what a receiver needs to know that
+    /// sees nothing of its peer but packets.
+    pub fn uniform(bytes: NonZeroU32) -> Self {
+        Self { stream: Segmentation { uniform: Some(bytes), ..Segmentation::default() }, ..Self::default() }
+    }
 
     /// For a protocol whose paths have numbers of their own.
     pub(crate) fn of_subflows(paths: usize) -> Self {
@@ -194,6 +209,13 @@ mod tests {
         assert_eq!(numbers, known);
         segments.note(3, 30, 10);
         assert_eq!(segments.number_at(30), Some(3));
+    }
+
+    #[test]
+    fn where_all_are_alike_none_is_told_of() {
+        let peer = Boundaries::uniform(NonZeroU32::new(7).expect("7 is not 0"));
+        let numbers = [0, 7, 21, 7 << 40, 1, 20].map(|position| peer.stream.number_at(position));
+        assert_eq!(numbers, [Some(0), Some(1), Some(3), Some(1 << 40), None, None]);
     }
 
     #[test]

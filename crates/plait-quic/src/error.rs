@@ -1,0 +1,59 @@
+//! What can go wrong.
+
+use std::fmt;
+
+/// Why a transfer, or an end, cannot go on.
+#[derive(Debug)]
+pub enum Error {
+    /// A fingerprint that cannot be read.
+    Fingerprint(String),
+    /// A setting that is out of its bounds.
+    Setting(String),
+    /// Keys, certificates or TLS.
+    Tls(String),
+    /// A path could not be opened, or the peer refused it.
+    Refused(String),
+    /// Nothing was heard from the peer on any path for so many seconds.
+    Silent(u64),
+    /// What the peer says cannot be read.
+    Malformed(&'static str),
+    /// What arrived is not what was sent, by its SHA-256.
+    Differs,
+    /// The receiver could not keep what it got.
+    NotKept(String),
+    /// The transport or the scheduler.
+    Transport(plait_transport::Error),
+    /// A file or a socket.
+    Io(std::io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fingerprint(text) => write!(f, "fingerprint \"{text}\": 64 hexadecimal digits are needed"),
+            Self::Setting(text) => write!(f, "{text}"),
+            Self::Tls(text) => write!(f, "TLS: {text}"),
+            Self::Refused(text) => write!(f, "no path could be opened: {text}"),
+            Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
+            Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
+            Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),
+            Self::NotKept(text) => write!(f, "the receiver could not keep the file: {text}"),
+            Self::Transport(error) => write!(f, "{error}"),
+            Self::Io(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<plait_transport::Error> for Error {
+    fn from(error: plait_transport::Error) -> Self {
+        Self::Transport(error)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}

@@ -1,0 +1,242 @@
+//! What the ends say around the data. On every path the sender says [`Hello`] on a QUIC stream, and the receiver answers [`Reply`] or closes the path; at the end
+//! the receiver says its [`Verdict`], over all paths, as the stream that it sends. Numbers are in the network's order.
+//!
+//! ```text
+//! Hello    length 2 · secret 32 · session 16 · path 1 · paths 1 · segment 2 · size 8 · SHA-256 32 · name (the rest, UTF-8)
+//! Reply    window 8
+//! Verdict  0 kept, 1 differs, 2 not kept: 1 · SHA-256 of what arrived 32
+//! ```
+
+use crate::error::Error;
+use crate::identity::Secret;
+use crate::settings::{LEAST_SEGMENT, MAX_LINKS, WINDOWS};
+
+/// Bytes of a name at most, as file systems have it.
+pub const MAX_NAME: usize = 255;
+
+/// Bytes of a Hello but for its name.
+const FIXED: usize = 2 + 32 + 16 + 1 + 1 + 2 + 8 + 32;
+
+/// Bytes of a Hello at most.
+pub const MAX_HELLO: usize = FIXED + MAX_NAME;
+
+/// Bytes of a reply.
+pub const REPLY_BYTES: usize = 8;
+
+/// Bytes of a verdict.
+pub const VERDICT_BYTES: usize = 33;
+
+/// A file that is offered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The SHA-256 of its content.
+    pub digest: [u8; 32],
+}
+
+/// What opens a path.
+#[derive(Clone, Debug)]
+pub struct Hello {
+    /// What the sender knows.
+    pub secret: Secret,
+    /// Which paths belong together: random.
+    pub session: [u8; 16],
+    /// The path's number.
+    pub path: u8,
+    /// How many there are.
+    pub paths: u8,
+    /// Payload bytes of a full segment.
+    pub segment: u16,
+    /// What is sent.
+    pub offer: Offer,
+}
+
+impl Hello {
+    /// As bytes.
+    ///
+    /// # Panics
+    /// If the name is longer than [`MAX_NAME`].
+    pub fn encode(&self) -> Vec<u8> {
+        let name = self.offer.name.as_bytes();
+        assert!(name.len() <= MAX_NAME, "names are checked before they are offered");
+        let length = (FIXED + name.len()) as u16;
+        let mut bytes = Vec::with_capacity(length.into());
+        bytes.extend(length.to_be_bytes());
+        bytes.extend(self.secret.0);
+        bytes.extend(self.session);
+        bytes.extend([self.path, self.paths]);
+        bytes.extend(self.segment.to_be_bytes());
+        bytes.extend(self.offer.size.to_be_bytes());
+        bytes.extend(self.offer.digest);
+        bytes.extend(name);
+        bytes
+    }
+
+    /// From the beginning of a stream: `None` as long as it is not all there.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if it is none, whatever may follow.
+    pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Error> {
+        const MALFORMED: Error = Error::Malformed("greeting");
+        let mut reader = Reader { bytes };
+        let Some(length) = reader.take().map(u16::from_be_bytes).map(usize::from) else { return Ok(None) };
+        if !(FIXED + 1..=MAX_HELLO).contains(&length) || bytes.len() > length {
+            return Err(MALFORMED);
+        }
+        if bytes.len() < length {
+            return Ok(None);
+        }
+        let secret = Secret(reader.take().ok_or(MALFORMED)?);
+        let session = reader.take().ok_or(MALFORMED)?;
+        let [path, paths] = reader.take().ok_or(MALFORMED)?;
+        let segment = u16::from_be_bytes(reader.take().ok_or(MALFORMED)?);
+        let size = u64::from_be_bytes(reader.take().ok_or(MALFORMED)?);
+        let digest = reader.take().ok_or(MALFORMED)?;
+        let name = String::from_utf8(reader.bytes.to_vec()).map_err(|_| MALFORMED)?;
+        let numbered = path < paths && usize::from(paths) <= MAX_LINKS;
+        // QUIC's offsets have 62 bits.
+        if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !is_plain(&name) {
+            return Err(MALFORMED);
+        }
+        Ok(Some(Self { secret, session, path, paths, segment, offer: Offer { name, size, digest } }))
+    }
+}
+
+/// Whether a name names a file in the folder in which it is kept, whatever the system: no folder, nothing hidden, nothing that a terminal obeys.
+#[must_use]
+pub fn is_plain(name: &str) -> bool {
+    let allowed = |character: char| !character.is_control() && !r#"/\:*?"<>|"#.contains(character);
+    !name.is_empty() && name.len() <= MAX_NAME && !name.starts_with('.') && name.chars().all(allowed)
+}
+
+/// The answer: the receiver's window in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// How much may be on its way, and wait for what is missing.
+    pub window: u64,
+}
+
+impl Reply {
+    /// As bytes.
+    pub fn encode(self) -> [u8; REPLY_BYTES] {
+        self.window.to_be_bytes()
+    }
+
+    /// From the beginning of a stream: `None` as long as it is not all there.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the window is not within [`WINDOWS`].
+    pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Error> {
+        let Some(window) = (Reader { bytes }).take().map(u64::from_be_bytes) else { return Ok(None) };
+        if !WINDOWS.contains(&window) || bytes.len() > REPLY_BYTES {
+            return Err(Error::Malformed("answer"));
+        }
+        Ok(Some(Self { window }))
+    }
+}
+
+/// What became of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is there, and is what was offered.
+    Kept,
+    /// What arrived has another SHA-256.
+    Differs,
+    /// It could not be written.
+    NotKept,
+}
+
+impl Verdict {
+    /// As bytes, with the SHA-256 of what arrived.
+    pub fn encode(self, digest: &[u8; 32]) -> [u8; VERDICT_BYTES] {
+        let mut bytes = [0; VERDICT_BYTES];
+        bytes[0] = self as u8;
+        bytes[1..].copy_from_slice(digest);
+        bytes
+    }
+
+    /// What is said of the file that has this SHA-256.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if it is none.
+    pub fn decode(bytes: &[u8], offered: &[u8; 32]) -> Result<Self, Error> {
+        let Some((&said, digest)) = bytes.split_first().filter(|_| bytes.len() == VERDICT_BYTES) else {
+            return Err(Error::Malformed("verdict"));
+        };
+        match said {
+            0 if digest == offered => Ok(Self::Kept),
+            0 | 1 => Ok(Self::Differs),
+            2 => Ok(Self::NotKept),
+            _ => Err(Error::Malformed("verdict")),
+        }
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.bytes.split_first_chunk::<N>()?;
+        self.bytes = rest;
+        Some(*taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello() -> Hello {
+        let offer = Offer { name: "a b.bin".to_owned(), size: 1 << 40, digest: [7; 32] };
+        Hello { secret: Secret([1; 32]), session: [2; 16], path: 1, paths: 2, segment: 1_111, offer }
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_what_is_cut_is_waited_for() {
+        let bytes = hello().encode();
+        let read = Hello::decode(&bytes).expect("it is one").expect("it is whole");
+        assert_eq!(read.encode(), bytes);
+        for length in 0..bytes.len() {
+            assert!(Hello::decode(&bytes[..length]).expect("it may become one").is_none(), "{length}");
+        }
+        assert!(Hello::decode(&[&bytes[..], &[0]].concat()).is_err(), "nothing follows");
+        for window in [*WINDOWS.start(), *WINDOWS.end()] {
+            let reply = Reply { window };
+            assert_eq!(Reply::decode(&reply.encode()).expect("it is one"), Some(reply));
+        }
+        assert!(Reply::decode(&[0xff; 8]).is_err());
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused() {
+        let wrong: [fn(&mut Hello); 7] = [
+            |hello| hello.path = 2,
+            |hello| (hello.path, hello.paths) = (0, 200),
+            |hello| hello.segment = 3,
+            |hello| hello.offer.size = 1 << 61,
+            |hello| hello.offer.name = "../etc/passwd".to_owned(),
+            |hello| hello.offer.name = ".bashrc".to_owned(),
+            |hello| hello.offer.name = "a\u{1b}[2J".to_owned(),
+        ];
+        for (at, change) in wrong.into_iter().enumerate() {
+            let mut hello = hello();
+            change(&mut hello);
+            assert!(Hello::decode(&hello.encode()).is_err(), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_kept_only_with_the_sha256_that_was_offered() {
+        let verdict = |said: Verdict, digest: [u8; 32]| Verdict::decode(&said.encode(&digest), &[7; 32]).ok();
+        assert_eq!(verdict(Verdict::Kept, [7; 32]), Some(Verdict::Kept));
+        assert_eq!(verdict(Verdict::Kept, [8; 32]), Some(Verdict::Differs));
+        assert_eq!(verdict(Verdict::NotKept, [7; 32]), Some(Verdict::NotKept));
+        assert!(Verdict::decode(&[3; VERDICT_BYTES], &[3; 32]).is_err());
+        assert!(Verdict::decode(&[], &[3; 32]).is_err());
+    }
+}

@@ -1,0 +1,223 @@
+//! Who is believed: the receiver by its certificate's fingerprint, the sender by a secret that both know.
+//!
+//! There are no authorities and no names. The certificate is made by the receiver itself; the sender takes the one whose SHA-256 it was told and
+//! no other, and says the secret only to that one. Keys are Ed25519.
+
+use crate::error::Error;
+use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, DigitallySignedStruct, SignatureScheme};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
+const PROTOCOL: &[u8] = b"plait/1";
+
+/// The name in the handshake, which means nothing.
+pub(crate) const NAME: &str = "plait";
+
+/// The SHA-256 of a certificate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Fingerprint(text.to_owned());
+        let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b':').collect();
+        let mut bytes = [0; 32];
+        if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            return Err(wrong());
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
+            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// What a sender has to know beside the fingerprint: the SHA-256 of a text that both ends were given.
+#[derive(Clone, Copy)]
+pub struct Secret(pub [u8; 32]);
+
+impl Secret {
+    /// Of a text.
+    pub fn new(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+
+    /// Whether two are the same, in a time that does not tell where they differ.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    }
+}
+
+/// It is never shown.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Random bytes from the operating system.
+///
+/// # Errors
+/// If it has none.
+pub fn random<const N: usize>() -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(&mut bytes).map_err(|_| Error::Tls("the system gives no random numbers".to_owned()))?;
+    Ok(bytes)
+}
+
+/// A receiver's certificate and key, made by itself.
+#[derive(Debug)]
+pub struct Identity {
+    certificate: CertificateDer<'static>,
+    key: PrivatePkcs8KeyDer<'static>,
+}
+
+impl Identity {
+    /// A new one.
+    ///
+    /// # Errors
+    /// If no key can be made.
+    pub fn generate() -> Result<Self, Error> {
+        let failed = |error: rcgen::Error| Error::Tls(error.to_string());
+        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(failed)?;
+        let parameters = rcgen::CertificateParams::new(vec![NAME.to_owned()]).map_err(failed)?;
+        let certificate = parameters.self_signed(&key).map_err(failed)?;
+        Ok(Self {
+            certificate: certificate.der().clone(),
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+        })
+    }
+
+    /// What a sender has to be told.
+    pub fn fingerprint(&self) -> Fingerprint {
+        fingerprint(&self.certificate)
+    }
+
+    /// The receiver's side of TLS.
+    pub(crate) fn server(&self) -> Result<QuicServerConfig, Error> {
+        let mut config = rustls::ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| tls(&error))?
+            .with_no_client_auth()
+            .with_single_cert(vec![self.certificate.clone()], self.key.clone_key().into())
+            .map_err(|error| tls(&error))?;
+        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        // Nothing is resumed: every path proves the certificate.
+        config.send_tls13_tickets = 0;
+        QuicServerConfig::try_from(config).map_err(|error| Error::Tls(error.to_string()))
+    }
+}
+
+/// The sender's side of TLS: it believes one certificate.
+pub(crate) fn client(pinned: Fingerprint) -> Result<QuicClientConfig, Error> {
+    let provider = provider();
+    let algorithms = provider.signature_verification_algorithms;
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(|error| tls(&error))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Pinned { pinned, algorithms }))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    config.resumption = rustls::client::Resumption::disabled();
+    QuicClientConfig::try_from(config).map_err(|error| Error::Tls(error.to_string()))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn tls(error: &rustls::Error) -> Error {
+    Error::Tls(error.to_string())
+}
+
+fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
+    Fingerprint(Sha256::digest(certificate).into())
+}
+
+/// Takes one certificate, whatever it says, if its key signs the handshake.
+#[derive(Debug)]
+struct Pinned {
+    pinned: Fingerprint,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if fingerprint(end_entity) == self.pinned {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("QUIC has no TLS 1.2".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_are_read_as_they_are_written() {
+        let fingerprint = Identity::generate().expect("a key").fingerprint();
+        assert_eq!(fingerprint.to_string().parse::<Fingerprint>().expect("it is one"), fingerprint);
+        let colons = fingerprint.0.map(|byte| format!("{byte:02X}")).join(":");
+        assert_eq!(colons.parse::<Fingerprint>().expect("it is one"), fingerprint);
+        for wrong in ["", "12", "zz", &"0".repeat(63), &"0".repeat(65), &"é".repeat(32)] {
+            assert!(wrong.parse::<Fingerprint>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn secrets_agree_if_their_texts_do() {
+        assert!(Secret::new("a").agrees(&Secret::new("a")));
+        assert!(!Secret::new("a").agrees(&Secret::new("b")));
+        assert!(!Secret::new("").agrees(&Secret([0; 32])));
+    }
+}

@@ -1,0 +1,38 @@
+//! Files over several real paths at once, with any of Plait's schedulers.
+//!
+//! ```text
+//! file ──► Session: plait-transport's Multipath QUIC ──► one Link per path: a QUIC connection (noq) ──► UDP
+//!          (scheduler, windows, losses, order)              (TLS, pinned certificate, nothing else)
+//! ```
+//!
+//! Every path is a QUIC connection of its own from one local address, and the packets of the transport crate's endpoint travel in its
+//! datagrams (RFC 9221). So the state machine that is simulated is the one that sends: noq's congestion control is switched off
+//! ([`unlimited`]), it repeats no datagram, and what it acknowledges serves its own handshake alone. That the paths are not paths of *one*
+//! QUIC connection is deliberate: noq 1.4.0 acknowledges all paths on the lowest one, gives up those that are busy in one direction and needs the
+//! first to work. Here no path needs another.
+//!
+//! No sockets and no clock: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
+//!
+//! - [`identity`]: certificates, fingerprints, who is believed;
+//! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
+//! - [`session`]: a transport endpoint, its packets as bytes, the payload;
+//! - [`link`]: one QUIC connection;
+//! - [`sender`], [`receiver`]: the two ends.
+
+pub mod error;
+pub mod hello;
+pub mod identity;
+pub mod link;
+pub mod receiver;
+pub mod sender;
+pub mod session;
+pub mod settings;
+mod transfer;
+pub mod unlimited;
+
+pub use error::Error;
+pub use hello::Offer;
+pub use identity::{Fingerprint, Identity, Secret};
+pub use receiver::Receiver;
+pub use sender::Sender;
+pub use settings::Settings;

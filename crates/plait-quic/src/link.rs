@@ -1,0 +1,191 @@
+//! One path: a QUIC connection, whose datagrams are the path's packets, and whose only stream opens it.
+
+use crate::error::Error;
+use bytes::Bytes;
+use noq_proto::{
+    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Endpoint, Event, SendDatagramError,
+    Side, StreamEvent, StreamId, VarInt,
+};
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+/// UDP datagrams for the network, all to one peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outgoing {
+    /// The path, whose local address they leave from; a receiver has one socket, and says 0.
+    pub path: usize,
+    /// Where to.
+    pub remote: SocketAddr,
+    /// From which address, where the socket has several.
+    pub source: Option<IpAddr>,
+    /// Their payload, one after the other.
+    pub bytes: Vec<u8>,
+    /// Bytes of each but the last; `None` if there is only one.
+    pub segment: Option<usize>,
+}
+
+/// One QUIC connection.
+#[derive(Debug)]
+pub(crate) struct Link {
+    handle: ConnectionHandle,
+    connection: Connection,
+    stream: Option<StreamId>,
+    connected: bool,
+    heard: Vec<u8>,
+    lost: Option<ConnectionError>,
+    closing: bool,
+    /// Datagrams that were too large for noq.
+    oversized: u64,
+}
+
+impl Link {
+    pub(crate) fn new((handle, connection): (ConnectionHandle, Connection)) -> Self {
+        let heard = Vec::new();
+        Self {
+            handle,
+            connection,
+            stream: None,
+            connected: false,
+            heard,
+            lost: None,
+            closing: false,
+            oversized: 0,
+        }
+    }
+
+    /// The handshake is done.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connected
+    }
+
+    /// Why there is no connection any more.
+    pub(crate) fn lost(&self) -> Option<&ConnectionError> {
+        self.lost.as_ref()
+    }
+
+    /// This end has closed it.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Nothing is left to do for it: to be forgotten.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.connection.is_drained()
+    }
+
+    pub(crate) fn handle_event(&mut self, event: ConnectionEvent) {
+        self.connection.handle_event(event);
+    }
+
+    /// When [`Link::work`] must be called next.
+    pub(crate) fn next_wakeup(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    /// After any input: timers, and what noq has to tell the endpoint and us. At most `limit` bytes of the stream are read.
+    pub(crate) fn work(&mut self, now: Instant, endpoint: &mut Endpoint, limit: usize) {
+        if self.connection.poll_timeout().is_some_and(|due| due <= now) {
+            self.connection.handle_timeout(now);
+        }
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            if let Some(answer) = endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(answer);
+            }
+        }
+        while let Some(event) = self.connection.poll() {
+            match event {
+                Event::Connected => self.connected = true,
+                Event::ConnectionLost { reason } => self.lost = Some(reason),
+                Event::Stream(StreamEvent::Opened { dir: Dir::Bi })
+                    if self.connection.side() == Side::Server =>
+                {
+                    self.stream = self.connection.streams().accept(Dir::Bi).or(self.stream);
+                    self.listen(limit);
+                }
+                Event::Stream(StreamEvent::Readable { id }) if Some(id) == self.stream => self.listen(limit),
+                _ => {}
+            }
+        }
+    }
+
+    fn listen(&mut self, limit: usize) {
+        let Some(id) = self.stream else { return };
+        let mut stream = self.connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        while self.heard.len() < limit
+            && let Ok(Some(chunk)) = chunks.next(limit - self.heard.len())
+        {
+            self.heard.extend_from_slice(&chunk.bytes);
+        }
+        // What it asks to be sent leaves with the next `transmit` anyway.
+        let _ = chunks.finalize();
+    }
+
+    /// What the peer has said on the stream so far.
+    pub(crate) fn heard(&self) -> &[u8] {
+        &self.heard
+    }
+
+    /// Says something on the stream, which the side opens that connects.
+    pub(crate) fn say(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        const UNSAID: Error = Error::Malformed("stream limit");
+        if self.stream.is_none() {
+            self.stream = self.connection.streams().open(Dir::Bi);
+        }
+        let id = self.stream.ok_or(UNSAID)?;
+        match self.connection.send_stream(id).write(bytes) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            _ => Err(UNSAID),
+        }
+    }
+
+    /// Sends a packet of the path. One that cannot be sent is lost, as on any path.
+    pub(crate) fn send(&mut self, now: Instant, packet: Bytes, route: Route, out: &mut Vec<Outgoing>) {
+        match self.connection.datagrams().send(packet, false) {
+            Err(SendDatagramError::Blocked(packet)) => {
+                self.transmit(now, route, out);
+                // noq has given away all that it had: there is room, or the connection is none any more.
+                let _ = self.connection.datagrams().send(packet, false);
+            }
+            Err(SendDatagramError::TooLarge) => self.oversized += 1,
+            Ok(()) | Err(SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled) => {}
+        }
+    }
+
+    /// The next packet that arrived on the path.
+    pub(crate) fn receive(&mut self) -> Option<Bytes> {
+        self.connection.datagrams().recv()
+    }
+
+    /// All that leaves now.
+    pub(crate) fn transmit(&mut self, now: Instant, route: Route, out: &mut Vec<Outgoing>) {
+        let mut bytes = Vec::new();
+        while let Some(transmit) = self.connection.poll_transmit(now, route.burst, &mut bytes) {
+            out.push(Outgoing {
+                path: route.path,
+                remote: transmit.destination,
+                source: transmit.src_ip,
+                bytes: std::mem::take(&mut bytes),
+                segment: transmit.segment_size,
+            });
+        }
+    }
+
+    /// Ends it, and tells the peer why.
+    pub(crate) fn close(&mut self, now: Instant, code: u32, reason: &str) {
+        self.closing = true;
+        self.connection.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason.as_bytes()));
+    }
+
+    pub(crate) fn oversized(&self) -> u64 {
+        self.oversized
+    }
+}
+
+/// Where a link's datagrams leave, and how many at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub(crate) path: usize,
+    pub(crate) burst: NonZeroUsize,
+}

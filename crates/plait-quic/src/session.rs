@@ -1,0 +1,277 @@
+//! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
+
+use crate::error::Error;
+use crate::settings::Settings;
+use bytes::Bytes;
+use core::num::NonZeroU32;
+use plait_sched::{Builtin, Path, PathId, Time};
+use plait_transport::endpoint::{Endpoint, Side};
+use plait_transport::image::{Arriving, Boundaries, Image};
+use plait_transport::packet::{Packet, SegmentEcn};
+use plait_transport::wire::quic::TAG_BYTES;
+use plait_transport::{Counters, Observer, PathConfig, Sink, Transmit};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+
+/// What an end sends: looked up when it leaves, and again when it leaves again.
+pub trait Source {
+    /// Fills the buffer from this place on.
+    ///
+    /// # Errors
+    /// If it cannot be read any more, which ends the transfer.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+}
+
+impl Source for std::fs::File {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
+    }
+}
+
+impl Source for Vec<u8> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let found = self.get(from..).and_then(|rest| rest.get(..buffer.len()));
+        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// What both ends have agreed upon.
+#[derive(Clone, Copy, Debug)]
+pub struct Agreed {
+    /// How many paths there are.
+    pub paths: usize,
+    /// The path that was there first.
+    pub initial: usize,
+    /// Payload bytes of a full segment.
+    pub segment: u16,
+    /// The receiver's window.
+    pub window: u64,
+    /// Bytes that this end sends in all, and that it gets.
+    pub sends: u64,
+    /// Bytes that it gets in all.
+    pub gets: u64,
+}
+
+/// One end.
+#[derive(Debug)]
+pub struct Session {
+    end: Endpoint<Builtin>,
+    image: Image,
+    peer: Boundaries,
+    agreed: Agreed,
+    arrivals: Arrivals,
+    /// Payload that came before something that is missing.
+    waiting: BTreeMap<u64, Bytes>,
+    ready: VecDeque<Bytes>,
+    sent: Vec<u64>,
+}
+
+/// What happens as a packet is taken.
+#[derive(Debug, Default)]
+struct Arrivals {
+    fresh: bool,
+    delivered: Vec<u64>,
+    /// Payload bytes by path, each segment once.
+    bytes: Vec<u64>,
+    newest_at: Option<Time>,
+    /// The longest time in which nothing new came.
+    gap_nanos: u64,
+}
+
+impl Observer for Arrivals {
+    fn hears_decisions(&self) -> bool {
+        false
+    }
+
+    fn arrived(&mut self, now: Time, path: PathId, _segment: u64, bytes: u32) {
+        self.fresh = true;
+        if let Some(sum) = self.bytes.get_mut(path.index()) {
+            *sum += u64::from(bytes);
+        }
+        let since = self.newest_at.map_or(0, |newest| now.since(newest).as_nanos());
+        self.gap_nanos = self.gap_nanos.max(since);
+        self.newest_at = Some(now);
+    }
+
+    fn delivered(&mut self, _now: Time, segment: u64, _bytes: u32) {
+        self.delivered.push(segment);
+    }
+}
+
+impl Session {
+    /// An end that sends `agreed.sends` bytes and gets `agreed.gets`.
+    ///
+    /// # Errors
+    /// If the scheduler needs what the transport does not offer.
+    pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: Builtin) -> Result<Self, Error> {
+        let mut session = Self::silent(side, settings, agreed, scheduler)?;
+        session.write();
+        Ok(session)
+    }
+
+    /// Likewise, of one that does not know yet what it sends: see [`Session::write`].
+    ///
+    /// # Errors
+    /// If the scheduler needs what the transport does not offer.
+    pub fn silent(
+        side: Side,
+        settings: &Settings,
+        agreed: Agreed,
+        scheduler: Builtin,
+    ) -> Result<Self, Error> {
+        let config = settings.protocol(agreed.segment, agreed.window, agreed.initial);
+        let paths = vec![PathConfig::default(); agreed.paths];
+        let end = Endpoint::new(&config, side, &paths, scheduler)?;
+        let [client, server] = Image::pair(&config, agreed.paths, [0; 2]);
+        let image = if side == Side::Client { client } else { server };
+        let segment = NonZeroU32::new(agreed.segment.into()).ok_or(Error::Malformed("segment"))?;
+        Ok(Self {
+            end,
+            image,
+            peer: Boundaries::uniform(segment),
+            agreed,
+            arrivals: Arrivals { bytes: vec![0; agreed.paths], ..Arrivals::default() },
+            waiting: BTreeMap::new(),
+            ready: VecDeque::new(),
+            sent: vec![0; agreed.paths],
+        })
+    }
+
+    /// All that this end sends may leave from now on. Once: it is written in one piece, so that segments begin where the peer expects them.
+    pub fn write(&mut self) {
+        self.end.write(self.agreed.sends);
+        self.end.finish();
+    }
+
+    /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
+    pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
+        let Self { end, image, peer, agreed, arrivals, waiting, ready, .. } = self;
+        // The image has the tag's place, though nothing protects in here.
+        let bytes = &[packet, &[0; TAG_BYTES]].concat();
+        let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
+        let _ = image.decode(&arriving, peer, |packet, payload| {
+            let mut number = 0;
+            if let Packet::OneRtt(packet) = packet
+                && let Some(stream) = packet.stream
+            {
+                let whole = u64::from(agreed.segment).min(agreed.gets.saturating_sub(stream.offset));
+                if whole == 0 || payload.len() as u64 != whole {
+                    return;
+                }
+                number = stream.data.segment;
+            }
+            arrivals.fresh = false;
+            end.handle_packet(now, path, packet, arrivals);
+            if arrivals.fresh {
+                waiting.insert(number, Bytes::copy_from_slice(payload));
+            }
+            for number in arrivals.delivered.drain(..) {
+                ready.extend(waiting.remove(&number));
+            }
+        });
+    }
+
+    /// Call when [`Session::next_wakeup`] has come.
+    ///
+    /// # Errors
+    /// Those of the transport.
+    pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {
+        Ok(self.end.handle_timeout(now, &mut ())?)
+    }
+
+    /// All packets that leave now, with their paths.
+    ///
+    /// # Errors
+    /// If the scheduler broke its contract, or the source cannot be read.
+    pub fn transmit(
+        &mut self,
+        now: Time,
+        source: &mut impl Source,
+        packets: &mut Vec<(PathId, Bytes)>,
+    ) -> Result<(), Error> {
+        let Self { end, image, peer, sent, .. } = self;
+        let mut encoder = Encoder { image, peer, source, sent, packets, payload: Vec::new(), failed: None };
+        end.transmit(now, &mut encoder, &mut ())?;
+        encoder.failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// When [`Session::handle_timeout`] must be called next.
+    pub fn next_wakeup(&self) -> Option<Time> {
+        self.end.next_wakeup()
+    }
+
+    /// The next piece of what the peer sends, in order.
+    pub fn read(&mut self) -> Option<Bytes> {
+        self.ready.pop_front()
+    }
+
+    /// True once all that this end sends was acknowledged.
+    pub fn is_drained(&self) -> bool {
+        self.end.is_drained()
+    }
+
+    /// Bytes of this end's before the oldest that is on its way; 0 also if nothing is.
+    pub fn acknowledged(&self) -> u64 {
+        let nothing = if self.end.is_drained() { self.agreed.sends } else { 0 };
+        let oldest = self.end.connection().oldest_unacked;
+        oldest.map_or(nothing, |oldest| oldest.segment * u64::from(self.agreed.segment))
+    }
+
+    /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.
+    pub fn carried(&self) -> (&[u64], &[u64]) {
+        (&self.sent, &self.arrivals.bytes)
+    }
+
+    /// The longest time in which nothing new arrived, between the first arrival and the last.
+    pub fn longest_gap(&self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.arrivals.gap_nanos)
+    }
+
+    /// The paths as the scheduler sees them.
+    pub fn paths(&self) -> Vec<Path> {
+        self.end.paths()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.end.counters()
+    }
+
+    /// Payload bytes that wait for something that is missing, which the window bounds.
+    pub fn buffered(&self) -> u64 {
+        self.end.reassembly().buffered()
+    }
+}
+
+/// Writes packets as they leave.
+struct Encoder<'a, S> {
+    image: &'a mut Image,
+    peer: &'a Boundaries,
+    source: &'a mut S,
+    sent: &'a mut Vec<u64>,
+    packets: &'a mut Vec<(PathId, Bytes)>,
+    payload: Vec<u8>,
+    failed: Option<io::Error>,
+}
+
+impl<S: Source> Sink for Encoder<'_, S> {
+    fn send(&mut self, transmit: &Transmit<'_>) {
+        self.payload.clear();
+        if let Packet::OneRtt(packet) = transmit.packet
+            && let Some(stream) = packet.stream
+        {
+            self.payload.resize(stream.data.bytes as usize, 0);
+            if let Err(error) = self.source.read_at(stream.offset, &mut self.payload) {
+                self.failed.get_or_insert(error);
+                return;
+            }
+            self.sent[transmit.path.index()] += u64::from(stream.data.bytes);
+        }
+        let mut bytes = Vec::with_capacity(self.payload.len() + 128);
+        self.image.encode(transmit, &self.payload, self.peer, &mut bytes);
+        bytes.truncate(bytes.len() - TAG_BYTES);
+        self.packets.push((transmit.path, bytes.into()));
+    }
+}

@@ -1,0 +1,92 @@
+//! A file that arrives, and what is told of it.
+
+use crate::error::Error;
+use crate::hello::{Hello, Offer, Verdict};
+use crate::session::Session;
+use bytes::Bytes;
+use noq_proto::ConnectionHandle;
+use plait_sched::Time;
+use sha2::Sha256;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+/// Which transfer.
+pub type Id = [u8; 16];
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A file is offered by someone who knows the secret, and begins to arrive.
+    Begun {
+        /// Which.
+        id: Id,
+        /// The file.
+        offer: Offer,
+        /// From where.
+        remote: SocketAddr,
+    },
+    /// The next bytes of a file, in order.
+    Data {
+        /// Which.
+        id: Id,
+        /// The bytes.
+        bytes: Bytes,
+    },
+    /// All is there, and is what was offered: say with [`Receiver::conclude`](crate::Receiver::conclude) whether it is kept.
+    Whole {
+        /// Which.
+        id: Id,
+    },
+    /// Nothing more happens.
+    Ended {
+        /// Which.
+        id: Id,
+        /// The file.
+        offer: Offer,
+        /// Whether the file is there and the sender was told, as far as that can be known.
+        outcome: Result<Summary, Error>,
+    },
+}
+
+/// A transfer in numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// From the first path to the last byte.
+    pub duration: Duration,
+    /// Bytes that came first on each path.
+    pub paths: Vec<u64>,
+    /// The longest time in which nothing new arrived.
+    pub longest_gap: Duration,
+}
+
+/// A file that arrives.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) session: Session,
+    pub(crate) hello: Hello,
+    pub(crate) links: Vec<Option<ConnectionHandle>>,
+    pub(crate) epoch: Instant,
+    pub(crate) heard_at: Instant,
+    pub(crate) hash: Sha256,
+    pub(crate) got: u64,
+    pub(crate) whole_at: Option<Instant>,
+    /// What is said at the end; empty before.
+    pub(crate) verdict: Vec<u8>,
+    pub(crate) said: bool,
+    pub(crate) kept: Option<Verdict>,
+}
+
+impl Transfer {
+    pub(crate) fn time(&self, now: Instant) -> Time {
+        Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
+    }
+
+    pub(crate) fn say(&mut self, verdict: Verdict, digest: &[u8; 32]) {
+        self.verdict = verdict.encode(digest).to_vec();
+        self.kept = Some(verdict);
+        self.said = true;
+        self.session.write();
+    }
+}

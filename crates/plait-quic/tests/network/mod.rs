@@ -1,0 +1,255 @@
+//! A network in memory and in virtual time: links with rates, delays, queues, random losses and reordering between a sender's addresses and one receiver.
+
+use bytes::BytesMut;
+use plait_quic::link::Outgoing;
+use plait_quic::receiver::{Event, Id, Summary};
+use plait_quic::sender::Order;
+use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings};
+use plait_sched::Builtin;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// A path, the same in both directions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) megabits: f64,
+    pub(crate) delay: Duration,
+    /// Lost at random, in parts of 1000.
+    pub(crate) lost: u32,
+    /// Additional delay at random at most, so that packets overtake each other.
+    pub(crate) jitter: Duration,
+    /// Bytes that wait at most.
+    pub(crate) queue: u64,
+    /// Nothing gets through between these moments.
+    pub(crate) outage: Option<[Duration; 2]>,
+}
+
+pub(crate) const FAST: Path = Path {
+    megabits: 20.0,
+    delay: Duration::from_millis(10),
+    lost: 0,
+    jitter: Duration::ZERO,
+    queue: 60_000,
+    outage: None,
+};
+
+pub(crate) const SLOW: Path = Path { megabits: 10.0, delay: Duration::from_millis(40), ..FAST };
+
+struct Lane {
+    free_at: Instant,
+    random: Xoshiro256PlusPlus,
+}
+
+/// What a run leaves.
+pub(crate) struct Run {
+    pub(crate) outcome: Result<(), Error>,
+    pub(crate) received: Option<(Vec<u8>, Result<Summary, Error>)>,
+    pub(crate) duration: Duration,
+    /// SHA-256 of every datagram's time, path, direction and size.
+    pub(crate) trace: [u8; 32],
+    /// Payload bytes that left on each path.
+    pub(crate) sent: Vec<u64>,
+    pub(crate) opened: Vec<u32>,
+    pub(crate) oversized: u64,
+}
+
+/// A transfer.
+pub(crate) struct Case<'a> {
+    pub(crate) scheduler: &'a str,
+    pub(crate) paths: &'a [Path],
+    pub(crate) bytes: usize,
+    pub(crate) seed: u64,
+    pub(crate) settings: Settings,
+    /// What the sender believes, where that is not the receiver's.
+    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) secret: &'a str,
+    /// Where a byte is changed in what is sent, after it was hashed.
+    pub(crate) damaged: Option<usize>,
+}
+
+impl Default for Case<'_> {
+    fn default() -> Self {
+        Self {
+            scheduler: "lowest-rtt",
+            paths: &[FAST, SLOW],
+            bytes: 2_000_000,
+            seed: 1,
+            settings: Settings::default(),
+            fingerprint: None,
+            secret: "told",
+            damaged: None,
+        }
+    }
+}
+
+pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut content = vec![0; bytes];
+    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut content);
+    content
+}
+
+fn address(path: usize) -> SocketAddr {
+    (Ipv4Addr::new(10, 0, path as u8, 1), 40_000).into()
+}
+
+const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
+
+enum To {
+    Server(Outgoing),
+    Client(Outgoing),
+}
+
+struct Network<'a> {
+    start: Instant,
+    paths: &'a [Path],
+    lanes: Vec<Lane>,
+    under_way: BTreeMap<(Instant, u64), To>,
+    count: u64,
+    trace: Sha256,
+}
+
+impl Network<'_> {
+    /// Lane `2 * path` leads to the server, the next one back.
+    fn send(&mut self, now: Instant, lane: usize, outgoing: &Outgoing) {
+        let path = self.paths[lane / 2];
+        let step = outgoing.segment.unwrap_or(outgoing.bytes.len()).max(1);
+        for piece in outgoing.bytes.chunks(step) {
+            let nanos = now.duration_since(self.start).as_nanos() as u64;
+            self.trace.update([nanos, lane as u64, piece.len() as u64].map(u64::to_be_bytes).concat());
+            let Lane { free_at, random } = &mut self.lanes[lane];
+            let [lost, jitter] = [random.next_u32() % 1_000 < path.lost, true];
+            let spread = path.jitter.as_nanos() as u64;
+            let extra = if jitter && spread > 0 { random.next_u64() % spread } else { 0 };
+            let elapsed = now.duration_since(self.start);
+            let dark = path.outage.is_some_and(|[from, to]| (from..to).contains(&elapsed));
+            let begins = (*free_at).max(now);
+            let waiting = begins.duration_since(now).as_secs_f64() * path.megabits * 125_000.0;
+            if lost || dark || waiting > path.queue as f64 {
+                continue;
+            }
+            *free_at =
+                begins + Duration::from_secs_f64((piece.len() + 28) as f64 / (path.megabits * 125_000.0));
+            let arrives = *free_at + path.delay + Duration::from_nanos(extra);
+            let piece = Outgoing { bytes: piece.to_vec(), segment: None, ..outgoing.clone() };
+            let to = if lane.is_multiple_of(2) { To::Server(piece) } else { To::Client(piece) };
+            self.count += 1;
+            self.under_way.insert((arrives, self.count), to);
+        }
+    }
+}
+
+/// Runs a transfer to its end; five minutes of virtual time at most.
+pub(crate) fn run(case: &Case<'_>) -> Run {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "there is no other way to some moment; only differences to it are looked at"
+    )]
+    let start = Instant::now();
+    let mut content = content(case.bytes, case.seed);
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&case.seed.to_be_bytes());
+    let settings = Settings { seed: Some(seed), ..case.settings };
+    let identity = Identity::generate().expect("a key");
+    let mut receiver = Receiver::new(settings, &identity, Secret::new("told")).expect("a receiver");
+    let digest = Sha256::digest(&content).into();
+    if let Some(at) = case.damaged {
+        content[at] ^= 1;
+    }
+    let order = Order {
+        remote: (SERVER, 4433).into(),
+        locals: (0..case.paths.len()).map(|path| address(path).ip()).collect(),
+        fingerprint: case.fingerprint.unwrap_or(identity.fingerprint()),
+        secret: Secret::new(case.secret),
+        session: [7; 16],
+        offer: Offer { name: "file".to_owned(), size: case.bytes as u64, digest },
+        scheduler: Builtin::new(case.scheduler, &[]).expect("a scheduler"),
+    };
+    let mut sender = Sender::new(start, settings, order, content).expect("a sender");
+    let lane = |lane| Lane {
+        free_at: start,
+        random: Xoshiro256PlusPlus::seed_from_u64(case.seed * 1_000 + lane as u64),
+    };
+    let mut network = Network {
+        start,
+        paths: case.paths,
+        lanes: (0..2 * case.paths.len()).map(lane).collect(),
+        under_way: BTreeMap::new(),
+        count: 0,
+        trace: Sha256::new(),
+    };
+    let (mut now, mut out) = (start, Vec::new());
+    let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
+    let mut sent_at_end = None;
+    loop {
+        sender.handle_timeout(now);
+        receiver.handle_timeout(now);
+        while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
+            match network.under_way.pop_first().expect("it is there").1 {
+                To::Server(piece) => {
+                    receiver.handle_datagram(
+                        now,
+                        address(piece.path),
+                        Some(SERVER),
+                        BytesMut::from(&piece.bytes[..]),
+                    );
+                }
+                To::Client(piece) => {
+                    sender.handle_datagram(
+                        now,
+                        piece.path,
+                        (SERVER, 4433).into(),
+                        BytesMut::from(&piece.bytes[..]),
+                    );
+                }
+            }
+        }
+        while let Some(event) = receiver.poll() {
+            let id: Id = [7; 16];
+            match event {
+                Event::Begun { .. } => assert!(got.is_empty(), "once"),
+                Event::Data { bytes, .. } => got.extend_from_slice(&bytes),
+                Event::Whole { .. } => receiver.conclude(&id, true),
+                Event::Ended { outcome, .. } => ended = Some(outcome),
+            }
+        }
+        if sent_at_end.is_none() {
+            sender.transmit(now, &mut out);
+            for outgoing in out.drain(..) {
+                network.send(now, 2 * outgoing.path, &outgoing);
+            }
+            sent_at_end = sender.outcome().map(|_| now);
+        }
+        receiver.transmit(now, &mut out);
+        for mut outgoing in out.drain(..) {
+            let path = usize::from(match outgoing.remote.ip() {
+                IpAddr::V4(ip) => ip.octets()[2],
+                IpAddr::V6(_) => unreachable!("all addresses have 4 bytes"),
+            });
+            outgoing.path = path;
+            network.send(now, 2 * path + 1, &outgoing);
+        }
+        let over = sent_at_end.is_some() && (ended.is_some() || network.under_way.is_empty());
+        if over || now.duration_since(start) > Duration::from_secs(300) {
+            break;
+        }
+        let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
+        let sender_due = sender.next_wakeup().filter(|_| sent_at_end.is_none());
+        let next = [arrival, sender_due, receiver.next_wakeup()].into_iter().flatten().min();
+        now = next.expect("something happens").max(now);
+    }
+    let progress = sender.progress();
+    let oversized = sender.oversized();
+    Run {
+        outcome: sender.into_outcome().expect("within five minutes"),
+        received: ended.map(|outcome| (got, outcome)),
+        duration: sent_at_end.unwrap_or(now).duration_since(start),
+        trace: network.trace.finalize().into(),
+        sent: progress.iter().map(|path| path.sent).collect(),
+        opened: progress.iter().map(|path| path.opened).collect(),
+        oversized,
+    }
+}

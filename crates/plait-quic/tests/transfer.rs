@@ -1,0 +1,163 @@
+//! Whole transfers with real TLS, in virtual time.
+
+mod network;
+
+use network::{Case, FAST, Path, Run, SLOW, content, run};
+use plait_quic::{Error, Fingerprint};
+use plait_sched::SCHEDULERS;
+use std::time::Duration;
+
+const LOSSY: [Path; 2] = [
+    Path { lost: 20, jitter: Duration::from_millis(5), ..FAST },
+    Path { lost: 50, jitter: Duration::from_millis(20), ..SLOW },
+];
+
+fn assert_whole(case: &Case<'_>, run: &Run) {
+    assert!(run.outcome.is_ok(), "{}: {:?}", case.scheduler, run.outcome);
+    let (got, ended) = run.received.as_ref().expect("the receiver has ended");
+    assert!(ended.is_ok(), "{}: {ended:?}", case.scheduler);
+    assert!(*got == content(case.bytes, case.seed), "{}: bytes differ", case.scheduler);
+    assert_eq!(run.oversized, 0, "every packet fits");
+}
+
+#[test]
+fn every_scheduler_gets_every_byte_across() {
+    for scheduler in SCHEDULERS {
+        let case = Case { scheduler: scheduler.name, bytes: 700_001, paths: &LOSSY, ..Case::default() };
+        assert_whole(&case, &run(&case));
+    }
+}
+
+#[test]
+fn two_paths_carry_more_than_the_better_one() {
+    let both = run(&Case { bytes: 8_000_000, ..Case::default() });
+    let alone = run(&Case { bytes: 8_000_000, paths: &[FAST], ..Case::default() });
+    let goodput = |run: &Run| 64.0 / run.duration.as_secs_f64();
+    // 20 Mbit/s, of which headers take a twelfth; both together 30.
+    assert!(goodput(&alone) < 20.0 && goodput(&alone) > 15.0, "{}", goodput(&alone));
+    assert!(goodput(&both) > 22.0 && goodput(&both) < 30.0, "{}", goodput(&both));
+    assert!(both.sent.iter().all(|&bytes| bytes > 1_000_000), "{:?}", both.sent);
+}
+
+#[test]
+fn a_run_is_the_same_each_time() {
+    let case = Case { paths: &LOSSY, ..Case::default() };
+    let [one, other, another] =
+        [run(&case), run(&case), run(&Case { seed: 2, paths: &LOSSY, ..Case::default() })];
+    assert_whole(&case, &one);
+    assert_eq!(one.trace, other.trace);
+    assert_eq!(one.duration, other.duration);
+    assert_ne!(one.trace, another.trace);
+}
+
+#[test]
+fn an_outage_of_a_path_loses_nothing_and_stops_little() {
+    for path in [0, 1] {
+        let mut paths = [FAST, SLOW];
+        paths[path].outage = Some([Duration::from_millis(800), Duration::from_secs(100)]);
+        let case = Case { bytes: 6_000_000, paths: &paths, ..Case::default() };
+        let run = run(&case);
+        assert_whole(&case, &run);
+        let gap = run.received.and_then(|received| received.1.ok()).map(|summary| summary.longest_gap);
+        assert!(gap < Some(Duration::from_millis(500)), "path {path}: {gap:?}");
+    }
+}
+
+#[test]
+fn a_path_that_comes_back_is_used_again() {
+    let paths = [Path { outage: Some([Duration::from_millis(500), Duration::from_secs(3)]), ..FAST }, SLOW];
+    let case = Case { bytes: 12_000_000, paths: &paths, ..Case::default() };
+    let run = run(&case);
+    assert_whole(&case, &run);
+    // On the slow one alone it takes ten seconds at least; and the fast one did less than two megabytes before.
+    assert!(run.sent[0] > 4_000_000, "{:?}", run.sent);
+}
+
+/// So long that noq gives the path's connection up: it is opened anew, and takes its place.
+#[test]
+fn a_path_that_was_given_up_is_opened_anew() {
+    let slow = Path { megabits: 1.0, ..SLOW };
+    let paths = [Path { outage: Some([Duration::from_millis(500), Duration::from_secs(14)]), ..FAST }, slow];
+    let case = Case { bytes: 6_000_000, paths: &paths, ..Case::default() };
+    let run = run(&case);
+    assert_whole(&case, &run);
+    assert_eq!(run.opened, [2, 1]);
+    assert!(run.sent[0] > 3_000_000, "{:?}", run.sent);
+}
+
+#[test]
+fn the_first_path_need_not_work() {
+    let dead = Path { outage: Some([Duration::ZERO, Duration::from_secs(1_000)]), ..FAST };
+    let case = Case { bytes: 1_000_000, paths: &[dead, SLOW], ..Case::default() };
+    let run = run(&case);
+    assert_whole(&case, &run);
+    assert_eq!(run.opened, [0, 1]);
+    assert!(run.duration < Duration::from_secs(3), "{:?}", run.duration);
+}
+
+#[test]
+fn everything_dark_for_a_while_is_survived() {
+    let outage = Some([Duration::from_millis(400), Duration::from_secs(12)]);
+    let paths = [Path { outage, ..FAST }, Path { outage, ..SLOW }];
+    let case = Case { bytes: 3_000_000, paths: &paths, ..Case::default() };
+    assert_whole(&case, &run(&case));
+}
+
+#[test]
+fn a_peer_that_is_gone_is_given_up() {
+    let outage = Some([Duration::from_millis(400), Duration::from_secs(1_000)]);
+    let paths = [Path { outage, ..FAST }, Path { outage, ..SLOW }];
+    let run = run(&Case { bytes: 3_000_000, paths: &paths, ..Case::default() });
+    assert!(matches!(run.outcome, Err(Error::Silent(30))), "{:?}", run.outcome);
+}
+
+#[test]
+fn empty_and_small_files_arrive() {
+    for bytes in [0, 1, 1_152, 1_153, 1_154] {
+        let case = Case { bytes, ..Case::default() };
+        assert_whole(&case, &run(&case));
+    }
+}
+
+#[test]
+fn another_certificate_is_not_believed() {
+    let run = run(&Case { fingerprint: Some(Fingerprint([0; 32])), ..Case::default() });
+    assert!(matches!(&run.outcome, Err(Error::Refused(_))), "{:?}", run.outcome);
+    assert!(run.received.is_none() && run.duration < Duration::from_secs(1), "{:?}", run.duration);
+}
+
+#[test]
+fn who_does_not_know_the_secret_is_refused() {
+    let run = run(&Case { secret: "guessed", ..Case::default() });
+    let text = run.outcome.map_err(|error| error.to_string());
+    assert!(text.as_ref().is_err_and(|text| text.contains("secret")), "{text:?}");
+    assert!(run.received.is_none());
+}
+
+#[test]
+fn a_file_that_changed_while_it_was_sent_is_told() {
+    let run = run(&Case { damaged: Some(1_000_000), ..Case::default() });
+    assert!(matches!(run.outcome, Err(Error::Differs)), "{:?}", run.outcome);
+    assert!(matches!(run.received.map(|received| received.1), Some(Err(Error::Differs))));
+}
+
+/// A longer search, by hand: `cargo test --release -p plait-quic --test transfer -- --ignored`.
+#[test]
+#[ignore = "minutes"]
+fn random_networks_get_every_byte_across() {
+    for seed in 0..300_u64 {
+        let part = |bits: u64, most: u64| (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> bits) % most;
+        let path = |at: u64| Path {
+            megabits: 1.0 + part(at, 40) as f64,
+            delay: Duration::from_millis(1 + part(at + 3, 100)),
+            lost: part(at + 5, 120) as u32,
+            jitter: Duration::from_millis(part(at + 7, 30)),
+            queue: 15_000 + part(at + 9, 100_000),
+            outage: Some([100, 100 + part(at + 11, 5_000)].map(Duration::from_millis)),
+        };
+        let paths: Vec<Path> = (0..1 + part(40, 4)).map(|index| path(index * 7)).collect();
+        let scheduler = SCHEDULERS[seed as usize % SCHEDULERS.len()].name;
+        let case = Case { scheduler, bytes: 500_000, seed, paths: &paths, ..Case::default() };
+        assert_whole(&case, &run(&case));
+    }
+}
