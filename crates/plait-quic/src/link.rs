@@ -10,6 +10,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
+/// Why an end closes a connection: nothing is left to do; it will not have the transfer; something is wrong with this connection only.
+pub(crate) const DONE: u32 = 0;
+pub(crate) const REFUSED: u32 = 1;
+pub(crate) const BROKEN: u32 = 2;
+
 /// UDP datagrams for the network, all to one peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outgoing {

@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{Identity, Secret};
-use crate::link::{Link, Outgoing, Route};
+use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
 use crate::sender::endpoint_config;
 use crate::session::{Agreed, Session};
 use crate::settings::Settings;
@@ -33,7 +33,7 @@ const MAX_UNPROVED: usize = 8;
 pub const MAX_TRANSFERS: usize = 4;
 
 /// A connection has so long to say the secret.
-const GREETING: Duration = Duration::from_secs(5);
+const GREETING: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 struct Connected {
@@ -169,7 +169,7 @@ impl Receiver {
         let link = &mut connected.link;
         link.work(now, &mut self.endpoint, MAX_HELLO + 1);
         if link.lost().is_some() {
-            let done = matches!(link.lost(), Some(noq_proto::ConnectionError::ApplicationClosed(close)) if close.error_code.into_inner() == 0);
+            let done = matches!(link.lost(), Some(noq_proto::ConnectionError::ApplicationClosed(close)) if close.error_code.into_inner() == u64::from(DONE));
             let joined = connected.joined.take();
             if link.is_drained() {
                 self.links.remove(&handle);
@@ -189,8 +189,8 @@ impl Receiver {
             None => match Hello::decode(link.heard()) {
                 Ok(Some(hello)) => self.greet(now, handle, hello),
                 Ok(None) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
-                Ok(None) => link.close(now, 1, "no greeting"),
-                Err(error) => link.close(now, 1, &error.to_string()),
+                Ok(None) => link.close(now, BROKEN, "no greeting"),
+                Err(error) => link.close(now, REFUSED, &error.to_string()),
             },
         }
     }
@@ -210,12 +210,12 @@ impl Receiver {
             None
         };
         if let Some(refusal) = refusal {
-            connected.link.close(now, 1, refusal);
+            connected.link.close(now, REFUSED, refusal);
             return;
         }
         let (id, path) = (hello.session, usize::from(hello.path));
         if connected.link.say(&Reply { window: self.settings.window }.encode()).is_err() {
-            connected.link.close(now, 2, "the stream is not open");
+            connected.link.close(now, BROKEN, "the stream is not open");
             return;
         }
         connected.joined = Some((id, path));
@@ -230,7 +230,7 @@ impl Receiver {
             && let Some(connected) = self.links.get_mut(&old)
         {
             connected.joined = None;
-            connected.link.close(now, 3, "replaced");
+            connected.link.close(now, BROKEN, "replaced");
         }
         self.take(now, handle, &id, path);
         self.deliver(now, &id);
@@ -329,7 +329,7 @@ impl Receiver {
         for handle in transfer.links.iter().flatten() {
             if let Some(connected) = self.links.get_mut(handle) {
                 connected.joined = None;
-                connected.link.close(now, 1, reason);
+                connected.link.close(now, REFUSED, reason);
             }
         }
         self.end(now, id, Err(Error::NotKept(reason.to_owned())));
@@ -372,7 +372,7 @@ impl Receiver {
             if let Some(connected) = self.links.get_mut(&handle) {
                 connected.joined = None;
                 if !connected.link.is_closing() {
-                    connected.link.close(now, 0, "done");
+                    connected.link.close(now, DONE, "done");
                 }
             }
         }

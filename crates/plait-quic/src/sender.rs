@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{Link, Outgoing, Route};
+use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
 use crate::session::{Agreed, Session, Source};
 use crate::settings::{MAX_LINKS, Settings};
 use bytes::{Bytes, BytesMut};
@@ -185,11 +185,7 @@ impl<S: Source> Sender<S> {
         let Some(link) = &mut way.link else { return };
         link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
         if let Some(reason) = link.lost() {
-            // What the peer's program, or TLS, says is meant; silence and restarts are not.
-            let meant = matches!(
-                reason,
-                ConnectionError::ApplicationClosed(_) | ConnectionError::TransportError(_)
-            ) || matches!(reason, ConnectionError::ConnectionClosed(close) if close.error_code != noq_proto::TransportErrorCode::CONNECTION_REFUSED);
+            let meant = is_meant(reason);
             way.trouble = Some(reason.to_string());
             way.refused |= meant;
             way.retry_at = way.retry_at.or(Some(now + RETRY));
@@ -211,7 +207,7 @@ impl<S: Source> Sender<S> {
                 offer: self.order.offer.clone(),
             };
             if link.say(&hello.encode()).is_err() {
-                link.close(now, 2, "the stream is not open");
+                link.close(now, BROKEN, "the stream is not open");
             }
         }
         if !way.joined && way.greeted {
@@ -227,7 +223,7 @@ impl<S: Source> Sender<S> {
                 Err(error) => {
                     way.trouble = Some(error.to_string());
                     way.refused = true;
-                    link.close(now, 2, "the answer cannot be read");
+                    link.close(now, BROKEN, "the answer cannot be read");
                 }
             }
         }
@@ -310,7 +306,7 @@ impl<S: Source> Sender<S> {
             if let Some(link) = &mut self.ways[path].link {
                 link.transmit(now, route, out);
                 if self.outcome.is_some() {
-                    link.close(now, 0, "done");
+                    link.close(now, DONE, "done");
                     link.transmit(now, route, out);
                 }
             }
@@ -380,6 +376,17 @@ impl Way {
                 self.retry_at = Some(now + RETRY);
             }
         }
+    }
+}
+
+/// What TLS says, or the peer's program, of everything is meant; silence, restarts and what concerns one connection are not.
+fn is_meant(reason: &ConnectionError) -> bool {
+    match reason {
+        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
+        ConnectionError::TransportError(_) => true,
+        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
+        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
+        _ => false,
     }
 }
 
