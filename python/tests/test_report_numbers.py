@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,14 @@ import polars as pl
 import pytest
 
 import plait
+from plait.analysis.comparison import units
+from plait.analysis.contest import contest, evidence
+from plait.analysis.regions import regions
 from plait.reports.chart import distribution, thinned
 from plait.reports.definition import definitions
-from plait.reports.field import contest, cut
+from plait.reports.field import cut, field_data
 from plait.reports.reading import Rows
+from plait.reports.sample import Sample
 from plait.results.metrics import Metrics, PathMetrics
 from plait.results.summary import METRICS
 
@@ -80,3 +85,55 @@ def test_a_hundred_thousand_runs_fit_a_page(tmp_path: Path) -> None:
 def test_metrics_are_defined() -> None:
     defined = {name for _, entries in definitions() for names, _ in entries for name in names.split(", ")}
     assert set(Metrics.__annotations__) | set(PathMetrics.__annotations__) <= defined
+
+
+def test_points_are_the_evidence_where_there_are_several() -> None:
+    # In cell 0 two points of two seeds, in cell 1 one point of two seeds, in cell 2 nothing.
+    values = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 2.0], [7.0, 2.0], [1.0, 9.0], [3.0, np.nan]])
+    place, points = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
+    found, cells = evidence(values, place, 3, points)
+    assert sorted(zip(cells.tolist(), found[:, 0].tolist(), strict=True)) == [(0, 2), (0, 6), (1, 1), (1, 3)]
+    held = contest(values, place, 3, 1, points)
+    assert list(held.pairs) == [2, 1, 0]
+    assert list(held.means[0]) == [4, 2]
+
+
+def test_analyze_and_report_agree_on_regions_winners_and_ties() -> None:
+    """On fifty random points, where the two once told 17 ties of 50 and 43 of 46 cells."""
+    random = np.random.default_rng(3)
+    names = ["one", "two", "three"]
+    point, seed, scheduler = (one.ravel() for one in np.indices((50, 2, 3)))
+    rtt, buffer = random.uniform(20, 300, 50), random.uniform(20, 200, 50)
+    frame = pl.DataFrame(
+        {
+            "index": np.arange(len(point)),
+            "point": point,
+            "seed": seed + 1,
+            "scheduler": [names[one] for one in scheduler],
+            "error": pl.Series([None] * len(point), dtype=pl.String),
+            "rtt": rtt[point],
+            "buffer": buffer[point],
+            "goodput_bps": 1e6
+            * (1 + 0.05 * scheduler * (rtt[point] > 150) + 0.05 * random.random(len(point))),
+        }
+    )
+    sample = Sample(Rows(frame, ["rtt", "buffer"], names))
+    field = field_data(sample)
+    labels = {one["name"]: one["labels"] for one in field["variables"]}
+    (held,) = field["maps"]
+    winners, ties = (
+        np.frombuffer(base64.b64decode(one["bdata"]), one["dtype"])
+        for one in (held["metrics"]["goodput_bps"][key] for key in ("winner", "tie"))
+    )
+    told = {}
+    for region, rows in regions(frame, ["rtt", "buffer"]):
+        found = units(rows, "goodput_bps", names)
+        one = contest(found.values, np.zeros(len(found.values), dtype=np.int64), 1, 1)
+        told[tuple(map(str, region))] = (int(one.winner[0]), bool(one.tie[0]), len(found.values))
+    assert len(told) == len(labels["rtt"]) * len(labels["buffer"]) == 4  # no empty cell
+    assert sum(count for *_, count in told.values()) == 50
+    for x, across in enumerate(labels["rtt"]):
+        for y, down in enumerate(labels["buffer"]):
+            cell = y * len(labels["rtt"]) + x
+            assert (winners[cell], bool(ties[cell])) == told[across, down][:2]
+    assert {tie for _, tie, _ in told.values()} == {False, True}

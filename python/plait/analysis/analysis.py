@@ -10,7 +10,8 @@ import numpy as np
 
 from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
-from plait.analysis.regions import Region, check_variables, regions
+from plait.analysis.contest import NOBODY, contest
+from plait.analysis.regions import ENOUGH, Region, check_variables, regions
 from plait.results.metrics import direction
 from plait.statistics.estimate import CONFIDENCE
 from plait.support.words import expected
@@ -26,7 +27,9 @@ METRICS = ("goodput_bps", "app_delay_ms.mean", "receive_buffer_packets.mean")
 class Part:
     """The comparisons in a region; the whole space has no ranges.
 
-    best: for each scheduler the units in which no other one is better, ties within `Analysis.tie` included.
+    best: for each scheduler the units in which no other one is better, ties within `Analysis.tie` included. ahead: the
+    scheduler with the best mean, None if the interval of its difference to the next one contains zero: as in the maps
+    of `plait report`.
     """
 
     region: Region
@@ -35,7 +38,13 @@ class Part:
     pairs: int
     left_out: int
     best: dict[str, int]
+    ahead: str | None
     comparisons: list[AgainstBaseline]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few units for intervals to mean what they say."""
+        return self.units < ENOUGH
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,8 @@ class Analysis:
                 {
                     "metric": one.metric,
                     "higher_is_better": one.higher_is_better,
-                    "whole": _part(one.whole),
-                    "regions": [_part(part) for part in one.regions],
+                    "whole": _part(one.whole, 1 if one.higher_is_better else -1),
+                    "regions": [_part(part, 1 if one.higher_is_better else -1) for part in one.regions],
                 }
                 for one in self.metrics
             ],
@@ -150,8 +159,17 @@ def _compared(region: Region, found: Units, baseline: str, *, higher: bool, tie:
         found.pairs,
         found.left_out,
         _best(found, higher=higher, tie=tie),
+        _ahead(found, higher=higher),
         comparisons,
     )
+
+
+def _ahead(found: Units, *, higher: bool) -> str | None:
+    if not len(found.values):
+        return None
+    place = np.zeros(len(found.values), dtype=np.int64)
+    held = contest(found.values, place, 1, 1 if higher else -1)
+    return None if held.tie[0] or held.winner[0] == NOBODY else found.schedulers[held.winner[0]]
 
 
 def _best(found: Units, *, higher: bool, tie: float) -> dict[str, int]:
@@ -164,7 +182,11 @@ def _best(found: Units, *, higher: bool, tie: float) -> dict[str, int]:
     }
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _percent(gain: AgainstBaseline) -> dict[str, Any] | None:
+    return None if gain.change is None else asdict(gain.change)
+
+
+def _part(part: Part, way: int) -> dict[str, Any]:
     return {
         "region": {one.variable: [one.low, one.high] for one in part.region},
         "kind": part.kind,
@@ -172,5 +194,10 @@ def _part(part: Part) -> dict[str, Any]:
         "pairs": part.pairs,
         "left_out": part.left_out,
         "best": part.best,
-        "comparisons": [asdict(one) for one in part.comparisons],
+        "ahead": part.ahead,
+        "too_few": part.few,
+        "comparisons": [
+            {**asdict(one), "better_by": asdict(gain.difference), "better_by_percent": _percent(gain)}
+            for one, gain in ((one, one.turned(way)) for one in part.comparisons)
+        ],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -42,8 +42,9 @@ class Units:
 class AgainstBaseline:
     """What a scheduler's metric is against the baseline's.
 
-    mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the metric's unit; change:
-    the same in percent of the baseline's mean, None if that is zero; both with bootstrap intervals. effect_size: mean
+    mean, baseline: in the metric's unit. difference: mean of the differences of pairs, in the metric's unit, with
+    Student's interval; change: the same in percent of the baseline's mean, with a bootstrap interval, None if that is
+    zero. effect_size: mean
     of the differences over their standard deviation (Cohen's d_z); None where they do not differ from each other. wins,
     ties, losses: units in which the metric is better, equal, worse. p: of Wilcoxon's signed-rank test, corrected for
     the number of schedulers (Holm); None where nothing differs.
@@ -60,6 +61,17 @@ class AgainstBaseline:
     ties: int
     losses: int
     p: float | None
+
+    def turned(self, way: int) -> AgainstBaseline:
+        """With the signs of gains: more than zero is better; `way` −1 where less of the metric is better."""
+        if way > 0:
+            return self
+        return replace(
+            self,
+            difference=self.difference.negated(),
+            change=None if self.change is None else self.change.negated(),
+            effect_size=None if self.effect_size is None else -self.effect_size,
+        )
 
 
 def units(frame: pl.DataFrame, metric: str, schedulers: Sequence[str]) -> Units:
@@ -110,7 +122,7 @@ def _comparison(
         units=len(values),
         mean=float(values.mean()),
         baseline=float(base.mean()),
-        difference=estimate.bootstrap_mean(differences),
+        difference=estimate.mean(differences),
         change=estimate.change_of_mean(values, base),
         effect_size=float(differences.mean()) / deviation if deviation > 0 else None,
         wins=int(np.sum(better > 0)),

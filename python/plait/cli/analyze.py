@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
     from plait.statistics.estimate import Estimate
 
-FEW = 8
-"""Points or seeds below which a bootstrap is not to be trusted: it resamples too few values."""
 MOST_PERCENT = 1000
 """Changes up to which percents are shown."""
 
@@ -72,6 +70,8 @@ def _share(text: str) -> float:
 
 
 def _print(found: Analysis) -> None:
+    from plait.analysis.regions import ENOUGH
+
     out, dataset = console(), found.dataset
     whole = found.metrics[0].whole
     out.print(
@@ -79,7 +79,7 @@ def _print(found: Analysis) -> None:
         f"{whole.units:,} {whole.kind}; against {found.baseline}",
         highlight=False,
     )
-    if whole.units < FEW:
+    if whole.units < ENOUGH:
         text = f"[yellow]only {whole.units} {whole.kind}: too few for intervals and p to mean what they say[/yellow]"
         out.print(text, highlight=False)
     for name, count in found.failures.items():
@@ -98,7 +98,7 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
     table.add_column("scheduler")
     for title in (
         "mean",
-        "difference",
+        "better by",
         "95 %",
         "in %",
         "95 %",
@@ -110,12 +110,13 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
         "best",
     ):
         table.add_column(title, justify="right")
-    part, signed = one.whole, replace(words, signed=True)
+    part, signed, way = one.whole, replace(words, signed=True), 1 if one.higher_is_better else -1
     baseline = part.comparisons[0].baseline
     table.add_row(
         found.baseline, words.number(baseline), *["–"] * 9, _of(part.best[found.baseline], part.units)
     )
-    for row in part.comparisons:
+    for one_of in part.comparisons:
+        row = one_of.turned(way)
         table.add_row(
             row.scheduler,
             words.number(row.mean),
@@ -133,13 +134,14 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
 def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     """A row per region: how many units, the baseline, and each other scheduler's change with its wins and losses."""
     table = Table(
-        title=f"{words.label}: change against {found.baseline} in % (win/tie/loss)",
+        title=f"{words.label}: better than {found.baseline} by, in % (win/tie/loss)",
         title_justify="left",
         header_style="bold",
     )
     table.add_column("region")
     table.add_column(one.regions[0].kind, justify="right")
     table.add_column(f"{found.baseline} ({words.unit})" if words.unit else found.baseline, justify="right")
+    table.add_column("ahead")
     for row in one.whole.comparisons:
         table.add_column(row.scheduler, justify="right")
     last = ""
@@ -148,17 +150,26 @@ def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wo
         if last and variables != last:
             table.add_section()
         last = variables
-        table.add_row(*_region_cells(part, words))
+        table.add_row(*_region_cells(part, words, 1 if one.higher_is_better else -1))
     out.print(table)
+    few = [part for part in one.regions if part.few]
+    if few:
+        what = one.regions[0].kind if len({part.kind for part in one.regions}) == 1 else "points or seeds"
+        text = (
+            f"[yellow]! {len(few)} of {len(one.regions)} regions have too few {what} for their intervals to mean what "
+            f"they say[/yellow]"
+        )
+        out.print(text, highlight=False)
 
 
-def _region_cells(part: Part, words: Wording) -> Sequence[str]:
+def _region_cells(part: Part, words: Wording, way: int) -> Sequence[str]:
     name = ", ".join(f"{one.variable} {one}" for one in part.region)
     return [
         name,
-        f"{part.units:,}",
+        f"{part.units:,}" + " !" * part.few,
         words.number(part.comparisons[0].baseline),
-        *(_cell(row, words) for row in part.comparisons),
+        part.ahead or "tie",
+        *(_cell(row.turned(way), words) for row in part.comparisons),
     ]
 
 
@@ -195,7 +206,9 @@ def _meaning(found: Analysis) -> str:
     what = "a point of the plan, with the mean of its seeds" if kind == "points" else "a seed"
     return (
         f"counted: {kind}; each is {what}, and met the same losses under all schedulers\n"
-        f"difference, in %: of the means, with bootstrap intervals of 95 % over {kind}\n"
+        f"better by, in %: of the means; more than zero is better, also where less of the metric is; with intervals\n"
+        f"of 95 % over {kind} (Student's; in % bootstrap)\n"
+        f"ahead: the best mean; a tie if the interval of its difference to the next one contains zero, as in report\n"
         f"effect size: mean of the differences over their standard deviation (Cohen's d_z)\n"
         f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
         f"best: no other one is better\n"

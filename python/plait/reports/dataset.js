@@ -42,7 +42,7 @@ function wireField(field) {
     const pairs = values.pairs[cell];
     const verdict = pairs === 0 || means.length === 0 ? "no runs to compare" : values.winner[cell] < 0 ? `only ${safe(means[0][0])}` :
       values.tie[cell] ? `<b>tie</b> of ${safe(means[0][0])} and ${safe(means[1][0])}` : `<b>${safe(data.labels[values.winner[cell]])}</b>, ${short(values.margin[cell])} % ahead`;
-    return [...where, verdict, ...means.map(([name, mean]) => `${safe(name)}: ${short(mean)}`), `${pairs} pair${pairs === 1 ? "" : "s"}` + (failed ? `, ${failed} failed runs` : "")].join("<br>");
+    return [...where, verdict, ...means.map(([name, mean]) => `${safe(name)}: ${short(mean)}`), `compared over ${pairs} point${pairs === 1 ? "" : "s"} (of one point: seeds)${pairs < data.enough ? ", too few for an interval to be trusted" : ""}` + (failed ? `, ${failed} failed runs` : "")].join("<br>");
   }
 
   function draw() {
@@ -120,7 +120,7 @@ function wireField(field) {
   }
 }
 
-const COLUMNS_OF_DIFFERENCES = ["", "pairs", "mean", "median", "better", "same", "worse"];
+const COLUMNS_OF_DIFFERENCES = ["", "points", "mean", "median", "better", "same", "worse"];
 
 function wireDifferences() {
   const baseline = document.getElementById("baseline");
@@ -143,15 +143,14 @@ function wireDifferences() {
       hovertemplate: "mean difference %{x:.4~g}<extra>%{y}</extra>" };
     const element = document.getElementById("difference");
     element.style.height = `${(phone.matches ? 140 : 100) + 46 * Math.max(1, held.length)}px`;
-    const better = way === 0 ? "" : `${phone.matches ? "<br>" : ", "}${way > 0 ? "more" : "less"} is better`;
-    const layout = dressed({ xaxis: { title: { text: `${data.headings[metric()]},${phone.matches ? "<br>" : " "}difference to ${safe(data.labels[base])}${better}` }, zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.5 },
+    const layout = dressed({ xaxis: { title: { text: `${data.headings[metric()]},${phone.matches ? "<br>" : " "}${way === 0 ? "difference to" : "better by than"} ${safe(data.labels[base])}` }, zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.5 },
       yaxis: { autorange: "reversed", showgrid: false }, boxgap: 0.35 }, look);
     table(held, way);
     return Plotly.react(element, [...traces, means], layout, config());
   }
 
   function table(held, way) {
-    const headings = way === 0 ? [...COLUMNS_OF_DIFFERENCES.slice(0, 4), "lower", "same", "higher"] : COLUMNS_OF_DIFFERENCES;
+    const headings = way === 0 ? [...COLUMNS_OF_DIFFERENCES.slice(0, 4), "higher", "same", "lower"] : COLUMNS_OF_DIFFERENCES;
     const line = (cells, kind) => {
       const row = document.createElement("tr");
       row.append(...cells.map((text, index) => {

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from plait.analysis.contest import evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
 from plait.results.metrics import direction
@@ -70,6 +72,17 @@ class Sample:
         return self.dataset.frame.select(columns).unique(["point", "seed"], maintain_order=True)
 
     @cached_property
+    def points(self) -> NDArray[np.int64]:
+        """The number of each pair's point."""
+        return self.pairs["point"].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+
+    def evidence(self, metric: str) -> Floats:
+        """A metric by point and scheduler, each the mean of its seeds; of a single point, by seed."""
+        values = self.values(metric)
+        whole, _ = evidence(values, np.zeros(len(values), dtype=np.int64), 1, self.points)
+        return whole
+
+    @cached_property
     def places(self) -> tuple[Any, Any]:
         """For every row of the dataset the number of its pair and that of its scheduler."""
         numbered = self.pairs.select("point", "seed").with_row_index("pair")
@@ -107,7 +120,7 @@ def estimate_table(sample: Sample) -> list[dict[str, Any]]:
     """Mean and median of every metric by scheduler, with their intervals; the best of each in bold."""
     lines = []
     for name in sample.shown:
-        values = sample.values(name)
+        values = sample.evidence(name)
         columns = [known(values[:, index]) for index in range(len(sample.schedulers))]
         line: dict[str, Any] = {"heading": heading(name)}
         for kind, estimate in (("mean", mean), ("median", median_by_ranks)):
@@ -162,9 +175,9 @@ def distribution_chart(sample: Sample) -> Chart:
 def difference_data(sample: Sample) -> dict[str, Any]:
     """Differences of pairs to every scheduler as the baseline, for each metric.
 
-    By metric, baseline and other scheduler: how many pairs; mean with interval; median with interval; the 5, 25, 50, 75
-    and 95 % quantiles; shares in percent in which the other is better, the same, worse (lower, same, higher where
-    neither is better).
+    By metric, baseline and other scheduler, over points: by how much the other is better (more, where neither is
+    better): how many; mean with interval; median with interval; the 5, 25, 50, 75 and 95 % quantiles; shares in percent
+    in which the other is better, the same, worse (higher, same, lower where neither is better).
     """
     count = len(sample.schedulers)
     found: dict[str, Any] = {}
@@ -176,7 +189,13 @@ def difference_data(sample: Sample) -> dict[str, Any]:
                 both = np.isfinite(values[:, base]) & np.isfinite(values[:, other])
                 if not both.any():
                     continue
-                reference, value = values[both, base], values[both, other]
+                held, _ = evidence(
+                    values[both][:, [base, other]],
+                    np.zeros(int(both.sum()), dtype=np.int64),
+                    1,
+                    sample.points[both],
+                )
+                reference, value = held.T
                 table[base][other] = _difference(value, reference, direction(name))
                 table[other][base] = _difference(reference, value, direction(name))
         found[name] = table
@@ -184,11 +203,11 @@ def difference_data(sample: Sample) -> dict[str, Any]:
 
 
 def _difference(value: Floats, reference: Floats, way: int) -> list[Any]:
-    gaps = value - reference
+    gaps = (value - reference) * (way or 1)
     same = np.abs(gaps) <= SAME * np.maximum(np.abs(value), np.abs(reference))
     gaps = np.where(same, 0.0, gaps)
-    better = (gaps * (way or -1) > 0).mean() * 100
-    worse = (gaps * (way or -1) < 0).mean() * 100
+    better = (gaps * (1 if way else -1) > 0).mean() * 100
+    worse = (gaps * (1 if way else -1) < 0).mean() * 100
     mid, middle = mean(gaps), median_by_ranks(gaps)
     numbers = [
         mid.value,

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from plait import _core
+from plait.analysis.regions import ENOUGH
 from plait.reports.chart import colours
 from plait.reports.definition import definitions
 from plait.reports.field import curve_chart, field_data, value_text
@@ -37,6 +38,7 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
         "kind": "dataset",
         "title": str(about.get("name") or (scenario or {}).get("name") or "dataset"),
         "summary": _summary(sample, len(failures)),
+        "few": _few(sample),
         "labels": sample.schedulers,
         "schedulers": scheduler_notes(sample.schedulers),
         "definitions": definitions(),
@@ -73,6 +75,7 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
             "ways": {name: direction(name) for name in sample.shown},
             "differences": difference_data(sample),
             "field": field,
+            "enough": ENOUGH,
         },
     }
 
@@ -87,6 +90,13 @@ def _summary(sample: Sample, failed: int) -> str:
         f"{failed:,} failed" if failed else "none failed",
     ]
     return ", ".join(parts)
+
+
+def _few(sample: Sample) -> str | None:
+    """That there are too few points, or seeds of one point, for intervals to be trusted."""
+    points = sample.dataset.frame["point"].n_unique()
+    what, number = ("points", points) if points > 1 else ("seeds", sample.dataset.frame["seed"].n_unique())
+    return f"Only {number} {what}: too few for intervals to mean what they say." if number < ENOUGH else None
 
 
 def _canonical(scenario: Any) -> dict[str, Any] | None:

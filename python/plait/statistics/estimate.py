@@ -39,6 +39,11 @@ class Estimate:
         """The confidence interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
+    def negated(self) -> Estimate:
+        """The same with the other sign."""
+        low, high = self.interval or (None, None)
+        return Estimate(-self.value, None if high is None else -high, None if low is None else -low)
+
 
 def mean(values: Values) -> Estimate:
     """The mean with Student's interval."""

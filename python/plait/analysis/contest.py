@@ -1,0 +1,100 @@
+"""Who wins a region, a tie or not: one definition for tables, maps and JSON.
+
+Within a region schedulers are compared over the pairs of point and seed in which all of them have a value (all that
+have any in the region), so none gains by failing where it is hard. A tie is where the 95 % interval of the difference
+between the first two, over points, contains zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plait.statistics.estimate import student
+
+Floats = NDArray[np.float64]
+CLOSE = 0.01
+"""With a single pair in a cell, a smaller relative difference is a tie."""
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Who wins each cell.
+
+    winner: index of the scheduler, −1 for none. tie: the runner-up is as good for all that can be told. margin: the
+    difference to the runner-up as a share of the larger of both, in percent. pairs: how many points (or seeds of one
+    point) were compared. means: by cell and scheduler.
+    """
+
+    winner: NDArray[np.int64]
+    tie: NDArray[np.bool_]
+    margin: Floats
+    pairs: NDArray[np.int64]
+    means: Floats
+
+
+def contest(
+    values: Floats, place: NDArray[np.int64], cells: int, way: int, points: NDArray[np.int64] | None = None
+) -> Contest:
+    """Compare schedulers (columns of `values`, a row per pair) within cells; `way` 1: more is better, −1: less is.
+
+    `points` numbers the point of each row: in cells of several points these are the evidence, each with the mean of its
+    seeds; in a cell of one point its seeds are. Without it every row is evidence.
+    """
+    inside = place >= 0
+    values, place = values[inside], place[inside]
+    finite = np.isfinite(values)
+    present = np.array([np.bincount(place, one, cells) for one in finite.T]).T > 0
+    complete = (finite | ~present[place]).all(axis=1) & finite.any(axis=1)
+    values, place = values[complete], place[complete]
+    if points is not None:
+        values, place = evidence(values, place, cells, points[inside][complete])
+    pairs = np.bincount(place, minlength=cells)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        sums = np.array([np.bincount(place, np.nan_to_num(one), cells) for one in values.T]).T
+        means = np.where(present & (pairs > 0)[:, None], sums / pairs[:, None], np.nan)
+    rank = np.argsort(np.where(np.isfinite(means), -way * means, np.inf), axis=1, kind="stable")
+    first, second = rank[:, 0], rank[:, min(1, rank.shape[1] - 1)]
+    rows = np.arange(cells)
+    best, next_best = means[rows, first], means[rows, second]
+    contested = np.isfinite(means).sum(axis=1) > 1
+    gap = np.abs(best - next_best)
+    larger = np.maximum(np.abs(best), np.abs(next_best))
+    margin = np.where(contested & (larger > 0), 100 * gap / np.where(larger > 0, larger, 1), 0.0)
+    tie = contested & (_within_chance(values, place, first, second, pairs) | (gap == 0))
+    tie |= contested & (pairs == 1) & (margin < 100 * CLOSE)
+    return Contest(np.where(contested, first, NOBODY), tie, margin, pairs, means)
+
+
+def evidence(
+    values: Floats, place: NDArray[np.int64], cells: int, points: NDArray[np.int64]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Rows of one point in a cell made one, with their means, where the cell has other points."""
+    both = np.stack([place, points])
+    different = np.unique(both, axis=1)
+    several = np.bincount(different[0], minlength=cells) > 1
+    apart = np.where(several[place], -1, np.arange(len(place)))
+    keys, group = np.unique(np.vstack([both, apart]), axis=1, return_inverse=True)
+    group = np.asarray(group).ravel()
+    size = keys.shape[1]
+    finite = np.isfinite(values)
+    sums = np.array([np.bincount(group, one, size) for one in np.where(finite, values, 0.0).T]).T
+    counts = np.array([np.bincount(group, one, size) for one in finite.T]).T
+    with np.errstate(invalid="ignore"):
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means, keys[0]
+
+
+def _within_chance(values: Floats, place: Any, first: Any, second: Any, pairs: Any) -> Any:
+    """Cells where the interval of the paired difference between the first two contains zero."""
+    gaps = values[np.arange(len(values)), first[place]] - values[np.arange(len(values)), second[place]]
+    count = np.maximum(pairs, 1)
+    average = np.bincount(place, gaps, len(pairs)) / count
+    squares = np.bincount(place, (gaps - average[place]) ** 2, len(pairs))
+    several = pairs > 1
+    error = np.sqrt(squares / np.maximum(pairs - 1, 1) / count)
+    return several & (np.abs(average) <= student(np.maximum(pairs, 2)) * error)
