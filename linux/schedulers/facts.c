@@ -37,6 +37,7 @@ static void paths_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 			.ssthresh = PLAIT_NONE,
 			.limit = plait_of(msk)->subflows[i].limit,
 			.forward_delay = PLAIT_UNKNOWN,
+			.uncarried = PLAIT_UNKNOWN,
 		};
 	}
 	facts->count = 0;
@@ -180,8 +181,36 @@ static void oldest_facts(struct plait_socket *plait, struct plait_facts *facts)
 	}
 }
 
+/* The oldest segment that is in flight, and not on the path. What none carries is to be sent again:
+ * that comes first, and is no copy.
+ */
+static s64 uncarried(struct plait_socket *plait, const struct plait_facts *facts, unsigned int path)
+{
+	u64 at = facts->acked, start, end;
+	unsigned int i;
+
+	while ((at = plait_first_uncarried(&plait->queues, path, at)) < facts->sent) {
+		u64 segment = plait_segment_at(&plait->segments, at);
+
+		if (!plait_segment_bytes(&plait->segments, segment, &start, &end))
+			break;
+		/* Engine.c takes a segment whose beginning is carried for one that is. */
+		if (plait_carries(&plait->queues, path, max(start, facts->acked))) {
+			at = end;
+			continue;
+		}
+		for (i = 0; i < facts->count; i++)
+			if (i != path && plait_carries(&plait->queues, i, at))
+				return segment;
+		break;
+	}
+	return PLAIT_UNKNOWN;
+}
+
 static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 {
+	unsigned int i;
+
 	u64 first = plait_of(msk)->first_dsn;
 	int space = sk_stream_wspace((const struct sock *)msk);
 
@@ -196,6 +225,9 @@ static void connection_facts(struct mptcp_sock *msk, struct plait_facts *facts)
 		.finished = msk->snd_data_fin_enable,
 	};
 	oldest_facts(plait_of(msk), facts);
+	for (i = 0; i < facts->count; i++)
+		if ((plait_of(msk)->needs & PLAIT_NEEDS_UNCARRIED) && facts->ssks[i])
+			facts->paths[i].uncarried = uncarried(plait_of(msk), facts, i);
 }
 
 static void tell(struct plait_socket *plait, struct plait_event event)

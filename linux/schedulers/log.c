@@ -163,7 +163,7 @@ DEFINE_SHOW_ATTRIBUTE(counters);
 int plait_log_init(void)
 {
 	BUILD_BUG_ON(sizeof(struct record_head) != 88);
-	BUILD_BUG_ON(sizeof(struct plait_path) != 104);
+	BUILD_BUG_ON(sizeof(struct plait_path) != 112);
 	if (log_decisions && log_begin())
 		return -ENOMEM;
 	log_dir = debugfs_create_dir("plait", NULL);

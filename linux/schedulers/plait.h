@@ -30,7 +30,7 @@
 #define PLAIT_STATE_SIZE	2048
 /* Of cwnd limits, thresholds and other amounts: there is none. */
 #define PLAIT_NONE		U32_MAX
-/* Of forward delays: not known. */
+/* Of forward delays: not known. Of segments: there is none. */
 #define PLAIT_UNKNOWN		S64_MIN
 
 enum plait_path_state {
@@ -63,6 +63,7 @@ struct plait_path {
 	u64	rto;
 	u64	delivery_rate;		/* bit/s of payload; 0 until measured */
 	u64	own_rtt;		/* smoothed, of what came back on the path itself */
+	s64	uncarried;		/* oldest segment in flight elsewhere and not here; or PLAIT_UNKNOWN */
 };
 
 struct plait_connection {
@@ -116,6 +117,7 @@ struct plait_event {
 #define PLAIT_NEEDS_REINJECT		BIT(2)
 #define PLAIT_NEEDS_LIMIT		BIT(3)
 #define PLAIT_NEEDS_PENALIZE		BIT(4)
+#define PLAIT_NEEDS_UNCARRIED		BIT(5)
 
 struct plait_parameter;			/* parameters.h */
 

@@ -81,6 +81,7 @@ static const struct replay_fact replay_path_facts[] = {
 	REPLAY_FACT(plait_path, mss),
 	REPLAY_FACT(plait_path, cost),
 	REPLAY_FACT(plait_path, weight),
+	REPLAY_FACT(plait_path, uncarried),
 	{}
 };
 

@@ -324,6 +324,14 @@ bool plait_carries(struct plait_queues *queues, unsigned int path, u64 byte)
 	return range && byte < range->end;
 }
 
+u64 plait_first_uncarried(struct plait_queues *queues, unsigned int path, u64 byte)
+{
+	const struct plait_range *range = at_or_before(&queues->carried[path], byte);
+
+	/* Ranges do not touch each other. */
+	return range && byte < range->end ? range->end : byte;
+}
+
 void plait_put_down(struct plait_queues *queues, unsigned int path)
 {
 	empty(queues, &queues->carried[path]);

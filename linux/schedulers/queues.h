@@ -68,6 +68,8 @@ u64 plait_backlog(const struct plait_queues *queues);
 void plait_carry(struct plait_queues *queues, unsigned int path, u64 start, u64 end);
 /* True if the path is known to carry the byte. */
 bool plait_carries(struct plait_queues *queues, unsigned int path, u64 byte);
+/* The first byte from this one on that the path is not known to carry. */
+u64 plait_first_uncarried(struct plait_queues *queues, unsigned int path, u64 byte);
 /* The path carries nothing. */
 void plait_put_down(struct plait_queues *queues, unsigned int path);
 

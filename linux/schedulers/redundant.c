@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Redundant: every path carries every segment, so that the fastest copy counts.
+/* Redundant: segments on more than one path, so that the copy counts that arrives first.
  *
- * Froemmgen et al., ReMP TCP: Low Latency Multipath TCP (IEEE ICC 2016), and the scheduler of that
- * name in the out-of-tree Linux implementation: each subflow walks the send queue by itself. For
+ * "full" is Froemmgen et al., ReMP TCP: Low Latency Multipath TCP (IEEE ICC 2016), and the scheduler of
+ * that name in the out-of-tree Linux implementation: each subflow walks the send queue by itself. For
  * each path the number of the next segment to copy is kept. An open path, by ascending smoothed
  * round-trip time, copies the next segment that some path has sent, from the oldest unacknowledged
  * one on; a path that has copied everything takes new data. A copy is sent once per path; while
  * the oldest segment is not known, paths take new data and copy later.
+ *
+ * The others are of ProgMP (Froemmgen et al., ACM Middleware 2017). "opportunistic": the next new
+ * segment goes on all paths that are open now, and on no other later. "when-idle": lowest RTT; while
+ * the data queue is empty, the oldest segment in flight that some open path does not carry, on the
+ * fastest of those. "probing": lowest RTT; a path that was not used for so many of its round-trip
+ * times gets a copy of the segment that is assigned next.
  */
 #include "helpers.h"
+
+PLAIT_CHOICE(redundant_mode, "what is copied: every segment, the next one, what is in flight while there is nothing new, or one now and then on paths that are not used",
+	     "full", "opportunistic", "when-idle", "probing");
+PLAIT_INTEGER(redundant_probe_after, 5, 1, 1000,
+	      "with probing: after how many of its round-trip times without use a path is probed");
+
+static struct plait_parameter *const parameters[] = {
+	&redundant_mode, &redundant_probe_after, NULL
+};
+
+enum { FULL, OPPORTUNISTIC, WHEN_IDLE, PROBING };
 
 #define SENT_WORDS	16
 #define SENT_BITS	(64 * SENT_WORDS)
@@ -21,9 +38,35 @@ struct sent {
 	u64 beyond[SENT_WORDS];		/* a bit per segment from there on */
 };
 
-struct redundant {
+struct full {
 	u64 next[PLAIT_PATHS_MAX];	/* the next segment that a path has to copy */
 	struct sent sent;
+};
+
+/* Which copies were decided at this moment: what does not leave is not decided again. */
+struct when_idle {
+	struct opportunity opportunity;
+	s64 copied[PLAIT_PATHS_MAX];	/* the last segment of each path; or PLAIT_UNKNOWN */
+};
+
+/* Copies of the segment that was sent last. */
+struct latest {
+	struct opportunity opportunity;
+	u64 segment;			/* that was assigned last */
+	u64 last_used[PLAIT_PATHS_MAX];	/* when each path was; U64_MAX if never */
+	u32 copies;			/* the paths that are to carry it too, at this moment */
+	u32 used;			/* the paths on which something was sent since the last decision */
+	u32 probe_after;		/* round-trip times without use; 0: copies on all open paths */
+	bool has_left;
+};
+
+struct redundant {
+	u8 mode;
+	union {
+		struct full full;
+		struct when_idle idle;
+		struct latest latest;
+	};
 };
 
 static u64 *word_of(struct sent *sent, u64 segment)
@@ -68,51 +111,184 @@ static void sent_is_below(struct sent *sent, u64 segment)
 }
 
 /* The next segment that the path has to copy, if it has not copied everything. */
-static bool copy(struct redundant *redundant, const struct plait_connection *connection,
+static bool copy(struct full *full, const struct plait_connection *connection,
 		 const struct plait_path *path, u64 *segment)
 {
-	u64 *next = &redundant->next[path->id];
+	u64 *next = &full->next[path->id];
 
 	if (!connection->has_oldest)
 		return false;
 	*next = max(*next, connection->oldest_unacked);
 	if (*next == connection->oldest_unacked && (connection->oldest_carried & BIT(path->id)))
 		++*next;
-	if (*next >= redundant->sent.up_to)
+	if (*next >= full->sent.up_to)
 		return false;
 	*segment = (*next)++;
 	return true;
 }
 
+static struct plait_decision reinject(u8 path, u64 segment)
+{
+	return (struct plait_decision){ .kind = PLAIT_REINJECT, .path = path, .amount = segment };
+}
+
+static struct plait_decision full_decide(struct full *full,
+					 const struct plait_connection *connection,
+					 const struct plait_path *paths, unsigned int count)
+{
+	u32 open = open_paths(paths, count);
+	const struct plait_path *path;
+	u64 segment;
+
+	if (connection->has_oldest)
+		sent_is_below(&full->sent, connection->oldest_unacked + 1);
+	while ((path = fastest(open, paths, count))) {
+		if (copy(full, connection, path, &segment))
+			return reinject(path->id, segment);
+		if (sendable(connection))
+			return plait_assign(path->id, clip(room(path), sendable(connection)));
+		open &= ~BIT(path->id);
+	}
+	return plait_wait();
+}
+
+static void nothing_copied(struct when_idle *idle)
+{
+	int i;
+
+	for (i = 0; i < PLAIT_PATHS_MAX; i++)
+		idle->copied[i] = PLAIT_UNKNOWN;
+}
+
+static struct plait_decision idle_decide(struct when_idle *idle, u64 now,
+					 const struct plait_connection *connection,
+					 const struct plait_path *paths, unsigned int count)
+{
+	u32 open = open_paths(paths, count);
+	const struct plait_path *path, *best = NULL;
+
+	if (opportunity_begins(&idle->opportunity, now))
+		nothing_copied(idle);
+	if (connection->unassigned) {
+		path = fastest(open, paths, count);
+		if (path && sendable(connection))
+			return plait_assign(path->id, clip(room(path), sendable(connection)));
+		return opportunity_end(&idle->opportunity);
+	}
+	for_each_path_of(path, open, paths, count) {
+		if (path->uncarried == PLAIT_UNKNOWN || path->uncarried == idle->copied[path->id])
+			continue;
+		if (!best || path->uncarried < best->uncarried ||
+		    (path->uncarried == best->uncarried && path->srtt < best->srtt))
+			best = path;
+	}
+	if (!best)
+		return opportunity_end(&idle->opportunity);
+	idle->copied[best->id] = best->uncarried;
+	return reinject(best->id, best->uncarried);
+}
+
+/* True if the path is to carry a copy of what is assigned to another one. */
+static bool is_wanted(const struct latest *latest, u64 now, const struct plait_path *path)
+{
+	u64 last = latest->last_used[path->id];
+
+	if (!latest->probe_after || last == U64_MAX)
+		return true;
+	return (now > last ? now - last : 0) >=
+	       mul_capped(path->srtt ?: path->rto, latest->probe_after);
+}
+
+static struct plait_decision latest_decide(struct latest *latest, u64 now,
+					   const struct plait_connection *connection,
+					   const struct plait_path *paths, unsigned int count)
+{
+	u32 open = open_paths(paths, count);
+	const struct plait_path *path, *other;
+
+	for_each_path_of(path, latest->used, paths, count)
+		latest->last_used[path->id] = now;
+	latest->used = 0;
+	if (opportunity_begins(&latest->opportunity, now))
+		latest->copies = 0;
+	latest->copies &= open;
+	/* What was never sent cannot be copied. */
+	if (latest->copies && !latest->has_left)
+		return plait_wait();
+	path = fastest(latest->copies, paths, count);
+	if (path) {
+		latest->copies &= ~BIT(path->id);
+		return reinject(path->id, latest->segment);
+	}
+	path = fastest(open, paths, count);
+	if (!path || !sendable(connection))
+		return opportunity_end(&latest->opportunity);
+	for_each_path_of(other, open, paths, count)
+		if (other != path && is_wanted(latest, now, other))
+			latest->copies |= BIT(other->id);
+	latest->segment = connection->next_segment;
+	latest->has_left = false;
+	return plait_assign(path->id, latest->copies ? 1 : clip(room(path), sendable(connection)));
+}
+
 static u32 needs(void)
 {
-	return PLAIT_NEEDS_REINJECT;
+	bool idle = plait_value(&redundant_mode) == WHEN_IDLE;
+
+	return PLAIT_NEEDS_REINJECT | (idle ? PLAIT_NEEDS_UNCARRIED : 0);
 }
 
 static void init(void *state)
 {
+	struct redundant *redundant = state;
+	int i;
+
+	redundant->mode = plait_value(&redundant_mode);
+	if (redundant->mode == WHEN_IDLE)
+		nothing_copied(&redundant->idle);
+	if (redundant->mode != OPPORTUNISTIC && redundant->mode != PROBING)
+		return;
+	for (i = 0; i < PLAIT_PATHS_MAX; i++)
+		redundant->latest.last_used[i] = U64_MAX;
+	if (redundant->mode == PROBING)
+		redundant->latest.probe_after = plait_value(&redundant_probe_after);
 }
 
 static struct plait_decision decide(void *state, u64 now, const struct plait_connection *connection,
 				    const struct plait_path *paths, unsigned int count)
 {
 	struct redundant *redundant = state;
-	u32 open = open_paths(paths, count);
-	const struct plait_path *path;
-	u64 segment;
 
-	if (connection->has_oldest)
-		sent_is_below(&redundant->sent, connection->oldest_unacked + 1);
-	while ((path = fastest(open, paths, count))) {
-		if (copy(redundant, connection, path, &segment))
-			return (struct plait_decision){
-				.kind = PLAIT_REINJECT, .path = path->id, .amount = segment
-			};
-		if (sendable(connection))
-			return plait_assign(path->id, clip(room(path), sendable(connection)));
-		open &= ~BIT(path->id);
+	switch (redundant->mode) {
+	case FULL:
+		return full_decide(&redundant->full, connection, paths, count);
+	case WHEN_IDLE:
+		return idle_decide(&redundant->idle, now, connection, paths, count);
+	default:
+		return latest_decide(&redundant->latest, now, connection, paths, count);
 	}
-	return plait_wait();
+}
+
+static void full_on_event(struct full *full, const struct plait_event *event)
+{
+	if (event->kind != PLAIT_SENT)
+		return;
+	sent_insert(&full->sent, event->amount);
+	if (full->next[event->path] == event->amount)
+		full->next[event->path]++;
+}
+
+static void latest_on_event(struct latest *latest, const struct plait_event *event)
+{
+	opportunity_on_event(&latest->opportunity, event);
+	if (event->kind != PLAIT_SENT)
+		return;
+	latest->used |= BIT(event->path);
+	if (event->amount != latest->segment)
+		return;
+	latest->has_left = true;
+	/* An option may have copied it meanwhile. */
+	latest->copies &= ~BIT(event->path);
 }
 
 static void on_event(void *state, const struct plait_event *event,
@@ -121,17 +297,23 @@ static void on_event(void *state, const struct plait_event *event,
 {
 	struct redundant *redundant = state;
 
-	if (event->kind != PLAIT_SENT)
-		return;
-	sent_insert(&redundant->sent, event->amount);
-	if (redundant->next[event->path] == event->amount)
-		redundant->next[event->path]++;
+	switch (redundant->mode) {
+	case FULL:
+		full_on_event(&redundant->full, event);
+		break;
+	case WHEN_IDLE:
+		opportunity_on_event(&redundant->idle.opportunity, event);
+		break;
+	default:
+		latest_on_event(&redundant->latest, event);
+	}
 }
 
 const struct plait_algorithm plait_redundant = {
 	.name = "redundant",
 	.kernel_name = "redundant",
 	.state_size = sizeof(struct redundant),
+	.parameters = parameters,
 	.needs = needs,
 	.init = init,
 	.decide = decide,

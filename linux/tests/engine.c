@@ -132,6 +132,55 @@ static void check_doubles(const struct model *model, bool copies)
 	}
 }
 
+static bool carries(struct plait_socket *plait, unsigned int path, u64 byte)
+{
+	return plait->facts.ssks[path] && plait_carries(&plait->queues, path, byte);
+}
+
+/* Segment by segment: the first one in flight that the path does not carry, up to one that nobody
+ * carries.
+ */
+static s64 expected_uncarried(struct plait_socket *plait, unsigned int path)
+{
+	const struct plait_facts *facts = &plait->facts;
+	u64 segment, start, end;
+
+	if (!facts->ssks[path] || !(plait->needs & PLAIT_NEEDS_UNCARRIED))
+		return PLAIT_UNKNOWN;
+	for (u64 at = facts->acked; at < facts->sent; at = end) {
+		bool others = false;
+
+		segment = plait_segment_at(&plait->segments, at);
+		if (!plait_segment_bytes(&plait->segments, segment, &start, &end))
+			return PLAIT_UNKNOWN;
+		for (u64 byte = max(start, facts->acked); byte < end; byte++) {
+			if (carries(plait, path, byte))
+				continue;
+			if (carries(plait, path, max(start, facts->acked)))
+				break;
+			for (unsigned int i = 0; i < facts->count; i++)
+				others |= i != path && carries(plait, i, byte);
+			return others ? (s64)segment : PLAIT_UNKNOWN;
+		}
+	}
+	return PLAIT_UNKNOWN;
+}
+
+static unsigned int uncarried_seen;
+
+static void check_uncarried(const struct model *model)
+{
+	struct plait_socket *plait = plait_of(&model->msk);
+
+	if (!plait->begun)
+		return;
+	plait_look((struct mptcp_sock *)&model->msk);
+	for (unsigned int i = 0; i < plait->facts.count; i++) {
+		check(plait->facts.paths[i].uncarried == expected_uncarried(plait, i));
+		uncarried_seen += plait->facts.paths[i].uncarried != PLAIT_UNKNOWN;
+	}
+}
+
 static void one_connection(struct model *model, unsigned int options, u64 seed, bool faults,
 			   unsigned int fail_each)
 {
@@ -145,8 +194,11 @@ static void one_connection(struct model *model, unsigned int options, u64 seed, 
 	memory_failed = 0;
 	memory_fail_each = fail_each;
 	model_begin(model);
-	for (int i = 0; i < 600; i++)
+	for (int i = 0; i < 600; i++) {
 		something_happens(model, faults);
+		if (needs & PLAIT_NEEDS_UNCARRIED)
+			check_uncarried(model);
+	}
 	come_to_an_end(model);
 	if (!faults && !memory_failed)
 		check_doubles(model, needs & PLAIT_NEEDS_REINJECT);
@@ -291,6 +343,20 @@ static void penalties(struct mptcp_sched_ops *ops)
 	set_options(0);
 }
 
+/* Each word of the first parameter, and the first one again. */
+static void modes(struct mptcp_sched_ops *ops)
+{
+	struct plait_parameter *mode = algorithm_of(ops)->parameters[0];
+
+	for (unsigned int i = 1; i <= mode->max; i++) {
+		check(!plait_parameter_set(mode, mode->words[i]));
+		for (unsigned int options = 0; options < 4; options++)
+			connections(ops, options);
+	}
+	check(!plait_parameter_set(mode, mode->words[0]));
+	check(uncarried_seen > 1000);
+}
+
 int test_engine(void)
 {
 	unsigned int schedulers = 0, copies = 0;
@@ -308,7 +374,10 @@ int test_engine(void)
 			penalties(ops);
 		if (!strcmp(ops->name, "cheapest-first"))
 			costs_and_weights(ops);
-		copies += !strcmp(ops->name, "redundant");
+		if (!strcmp(ops->name, "redundant")) {
+			modes(ops);
+			copies++;
+		}
 	}
 	check(copies == 1);
 	model_unload();

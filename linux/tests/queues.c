@@ -161,9 +161,13 @@ static void compare(struct plait_queues *queues, const struct reference *referen
 		backlog += count_of(place, i);
 		for (u64 byte = 0; byte < BYTES; byte++) {
 			bool carries = plait_carries(queues, i, byte);
+			u64 lacks = plait_first_uncarried(queues, i, byte);
 
 			check(carries <= reference->carried[i][byte]);
 			check(forgets || carries == reference->carried[i][byte]);
+			check(lacks >= byte && !plait_carries(queues, i, lacks));
+			check(lacks == byte || plait_carries(queues, i, lacks - 1));
+			check(lacks == byte || carries);
 		}
 	}
 	check(plait_backlog(queues) == backlog);

@@ -182,6 +182,8 @@ class Path:
     cost: int
     weight: int
     """Its share of what is sent, against the weights of the others; 1 unless the scenario says otherwise."""
+    uncarried: int | None
+    """The oldest segment in flight on other paths that this one lacks; known to schedulers that need `uncarried`."""
 
 @final
 class Message:
@@ -237,6 +239,7 @@ class Scheduler:
     penalize: bool
     messages: bool
     shortest_first: bool
+    uncarried: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide what to do next at the time `now` (seconds); called until it answers Wait."""

@@ -22,6 +22,7 @@ pytestmark = [
 ]
 
 SCHEDULERS = sorted(refusals.KERNEL_NAMES)
+MODES = [f"redundant:mode={mode}" for mode in ("opportunistic", "when-idle", "probing")]
 BOOTS = 500
 """The long run's; `make kernel-torture` takes about ten minutes."""
 
@@ -92,7 +93,7 @@ def test_twenty_runs_are_one_whatever_else_the_machine_does(tmp_path: Path) -> N
     assert other not in alone
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize("name", [*SCHEDULERS, *MODES])
 def test_the_stream_is_whole_through_losses_and_the_death_of_a_path(tmp_path: Path, name: str) -> None:
     """The engine compares SHA-256 of what was written and read, or raises."""
     result = plait.run(scenario(tmp_path, DYING), name, engine="linux", packets=True)

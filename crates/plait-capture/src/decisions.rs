@@ -11,7 +11,7 @@ use plait_sched::{
 const HEADER: usize = 88;
 
 /// `struct plait_path`
-const PATH: usize = 104;
+const PATH: usize = 112;
 
 /// A decision, and the facts that it was made from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,7 +88,7 @@ fn connection(fields: &Fields<HEADER>) -> Connection {
 
 fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationError> {
     let span = |at: usize| Duration::from_nanos(fields.u64(at));
-    let forward_delay = fields.i64(72);
+    let (forward_delay, uncarried) = (fields.i64(72), fields.i64(104));
     Ok(Path {
         id: PathId(fields.u8(0)),
         state: match fields.u8(1) {
@@ -113,6 +113,7 @@ fn path(records: &Records, fields: &Fields<PATH>) -> Result<Path, ObservationErr
         loss_ppm: fields.u32(28),
         cost: fields.u32(32),
         weight: fields.u32(36),
+        uncarried: u64::try_from(uncarried).ok(),
         srtt: span(40),
         rttvar: span(48),
         latest_rtt: span(56),

@@ -82,6 +82,7 @@ fn needs(needs: Capabilities) -> Vec<&'static str> {
         ("penalize", needs.penalize),
         ("messages", needs.messages),
         ("shortest-first", needs.shortest_first),
+        ("uncarried", needs.uncarried),
     ];
     needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect()
 }

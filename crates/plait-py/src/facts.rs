@@ -57,6 +57,7 @@ pub(crate) struct Path {
     loss_rate: f64,
     cost: u32,
     weight: u32,
+    uncarried: Option<u64>,
 }
 
 impl Path {
@@ -92,6 +93,7 @@ impl Path {
             loss_rate: f64::from(path.loss_ppm) / 1e6,
             cost: path.cost,
             weight: path.weight,
+            uncarried: path.uncarried,
         }
     }
 }

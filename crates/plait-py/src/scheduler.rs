@@ -41,6 +41,9 @@ impl Scheduler {
     #[classattr]
     #[pyo3(name = "shortest_first")]
     const SHORTEST_FIRST: bool = false;
+    #[classattr]
+    #[pyo3(name = "uncarried")]
+    const UNCARRIED: bool = false;
 
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
@@ -103,6 +106,7 @@ impl PythonScheduler {
             penalize: flag("penalize")?,
             messages: flag("messages")?,
             shortest_first: flag("shortest_first")?,
+            uncarried: flag("uncarried")?,
         };
         let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })

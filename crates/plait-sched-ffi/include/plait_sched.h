@@ -79,6 +79,9 @@
 // Bit of `plait_scheduler_needs`: of streams of equal priority, the engine keeps the one whose message has the least left in front.
 #define PLAIT_NEEDS_SHORTEST_FIRST 64
 
+// Bit of `plait_scheduler_needs`: `uncarried` of the paths.
+#define PLAIT_NEEDS_UNCARRIED 128
+
 // Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
 #define PLAIT_INTEREST_SENT 1
 
@@ -252,8 +255,10 @@ typedef struct plait_path {
   uint64_t delivery_rate;
   // The path's share of what is sent, against the weights of the others; 1 unless somebody says so.
   uint32_t weight;
-  // Zero.
-  uint32_t reserved_more;
+  // Not 0 if `uncarried` says something.
+  uint32_t has_uncarried;
+  // The oldest segment in flight on other paths that this one does not carry, nor is about to.
+  uint64_t uncarried;
 } plait_path;
 
 // One decision.

@@ -51,6 +51,8 @@ pub const PLAIT_NEEDS_PENALIZE: u32 = 16;
 pub const PLAIT_NEEDS_MESSAGES: u32 = 32;
 /// Bit of `plait_scheduler_needs`: of streams of equal priority, the engine keeps the one whose message has the least left in front.
 pub const PLAIT_NEEDS_SHORTEST_FIRST: u32 = 64;
+/// Bit of `plait_scheduler_needs`: `uncarried` of the paths.
+pub const PLAIT_NEEDS_UNCARRIED: u32 = 128;
 
 /// Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
 pub const PLAIT_INTEREST_SENT: u32 = 1;
@@ -220,6 +222,7 @@ pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
         | bit(needs.penalize, PLAIT_NEEDS_PENALIZE)
         | bit(needs.messages, PLAIT_NEEDS_MESSAGES)
         | bit(needs.shortest_first, PLAIT_NEEDS_SHORTEST_FIRST)
+        | bit(needs.uncarried, PLAIT_NEEDS_UNCARRIED)
 }
 
 /// Needs from bits; None if there is one that this version does not know, and so cannot offer.
@@ -232,6 +235,7 @@ pub(crate) fn needs_of(bits: u32) -> Option<Capabilities> {
         penalize: bits & PLAIT_NEEDS_PENALIZE != 0,
         messages: bits & PLAIT_NEEDS_MESSAGES != 0,
         shortest_first: bits & PLAIT_NEEDS_SHORTEST_FIRST != 0,
+        uncarried: bits & PLAIT_NEEDS_UNCARRIED != 0,
     };
     (needs_bits(needs) == bits).then_some(needs)
 }

@@ -76,11 +76,13 @@ pub struct CPath {
     pub delivery_rate: u64,
     /// The path's share of what is sent, against the weights of the others; 1 unless somebody says so.
     pub weight: u32,
-    /// Zero.
-    pub reserved_more: u32,
+    /// Not 0 if `uncarried` says something.
+    pub has_uncarried: u32,
+    /// The oldest segment in flight on other paths that this one does not carry, nor is about to.
+    pub uncarried: u64,
 }
 
-// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4.
+// SAFETY: integers only, without padding: 12 times 4 bytes, then 8 times 8, then twice 4, then 8.
 unsafe impl Sized32 for CPath {
     const FIRST: u32 = 112;
     const DEFAULT: Self = Self::of(&Path::new(PathId(0), 1));
@@ -124,7 +126,11 @@ impl CPath {
             rto: path.rto.as_nanos(),
             delivery_rate: path.delivery_rate,
             weight: path.weight,
-            reserved_more: 0,
+            has_uncarried: path.uncarried.is_some() as u32,
+            uncarried: match path.uncarried {
+                Some(segment) => segment,
+                None => 0,
+            },
         }
     }
 
@@ -160,6 +166,7 @@ impl CPath {
             delivery_rate: self.delivery_rate,
             cost: self.cost,
             weight: self.weight,
+            uncarried: (self.has_uncarried != 0).then_some(self.uncarried),
             ..Path::new(id, self.mss)
         })
     }

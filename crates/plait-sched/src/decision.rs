@@ -153,6 +153,8 @@ pub struct Capabilities {
     /// Of streams of equal priority, the one whose message has the least left goes first. A declaration, not a decision: the engine keeps its
     /// data queue so.
     pub shortest_first: bool,
+    /// It is known of each path which segment in flight it lacks ([`crate::Path::uncarried`]).
+    pub uncarried: bool,
 }
 
 impl Capabilities {
@@ -165,6 +167,7 @@ impl Capabilities {
         penalize: true,
         messages: true,
         shortest_first: true,
+        uncarried: true,
     };
     /// Assign within the window only.
     pub const NONE: Self = Self {
@@ -175,6 +178,7 @@ impl Capabilities {
         penalize: false,
         messages: false,
         shortest_first: false,
+        uncarried: false,
     };
 
     /// What either of the two has.
@@ -188,6 +192,7 @@ impl Capabilities {
             penalize: self.penalize | other.penalize,
             messages: self.messages | other.messages,
             shortest_first: self.shortest_first | other.shortest_first,
+            uncarried: self.uncarried | other.uncarried,
         }
     }
 
@@ -207,6 +212,8 @@ impl Capabilities {
             Some("messages")
         } else if self.shortest_first && !offered.shortest_first {
             Some("shortest-first")
+        } else if self.uncarried && !offered.uncarried {
+            Some("uncarried")
         } else {
             None
         }

@@ -129,6 +129,9 @@ pub struct Path {
     pub cost: u32,
     /// The path's share of what is sent, against the weights of the others; 1 where nobody said.
     pub weight: u32,
+    /// The oldest segment in flight on other paths that this one does not carry, nor is about to; `None` if there is none, and where the
+    /// scheduler does not declare [`crate::Capabilities::uncarried`].
+    pub uncarried: Option<u64>,
 }
 
 impl Path {
@@ -157,6 +160,7 @@ impl Path {
             delivery_rate: 0,
             cost: 0,
             weight: 1,
+            uncarried: None,
         }
     }
 

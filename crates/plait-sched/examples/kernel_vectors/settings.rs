@@ -56,7 +56,17 @@ pub(crate) const SETTINGS: &[(&str, &[Given])] = &[
         ],
     ),
     ("dqs", &[&[], &[("window", Text("whole"))]]),
-    ("redundant", &[&[]]),
+    (
+        "redundant",
+        &[
+            &[],
+            &[("mode", Text("opportunistic"))],
+            &[("mode", Text("when-idle"))],
+            &[("mode", Text("probing"))],
+            &[("mode", Text("probing")), ("probe_after", Integer(1))],
+            &[("mode", Text("probing")), ("probe_after", Integer(1000))],
+        ],
+    ),
     (
         "blest",
         &[&[], &[("reading", Text("paper"))], &[("reading", Text("paper")), ("correction", Number(0.2))]],

@@ -157,8 +157,8 @@ fn outside(domain: Domain) -> Vec<String> {
 
 fn bits(needs: Capabilities) -> u32 {
     // The kernel knows of no messages.
-    let Capabilities { assign_ahead, recall, reinject, limit, penalize, .. } = needs;
-    [assign_ahead, recall, reinject, limit, penalize]
+    let Capabilities { assign_ahead, recall, reinject, limit, penalize, uncarried, .. } = needs;
+    [assign_ahead, recall, reinject, limit, penalize, uncarried]
         .iter()
         .enumerate()
         .map(|(bit, &needed)| u32::from(needed) << bit)
@@ -229,6 +229,7 @@ fn path_facts(path: &Path) -> Vec<Fact> {
         ("forward_delay", path.forward_delay.map_or(NONE, i128::from)),
         ("rto", path.rto.as_nanos().into()),
         ("delivery_rate", path.delivery_rate.into()),
+        ("uncarried", path.uncarried.map_or(NONE, i128::from)),
     ]
 }
 

@@ -1,33 +1,57 @@
-//! Redundant: every path carries every segment, so that the fastest copy counts.
+//! Redundant: segments on more than one path, so that the copy counts that arrives first.
 //!
 //! # Source
-//! The redundant scheduler of MPTCP: Frömmgen et al., *ReMP TCP: Low Latency Multipath TCP* (IEEE ICC 2016), and the
-//! scheduler of that name in the out-of-tree Linux implementation. Each subflow walks the send queue by itself: it
-//! sends the next segment that it has not sent and that is not acknowledged yet, be it sent on other subflows or not.
+//! * `full`: the redundant scheduler of MPTCP: Frömmgen et al., *ReMP TCP: Low Latency Multipath TCP* (IEEE ICC 2016), and the
+//!   scheduler of that name in the out-of-tree Linux implementation. Each subflow walks the send queue by itself: it
+//!   sends the next segment that it has not sent and that is not acknowledged yet, be it sent on other subflows or not.
+//! * `opportunistic`, `when-idle` and `probing`: the schedulers that were written with ProgMP, Frömmgen et al., *A Programming Model for
+//!   Application-defined Multipath TCP Scheduling* (ACM Middleware 2017), as its public evaluation has them: "opportunistic redundant", "minRTT,
+//!   redundant if idle" and "active probing".
 //!
 //! # Rule
-//! For each path the number of the next segment to copy is kept. An open path, by ascending smoothed round-trip time,
-//! copies the next segment that some path has sent, from the oldest unacknowledged one on; a path that has copied
-//! everything takes new data. So the path that is ahead of the others sends first, and a slow path skips what was
-//! acknowledged meanwhile.
+//! * `full`: every path carries every segment that is not acknowledged before its turn comes; the path that is ahead of the others takes new data.
+//! * `opportunistic`: the next new segment goes on all paths that are open now, and on no other later.
+//! * `when-idle`: lowest RTT; while the data queue is empty, the oldest segment in flight that some open path does not carry, on
+//!   the one with the lowest round-trip time of those.
+//! * `probing`: lowest RTT; a path that was not used for `probe_after` of its round-trip times gets a copy of the segment that is assigned next, so that its
+//!   round-trip time stays known.
+//!
+//! # Readings
+//! * "Open now" is what it is for every scheduler here: usable, not held back by loss recovery, with room in its window.
+//! * "Empty" is a data queue that holds nothing. One whose data the receiver's window does not admit is not: that is what
+//!   retransmission and penalization is for (`+rp`).
 //!
 //! # Departures
-//! * A segment is copied once per path. What is lost is sent again by the engine, whatever other copies there are.
-//! * While the oldest unacknowledged segment is not known (it is to be sent again), paths take new data and copy later.
-//! * A copy that turns out to be of no use (the segment arrived, or the path carries it) is not sent, but decided.
+//! * `opportunistic` and `probing` copy what was sent. While a segment that is to be copied has not left, they wait; if it leaves at another moment, it has no
+//!   copies.
+//! * `probing`: a path that was never used is probed at once, and one without a measurement counts its retransmission timeout as the round-trip time. When it
+//!   was used is known as of the next decision, which follows every event.
+//! * As many segments as fit are assigned at once where no copy is due. Those of `full` are in its file.
+//!
+//! # Progress
+//! All of them wait only for data or copies, for the receiver's window, or for room on any path.
 
-use super::clip;
+mod full;
+mod idle;
+mod latest;
+
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
-use crate::params::{Parameters, SchedulerInfo};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
-use crate::view::{Connection, MAX_PATHS, Path, usable};
+use crate::view::{Connection, Path, PathSet, usable};
+use full::Full;
+use idle::WhenIdle;
+use latest::Latest;
 
-/// The state of the redundant scheduler.
+/// The state of the redundant scheduler, by mode.
 #[derive(Clone, Debug)]
-pub struct Redundant {
-    /// The next segment that a path has to copy.
-    next: [u64; MAX_PATHS],
-    sent: SentSegments,
+pub struct Redundant(Mode);
+
+#[derive(Clone, Debug)]
+enum Mode {
+    Full(Full),
+    Latest(Latest),
+    WhenIdle(WhenIdle),
 }
 
 impl Redundant {
@@ -35,33 +59,38 @@ impl Redundant {
     pub const INFO: SchedulerInfo = SchedulerInfo {
         name: "redundant",
         title: "Redundant",
-        summary: "Every path carries every segment: the delay of the fastest path, and no more than its capacity.",
-        source: "Frömmgen et al., ReMP TCP, IEEE ICC 2016",
+        summary: "Every path carries every segment: the delay of the fastest path, and no more than its capacity. Or, by mode, some of them.",
+        source: "Frömmgen et al., ReMP TCP, IEEE ICC 2016; ProgMP, ACM Middleware 2017",
         needs: Capabilities { reinject: true, ..Capabilities::NONE },
-        parameters: &[],
+        parameters: &[
+            ParameterInfo {
+                name: "mode",
+                doc: "What is copied: every segment on every path (full), each new segment on the paths that are open at that moment (opportunistic), \
+                      what is in flight while there is nothing new (when-idle, which needs `uncarried` too), or a segment now and then on paths that are not used (probing).",
+                default: Value::Text("full"),
+                domain: Domain::Choice(&["full", "opportunistic", "when-idle", "probing"]),
+            },
+            ParameterInfo {
+                name: "probe_after",
+                doc: "With mode = \"probing\": after how many of its round-trip times without use a path is probed.",
+                default: Value::Integer(5),
+                domain: Domain::Integer { min: 1, max: 1000 },
+            },
+        ],
     };
 
-    /// Nothing has been sent.
+    /// Every segment on every path; nothing has been sent.
     pub const fn new() -> Self {
-        Self { next: [0; MAX_PATHS], sent: SentSegments::NOTHING }
+        Self(Mode::Full(Full::NEW))
     }
 
-    /// From checked parameters: there are none.
-    pub const fn from_parameters(_parameters: &Parameters<'_>) -> Self {
-        Self::new()
-    }
-
-    /// The next segment that `path` has to copy, if it has not copied everything.
-    fn copy(&mut self, connection: &Connection, path: &Path) -> Option<u64> {
-        let oldest = connection.oldest_unacked?;
-        let next = &mut self.next[path.id.index()];
-        *next = oldest.segment.max(*next);
-        if *next == oldest.segment && oldest.carried.contains(path.id) {
-            *next += 1;
-        }
-        (*next < self.sent.up_to).then(|| {
-            *next += 1;
-            *next - 1
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        Self(match parameters.text("mode") {
+            "opportunistic" => Mode::Latest(Latest::new(None)),
+            "when-idle" => Mode::WhenIdle(WhenIdle::new()),
+            "probing" => Mode::Latest(Latest::new(Some(parameters.integer("probe_after") as u32))),
+            _ => return Self::new(),
         })
     }
 }
@@ -73,106 +102,42 @@ impl Default for Redundant {
 }
 
 impl Scheduler for Redundant {
-    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
-        if let Some(oldest) = connection.oldest_unacked {
-            self.sent.is_below(oldest.segment + 1);
-        }
-        // A bit per path that has neither something to copy nor new data.
-        let mut done = 0_u32;
-        loop {
-            let open =
-                usable(paths).take(MAX_PATHS).filter(|path| path.is_open() && done >> path.id.0 & 1 == 0);
-            // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the smallest.
-            let Some(path) = open.min_by_key(|path| path.srtt) else { return Decision::WAIT };
-            if let Some(segment) = self.copy(connection, path) {
-                return Decision::Reinject { path: path.id, segment };
-            }
-            if connection.sendable() > 0 {
-                return Decision::Assign {
-                    path: path.id,
-                    segments: clip(path.room(), connection.sendable()),
-                };
-            }
-            done |= 1 << path.id.0;
+    fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        match &mut self.0 {
+            Mode::Full(full) => full.decide(connection, paths),
+            Mode::Latest(latest) => latest.decide(now, connection, paths),
+            Mode::WhenIdle(idle) => idle.decide(now, connection, paths),
         }
     }
 
     fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
-        if let Event::Sent { path, segment, .. } = *event {
-            self.sent.insert(segment);
-            if let Some(next) = self.next.get_mut(path.index()).filter(|next| **next == segment) {
-                *next += 1;
-            }
+        match &mut self.0 {
+            Mode::Full(full) => full.on_event(event),
+            Mode::Latest(latest) => latest.on_event(event),
+            Mode::WhenIdle(idle) => idle.on_event(event),
         }
     }
 
     fn needs(&self) -> Capabilities {
-        Self::INFO.needs
+        let uncarried = matches!(self.0, Mode::WhenIdle(_));
+        Capabilities { uncarried, ..Self::INFO.needs }
     }
 
     fn interest(&self) -> Interest {
-        Interest::SENT
+        if matches!(self.0, Mode::WhenIdle(_)) { Interest::NONE } else { Interest::SENT }
     }
 }
 
-/// Which segments have been sent: all below a number, and some of those that follow it.
-///
-/// Segments are not sent in order: one that waits in the queue of a path may be overtaken on another.
-#[derive(Clone, Debug)]
-struct SentSegments {
-    /// All below this.
-    up_to: u64,
-    /// A bit per segment from there on.
-    beyond: [u64; Self::WORDS],
+/// The paths that are open, as a set.
+fn open(paths: &[Path]) -> PathSet {
+    let mut open = PathSet::EMPTY;
+    for path in usable(paths).filter(|path| path.is_open()) {
+        open.insert(path.id);
+    }
+    open
 }
 
-impl SentSegments {
-    const WORDS: usize = 16;
-    const BITS: u64 = 64 * Self::WORDS as u64;
-    const NOTHING: Self = Self { up_to: 0, beyond: [0; Self::WORDS] };
-
-    /// The place of a segment's bit.
-    const fn place(segment: u64) -> (usize, u64) {
-        ((segment / 64) as usize % Self::WORDS, 1 << (segment % 64))
-    }
-
-    /// One further ahead than there are bits is forgotten, until it is the oldest that is not acknowledged.
-    fn insert(&mut self, segment: u64) {
-        if segment >= self.up_to && segment - self.up_to < Self::BITS {
-            let (word, bit) = Self::place(segment);
-            self.beyond[word] |= bit;
-            self.advance();
-        }
-    }
-
-    /// All segments below `segment` have been sent.
-    fn is_below(&mut self, segment: u64) {
-        if segment <= self.up_to {
-            return;
-        }
-        if segment - self.up_to >= Self::BITS {
-            self.beyond = [0; Self::WORDS];
-        } else {
-            for below in self.up_to..segment {
-                let (word, bit) = Self::place(below);
-                self.beyond[word] &= !bit;
-            }
-        }
-        self.up_to = segment;
-        self.advance();
-    }
-
-    fn advance(&mut self) {
-        loop {
-            let (word, bit) = Self::place(self.up_to);
-            if self.beyond[word] & bit == 0 {
-                return;
-            }
-            self.beyond[word] &= !bit;
-            self.up_to += 1;
-        }
-    }
+/// The path of the set with the smallest round-trip time: the first of equals; zero, the time of an unmeasured path, is the smallest.
+fn fastest(set: PathSet, paths: &[Path]) -> Option<&Path> {
+    paths.iter().filter(|path| set.contains(path.id)).min_by_key(|path| path.srtt)
 }
-
-#[cfg(test)]
-mod tests;

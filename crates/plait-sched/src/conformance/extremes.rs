@@ -18,7 +18,7 @@ pub(super) struct Extremes {
     /// Times are below 2^`scale` ns: where they are a few nanoseconds, many are equal.
     scale: u64,
     random: Random,
-    /// Of messages and weights, which came later: the rest is what it was without them.
+    /// Of messages and what else came later: the rest is what it was without them.
     later: Random,
 }
 
@@ -98,7 +98,7 @@ impl Extremes {
         }
         self.change_connection();
         self.change_messages();
-        self.change_weights();
+        self.change_later();
     }
 
     fn change_state(&mut self, path: &mut Path) {
@@ -210,11 +210,14 @@ impl Extremes {
         self.connection.due = deadline;
     }
 
-    fn change_weights(&mut self) {
+    fn change_later(&mut self) {
         for path in &mut self.paths {
             if self.later.one_in(4) {
                 let weights = [0, 1, 2, 3, 65_535, 65_536, u32::MAX];
                 path.weight = weights[self.later.between(0, weights.len() as u64 - 1) as usize];
+            }
+            if self.later.one_in(4) {
+                path.uncarried = (!self.later.one_in(3)).then_some(self.later.between(0, 9));
             }
         }
     }

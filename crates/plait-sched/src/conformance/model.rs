@@ -58,6 +58,8 @@ pub(super) struct Model {
     sent_end: u64,
     /// The paths on which each segment is in flight.
     carriers: Vec<PathSet>,
+    /// What paths do not carry is told.
+    tells_uncarried: bool,
     /// Paths fail and packets are lost, until the calm.
     calm: bool,
 }
@@ -115,6 +117,7 @@ impl Model {
             ever_sent: 0,
             sent_end: 0,
             carriers: Vec::new(),
+            tells_uncarried: needs.uncarried,
             calm: false,
         };
         let first = model.random.between(1, total);
@@ -389,10 +392,22 @@ impl Model {
         self.events.push(Event::Sent { path: self.paths[i].id, segment, retransmission });
     }
 
+    /// The oldest segment that is in flight, and not on this path.
+    fn uncarried(&self, i: usize) -> Option<u64> {
+        let lacks = |&segment: &u64| {
+            let carriers = self.carriers[segment as usize];
+            !self.acked[segment as usize] && carriers != PathSet::EMPTY && !carriers.contains(PathId(i as u8))
+        };
+        (self.delivered..self.sent_end.min(self.written)).find(lacks)
+    }
+
     fn update(&mut self) {
         for (path, lane) in self.paths.iter_mut().zip(&self.lanes) {
             path.in_flight = lane.flight.len() as u32;
             path.queued = lane.queue.len() as u32;
+        }
+        for i in 0..self.paths.len() {
+            self.paths[i].uncarried = self.tells_uncarried.then(|| self.uncarried(i)).flatten();
         }
     }
 }

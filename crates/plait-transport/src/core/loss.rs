@@ -68,6 +68,7 @@ impl<S: Scheduler> Core<S> {
         }
         let entry = self.stream.get_mut(sent.segment)?;
         entry.carried.remove(PathId(index as u8));
+        self.uncarried.look_again(sent.segment, entry.carried);
         if entry.state != SegmentState::InFlight {
             return None;
         }

@@ -16,6 +16,7 @@ mod schedule;
 mod send_buffer;
 mod stream;
 mod transmit;
+mod uncarried;
 mod verbs;
 mod window;
 
@@ -40,6 +41,7 @@ pub(crate) use send_buffer::WRITE;
 use send_buffer::{Pieces, SendBuffer};
 use std::collections::VecDeque;
 use stream::Stream;
+use uncarried::Uncarried;
 
 /// Segments that may wait in one path's queue.
 pub const MAX_QUEUED: usize = 1 << 20;
@@ -159,6 +161,8 @@ pub(crate) struct Core<S> {
     touched: [PathSet; 2],
     scheduler: S,
     needs: Capabilities,
+    /// What each path lacks of what is in flight, where the scheduler wants to know.
+    uncarried: Uncarried,
     interest: Interest,
     waits_without_room: bool,
     /// Ask the scheduler before the next transmission.
@@ -222,6 +226,7 @@ impl<S: Scheduler> Core<S> {
             touched: [PathSet::EMPTY; 2],
             scheduler,
             needs,
+            uncarried: Uncarried::new(paths.len(), needs.uncarried),
             interest,
             waits_without_room,
             opportunity: true,
@@ -307,6 +312,9 @@ impl<S: Scheduler> Core<S> {
             let touched = core::mem::take(&mut self.touched);
             refresh(touched, &self.paths, &mut self.facts);
         }
+        if self.needs.uncarried {
+            self.uncarried.show(&self.stream, self.sent_end, &mut self.facts);
+        }
     }
 
     /// What the scheduler would see of the paths now.
@@ -373,6 +381,7 @@ impl<S: Scheduler> Core<S> {
                 }
             }
             self.retransmits |= !self.shared_retransmissions.is_empty();
+            self.uncarried.begin_anew(path);
             self.touch(index);
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {

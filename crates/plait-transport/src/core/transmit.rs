@@ -246,6 +246,7 @@ impl<S: Scheduler> Core<S> {
             entry.path = path.0;
             entry.transmission = number;
             entry.carried.insert(path);
+            self.uncarried.look_again(segment, entry.carried);
         }
         if counts {
             self.window.sent(self.counted(bytes));

@@ -27,3 +27,4 @@ mod round_trips;
 mod scheduler_faults;
 mod stream;
 mod timeouts;
+mod uncarried;

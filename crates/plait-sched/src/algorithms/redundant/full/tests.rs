@@ -11,7 +11,7 @@ use crate::view::{Outstanding, PathId, PathSet};
 
 /// A sender without a network that knows which path carries what.
 struct Sender {
-    scheduler: Redundant,
+    scheduler: Full,
     connection: Connection,
     paths: Vec<Path>,
     carried: Vec<PathSet>,
@@ -33,7 +33,7 @@ impl Sender {
             Path { srtt, cwnd, ..Path::new(PathId(id), 1000) }
         });
         let connection = Connection { unassigned: segments, window_left: 1_000, ..Connection::default() };
-        Self { scheduler: Redundant::new(), connection, paths: paths.collect(), carried: Vec::new() }
+        Self { scheduler: Full::NEW, connection, paths: paths.collect(), carried: Vec::new() }
     }
 
     fn send(&mut self, path: PathId, segment: u64, retransmission: bool) {
@@ -43,7 +43,7 @@ impl Sender {
         let oldest = self.connection.oldest_unacked.map_or(0, |oldest| oldest.segment);
         self.oldest(oldest);
         let event = Event::Sent { path, segment, retransmission };
-        self.scheduler.on_event(&event, &self.connection, &self.paths);
+        self.scheduler.on_event(&event);
     }
 
     fn oldest(&mut self, segment: u64) {
@@ -54,7 +54,7 @@ impl Sender {
     fn opportunity(&mut self) -> Vec<Act> {
         let mut acts = Vec::new();
         loop {
-            match self.scheduler.decide(Time::ZERO, &self.connection, &self.paths) {
+            match self.scheduler.decide(&self.connection, &self.paths) {
                 Decision::Assign { path, segments } => {
                     for _ in 0..segments {
                         let segment = self.connection.next_segment;
@@ -109,7 +109,7 @@ fn without_a_known_oldest_segment_nothing_is_copied() {
     sender.send(PathId(1), 0, false);
     sender.connection.next_segment = 1;
     sender.connection.oldest_unacked = None;
-    let decision = sender.scheduler.decide(Time::ZERO, &sender.connection, &sender.paths);
+    let decision = sender.scheduler.decide(&sender.connection, &sender.paths);
     assert_eq!(decision, Decision::Assign { path: PathId(0), segments: 2 });
 }
 
