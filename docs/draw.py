@@ -67,6 +67,8 @@ def network_pages() -> Mapping[str, Answer]:
     for name in networks.schedulers():
         base = networks.BASE if name != networks.BASE else "round-robin"
         tables = {f"summary {name}": found.summary(name, base), f"row {name}": found.row(name, base)}
+        if name == "redundant":
+            tables |= {f"modes {what}": found.modes(what) for what in ("goodput", "delay")}
         page = "options" if "+" in name else name
         before = made.get(f"schedulers/{page}", Answer({}))
         made[f"schedulers/{page}"] = Answer({**before.tables, **tables}, quoted)

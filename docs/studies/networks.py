@@ -6,6 +6,7 @@ confidence interval leaves out zero and it is at least `LEAST` percent.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,14 @@ def schedulers() -> list[str]:
     return [*names, *(f"{BASE}+{suffix}" for suffix in suffixes)]
 
 
+def modes() -> list[str]:
+    """The modes of `redundant` beside the default one."""
+    known = next(one for one in plait.schedulers() if one["name"] == "redundant")
+    mode = next(one for one in known["parameters"] if one["name"] == "mode")
+    words = re.findall(r"\"([^\"]+)\"", mode["choices"])
+    return [f"redundant:mode={word}" for word in words if word != mode["default"]]
+
+
 @dataclass(frozen=True)
 class Networks:
     """The runs: one row per network, scheduler and seed."""
@@ -82,7 +91,7 @@ class Networks:
         """Make them, or those of some networks."""
         tasks, rows = [], []
         for network in chosen:
-            for scheduler in schedulers():
+            for scheduler in (*schedulers(), *modes()):
                 for seed in range(1, network.seeds + 1):
                     tasks.append(Task(scenario=network.scenario, scheduler=scheduler, seed=seed))
                     rows.append({"network": network.name, "scheduler": scheduler, "seed": seed})
@@ -151,9 +160,16 @@ class Networks:
             lines.append(f"- **{word}** than `{base}`: {'; '.join(places) or 'nowhere'}.")
         return "\n".join(lines)
 
-    def table(self, name: str) -> str:
-        """The means of all schedulers: a line per network."""
-        names = schedulers()
+    def modes(self, name: str) -> str:
+        """The means of `redundant` in all its modes, and of the base: a line per network."""
+        titles = {BASE: f"`{BASE}`", "redundant": "`full`"}
+        titles |= {one: f"`{one.partition('=')[2]}`" for one in modes()}
+        return self.table(name, titles)
+
+    def table(self, name: str, titles: Mapping[str, str] | None = None) -> str:
+        """The means of all schedulers, or of these: a line per network."""
+        titles = titles or {one: f"`{one}`" for one in schedulers()}
+        names = list(titles)
         lines = []
         for network in NETWORKS:
             means = [self.mean(network.name, one, name).value for one in names]
@@ -163,13 +179,13 @@ class Networks:
             )
         what = ["which delay"] if name == "delay" else []
         texts = (0, 1) if what else (0,)
-        return markdown(["network", *what, *(f"`{one}`" for one in names)], lines, texts)
+        return markdown(["network", *what, *titles.values()], lines, texts)
 
     def values(self) -> dict[str, str]:
         """``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay change``."""
         made = {}
         for network in NETWORKS:
-            for scheduler in schedulers():
+            for scheduler in (*schedulers(), *modes()):
                 key = f"{network.name} {scheduler}"
                 made[f"{key} goodput"] = written(self.mean(network.name, scheduler, "goodput").value, 1)
                 made[f"{key} delay"] = written(self.mean(network.name, scheduler, "delay").value)

@@ -45,7 +45,7 @@
 //! on where the data before it ended. `kernel` is handed on to the result as it is. A flow's sender is where its data comes from, also if it goes backward. A flow of kind
 //! `multipath` uses its paths' addresses and needs none. Datagrams begin with their number: eight bytes, big-endian, from 0.
 //!
-//! **`decisions.bin`**: records of 80 bytes and 96 for each path, which the kernel copies from the structures of
+//! **`decisions.bin`**: records of 88 bytes and 112 for each path, which the kernel copies from the structures of
 //! `linux/schedulers/plait.h`: `s64 time; u32 paths; u32 unused; struct plait_decision; struct plait_connection;` and then
 //! as many `struct plait_path`. The amount of a decision to wait is a moment of the same clock as the time.
 //!

@@ -407,7 +407,7 @@ fn samples_and_decisions_become_tables() {
     for field in [1_428u32, 10, u32::MAX, 4, 2, u32::MAX, 100, 5, 0] {
         log.extend_from_slice(&field.to_le_bytes());
     }
-    for field in [20u64, 5, 21, 19, i64::MIN as u64, 200, 1_000, 20] {
+    for field in [20u64, 5, 21, 19, i64::MIN as u64, 200, 1_000, 20, i64::MIN as u64] {
         log.extend_from_slice(&field.to_le_bytes());
     }
     hosts.file("decisions.bin", &log);
