@@ -86,6 +86,7 @@ def test_the_checks_can_fail() -> None:
         "summary",
         "buffer-rule",
         "slower",
+        "do",
     }
 
 

@@ -30,6 +30,7 @@ SLOW = ("make ", "git clone", "apt-get")
 """Commands that set up or run everything, which this test is part of."""
 KINDS = ("sh", "bash", "python", "toml", "rust", "c", "text", "")
 NO_RUN = {
+    "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
     "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",
     "docs/questions/README.md": "minutes of runs; `make questions` makes them",
     "docs/questions/asymmetry.md": "a minute of runs; test_questions.py runs the same with a few points",

@@ -58,7 +58,7 @@ def search(
     unlimited = _unlimited(setting)
     sizes = [max(unlimited >> step, SMALLEST) for step in range(DOUBLINGS, -1, -1)]
     plans = (FEW, FEW // 2)
-    runs = [variations * (DOUBLINGS + 2 + len(REFINED)) for variations in plans]
+    runs = [variations * (DOUBLINGS + 2 + len(REFINED) + 2 * CONFIRMING) for variations in plans]
     picked = longest_of(events, setting, grid, candidate, runs)
     if picked is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from plait.advice import wording
+from plait.advice import doing, wording
 from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
@@ -90,6 +90,7 @@ def document(advice: Findings) -> dict[str, Any]:
             }
             for one in advice.capped
         ],
+        "commands": [{"command": one.text, "at": one.at, "why": one.why} for one in doing.commands(advice)],
         "asked": {
             "paths": [
                 {

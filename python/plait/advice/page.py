@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
-from plait.advice import basis, further, numbers, wording
+from plait.advice import basis, doing, further, numbers, wording
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.statement import Statement
@@ -34,11 +34,12 @@ def after(advice: Findings) -> list[Statement]:
     return [
         *further.receive_buffer(advice),
         *further.thresholds(advice),
+        *doing.statements(advice),
         *(Statement("basis", line) for line in (*basis.simulated(advice), *basis.limits(advice))),
     ]
 
 
-STYLES = {"heading": "bold", "capped": "bold red", "measure": "bold", "basis": "dim"}
+STYLES = {"heading": "bold", "capped": "bold red", "measure": "bold", "do": "bold", "basis": "dim"}
 
 
 def page(advice: Findings, *, wide: bool = True) -> Group:

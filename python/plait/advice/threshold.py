@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -95,9 +96,14 @@ def search(
 
     Shorter runs would tell something else, since slow start weighs more in them. Nothing if there is no time.
     """
-    keys = _keys(setting, second, with_buffer)
-    costs = {key: _costs(setting, grid, candidate, second, key) for key in keys}
-    for planned, stride in PLANS:
+    every_key = _keys(setting, second, with_buffer)
+    costs = {key: _costs(setting, grid, candidate, second, key) for key in every_key}
+    # More rate is the dearest to try, a larger buffer what helps most where it is too small.
+    sets: list[list[Key]] = [every_key, [key for key in every_key if key != "rate"]]
+    if with_buffer:
+        sets.append(["receive_buffer"])
+    for keys, plan in itertools.product(sets, PLANS):
+        planned, stride = plan
         # Never a value below the largest change without that one.
         every = range(len(FACTORS), 0, -stride)[::-1]
         variations = min(planned, grid.variations)

@@ -402,6 +402,29 @@ def _unsearched(_: str, document: Document) -> Iterator[str]:
         yield "it was searched for"
 
 
+def _do(text: str, document: Document) -> Iterator[str]:
+    if document["verdict"] not in ("worth", "borderline", "not worth"):
+        yield "nothing is recommended"
+    if ("as a spare only" in text) != (document["verdict"] == "not worth"):
+        yield f"the verdict is {document['verdict']}"
+    told = [one["command"] for one in document["commands"]]
+    endpoints = [one for one in told if one.startswith("ip mptcp endpoint add")]
+    paths = (
+        len(document["use_paths"]) if document["verdict"] != "not worth" else len(document["asked"]["paths"])
+    )
+    if len(endpoints) != paths - 1 or f"ip mptcp limits set subflow {paths - 1}" not in told:
+        yield f"{paths} paths, {len(endpoints)} endpoints"
+    here = next(one for one in document["answers"] if one["scheduler"] == document["scheduler"])
+    chosen = any("net.mptcp.scheduler" in one for one in told)
+    if chosen != (here["where"] == "kernel" and document["verdict"] != "not worth"):
+        yield f"the scheduler is {here}"
+
+
+def _command(text: str, document: Document) -> Iterator[str]:
+    if not any(text.strip().startswith(f"{one['command']} ") for one in document["commands"]):
+        yield "it is none of the commands"
+
+
 def _basis(text: str, document: Document) -> Iterator[str]:
     done = document["simulated"]
     found = re.search(r"Simulated: (\d+) variations.* (\d+) runs, ([\d.]+) million events, seed (\d+)", text)
@@ -449,6 +472,8 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-enough": lambda text, document: _tried(text, document, "enough"),
     "threshold-vain": lambda text, document: _tried(text, document, "vain"),
     "threshold-open": lambda text, document: _tried(text, document, "open"),
+    "do": _do,
+    "command": _command,
     "basis": _basis,
 }
 """How each kind of sentence is checked."""

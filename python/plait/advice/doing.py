@@ -1,0 +1,128 @@
+"""Now do it: the commands that make of an advice what runs, on stock Linux from 6.12 on or with Plait's kernel.
+
+`docs/deploy.md` explains each, and a test runs them in the lab's kernel. Words in capitals are the reader's to fill in:
+addresses, devices, gateways.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from plait.advice.candidates import base_name
+from plait.advice.findings import Findings
+from plait.advice.statement import Statement
+from plait.advice.wording import answer, needless
+from plait.linux.refusals import KERNEL_NAMES
+
+FIRST_TABLE = 102
+"""Routing tables of further paths."""
+USUAL_MEMORY = 6_291_456
+"""Bytes: what Linux lets a connection's receive buffer take at most unless told otherwise."""
+MEMORY_PER_WINDOW = 2
+"""Packets take up to twice their payload in a buffer's memory."""
+OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=1"}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, where it is to be given (client, server, both, receiver, sender), and why."""
+
+    text: str
+    at: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"  {self.text:<65} # {self.at}: {self.why}"
+
+
+def commands(advice: Findings) -> list[Command]:
+    """What is to be done, in order; nothing where nothing is recommended, or where it cannot be had."""
+    if advice.choice is None or advice.setting.protocol != "mptcp" or advice.verdict == "nothing":
+        return []
+    spare = needless(advice)
+    alone = advice.verdict == "not worth"
+    names = [path.name for path in advice.setting.paths if alone or path.name != spare]
+    if alone:
+        first = advice.single.label.removesuffix(" alone")
+        names = [first, *(name for name in names if name != first)]
+    elif answer(advice).place == "simulator":
+        return []
+    place = answer(advice).place
+    found = [Command("sysctl -w net.mptcp.enabled=1", "both", "MPTCP is there")]
+    found += _joined(names, backup=alone)
+    if place == "kernel" and not alone:
+        found += _kernel(advice.choice.best.label)
+    found += _buffer(advice)
+    found += [
+        Command("mptcpize run iperf3 -s", "server", "serves TCP and MPTCP"),
+        Command("iperf3 -c SERVER -R -t 30", "client", "before: TCP, default route"),
+        Command("nstat -n", "client", "counters from zero"),
+        Command("mptcpize run iperf3 -c SERVER -R -t 30", "client", "after"),
+        Command(
+            "nstat -z MPTcpExtMPJoinSynAckRx MPTcpExtMPCapableFallbackSYNACK",
+            "client",
+            "joins more than 0, fallbacks 0",
+        ),
+        Command("ip mptcp endpoint flush", "client", "undo"),
+    ]
+    return found
+
+
+def statements(advice: Findings) -> list[Statement]:
+    """The commands, with a line before them."""
+    found = commands(advice)
+    if not found:
+        return []
+    what = "as a spare only" if advice.verdict == "not worth" else "both used"
+    if len(advice.setting.paths) > 2 and advice.verdict != "not worth":
+        what = "all that are worth it used"
+    begin = f"Now do it ({what}; as root, Linux from 6.12 on at both ends; see docs/deploy.md):"
+    return [Statement("do", begin), *(Statement("command", str(one)) for one in found)]
+
+
+def _joined(names: list[str], *, backup: bool) -> list[Command]:
+    """Every path but the first gets a route of its own and an endpoint."""
+    found = []
+    for table, name in enumerate(names[1:], FIRST_TABLE):
+        mark = "".join(letter if letter.isalnum() else "_" for letter in name).upper()
+        found += [
+            Command(
+                f"ip rule add from ADDRESS_{mark} table {table}",
+                "client",
+                f"{name}'s own route",
+            ),
+            Command(
+                f"ip route add default via GATEWAY_{mark} dev DEVICE_{mark} table {table}",
+                "client",
+                "likewise",
+            ),
+            Command(
+                f"ip mptcp endpoint add ADDRESS_{mark} dev DEVICE_{mark} {'subflow backup' if backup else 'subflow'}",
+                "client",
+                "a spare subflow" if backup else "a subflow",
+            ),
+        ]
+    limit = Command(f"ip mptcp limits set subflow {len(names) - 1}", "both", "beside the first one")
+    return [limit, *found]
+
+
+def _kernel(scheduler: str) -> list[Command]:
+    """The module and its scheduler, at the sender of the data."""
+    options = [OPTIONS[one] for one in scheduler.split(":", maxsplit=1)[0].split("+")[1:]]
+    return [
+        Command(" ".join(["insmod plait.ko", *options]), "sender", "see linux/README.md"),
+        Command(
+            f"sysctl -w net.mptcp.scheduler={KERNEL_NAMES[base_name(scheduler)]}", "sender", "new connections"
+        ),
+    ]
+
+
+def _buffer(advice: Findings) -> list[Command]:
+    """More memory at the receiver, where its buffer is too small."""
+    found = advice.buffer
+    if found is None or found.enough or advice.verdict == "not worth":
+        return []
+    most = max(found.needed * MEMORY_PER_WINDOW, USUAL_MEMORY)
+    return [
+        Command(f"sysctl -w net.ipv4.tcp_rmem='4096 131072 {most}'", "receiver", "a larger receive buffer")
+    ]

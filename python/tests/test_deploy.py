@@ -1,0 +1,159 @@
+"""The commands of docs/deploy.md and of `plait advise`, run as they stand in the lab's kernel."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from plait import advise
+from plait.advice.candidates import stock
+from plait.advice.doing import commands
+from plait.linux import boot, kernel, machine, tools
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
+SECTIONS = ("## Stock Linux", "## With Plait's kernel")
+NOT_HERE = ("insmod", "mptcpize enable", "mptcpize run curl")
+"""The lab's module is built in; it has no services and no web server."""
+WORDS = {
+    "ADDRESS_LTE": "192.168.2.2",
+    "GATEWAY_LTE": "192.168.2.1",
+    "DEVICE_LTE": "lte0",
+    "SERVER": "203.0.113.10",
+    "-t 30": "-t 5",
+}
+BOTH = ("sysctl -w net.mptcp.enabled", "ip mptcp limits set subflow 1")
+SERVER = ("mptcpize run iperf3 -s", "sysctl -w net.mptcp.scheduler")
+NETWORK = """#!/bin/bash
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
+exec </dev/null 2>&1
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t tmpfs t /run; mount -t tmpfs t /tmp
+mkdir -p /run/netns /run/lock
+for n in client net server; do ip netns add $n; ip -n $n link set lo up; done
+ip -n client link add dsl0 type veth peer name ndsl netns net
+ip -n client link add lte0 type veth peer name nlte netns net
+ip -n server link add eth0 type veth peer name nsrv netns net
+ip -n client addr add 192.168.1.2/24 dev dsl0; ip -n client addr add 192.168.2.2/24 dev lte0
+ip -n server addr add 203.0.113.10/24 dev eth0; ip -n net addr add 203.0.113.1/24 dev nsrv
+ip -n net addr add 192.168.1.1/24 dev ndsl; ip -n net addr add 192.168.2.1/24 dev nlte
+for x in "client dsl0" "client lte0" "server eth0" "net ndsl" "net nlte" "net nsrv"; do
+  set -- $x; ip -n $1 link set $2 up
+done
+ip netns exec net sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
+ip -n client route add default via 192.168.1.1 dev dsl0; ip -n server route add default via 203.0.113.1
+ip netns exec net tc qdisc add dev ndsl root netem rate 16mbit delay 12ms limit 100
+ip netns exec net tc qdisc add dev nlte root netem rate 30mbit delay 30ms limit 300
+ip netns exec client tc qdisc add dev dsl0 root netem delay 12ms
+ip netns exec client tc qdisc add dev lte0 root netem delay 30ms
+try() {
+  echo "## $1: $2"; ip netns exec $1 sh -c "$2" > /tmp/said 2>&1; code=$?
+  cat /tmp/said; echo "## code $code"; sleep 2
+}
+"""
+
+
+def documented() -> list[str]:
+    """The page's commands that can be run in the lab, in order."""
+    found = []
+    for section in re.split(r"^(?=## )", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        if section.startswith(SECTIONS):
+            for block in re.findall(r"^```sh no-run\n(.*?)^```", section, re.MULTILINE | re.DOTALL):
+                found += [line for line in block.splitlines() if not line.startswith(NOT_HERE)]
+    return found
+
+
+def filled_in(command: str) -> list[tuple[str, str]]:
+    """Where a command is given, and what it is with the lab's addresses."""
+    text = command
+    for word, value in WORDS.items():
+        text = text.replace(word, value)
+    if command.startswith("mptcpize run iperf3 -s"):
+        text += " -D"
+    places = (
+        ("client", "server")
+        if command.startswith(BOTH)
+        else ("server",)
+        if command.startswith(SERVER)
+        else ("client",)
+    )
+    return [(place, text) for place in places]
+
+
+def in_the_lab(lines: list[str], folder: Path) -> list[tuple[str, str, int]]:
+    """Each command with what it said and its exit code."""
+    tried = [f"try {place} {text!r}" for line in lines for place, text in filled_in(line)]
+    (folder / "init").write_text("\n".join([NETWORK, *tried, "echo '## end'"]) + "\n", encoding="utf-8")
+    (folder / "init").chmod(0o755)
+    built = kernel.built()
+    setarch = tools.find("setarch")
+    assert built is not None
+    assert setarch is not None
+    done = subprocess.run(
+        [setarch, "-R", str(built), *boot.COMMAND, "rng_seed=1"],
+        cwd=folder, env={"TMPDIR": str(machine.memory_folder())}, stdin=subprocess.DEVNULL,
+        capture_output=True, timeout=400, check=False,
+    )  # fmt: skip
+    said = done.stdout.decode(errors="replace").replace("\r", "")
+    assert "## end" in said, said[-2000:]
+    return [
+        (command, text, int(code))
+        for command, text, code in re.findall(
+            r"^## \w+: (.*?)\n(.*?)## code (\d+)$", said, re.MULTILINE | re.DOTALL
+        )
+    ]
+
+
+def test_the_page_names_what_advise_prints() -> None:
+    """Commands of an advice are those of the page, but for names and numbers."""
+    advice = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=[stock()], events=500_000)
+    page = " ".join(documented())
+    assert advice.verdict == "worth"
+    told = [one.text for one in commands(advice)]
+    assert all(one in page for one in told), [one for one in told if one not in page]
+    kernel_only = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=["blest+rp"], events=500_000)
+    told = [one.text for one in commands(kernel_only)]
+    assert "insmod plait.ko retransmission_penalization=1" in told
+    assert "sysctl -w net.mptcp.scheduler=blest" in told
+    simulated = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=["srpt"], events=500_000)
+    assert commands(simulated) == []
+
+
+def test_a_path_that_is_not_worth_it_is_a_spare() -> None:
+    advice = advise(
+        ["dsl 4Mbit 25ms", "sat 1Mbit 600ms"], "blocks:500kbit", schedulers=[stock()], events=500_000
+    )
+    assert advice.verdict == "not worth"
+    told = [one.text for one in commands(advice)]
+    assert "ip mptcp endpoint add ADDRESS_SAT dev DEVICE_SAT subflow backup" in told
+    assert "Now do it (as a spare only" in advice.text
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(
+    kernel.built() is None
+    or bool(tools.missing(tools.TO_RUN))
+    or not shutil.which("mptcpize")
+    or not shutil.which("iperf3"),
+    reason="no kernel is built (plait linux build), or mptcpize or iperf3 is missing",
+)
+def test_every_command_works_in_the_labs_kernel(tmp_path: Path) -> None:
+    said = in_the_lab(documented(), tmp_path)
+    failed = [(command, text) for command, text, code in said if code != 0]
+    assert failed == []
+    rates = [
+        float(re.findall(r"([\d.]+) Mbits/sec +receiver", text)[0])
+        for _, text, _ in said
+        if "receiver" in text
+    ]
+    dsl, lte, both = rates
+    # 16 and 30 Mbit/s; of both the sum, but for what headers take and how it begins.
+    assert 13 < dsl < 16
+    assert 24 < lte < 30
+    assert both > 0.85 * (dsl + lte)
+    counters = next(text for command, text, _ in said if command.startswith("nstat -z"))
+    counted = {name: int(value) for name, value in re.findall(r"MPTcpExt(\w+) +(\d+)", counters)}
+    assert counted["MPJoinSynAckRx"] > 0
+    assert counted["MPCapableFallbackSYNACK"] == 0
