@@ -6,6 +6,7 @@
 //! A new target is a function and a line in [`TARGETS`], with seeds in [`mod@seeds`].
 
 pub mod ends;
+pub mod files;
 pub mod quic;
 pub mod sctp;
 pub mod seeds;
@@ -23,7 +24,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "sctp", check: sctp::packet, seeds: seeds::sctp },
     Target { name: "tcp", check: tcp::segment, seeds: seeds::tcp },
     Target { name: "quic-packets", check: quic::datagram, seeds: seeds::quic_packets },
@@ -34,6 +35,8 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "mptcp-end", check: ends::mptcp, seeds: ends::mptcp_seeds },
     Target { name: "mptcp-linux-end", check: ends::linux, seeds: ends::linux_seeds },
     Target { name: "quic-end", check: ends::quic, seeds: ends::quic_seeds },
+    Target { name: "file-greeting", check: files::greeting, seeds: files::greeting_seeds },
+    Target { name: "file-packets", check: files::packets, seeds: files::packets_seeds },
 ];
 
 /// The target of this name.

@@ -21,6 +21,10 @@ use std::time::{Duration, Instant};
 /// A path that could not be opened is tried again after so long.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// The first path waits for the others as long again as it took itself to open, and no longer than this: who comes later is asked for only when its
+/// question is repeated.
+const GRACE: Duration = Duration::from_millis(200);
+
 /// What is to be sent, from where, to whom.
 #[derive(Debug)]
 pub struct Order {
@@ -79,6 +83,8 @@ pub struct Sender<S> {
     client: ClientConfig,
     ways: Vec<Way>,
     session: Option<Session>,
+    /// The path that was there first, what the receiver said, and until when the others are waited for.
+    first: Option<(usize, Reply, Instant)>,
     source: S,
     epoch: Instant,
     heard_at: Instant,
@@ -118,6 +124,7 @@ impl<S: Source> Sender<S> {
             ways: ways.collect(),
             order,
             session: None,
+            first: None,
             source,
             epoch: now,
             heard_at: now,
@@ -162,6 +169,7 @@ impl<S: Source> Sender<S> {
         for path in 0..self.ways.len() {
             self.work(now, path);
         }
+        self.begin(now);
         let time = self.time(now);
         let timeout = self.session.as_mut().map_or(Ok(()), |session| session.handle_timeout(time));
         if let Err(error) = timeout {
@@ -217,7 +225,9 @@ impl<S: Source> Sender<S> {
                     way.opened += 1;
                     way.trouble = None;
                     self.heard_at = now;
-                    self.begin(path, reply);
+                    let took = now.saturating_duration_since(self.epoch).min(GRACE);
+                    self.first.get_or_insert((path, reply, now + took));
+                    self.begin(now);
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -230,9 +240,11 @@ impl<S: Source> Sender<S> {
         self.take(now, path);
     }
 
-    /// The first path works: the transport begins.
-    fn begin(&mut self, path: usize, reply: Reply) {
-        if self.session.is_some() {
+    /// The first path works, and so do the others or they take long: the transport begins.
+    fn begin(&mut self, now: Instant) {
+        let Some((path, reply, until)) = self.first else { return };
+        let all = self.ways.iter().all(|way| way.joined || way.refused);
+        if self.session.is_some() || !(all || until <= now) {
             return;
         }
         let agreed = Agreed {
@@ -321,7 +333,8 @@ impl<S: Source> Sender<S> {
         });
         let session = self.session.as_ref().and_then(Session::next_wakeup);
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
-        links.chain(session).chain([self.heard_at + self.settings.patience]).min()
+        let begin = self.first.filter(|_| self.session.is_none()).map(|(_, _, until)| until);
+        links.chain(session).chain(begin).chain([self.heard_at + self.settings.patience]).min()
     }
 
     /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.

@@ -1,0 +1,148 @@
+//! UDP sockets, and waiting for them.
+
+use crate::link::Outgoing;
+use bytes::BytesMut;
+use mio::net::UdpSocket;
+use mio::{Events, Interest, Poll, Token};
+use noq_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use std::collections::VecDeque;
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// What is asked of the system for each direction; it may give less.
+const BUFFER: usize = 4 << 20;
+
+/// Bytes of what the system hands over at once: several datagrams of one sender (GRO).
+const PIECE: usize = 64 << 10;
+
+/// Calls for datagrams between two looks at timers.
+const ROUNDS: usize = 8;
+
+/// Batches that wait for a socket; what comes beyond is lost, as in any queue.
+const WAITING: usize = 4_096;
+
+struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    waiting: VecDeque<Outgoing>,
+}
+
+/// Some sockets, by their number.
+pub(super) struct Sockets {
+    poll: Poll,
+    events: Events,
+    sockets: Vec<Socket>,
+    buffer: Vec<u8>,
+    /// A socket may have more datagrams than were taken.
+    more: bool,
+}
+
+impl Sockets {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self {
+            poll: Poll::new()?,
+            events: Events::with_capacity(16),
+            sockets: Vec::new(),
+            buffer: vec![0; PIECE * BATCH_SIZE],
+            more: false,
+        })
+    }
+
+    /// Another socket; where it is.
+    pub(super) fn add(&mut self, local: SocketAddr, interface: Option<&str>) -> io::Result<SocketAddr> {
+        let domain = socket2::Domain::for_address(local);
+        let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, Some(socket2::Protocol::UDP))?;
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(interface) = interface {
+            socket.bind_device(Some(interface.as_bytes()))?;
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        if interface.is_some() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "interfaces can be named on Linux only"));
+        }
+        socket.set_nonblocking(true)?;
+        socket.bind(&local.into())?;
+        // The system's limits may be lower.
+        let _ = socket.set_send_buffer_size(BUFFER);
+        let _ = socket.set_recv_buffer_size(BUFFER);
+        let mut io = UdpSocket::from_std(socket.into());
+        let state = UdpSocketState::new(UdpSockRef::from(&io))?;
+        let token = Token(self.sockets.len());
+        self.poll.registry().register(&mut io, token, Interest::READABLE | Interest::WRITABLE)?;
+        let address = io.local_addr()?;
+        self.sockets.push(Socket { io, state, waiting: VecDeque::new() });
+        Ok(address)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// Waits until something can be read or written, or the time is over.
+    pub(super) fn wait(&mut self, most: Duration) -> io::Result<()> {
+        let most = if std::mem::take(&mut self.more) { Duration::ZERO } else { most };
+        match self.poll.poll(&mut self.events, Some(most)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            waited => waited,
+        }
+    }
+
+    /// The datagrams that came to a socket: from where, to which address, and what.
+    pub(super) fn receive(
+        &mut self,
+        index: usize,
+        mut take: impl FnMut(SocketAddr, Option<IpAddr>, BytesMut),
+    ) {
+        let Socket { io, state, .. } = &self.sockets[index];
+        let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        for round in 0..ROUNDS {
+            let mut slices: Vec<IoSliceMut<'_>> =
+                self.buffer.chunks_mut(PIECE).map(IoSliceMut::new).collect();
+            // Other errors are of what was sent before (ICMP), and tell nothing that silence does not.
+            let count = match state.recv(UdpSockRef::from(io), &mut slices, &mut metas) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => continue,
+            };
+            for (meta, piece) in metas.iter().zip(self.buffer.chunks(PIECE)).take(count) {
+                for datagram in piece[..meta.len].chunks(meta.stride.max(1)) {
+                    take(meta.addr, meta.dst_ip, BytesMut::from(datagram));
+                }
+            }
+            self.more |= round + 1 == ROUNDS;
+        }
+    }
+
+    /// Sends on a socket, now or as soon as there is room. What the system refuses is lost, and why it does is returned.
+    pub(super) fn send(&mut self, index: usize, outgoing: Option<Outgoing>) -> Option<io::Error> {
+        let socket = &mut self.sockets[index];
+        if socket.waiting.len() < WAITING {
+            socket.waiting.extend(outgoing);
+        }
+        let mut trouble = None;
+        while let Some(next) = socket.waiting.front_mut() {
+            let step = next.segment.unwrap_or(next.bytes.len()).max(1);
+            let most = step * socket.state.max_gso_segments().get();
+            let contents = &next.bytes[..next.bytes.len().min(most)];
+            let transmit = Transmit {
+                destination: next.remote,
+                ecn: None,
+                contents,
+                segment_size: next.segment,
+                src_ip: next.source,
+            };
+            match socket.state.try_send(UdpSockRef::from(&socket.io), &transmit) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => trouble = Some(error),
+                Ok(()) => {}
+            }
+            if next.bytes.len() > most {
+                next.bytes.drain(..most);
+            } else {
+                socket.waiting.pop_front();
+            }
+        }
+        trouble
+    }
+}

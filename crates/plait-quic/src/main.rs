@@ -1,0 +1,7 @@
+//! `plait-quic send` and `plait-quic recv`: see [`plait_quic::command`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    plait_quic::command::run(std::env::args_os())
+}
