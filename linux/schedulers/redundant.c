@@ -218,6 +218,7 @@ static struct plait_decision latest_decide(struct latest *latest, u64 now,
 	path = fastest(latest->copies, paths, count);
 	if (path) {
 		latest->copies &= ~BIT(path->id);
+		latest->last_used[path->id] = now;
 		return reinject(path->id, latest->segment);
 	}
 	path = fastest(open, paths, count);

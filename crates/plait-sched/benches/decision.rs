@@ -11,6 +11,7 @@ use std::time::{Duration as Wall, Instant as WallClock};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use plait_sched::{
     Builtin, Capabilities, Connection, Decision, Duration, Event, Path, PathId, SCHEDULERS, Scheduler, Time,
+    Value,
 };
 
 /// Round-trip times of a phone's Wi-Fi and LTE, and six more.
@@ -128,6 +129,10 @@ fn decisions(criterion: &mut Criterion) {
     measure(criterion, "engine-alone", || Nobody);
     for info in SCHEDULERS {
         measure(criterion, info.name, || Builtin::new(info.name, &[]).expect("defaults are valid"));
+    }
+    for mode in ["opportunistic", "when-idle", "probing"] {
+        let make = || Builtin::new("redundant", &[("mode", Value::Text(mode))]).expect("a mode of it");
+        measure(criterion, &format!("redundant-{mode}"), make);
     }
     for name in ["lowest-rtt+rp", "lowest-rtt+bm", "lowest-rtt+rp+bm"] {
         measure(criterion, name, || Builtin::new(name, &[]).expect("every scheduler takes options"));

@@ -55,6 +55,8 @@ impl Latest {
         }
         if let Some(path) = fastest(self.copies, paths) {
             self.copies.remove(path.id);
+            // An engine may ask for more before it sends this one.
+            self.last_used[path.id.index()] = now.as_nanos();
             return Decision::Reinject { path: path.id, segment: self.segment };
         }
         let sendable = connection.sendable();

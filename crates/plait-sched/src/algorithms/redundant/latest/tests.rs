@@ -145,6 +145,23 @@ fn a_path_that_is_in_use_is_not_probed() {
 }
 
 #[test]
+fn a_copy_that_has_not_left_is_a_probe_already() {
+    let mut sender = Sender::new(Some(5), &[(20, 9), (100, 9)], 2);
+    let decide = |sender: &mut Sender| {
+        let decision = sender.scheduler.decide(sender.now, &sender.connection, &sender.paths);
+        if let Decision::Assign { .. } = decision {
+            sender.send(PathId(0), sender.connection.next_segment, false);
+            sender.connection.next_segment += 1;
+        }
+        decision
+    };
+    let [fast, probed] = [0, 1].map(PathId);
+    assert_eq!(decide(&mut sender), Decision::Assign { path: fast, segments: 1 });
+    assert_eq!(decide(&mut sender), Decision::Reinject { path: probed, segment: 0 });
+    assert_eq!(decide(&mut sender), Decision::Assign { path: fast, segments: 2 });
+}
+
+#[test]
 fn an_unmeasured_path_is_probed_by_its_timeout() {
     let mut sender = Sender::new(Some(5), &[(0, 9), (0, 9)], 1);
     assert_eq!(sender.opportunity(0), [New(0, 0), Copy(1, 0)]);
