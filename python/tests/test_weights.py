@@ -89,7 +89,7 @@ def test_schedulers_in_python_see_what_paths_lack(tmp_path: Path) -> None:
         uncarried = True
 
         def decide(
-            self, now: float, connection: plait.Connection, paths: list[plait.Path]
+            self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]
         ) -> plait.Assign | plait.Reinject | plait.Wait:
             for path in paths:
                 if path.open:
