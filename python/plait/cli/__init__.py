@@ -18,6 +18,9 @@ COMMANDS = {
         "advise:advise",
         "Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.",
     ),
+    "measure": Place(
+        "measure:measure", "Turn what you measured on a link into a path NAME for plait advise."
+    ),
     "explain": Place(
         "explain:explain", "Explain decisions: what the scheduler saw, and why not the other paths."
     ),
