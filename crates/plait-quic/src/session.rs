@@ -75,8 +75,8 @@ struct Arrivals {
     delivered: Vec<u64>,
     /// Payload bytes by path, each segment once.
     bytes: Vec<u64>,
-    newest_at: Option<Time>,
-    /// The longest time in which nothing new came.
+    delivered_at: Option<Time>,
+    /// The longest time in which nothing was handed on.
     gap_nanos: u64,
 }
 
@@ -85,17 +85,17 @@ impl Observer for Arrivals {
         false
     }
 
-    fn arrived(&mut self, now: Time, path: PathId, _segment: u64, bytes: u32) {
+    fn arrived(&mut self, _now: Time, path: PathId, _segment: u64, bytes: u32) {
         self.fresh = true;
         if let Some(sum) = self.bytes.get_mut(path.index()) {
             *sum += u64::from(bytes);
         }
-        let since = self.newest_at.map_or(0, |newest| now.since(newest).as_nanos());
-        self.gap_nanos = self.gap_nanos.max(since);
-        self.newest_at = Some(now);
     }
 
-    fn delivered(&mut self, _now: Time, segment: u64, _bytes: u32) {
+    fn delivered(&mut self, now: Time, segment: u64, _bytes: u32) {
+        let since = self.delivered_at.map_or(0, |newest| now.since(newest).as_nanos());
+        self.gap_nanos = self.gap_nanos.max(since);
+        self.delivered_at = Some(now);
         self.delivered.push(segment);
     }
 }
@@ -224,7 +224,7 @@ impl Session {
         (&self.sent, &self.arrivals.bytes)
     }
 
-    /// The longest time in which nothing new arrived, between the first arrival and the last.
+    /// The longest time in which nothing was handed on in order, between the first time and the last.
     pub fn longest_gap(&self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.arrivals.gap_nanos)
     }

@@ -57,7 +57,7 @@ pub struct Summary {
     pub duration: Duration,
     /// Bytes that came first on each path.
     pub paths: Vec<u64>,
-    /// The longest time in which nothing new arrived.
+    /// The longest time in which nothing was handed on in order.
     pub longest_gap: Duration,
 }
 
