@@ -89,7 +89,7 @@ def test_a_trace_is_part_of_what_a_plan_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"scedulers": []}, "scedulers: unknown key; did you mean schedulers\\? expected one of"),
+        ({"scedulers": []}, "scedulers: unknown key \\(did you mean schedulers\\?\\); expected one of"),
         ({"scenario": None}, "scenario: missing"),
         ({"schedulers": None}, "schedulers: missing"),
         ({"scenario": "none.toml"}, "none.toml: cannot be read: No such file"),

@@ -50,6 +50,8 @@ def make_plan(job: _core.Job, *, series_ns: int | None = None, decisions: bool =
     """
     scenario = json.loads(job.scenario_json)
     refusals.check(scenario)
+    if decisions:
+        refusals.check_decisions(scenario)
     on_times, flow_on_times = job.on_times()
     links = _Links(scenario)
     built = topology.build(

@@ -42,6 +42,11 @@ KERNEL_NAMES = {
 }
 """Our names of schedulers and the kernel's, which have 15 characters at most."""
 
+STOCK, STOCK_NAME = "linux-default", "default"
+"""The one that every kernel has, by our name and its own."""
+STOCK_BUFFER = "buffer"
+"""Its only parameter that the kernel has too: the largest send buffer of a subflow, in bytes."""
+
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
 
 KERNEL_HABITS: dict[str, tuple[tuple[Any, ...], str]] = {
@@ -146,8 +151,11 @@ def _check_active(scenario: Table, place: str, direction: Table) -> None:
 def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
     name = choice["name"]
     base = name.split("+")[0]
+    if base == STOCK:
+        _check_stock(scenario, place, choice)
+        return
     if base not in KERNEL_NAMES:
-        refuse(scenario, place, name, f"the kernel has {_list(KERNEL_NAMES)}")
+        refuse(scenario, place, name, f"the kernel has {_list([*KERNEL_NAMES, STOCK])}")
     info = next(one for one in schedulers() if one["name"] == base)
     error = next((one["name"] for one in info["options"] if "rtt_error" in one["name"]), None)
     if error is not None and error in choice:
@@ -157,6 +165,22 @@ def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
             choice[error],
             "the kernel shows schedulers no wrong round-trip times",
         )
+
+
+def _check_stock(scenario: Table, place: str, choice: Table) -> None:
+    if choice["name"] != STOCK:
+        refuse(scenario, place, choice["name"], "the kernel's own scheduler has no options")
+    info = next(one for one in schedulers() if one["name"] == STOCK)
+    for parameter in info["parameters"]:
+        name, default = parameter["name"], parameter["default"]
+        if name != STOCK_BUFFER and choice.get(name, default) != default:
+            refuse(scenario, f"{place}.{name}", choice[name], "the kernel's is as it was compiled")
+
+
+def check_decisions(scenario: Table) -> None:
+    """Raises Refused if the scheduler keeps no log of its decisions."""
+    if scenario["scheduler"]["name"] == STOCK:
+        refuse(scenario, "scheduler", STOCK, "the kernel's own scheduler tells nothing of its decisions")
 
 
 _SPOKEN = ("mptcp", "tcp")

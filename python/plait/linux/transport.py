@@ -7,7 +7,14 @@ from typing import Any
 
 from plait import _core
 from plait.linux.guest.plan import RECEIVER, SENDER, Setting
-from plait.linux.refusals import CONGESTION_CONTROLS, KERNEL_NAMES, first_path
+from plait.linux.refusals import (
+    CONGESTION_CONTROLS,
+    KERNEL_NAMES,
+    STOCK,
+    STOCK_BUFFER,
+    STOCK_NAME,
+    first_path,
+)
 from plait.scenarios.scheduler import schedulers
 from plait.scenarios.units import duration_ns
 
@@ -20,6 +27,8 @@ LONG_NUMBERS = 4
 LARGE_BUFFER = 16 << 20
 """Bytes of a send buffer that never holds the scheduler back."""
 LARGEST_BUFFER = 64 << 20
+STOCK_SEND_BUFFER = 16 << 10
+"""Bytes of a send buffer at first where nobody changed it; it grows with the window."""
 PAGES_FOR_TCP = "1000000 1000000 1000000"
 PACKET_MEMORY = 832
 """Bytes that a packet takes in the receive buffer beside its payload, as the kernel reckons it."""
@@ -34,7 +43,7 @@ def settings(scenario: Table) -> list[Setting]:
     }
     if transport["congestion_control"] == "cubic":
         everywhere["/sys/module/tcp_cubic/parameters/hystart"] = str(int(transport["hystart"]))
-    if transport["protocol"] == "mptcp":
+    if transport["protocol"] == "mptcp" and scenario["scheduler"]["name"] != STOCK:
         everywhere |= scheduler_parameters(scenario["scheduler"]) | path_numbers(scenario)
     return [Setting(namespace="", file=file, value=value) for file, value in everywhere.items()] + [
         Setting(namespace=host, file=file, value=value)
@@ -60,9 +69,20 @@ def _host(scenario: Table) -> dict[str, str]:
     if transport.get("ecn"):
         values["net/ipv4/tcp_ecn"] = "1"
     if transport["protocol"] == "mptcp":
-        base = scenario["scheduler"]["name"].split("+")[0]
-        values |= {"net/mptcp/enabled": "1", "net/mptcp/scheduler": KERNEL_NAMES[base]}
+        choice = scenario["scheduler"]
+        base = choice["name"].split("+")[0]
+        values |= {"net/mptcp/enabled": "1", "net/mptcp/scheduler": {**KERNEL_NAMES, STOCK: STOCK_NAME}[base]}
+        if base == STOCK:
+            # What waits on a subflow is limited by its send buffer, which is a part of that rule: as users have it.
+            values["net/ipv4/tcp_wmem"] = f"4096 {STOCK_SEND_BUFFER} {_stock_buffer(choice)}"
     return {f"/proc/sys/{file}": value for file, value in values.items()}
+
+
+def _stock_buffer(choice: Table) -> int:
+    """Bytes of a subflow's send buffer at most."""
+    info = next(one for one in schedulers() if one["name"] == STOCK)
+    default = next(one["default"] for one in info["parameters"] if one["name"] == STOCK_BUFFER)
+    return int(choice.get(STOCK_BUFFER, default))
 
 
 def full_payload(transport: Table) -> int:

@@ -127,9 +127,16 @@ def _value(factor: Table, share: float) -> Any:
     return next(name for name, end in zip(factor["choices"], ends, strict=True) if share <= end)
 
 
+STOCK = "linux-default"
+"""The kernel's own, in every fourth scenario: what shares it gives to the paths is what ours is judged by."""
+STOCK_EVERY = 4
+
+
 def _later(number: int) -> tuple[str, ...]:
     """Which of the later schedulers the scenario of this number has beside its pair."""
-    return () if number % 2 else (LATER[number // 2 % len(LATER)],)
+    if number % 2:
+        return (STOCK,) if number % STOCK_EVERY == 1 else ()
+    return (LATER[number // 2 % len(LATER)],)
 
 
 def _scenario(name: str, values: Mapping[str, Any], later: tuple[str, ...]) -> Drawn:

@@ -11,6 +11,7 @@ pub mod dqs;
 pub mod ecf;
 pub mod guard;
 pub mod intelligent_delivery_delay;
+pub mod linux_default;
 pub mod lowest_rtt;
 pub mod mp_dash;
 mod opportunity;
@@ -44,6 +45,7 @@ macro_rules! algorithms {
             ecf::Ecf,
             otias::Otias,
             sttf::Sttf,
+            linux_default::LinuxDefault,
             cheapest_first::CheapestFirst,
             weighted::Weighted,
             srpt::Srpt,

@@ -4,7 +4,7 @@ use super::ack_delay::AckDelay;
 use super::grant::{Granted, Grants, PACKET_MEMORY, receive_memory};
 use super::incoming::{Incoming, Place};
 use super::merging::{Merging, Queued};
-use super::reinjection::FRAGMENT;
+use super::reinjection::pages;
 use super::{Config, Grant, Joins, Losses, wheel};
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet, TcpSegment};
@@ -483,12 +483,6 @@ impl Receiver {
     pub fn poll_timeout(&self) -> Option<Time> {
         self.subflows.iter().filter_map(|subflow| subflow.deadline).min()
     }
-}
-
-/// Pages that a segment's payload lies on: two if the end of a fragment is in it.
-fn pages(segment: &TcpSegment) -> u8 {
-    let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
-    1 + u8::from(segment.offset / FRAGMENT != last / FRAGMENT)
 }
 
 /// Passes on what is delivered: arrivals and duplicates were told of when they came.

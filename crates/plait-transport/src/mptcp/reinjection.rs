@@ -16,6 +16,7 @@ use super::subflow::Phase;
 use super::wheel;
 use crate::core::{insert_ascending, moment, timer};
 use crate::observer::Observer;
+use crate::packet::TcpSegment;
 use plait_sched::{Duration, PathId, PathState, Scheduler, Time};
 use std::collections::VecDeque;
 
@@ -271,4 +272,10 @@ impl<S: Scheduler> Sender<S> {
     fn is_unacknowledged(&self, segment: u64) -> bool {
         self.core.is_in_flight(segment)
     }
+}
+
+/// Pages that a segment's payload lies on: two if the end of a fragment is in it.
+pub(super) fn pages(segment: &TcpSegment) -> u8 {
+    let last = segment.offset.saturating_add(u64::from(segment.data.bytes.saturating_sub(1)));
+    1 + u8::from(segment.offset / FRAGMENT != last / FRAGMENT)
 }

@@ -1,0 +1,200 @@
+//! What Linux does unless told otherwise ("default", its burst scheduler): a burst goes to the subflow that empties first.
+//!
+//! # Source
+//! Linux 6.12, net/mptcp/protocol.c (`mptcp_subflow_get_send`), sched.c; its constants from there, from net/ipv4/tcp_input.c
+//! (`tcp_sndbuf_expand`, `tcp_update_pacing_rate`) and tcp.c. Of the usable paths the one with the least
+//!
+//! > linger = memory / p
+//!
+//! takes a burst of 65,428 bytes at most: `memory` is what the subflow's send buffer holds, in flight and unsent, and p its mean pacing rate, in
+//! which the pacing rate of the moment has, at every burst, the weight of the burst, and the one before that of the memory. If that path's
+//! send buffer is full, nothing is sent: no second best. The congestion window is not asked: what is assigned waits on the subflow, and stays.
+//!
+//! # Readings
+//! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that (the defaults of
+//!   `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+//! * A burst is a whole number of segments, the last of which may exceed 65,428 bytes: what the kernel hands over are packets, too.
+//! * The send buffer as it grows by itself: 2 · `segment_memory` bytes for each segment of the largest window so far, 10 at least, up to `buffer`
+//!   bytes (`net.ipv4.tcp_wmem`, third number). A segment in flight takes mss + 640 bytes of it (packets leave in pairs at least, each pair with
+//!   1,280 bytes for itself), one that waits mss + 28 (they wait in packets of 64 KB). `segment_memory` depends on how the kernel was configured: 4,352
+//!   for a full packet of 1,500 bytes with the headers of radio networks, as distributions have it; 2,304 without.
+//! * There are no copies and no penalties. Data of a path that failed is sent again by the engine, as by the kernel's timer.
+//!
+//! # Departures
+//! * A path that was not measured yet takes what its window lets out: the kernel has measured every subflow when it is opened.
+//! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
+//! * A path is stale, in the kernel, after four timeouts without an answer while another answers; here, when the engine says that it potentially failed.
+//!
+//! # Progress
+//! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.
+
+use super::{clip, room};
+use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
+use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
+use crate::time::Time;
+use crate::view::{Connection, MAX_PATHS, Path, usable};
+
+/// The longest burst, in bytes: MPTCP_SEND_BURST_SIZE.
+const BURST: u64 = 65_428;
+/// Windows of fewer segments have a buffer like one of so many: TCP_INIT_CWND.
+const LEAST_WINDOW: u64 = 10;
+/// Bytes of memory beside the payload, of a segment in flight and of one that waits.
+const IN_FLIGHT: u64 = 640;
+const WAITING: u64 = 28;
+/// Rates and amounts are cut to what arithmetic in 64 bits bears: 4 GB/s, 2 GiB, 2²⁰ segments.
+const MOST_RATE: u64 = 1 << 32;
+const MOST_MEMORY: u64 = 1 << 31;
+const MOST_SEGMENTS: u32 = 1 << 20;
+
+/// What is kept of a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Subflow {
+    /// The mean pacing rate, in bytes per second; 0 before the first look at it.
+    rate: u64,
+    /// The largest window so far.
+    window: u32,
+}
+
+/// The state of Linux' default.
+#[derive(Clone, Debug)]
+pub struct LinuxDefault {
+    segment_memory: u64,
+    buffer: u64,
+    subflows: [Subflow; MAX_PATHS],
+}
+
+/// Bytes per second at which the kernel would pace: `tcp_update_pacing_rate`. The path has been measured.
+fn pacing_rate(path: &Path) -> u64 {
+    let outstanding = path.in_flight.saturating_add(path.lost);
+    let segments = u64::from(path.cwnd.max(outstanding).min(MOST_SEGMENTS));
+    let percent = if path.cwnd < path.ssthresh / 2 { 200 } else { 120 };
+    // At most 2^20 segments of 2^16 bytes, in units of 10 ms.
+    let bytes = segments * u64::from(path.mss.min(1 << 16)) * percent;
+    (bytes.saturating_mul(10_000_000) / path.srtt.as_nanos()).clamp(1, MOST_RATE)
+}
+
+/// Bytes that the path's send buffer holds.
+fn memory(path: &Path) -> u64 {
+    let mss = u64::from(path.mss);
+    let in_flight = u64::from(path.in_flight.saturating_add(path.lost).min(MOST_SEGMENTS));
+    let waiting = u64::from(path.queued.min(MOST_SEGMENTS));
+    (in_flight * (mss + IN_FLIGHT) + waiting * (mss + WAITING)).min(MOST_MEMORY)
+}
+
+impl LinuxDefault {
+    /// What the registry says about it.
+    pub const INFO: SchedulerInfo = SchedulerInfo {
+        name: "linux-default",
+        title: "Linux' default",
+        summary: "A burst of 64 KB goes to the subflow whose buffer empties first; nothing is sent while that buffer is full.",
+        source: "Linux 6.12, net/mptcp/protocol.c, mptcp_subflow_get_send",
+        needs: Capabilities { assign_ahead: true, ..Capabilities::NONE },
+        parameters: &[
+            ParameterInfo {
+                name: "segment_memory",
+                doc: "Half of what a subflow's send buffer has for each segment of the largest window so far, in bytes: 4352 in kernels of distributions, 2304 in small ones.",
+                default: Value::Integer(4352),
+                domain: Domain::Integer { min: 1, max: 1 << 20 },
+            },
+            ParameterInfo {
+                name: "buffer",
+                doc: "The largest send buffer of a subflow, in bytes: the third number of net.ipv4.tcp_wmem.",
+                default: Value::Integer(4 << 20),
+                domain: Domain::Integer { min: 1 << 12, max: 1 << 31 },
+            },
+        ],
+    };
+
+    /// With memory for a segment, and the largest send buffer, in bytes.
+    pub const fn new(segment_memory: u64, buffer: u64) -> Self {
+        let none = Subflow { rate: 0, window: 0 };
+        Self { segment_memory, buffer, subflows: [none; MAX_PATHS] }
+    }
+
+    /// From checked parameters.
+    pub fn from_parameters(parameters: &Parameters<'_>) -> Self {
+        Self::new(parameters.integer("segment_memory") as u64, parameters.integer("buffer") as u64)
+    }
+
+    /// How long the path needs for what it holds, in a unit of 2⁻³² s.
+    fn linger(&mut self, path: &Path, held: u64) -> u64 {
+        let subflow = &mut self.subflows[path.id.index()];
+        if subflow.rate == 0 {
+            subflow.rate = pacing_rate(path);
+        }
+        (held << 32) / subflow.rate
+    }
+
+    /// How many segments its send buffer still takes; the last one may exceed it, as the kernel's packets do.
+    fn free(&mut self, path: &Path, held: u64) -> u64 {
+        let window = &mut self.subflows[path.id.index()].window;
+        *window = path.cwnd.max(*window);
+        let buffer = u64::from(*window).max(LEAST_WINDOW) * 2 * self.segment_memory;
+        buffer.min(self.buffer).saturating_sub(held).div_ceil(u64::from(path.mss) + WAITING)
+    }
+
+    /// Takes the pacing rate of the moment into the mean.
+    fn average(&mut self, path: &Path, held: u64, burst: u64) {
+        let rate = &mut self.subflows[path.id.index()].rate;
+        *rate = ((*rate * held + pacing_rate(path) * burst) / (held + burst)).max(1);
+    }
+}
+
+impl Default for LinuxDefault {
+    fn default() -> Self {
+        Self::new(4352, 4 << 20)
+    }
+}
+
+impl Scheduler for LinuxDefault {
+    #[inline]
+    fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
+        let sendable = connection.sendable();
+        if sendable == 0 {
+            return Decision::WAIT;
+        }
+        let mut best: Option<(u64, &Path, u64)> = None;
+        for path in usable(paths).filter(|path| !path.in_recovery) {
+            if !path.has_rtt() {
+                match room(path) {
+                    0 => continue,
+                    segments => return Decision::Assign { path: path.id, segments: clip(segments, sendable) },
+                }
+            }
+            let held = memory(path);
+            let linger = self.linger(path, held);
+            // Of equals the first.
+            if best.is_none_or(|(least, _, _)| linger < least) {
+                best = Some((linger, path, held));
+            }
+        }
+        let Some((_, path, held)) = best else { return Decision::WAIT };
+        let free = self.free(path, held);
+        if free == 0 {
+            return Decision::WAIT;
+        }
+        let mss = u64::from(path.mss);
+        // The window's end cuts the burst, as far as the mean is concerned; that data runs out does not.
+        let burst = BURST.min(connection.window_left.saturating_mul(mss));
+        self.average(path, held, burst);
+        let segments = burst.div_ceil(mss).min(free);
+        Decision::Assign { path: path.id, segments: clip(segments as u32, sendable) }
+    }
+
+    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
+        if let Event::PathUp { path } = event {
+            self.subflows[path.index()] = Subflow::default();
+        }
+    }
+
+    fn needs(&self) -> Capabilities {
+        Self::INFO.needs
+    }
+
+    fn interest(&self) -> Interest {
+        Interest::NONE
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use super::super::script::Script;
+use super::*;
+use crate::view::PathId;
+use crate::{Duration, Event, PathState};
+
+/// 100 ms, a window of 10 segments of 1000 bytes, in congestion avoidance.
+fn path(id: u8) -> Path {
+    Path { srtt: Duration::from_millis(100), cwnd: 10, ssthresh: 1, ..Path::new(PathId(id), 1000) }
+}
+
+#[test]
+fn the_kernel_paces_a_window_and_a_fifth_per_round_trip_and_two_in_slow_start() {
+    assert_eq!(pacing_rate(&path(0)), 120_000);
+    assert_eq!(pacing_rate(&Path { ssthresh: u32::MAX, ..path(0) }), 200_000);
+    // Half of the threshold is where slow start ends for it.
+    assert_eq!(pacing_rate(&Path { ssthresh: 20, ..path(0) }), 120_000);
+    assert_eq!(pacing_rate(&Path { ssthresh: 22, ..path(0) }), 200_000);
+    // More is outstanding than the window: after a loss.
+    assert_eq!(pacing_rate(&Path { in_flight: 12, lost: 3, ..path(0) }), 180_000);
+}
+
+#[test]
+fn extreme_facts_are_cut() {
+    let huge = Path { srtt: Duration::from_nanos(1), cwnd: u32::MAX, in_flight: u32::MAX, ..path(0) };
+    let huge = Path { mss: u32::MAX, queued: u32::MAX, lost: u32::MAX, ..huge };
+    assert_eq!((pacing_rate(&huge), memory(&huge)), (MOST_RATE, MOST_MEMORY));
+    assert_eq!(pacing_rate(&Path { srtt: Duration::MAX, ..path(0) }), 1);
+}
+
+#[test]
+fn bursts_go_where_the_buffer_empties_first_until_that_is_full() {
+    // 300 and 120 kB/s. 66 segments make a burst; 10 fly, 56 wait: 10 * 1640 + 56 * 1028 = 73,968 bytes, 0.25 and 0.62 s.
+    // The first has 2 * 10 * 4352 = 87,040 bytes: 13 more. Then it is full, and still the first.
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
+    assert_eq!(script.opportunity(), [(0, 66), (1, 66), (0, 13)]);
+    // Full is full, whatever the other one could take; a segment makes way for one and its share.
+    script.acked(0, 1);
+    assert_eq!(script.opportunity(), [(0, 1)]);
+}
+
+#[test]
+fn small_kernels_have_a_smaller_buffer_and_its_limit_holds() {
+    // 2 * 10 * 2304 = 46,080 bytes: 45 segments; then 16,400 + 35 * 1028 = 52,380 are held.
+    let mut script = Script::new(LinuxDefault::new(2304, 4 << 20), &[(40, 10)]);
+    assert_eq!(script.opportunity(), [(0, 45)]);
+    let mut script = Script::new(LinuxDefault::new(4352, 4096), &[(40, 10)]);
+    assert_eq!(script.opportunity(), [(0, 4)]);
+}
+
+#[test]
+fn the_buffer_does_not_shrink_with_the_window() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 100)]);
+    script.connection.unassigned = 1;
+    assert_eq!(script.opportunity(), [(0, 1)]);
+    script.paths[0].cwnd = 10;
+    script.connection.unassigned = 200;
+    // 870,400 bytes take it all, in bursts.
+    assert_eq!(script.opportunity(), [(0, 66), (0, 66), (0, 66), (0, 2)]);
+}
+
+#[test]
+fn the_mean_rate_weighs_the_moment_by_the_burst() {
+    let mut scheduler = LinuxDefault::default();
+    let mut path = Path { in_flight: 10, ..path(0) };
+    let held = memory(&path);
+    assert_eq!((held, scheduler.linger(&path, held)), (16_400, (16_400 << 32) / 120_000));
+    path.cwnd = 20;
+    scheduler.average(&path, held, BURST);
+    // (120,000 * 16,400 + 240,000 * 65,428) / 81,828
+    assert_eq!(scheduler.subflows[0].rate, 215_949);
+}
+
+#[test]
+fn the_window_of_the_receiver_cuts_a_burst() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
+    script.connection.window_left = 5;
+    assert_eq!(script.opportunity(), [(0, 5)]);
+}
+
+#[test]
+fn a_backup_carries_nothing_while_an_active_one_lives_even_if_that_is_full() {
+    let mut script = Script::new(LinuxDefault::new(1, 4096), &[(100, 10), (10, 10)]).in_flight(0, 10);
+    script.paths[1].state = PathState::Backup;
+    assert_eq!(script.opportunity(), []);
+    script.paths[0].state = PathState::PotentiallyFailed;
+    assert_eq!(script.opportunity(), [(1, 1)]);
+}
+
+#[test]
+fn an_unmeasured_path_gets_what_its_window_lets_out() {
+    let mut script = Script::new(LinuxDefault::default(), &[(0, 4), (0, 3)]);
+    assert_eq!(script.opportunity(), [(0, 4), (1, 3)]);
+}
+
+#[test]
+fn what_comes_back_is_a_new_subflow() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 100)]);
+    script.connection.unassigned = 1;
+    script.opportunity();
+    script.tell(&Event::PathUp { path: PathId(0) });
+    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].window), (0, 0));
+}
