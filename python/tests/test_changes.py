@@ -35,7 +35,9 @@ def test_paths_are_chosen_by_name_after_the_changes() -> None:
 
 
 def test_what_is_not_there_is_named() -> None:
-    with pytest.raises(plait.ScenarioError, match=r"path 'sow': unknown \(did you mean slow\?\); expected one of: fast, slow"):
+    with pytest.raises(
+        plait.ScenarioError, match=r"path 'sow': unknown \(did you mean slow\?\); expected one of"
+    ):
         change(TABLE, {"path.sow.rate": "1Mbit"})
     with pytest.raises(plait.ScenarioError, match="duration is not a table"):
         change(TABLE, {"duration.unit": "s"})

@@ -121,6 +121,7 @@ def test_every_scheduler_is_drawn_about_alike(drawn: list[space.Drawn]) -> None:
     counts = Counter(name for one in several for name in one.schedulers if "+" not in name)
     later = {name: counts.pop(name) for name in space.LATER}
     assert max(later.values()) - min(later.values()) <= len(several) / 10
+    assert counts.pop(space.STOCK) >= 30
     assert set(counts) == set(space.SCHEDULERS)
     assert max(counts.values()) < 1.5 * min(counts.values())
     options = Counter(name for one in several for name in one.schedulers if "+" in name)

@@ -148,7 +148,10 @@ def test_the_dataset_opens_as_it_is(plan_file: Path, tmp_path: Path) -> None:
     expected = own.filter(pl.col("scheduler") == "round-robin")["app_delay_ms.mean"].mean()
     assert mean[0] == pytest.approx(expected)
     assert read(folder).columns("seed", "rtt").columns == ["seed", "rtt"]
-    with pytest.raises(plait.ScenarioError, match=r"column 'goodput': unknown \(did you mean goodput_bps\?\); expected one of: index"):
+    with pytest.raises(
+        plait.ScenarioError,
+        match=r"'goodput': unknown \(did you mean goodput_bps\?\); expected one of: index",
+    ):
         read(folder).columns("goodput")
     checked = subprocess.run(["sha256sum", "--check", "--quiet", "_parts.sha256"], cwd=folder, check=False)
     assert checked.returncode == 0

@@ -158,7 +158,9 @@ impl Scheduler for LinuxDefault {
             if !path.has_rtt() {
                 match room(path) {
                     0 => continue,
-                    segments => return Decision::Assign { path: path.id, segments: clip(segments, sendable) },
+                    segments => {
+                        return Decision::Assign { path: path.id, segments: clip(segments, sendable) };
+                    }
                 }
             }
             let held = memory(path);
