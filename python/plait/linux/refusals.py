@@ -45,7 +45,7 @@ KERNEL_NAMES = {
 STOCK, STOCK_NAME = "linux-default", "default"
 """The one that every kernel has, by our name and its own."""
 STOCK_BUFFER = "buffer"
-"""Its only parameter that the kernel has too: the largest send buffer of a subflow, in bytes."""
+"""Its only parameter that the kernel has too: the send buffer of a subflow, in bytes."""
 
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic"}
 

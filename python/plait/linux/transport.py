@@ -27,8 +27,8 @@ LONG_NUMBERS = 4
 LARGE_BUFFER = 16 << 20
 """Bytes of a send buffer that never holds the scheduler back."""
 LARGEST_BUFFER = 64 << 20
-STOCK_SEND_BUFFER = 16 << 10
-"""Bytes of a send buffer at first where nobody changed it; it grows with the window."""
+STOCK_SEND_BUFFER = "4096 16384 4194304"
+"""Bytes of a send buffer where nobody changed it: least, at first, and at most. It grows with the window."""
 PAGES_FOR_TCP = "1000000 1000000 1000000"
 PACKET_MEMORY = 832
 """Bytes that a packet takes in the receive buffer beside its payload, as the kernel reckons it."""
@@ -74,15 +74,9 @@ def _host(scenario: Table) -> dict[str, str]:
         values |= {"net/mptcp/enabled": "1", "net/mptcp/scheduler": {**KERNEL_NAMES, STOCK: STOCK_NAME}[base]}
         if base == STOCK:
             # What waits on a subflow is limited by its send buffer, which is a part of that rule: as users have it.
-            values["net/ipv4/tcp_wmem"] = f"4096 {STOCK_SEND_BUFFER} {_stock_buffer(choice)}"
+            fixed = choice.get(STOCK_BUFFER, 0)
+            values["net/ipv4/tcp_wmem"] = f"4096 {fixed} {fixed}" if fixed else STOCK_SEND_BUFFER
     return {f"/proc/sys/{file}": value for file, value in values.items()}
-
-
-def _stock_buffer(choice: Table) -> int:
-    """Bytes of a subflow's send buffer at most."""
-    info = next(one for one in schedulers() if one["name"] == STOCK)
-    default = next(one["default"] for one in info["parameters"] if one["name"] == STOCK_BUFFER)
-    return int(choice.get(STOCK_BUFFER, default))
 
 
 def full_payload(transport: Table) -> int:

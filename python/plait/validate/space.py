@@ -127,8 +127,10 @@ def _value(factor: Table, share: float) -> Any:
     return next(name for name, end in zip(factor["choices"], ends, strict=True) if share <= end)
 
 
-STOCK = "linux-default"
-"""The kernel's own, in every fourth scenario: what shares it gives to the paths is what ours is judged by."""
+STOCK = "linux-default:buffer=16777216"
+"""The kernel's own, in every fourth scenario: what shares it gives to the paths is what ours is judged by.
+
+With the send buffers that the others have, too: the simulator has none that grow for a connection."""
 STOCK_EVERY = 4
 
 

@@ -14,8 +14,8 @@
 //! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that (the defaults of
 //!   `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 //! * A burst is a whole number of segments, the last of which may exceed 65,428 bytes: what the kernel hands over are packets, too.
-//! * The send buffer as it grows by itself: 2 · `segment_memory` bytes for each segment of the largest window so far, 10 at least, up to `buffer`
-//!   bytes (`net.ipv4.tcp_wmem`, third number). A segment in flight takes mss + 640 bytes of it (packets leave in pairs at least, each pair with
+//! * The send buffer as it grows by itself: 2 · `segment_memory` bytes for each segment of the largest window so far, 10 at least, up to 4 MiB
+//!   (`net.ipv4.tcp_wmem`, third number); or a fixed one, `buffer`. A segment in flight takes mss + 640 bytes of it (packets leave in pairs at least, each pair with
 //!   1,280 bytes for itself), one that waits mss + 28 (they wait in packets of 64 KB). `segment_memory` depends on how the kernel was configured: 4,352
 //!   for a full packet of 1,500 bytes with the headers of radio networks, as distributions have it; 2,304 without.
 //! * There are no copies and no penalties. Data of a path that failed is sent again by the engine, as by the kernel's timer.
@@ -38,6 +38,8 @@ use crate::view::{Connection, MAX_PATHS, Path, usable};
 const BURST: u64 = 65_428;
 /// Windows of fewer segments have a buffer like one of so many: TCP_INIT_CWND.
 const LEAST_WINDOW: u64 = 10;
+/// A buffer that grows by itself ends here: the third number of net.ipv4.tcp_wmem where nobody changed it.
+const MOST_BUFFER: u64 = 4 << 20;
 /// Bytes of memory beside the payload, of a segment in flight and of one that waits.
 const IN_FLIGHT: u64 = 640;
 const WAITING: u64 = 28;
@@ -98,14 +100,14 @@ impl LinuxDefault {
             },
             ParameterInfo {
                 name: "buffer",
-                doc: "The largest send buffer of a subflow, in bytes: the third number of net.ipv4.tcp_wmem.",
-                default: Value::Integer(4 << 20),
-                domain: Domain::Integer { min: 1 << 12, max: 1 << 31 },
+                doc: "The send buffer of a subflow, in bytes, if net.ipv4.tcp_wmem gives it that from the start; 0 lets it grow with the window up to 4 MiB, as Linux does.",
+                default: Value::Integer(0),
+                domain: Domain::Integer { min: 0, max: 1 << 30 },
             },
         ],
     };
 
-    /// With memory for a segment, and the largest send buffer, in bytes.
+    /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
         let none = Subflow { rate: 0, window: 0 };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS] }
@@ -130,7 +132,8 @@ impl LinuxDefault {
         let window = &mut self.subflows[path.id.index()].window;
         *window = path.cwnd.max(*window);
         let buffer = u64::from(*window).max(LEAST_WINDOW) * 2 * self.segment_memory;
-        buffer.min(self.buffer).saturating_sub(held).div_ceil(u64::from(path.mss) + WAITING)
+        let buffer = if self.buffer > 0 { self.buffer } else { buffer.min(MOST_BUFFER) };
+        buffer.saturating_sub(held).div_ceil(u64::from(path.mss) + WAITING)
     }
 
     /// Takes the pacing rate of the moment into the mean.
@@ -142,7 +145,7 @@ impl LinuxDefault {
 
 impl Default for LinuxDefault {
     fn default() -> Self {
-        Self::new(4352, 4 << 20)
+        Self::new(4352, 0)
     }
 }
 

@@ -39,12 +39,15 @@ fn bursts_go_where_the_buffer_empties_first_until_that_is_full() {
 }
 
 #[test]
-fn small_kernels_have_a_smaller_buffer_and_its_limit_holds() {
+fn small_kernels_have_a_smaller_buffer_and_a_fixed_one_is_as_it_is() {
     // 2 * 10 * 2304 = 46,080 bytes: 45 segments; then 16,400 + 35 * 1028 = 52,380 are held.
-    let mut script = Script::new(LinuxDefault::new(2304, 4 << 20), &[(40, 10)]);
+    let mut script = Script::new(LinuxDefault::new(2304, 0), &[(40, 10)]);
     assert_eq!(script.opportunity(), [(0, 45)]);
     let mut script = Script::new(LinuxDefault::new(4352, 4096), &[(40, 10)]);
     assert_eq!(script.opportunity(), [(0, 4)]);
+    // A fast path at 4 MiB: 5000 in flight take more.
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 9000)]).in_flight(0, 5000);
+    assert_eq!(script.opportunity(), []);
 }
 
 #[test]
