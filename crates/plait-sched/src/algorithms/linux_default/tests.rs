@@ -86,7 +86,7 @@ fn a_backup_carries_nothing_while_an_active_one_lives_even_if_that_is_full() {
     script.paths[1].state = PathState::Backup;
     assert_eq!(script.opportunity(), []);
     script.paths[0].state = PathState::PotentiallyFailed;
-    assert_eq!(script.opportunity(), [(1, 1)]);
+    assert_eq!(script.opportunity(), [(1, 4)]);
 }
 
 #[test]
