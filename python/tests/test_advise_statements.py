@@ -131,8 +131,9 @@ def test_not_even_means_that_it_was_run() -> None:
 
 def test_losses_that_cap_a_path_are_said_loudly() -> None:
     (advice, clean, *_) = advices()
-    lines = advice.text.splitlines()
-    assert lines[1].startswith("WARNING: 1 % of independent random losses cap lte: alone it carries ")
+    warning = "WARNING: 1 % of independent random losses cap lte: alone it carries "
+    # Only what to do, and how sure that is, stands before it.
+    assert any(line.startswith(warning) for line in advice.text.splitlines()[:3])
     (one,) = advice.capped
     assert one.as_said_bps < 0.7 * one.without_bps
     assert one.as_said_bps < one.in_bursts_bps < one.without_bps
