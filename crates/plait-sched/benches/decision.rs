@@ -40,7 +40,8 @@ impl<S: Scheduler> Engine<S> {
             ..Path::new(PathId(i as u8), 1460)
         });
         let connection = Connection {
-            unassigned: 1 << 40,
+            // An application that writes as fast as it is acknowledged: what is assigned ahead ends somewhere.
+            unassigned: 64,
             window_left: 1_000,
             window: 1_000,
             send_buffer_left: 1_000,
@@ -55,7 +56,10 @@ impl<S: Scheduler> Engine<S> {
         self.now += Duration::from_micros(100);
         self.turn = if self.turn + 1 == self.paths.len() { 0 } else { self.turn + 1 };
         let path = &mut self.paths[self.turn];
-        path.in_flight -= 1;
+        if path.in_flight > 0 {
+            path.in_flight -= 1;
+            self.connection.unassigned += 1;
+        }
         send(path);
         let rtt = Some(path.srtt);
         let event = Event::Acked { path: path.id, segments: 1, rtt };
@@ -66,11 +70,14 @@ impl<S: Scheduler> Engine<S> {
             match black_box(self.scheduler.decide(self.now, &self.connection, &self.paths)) {
                 Decision::Assign { path, segments } => {
                     self.connection.next_segment += u64::from(segments);
+                    self.connection.unassigned -= u64::from(segments);
                     self.paths[path.index()].queued += segments;
                     send(&mut self.paths[path.index()]);
                 }
                 Decision::Recall { path } => {
-                    self.connection.next_segment -= u64::from(self.paths[path.index()].queued);
+                    let queued = u64::from(self.paths[path.index()].queued);
+                    self.connection.next_segment -= queued;
+                    self.connection.unassigned += queued;
                     self.paths[path.index()].queued = 0;
                 }
                 Decision::Limit { path, in_flight } => self.paths[path.index()].limit = in_flight,
@@ -82,7 +89,7 @@ impl<S: Scheduler> Engine<S> {
 }
 
 fn send(path: &mut Path) {
-    let segments = path.queued.min(path.cwnd - path.in_flight);
+    let segments = path.queued.min(path.cwnd.saturating_sub(path.in_flight));
     path.queued -= segments;
     path.in_flight += segments;
 }

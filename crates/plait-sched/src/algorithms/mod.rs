@@ -11,21 +11,29 @@ pub mod dqs;
 pub mod ecf;
 pub mod guard;
 pub mod intelligent_delivery_delay;
+pub mod lamps;
 pub mod linux_default;
 pub mod lowest_rtt;
 pub mod mp_dash;
+pub mod musher;
+mod numeric;
 mod opportunity;
 pub mod otias;
+pub mod peekaboo;
+pub mod raven;
 pub mod redundant;
 pub mod round_robin;
 pub mod round_trip;
+pub mod s_edpf;
 pub mod sa_ecf;
 #[cfg(test)]
 mod script;
 pub mod srpt;
+pub mod stms;
 pub mod sttf;
 mod suspects;
 pub mod weighted;
+pub mod xlink;
 
 use crate::view::{Path, PathState};
 
@@ -51,6 +59,13 @@ macro_rules! algorithms {
             srpt::Srpt,
             sa_ecf::SaEcf,
             mp_dash::MpDash,
+            lamps::Lamps,
+            raven::Raven,
+            musher::Musher,
+            s_edpf::SEdpf,
+            peekaboo::Peekaboo,
+            stms::Stms,
+            xlink::Xlink,
         }
     };
 }

@@ -31,7 +31,7 @@
 //! # Progress
 //! All of them wait only for data or copies, for the receiver's window, or for room on any path.
 
-mod full;
+pub(super) mod full;
 mod idle;
 mod latest;
 

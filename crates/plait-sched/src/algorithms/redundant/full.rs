@@ -17,7 +17,7 @@ use crate::view::{Connection, MAX_PATHS, Path, usable};
 
 /// What each path has carried.
 #[derive(Clone, Debug)]
-pub(super) struct Full {
+pub(in super::super) struct Full {
     /// The next segment that a path has to copy.
     next: [u64; MAX_PATHS],
     sent: SentSegments,
@@ -25,10 +25,24 @@ pub(super) struct Full {
 
 impl Full {
     /// Nothing has been sent.
-    pub(super) const NEW: Self = Self { next: [0; MAX_PATHS], sent: SentSegments::NOTHING };
+    pub(in super::super) const NEW: Self = Self { next: [0; MAX_PATHS], sent: SentSegments::NOTHING };
+
+    /// Whatever the oldest unacknowledged segment tells, to be known before a copy is looked for.
+    pub(in super::super) fn look(&mut self, connection: &Connection) {
+        if let Some(oldest) = connection.oldest_unacked {
+            self.sent.is_below(oldest.segment + 1);
+        }
+    }
+
+    /// `path` goes on with `segment`, unless it is further.
+    pub(in super::super) fn skip_to(&mut self, path: crate::view::PathId, segment: u64) {
+        if let Some(next) = self.next.get_mut(path.index()) {
+            *next = segment.max(*next);
+        }
+    }
 
     /// The next segment that `path` has to copy, if it has not copied everything.
-    fn copy(&mut self, connection: &Connection, path: &Path) -> Option<u64> {
+    pub(in super::super) fn copy(&mut self, connection: &Connection, path: &Path) -> Option<u64> {
         let oldest = connection.oldest_unacked?;
         let next = &mut self.next[path.id.index()];
         *next = oldest.segment.max(*next);
@@ -65,7 +79,7 @@ impl Full {
         }
     }
 
-    pub(super) fn on_event(&mut self, event: &Event) {
+    pub(in super::super) fn on_event(&mut self, event: &Event) {
         if let Event::Sent { path, segment, .. } = *event {
             self.sent.insert(segment);
             if let Some(next) = self.next.get_mut(path.index()).filter(|next| **next == segment) {
