@@ -125,9 +125,9 @@ class Networks:
         headings = [
             "network",
             "goodput (Mbit/s)",
-            f"against `{base}` (%)",
+            f"better than `{base}` by (%)",
             "delay (ms)",
-            f"against `{base}` (%)",
+            f"better than `{base}` by (%)",
         ]
         return markdown(headings, [self.line(network, scheduler, base) for network in NETWORKS])
 
@@ -138,7 +138,7 @@ class Networks:
             written(self.mean(network.name, scheduler, "goodput").value, 2),
             with_interval(self.change(network.name, scheduler, "goodput", base), signed=True),
             written(self.mean(network.name, scheduler, "delay").value),
-            with_interval(self.change(network.name, scheduler, "delay", base), signed=True),
+            with_interval(self.change(network.name, scheduler, "delay", base).negated(), signed=True),
         ]
 
     def summary(self, scheduler: str, base: str) -> str:
@@ -161,25 +161,20 @@ class Networks:
         return "\n".join(lines)
 
     def modes(self, name: str) -> str:
-        """The means of `redundant` in all its modes, and of the base: a line per network."""
+        """The means of `redundant` in all its modes, and of the base."""
         titles = {BASE: f"`{BASE}`", "redundant": "`full`"}
         titles |= {one: f"`{one.partition('=')[2]}`" for one in modes()}
         return self.table(name, titles)
 
     def table(self, name: str, titles: Mapping[str, str] | None = None) -> str:
-        """The means of all schedulers, or of these: a line per network."""
+        """The means of all schedulers, or of these: a line each, since there are more of them than networks."""
         titles = titles or {one: f"`{one}`" for one in schedulers()}
-        names = list(titles)
-        lines = []
-        for network in NETWORKS:
-            means = [self.mean(network.name, one, name).value for one in names]
-            what = [network.what] if name == "delay" else []
-            lines.append(
-                [link(network), *what, *(written(one, 2 if name == "goodput" else 0) for one in means)]
-            )
-        what = ["which delay"] if name == "delay" else []
-        texts = (0, 1) if what else (0,)
-        return markdown(["network", *what, *titles.values()], lines, texts)
+        decimals = 2 if name == "goodput" else 0
+        rows = [["which delay", *(network.what for network in NETWORKS)]] if name == "delay" else []
+        for one, title in titles.items():
+            means = (self.mean(network.name, one, name).value for network in NETWORKS)
+            rows.append([title, *(written(value, decimals) for value in means)])
+        return markdown(["scheduler", *(link(network) for network in NETWORKS)], rows)
 
     def values(self) -> dict[str, str]:
         """``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay change``."""

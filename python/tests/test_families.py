@@ -11,7 +11,7 @@ from plait.papers import description, load_paper, reproduce
 from plait.papers.family import expand
 from plait.papers.reproduce import tasks
 from plait.papers.runs import common_prefix
-from plait.scenarios.template import fill
+from plait.scenarios.template import fill, fill_value
 from plait.support import papers
 
 FOLDER = Path("papers/example")
@@ -134,6 +134,13 @@ def test_templates() -> None:
     assert fill("{c}Mbit and {-(c - 1)}", {"c": 1.23456789}) == "1.23457Mbit and -0.234568"
     assert fill("{case}", {"case": "H_1"}) == "H_1"
     assert fill(5, {}) == 5
+    outages = [{"from": "{f}s", "to": "{f + l}s"}]
+    assert fill(outages, {"f": 2.5, "l": 1}) == [{"from": "2.5s", "to": "3.5s"}]
+    assert fill("{n}", {"n": 3}) == "3"
+    assert fill_value("{n}", {"n": 3}) == 3
+    assert fill_value("{round(n/2)}", {"n": 7.0}) == 4
+    assert fill_value("{n}p", {"n": 3}) == "3p"
+    assert fill_value("{case}", {"case": "H_1"}) == "H_1"
 
 
 @pytest.mark.parametrize(

@@ -295,13 +295,15 @@ def load(
     )
 
 
-def from_table(table: Table, name: str = "scenario") -> Scenario:
-    """A scenario from its table, as a scenario file has it; every default is filled in. The name is for messages.
+def from_table(table: Table, name: str = "scenario", base: str | PathLike[str] = ".") -> Scenario:
+    """A scenario from its table, as a scenario file has it; every default is filled in.
+
+    The name is for messages; traces are found relative to `base`.
 
     Raises:
         ScenarioError: it is not a valid scenario; one line with key, value, choices.
     """
-    return _built(_core.parse_scenario(json.dumps(table), name, ".", format="json"), FilePath())
+    return _built(_core.parse_scenario(json.dumps(table), name, fspath(base), format="json"), FilePath(base))
 
 
 def _built(text: str, base: FilePath) -> Scenario:

@@ -30,7 +30,7 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def fill(template: Any, variables: Variables) -> Any:
-    """The template with its braces evaluated; what is no text is returned as it is.
+    """The template with its braces evaluated, in lists and tables, too; what is no text is returned as it is.
 
     In braces: numbers, variables, + − * /, parentheses, ceil(), max(), min(), round(). Numbers are written with six
     significant digits and without exponents, which rates and sizes do not take.
@@ -38,6 +38,10 @@ def fill(template: Any, variables: Variables) -> Any:
     Raises:
         ScenarioError: the braces hold something else, or name an unknown variable.
     """
+    if isinstance(template, list):
+        return [fill(one, variables) for one in template]
+    if isinstance(template, dict):
+        return {key: fill(one, variables) for key, one in template.items()}
     if not isinstance(template, str):
         return template
 
@@ -49,6 +53,16 @@ def fill(template: Any, variables: Variables) -> Any:
         return f"{Decimal(short):f}" if "e" in short else short
 
     return _BRACES.sub(evaluated, template)
+
+
+def fill_value(template: Any, variables: Variables) -> Any:
+    """As `fill`, but a template that is one formula becomes what that is, such as the whole number that a key wants.
+
+    Raises:
+        ScenarioError: see `fill`.
+    """
+    formula = _BRACES.fullmatch(template) if isinstance(template, str) else None
+    return fill(template, variables) if formula is None else _evaluate(formula[1], variables)
 
 
 def _evaluate(text: str, variables: Variables) -> float | int | str:

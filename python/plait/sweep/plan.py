@@ -36,7 +36,7 @@ from plait.scenarios.changes import change
 from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
 from plait.scenarios.scheduler import ALL, label_all, parse_list
-from plait.scenarios.template import fill
+from plait.scenarios.template import fill, fill_value
 from plait.statistics import axes
 from plait.support.machine import plait_version
 from plait.support.words import expected
@@ -204,7 +204,7 @@ class Plan:
         }
 
     def _changes(self, values: axes.Step) -> dict[str, Any]:
-        return {key: fill(template, values) for key, template in self.set.items()}
+        return {key: fill_value(template, values) for key, template in self.set.items()}
 
     def _canonical(self, point: int) -> str:
         return _core.parse_scenario(self.scenario(point), self.where(point), fspath(self.base), format="json")

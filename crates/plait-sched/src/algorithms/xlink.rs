@@ -22,7 +22,7 @@
 //! * XLINK puts copies before data of lower priority that waits, too; here the data queue has to be empty.
 //! * A loss rate is that of the whole connection, as the facts have it; XQUIC's is of two recent windows.
 //! * When a segment was sent is known by marks: to a sixteenth of that time, never too early. What retransmissions carry is as old as it was.
-//! * Where a path lacks a segment that was copied to a third one, it waits with copies until that is acknowledged. Of what is in flight, no more than 4096 segments from the oldest on are copied.
+//! * Where a path lacks a segment that was copied to a third one, it waits with copies until that is acknowledged. Of what is in flight, no more than 2048 segments from the oldest on are copied.
 //!
 //! # Progress
 //! It waits only for data or copies, for the receiver's window, or for room on any path.
@@ -126,7 +126,8 @@ impl Xlink {
     fn candidate<'a>(&self, connection: &Connection, paths: &'a [Path]) -> Option<(u64, &'a Path)> {
         let oldest = connection.oldest_unacked?.segment;
         let lacking = |path: &Path| {
-            path.uncarried.filter(|&segment| Recent::covers(oldest, segment) && !self.copied.contains(segment))
+            path.uncarried
+                .filter(|&segment| Recent::covers(oldest, segment) && !self.copied.contains(segment))
         };
         usable(paths)
             .filter(|path| path.is_open())
@@ -157,7 +158,7 @@ impl Xlink {
 /// max(min(1.1 · r_min, 500 ms), 20 ms), as far as anything was measured.
 fn overdue(paths: &[Path]) -> Duration {
     let least = usable(paths).filter(|path| path.has_rtt()).map(|path| path.srtt).min();
-    let longer = least.map_or(OLDEST, |srtt| srtt.saturating_add(Duration::from_nanos(srtt.as_nanos() / 10)));
+    let longer = least.map_or(OLDEST, |srtt| srtt + Duration::from_nanos(srtt.as_nanos() / 10));
     longer.min(OLDEST).max(YOUNGEST)
 }
 
@@ -202,10 +203,10 @@ impl Scheduler for Xlink {
     fn on_event(&mut self, event: &Event, _connection: &Connection, paths: &[Path]) {
         let at = event.path().index();
         match *event {
-            Event::Sent { segment, retransmission: false, .. } => {
-                if paths.get(at).is_some_and(|path| self.is_low(path)) {
-                    self.pressing.insert(segment);
-                }
+            Event::Sent { segment, retransmission: false, .. }
+                if paths.get(at).is_some_and(|path| self.is_low(path)) =>
+            {
+                self.pressing.insert(segment);
             }
             Event::Acked { .. } => {
                 if let Some(timeouts) = self.timeouts.get_mut(at) {

@@ -547,3 +547,84 @@ fn a_short_segment_goes_where_a_full_one_has_no_room() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// A SACK of a fast path told of what had come over slower ones, whose own SACKs were still under way: copies of that on the fast path counted as
+/// arrived, and what had been sent before them there as overtaken.
+#[test]
+fn what_a_sack_tells_of_other_paths_overtakes_nothing_on_its_own() {
+    let scenario = r#"
+        seed = 0
+        duration = "15s"
+        scheduler = { name = "raven" }
+        [transport]
+        packet = "1500B"
+        receive_buffer = "109500B"
+        receive_window_accounting = "outstanding"
+        initial_window = "4380B"
+        max_burst = 2
+        grow_in_recovery = true
+        ack_every = 2
+        ack_delay = "3ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "asap"
+        fast_retransmit_threshold = 1
+        rto_min = "694ms"
+        rto_initial = "694ms"
+        rto_max = "694ms"
+        path_max_retransmissions = 3
+        association_max_retransmissions = 100000
+        potentially_failed = true
+        heartbeat_interval = "3992ms"
+        [workload]
+        kind = "bulk"
+        [[path]]
+        backup = false
+        cost = 2
+        weight = 4
+        forward = { rate = "1386327bit", delay = "71744us", queue = "infinite", rate_steps = [{ at = "43ms", rate = "693163bit" }], repeat = "44ms" }
+        backward = { rate = "1386327bit", delay = "5us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 3
+        weight = 3
+        forward = { rate = "33058bit", delay = "1815us", queue = "infinite", jitter = "3us" }
+        backward = { rate = "33058bit", delay = "72378us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 3
+        weight = 2
+        forward = { rate = "17671bit", delay = "203us", queue = "infinite", jitter = "3439us" }
+        backward = { rate = "10000bit", delay = "16us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "3465378bit", delay = "89602us", queue = "infinite", rate_steps = [{ at = "1246ms", rate = "1732689bit" }] }
+        backward = { rate = "3465378bit", delay = "2us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 1
+        weight = 2
+        forward = { rate = "2562710bit", delay = "3us", queue = "infinite" }
+        backward = { rate = "854236bit", delay = "309us", queue = "infinite", jitter = "269us" }
+        [[path]]
+        backup = false
+        cost = 2
+        weight = 2
+        forward = { rate = "715055bit", delay = "1238us", queue = "infinite", jitter = "68us" }
+        backward = { rate = "715055bit", delay = "36578us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 4
+        weight = 1
+        forward = { rate = "38694184bit", delay = "2077us", queue = "infinite", rate_steps = [{ at = "6316ms", rate = "19347092bit" }], repeat = "15525ms" }
+        backward = { rate = "38694184bit", delay = "44us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 3
+        weight = 2
+        forward = { rate = "164404bit", delay = "46us", queue = "infinite", jitter = "1134us" }
+        backward = { rate = "164404bit", delay = "205us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

@@ -91,12 +91,13 @@ impl<S: Scheduler> Sender<S> {
             self.core.path_mut(path.index()).rtt_mut().sample_own(rtt);
         }
         self.core.begin_acknowledgement();
-        let via = Via { path: path.index(), alone: sack.packets <= 1 };
+        let copied = self.core.counters().reinjections > 0;
+        let via = Via { path: path.index(), alone: sack.packets <= 1 && (!copied || self.brings_one(sack)) };
         let cumulative = self.core.advance(now, sack.cumulative.max(self.core.first_unacknowledged()), via);
         self.acknowledged.advance(cumulative);
         self.read_gap_blocks(now, sack, via);
         for &segment in sack.duplicates() {
-            self.core.copy_arrived(now, via.path, segment);
+            self.core.copy_arrived(now, via.path, segment, sack.packets <= 1);
         }
         self.reports.take(sack, cumulative, self.core.sent_end());
         self.find_missing(sack);
@@ -117,6 +118,26 @@ impl<S: Scheduler> Sender<S> {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
         let window = if gap_remains { sack.window.min(self.core.window().end()) } else { sack.window };
         self.core.window_mut().set(window);
+    }
+
+    /// Whether a SACK reports one segment newly, and nothing twice: then that is what arrived. Otherwise it may tell of packets whose own SACKs
+    /// are still under way on slower paths, and a copy of what they carried may be in flight on this one.
+    fn brings_one(&mut self, sack: &Sack) -> bool {
+        let base = self.acknowledged.base();
+        let below = (base < sack.cumulative).then(|| (base, sack.cumulative - 1));
+        let above = self.reports.news(sack).map(|block| {
+            let [first, last] = [block.first, block.last].map(|at| sack.cumulative + u64::from(at));
+            (first.max(base), last)
+        });
+        let mut new = sack.duplicates().len();
+        for (first, last) in below.into_iter().chain(above) {
+            let mut segment = self.acknowledged.first_absent(first);
+            while segment <= last && new <= 1 {
+                new += 1;
+                segment = self.acknowledged.first_absent(segment + 1);
+            }
+        }
+        new == 1 && sack.duplicates().is_empty()
     }
 
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack, via: Via) {

@@ -157,10 +157,10 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// The receiver got `segment` on this path although it had it: a copy that is still in flight there.
-    pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64) {
+    /// The receiver got `segment` although it had it, `certain`ly on this path: a copy that is still in flight there.
+    pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64, certain: bool) {
         if let Some(transmission) = self.paths[index].take_superseded(segment) {
-            self.credit(now, TransmissionId::new(index as u8, transmission), true);
+            self.credit(now, TransmissionId::new(index as u8, transmission), certain);
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::time::{Duration, Time};
 
 const MARKS: usize = 32;
-/// Marks are this part of the wanted age apart, so that the ring holds twice that age.
+/// Marks are about this part of the wanted age apart, so that the ring holds more than one and a half times that age.
 const PARTS: u64 = 16;
 
 /// Moments, and how far the stream had been assigned by then. A ring, in order.
@@ -45,8 +45,9 @@ impl Marks {
 
     /// When `segment` will have been under way for `age`.
     pub(super) fn overdue(&self, segment: u64, age: Duration) -> Time {
-        let oldest_first = (0..self.count).map(|at| self.marks[(self.next + MARKS - self.count + at) % MARKS]);
-        let mark = oldest_first.into_iter().find(|&(_, assigned)| assigned > segment);
+        let mut oldest_first =
+            (0..self.count).map(|at| self.marks[(self.next + MARKS - self.count + at) % MARKS]);
+        let mark = oldest_first.find(|&(_, assigned)| assigned > segment);
         mark.map_or(Time::MAX, |(at, _)| at.saturating_add(age))
     }
 }
