@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux questions validate disciplines package dist random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux league questions validate disciplines package dist random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -138,6 +138,9 @@ figures-linux: setup ## write the tables that hold the kernel's runs beside the 
 	$(BIN)/python docs/measured.py --engine linux
 
 TRACES ?=
+league: setup ## every scheduler over eight domains, and the page that says who wins where (ten minutes)
+	$(BIN)/python league/league.py
+
 questions: setup ## answer the open questions anew: runs, figures, numbers in docs/questions (LTE: make questions TRACES=folder)
 	cargo bench --locked -p plait-sched --bench decision
 	$(BIN)/python questions/answer.py $(if $(TRACES),--traces $(TRACES))

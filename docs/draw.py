@@ -16,7 +16,7 @@ import click
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "questions")]
 
-from studies import choosing, example, networks, pictures  # noqa: E402
+from studies import advising, choosing, example, networks, pictures  # noqa: E402
 from study import Answer  # noqa: E402
 
 from plait import plots  # noqa: E402
@@ -78,6 +78,7 @@ def network_pages() -> Mapping[str, Answer]:
 STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
     "schedulers": network_pages,
     "choosing": lambda: {"choosing": choosing.answer()},
+    "advise": advising.answers,
     "own-scheduler": lambda: {"own-scheduler": example.answer()},
     "transport": lambda: {"transport": example.asking()},
     "trust": lambda: {"trust": Answer({})},
@@ -86,8 +87,8 @@ STUDIES: Mapping[str, Callable[[], Mapping[str, Answer]]] = {
 
 
 def file_of(page: str) -> Path:
-    """The page's file."""
-    return HERE / f"{page}.md"
+    """The page's file; the README is above the others."""
+    return (HERE.parent if page == "README" else HERE) / f"{page}.md"
 
 
 @click.command()
@@ -119,7 +120,7 @@ def main(names: tuple[str, ...]) -> None:
         places = tables_wanted(text)
         tables = {name: table for name, table in answer.tables.items() if name in places}
         write_text(file, fill(text, tables, {**answer.values, **others}))
-        click.echo(f"wrote docs/{page}.md")
+        click.echo(f"wrote {file.relative_to(HERE.parent)}")
 
 
 if __name__ == "__main__":

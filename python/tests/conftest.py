@@ -72,7 +72,7 @@ def scenario() -> plait.Scenario:
 def command(tmp_path: Path) -> Command:
     """Runs `plait` in an empty folder."""
 
-    def run(*arguments: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "plait", *arguments],
             capture_output=True,

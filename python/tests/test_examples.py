@@ -33,6 +33,7 @@ NO_RUN = {
     "docs/deploy.md": "changes the machine's network; test_deploy.py runs it in the lab's kernel",
     "docs/validation.md": "boots the kernel that `plait linux build` makes, for minutes; `make validate` runs it",
     "docs/questions/README.md": "minutes of runs; `make questions` makes them",
+    "docs/league.md": "ten minutes of runs; test_league.py makes those of one point",
     "docs/questions/asymmetry.md": "a minute of runs; test_questions.py runs the same with a few points",
     "docs/questions/rtt-error.md": "two minutes of runs; test_questions.py runs the same with a few points",
     "docs/questions/bidirectional.md": "two minutes of runs; test_questions.py runs the same with a few points",

@@ -82,7 +82,7 @@ def advise(
         traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"`` or ``"file:SIZE"``.
         receive_buffer: of the connection.
         protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
-        schedulers: names of built-in ones, with options or parameters; all unless given.
+        schedulers: names of built-in ones, with options or parameters; all that differ for this traffic unless given.
         seed: of variations and losses: the same seed, the same advice.
         metric: by what it is judged, ``"goodput"`` (bulk), ``"time"`` (file), or the packets' or blocks' delay:
             ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``; goodput, time and blocks' p95 unless given.
@@ -93,7 +93,7 @@ def advise(
         ScenarioError: bad input. RunError: a run failed.
     """
     known, said = parse_paths(paths), parse_traffic(traffic, metric)
-    names = checked(usual_schedulers() if schedulers is None else schedulers)
+    names = checked(usual_schedulers(messages=said.kind != "bulk") if schedulers is None else schedulers)
     setting = _setting(known, said, receive_buffer, protocol, seed)
     events = budget.affordable(events, len(known))
     singles, multiple = candidates(len(known), names)

@@ -27,9 +27,13 @@ class Candidate:
     scheduler: str | None = None
 
 
-def usual_schedulers() -> list[str]:
-    """All built-in schedulers, and MPTCP's default with the options."""
-    return [*(one["name"] for one in schedulers()), *(DEFAULT + variant for variant in VARIANTS)]
+def usual_schedulers(*, messages: bool) -> list[str]:
+    """All built-in schedulers, and lowest RTT with the options.
+
+    Those that go by messages only where the traffic has any: for one endless stream they are lowest RTT or ECF.
+    """
+    some = [one["name"] for one in schedulers() if messages or "messages" not in one["needs"]]
+    return [*some, *(DEFAULT + variant for variant in VARIANTS)]
 
 
 def checked(names: Sequence[str]) -> list[str]:

@@ -1,0 +1,37 @@
+"""The samples of an advice on the pages: what the command prints, and what is left out of it."""
+
+from __future__ import annotations
+
+import textwrap
+
+from study import Answer
+
+from plait.advice import advise
+from plait.advice.page import WIDTH
+
+LINKS = ("dsl 16Mbit 25ms", "lte 30Mbit 60ms 0.05%")
+BUFFER = "256kB"
+LEFT_OUT = "[…]"
+LAST = "Simulated: "
+"""How what all rests on begins."""
+FIRST = ("heading", "capped", "expect")
+"""The kinds of sentences that the first page shows."""
+
+
+def answers() -> dict[str, Answer]:
+    """What the command of the pages says now."""
+    advice = advise(LINKS, receive_buffer=BUFFER)
+    command = "$ plait advise " + " ".join(f'--path "{one}"' for one in LINKS) + f" --receive-buffer {BUFFER}"
+    words, _, rest = (part.strip("\n") for part in advice.text.split("\n\n", 2))
+    whole = f"{command}\n{words}\n{LEFT_OUT}\n{rest.partition(LAST)[0].rstrip()}"
+    said = {one["kind"]: one["text"] for one in reversed(advice.document()["statements"])}
+    short = [textwrap.fill(said[kind], WIDTH) for kind in FIRST if kind in said]
+    return {
+        "advise": Answer({"sample": block(whole)}),
+        "README": Answer({"sample": block(f"\n{LEFT_OUT}\n".join(short))}),
+    }
+
+
+def block(text: str) -> str:
+    """Text as it stands on a screen."""
+    return f"```text\n{text}\n```"

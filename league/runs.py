@@ -1,0 +1,88 @@
+"""The league's runs: every domain's plan, and each of its paths alone.
+
+A domain is a plan as `plait sweep` takes it; beside its schedulers, every point is run over each path by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from plait.results.metrics import metric
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import from_table
+from plait.sweep.plan import Plan
+
+HERE = Path(__file__).resolve().parent
+ALONE = "alone"
+"""Of the rows over a single path: `alone:` and its name stand where others have their scheduler."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A plan, and the metrics that count there; the first one decides who is harmful."""
+
+    name: str
+    title: str
+    metrics: tuple[str, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """What is run."""
+        return Plan.load(HERE / f"{self.name}.toml")
+
+    @property
+    def what(self) -> str:
+        """The domain in the words of its plan's first line."""
+        return (HERE / f"{self.name}.toml").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+
+
+def domains() -> tuple[Domain, ...]:
+    """All domains, in the order of the table."""
+    table = tomllib.loads((HERE / "league.toml").read_text(encoding="utf-8"))
+    return tuple(Domain(one["plan"], one["title"], tuple(one["metrics"])) for one in table["domain"])
+
+
+def measured(
+    domain: Domain,
+    *,
+    points: int | None = None,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> pl.DataFrame:
+    """Make a domain's runs, or those of its first points: a row per point and scheduler with the domain's metrics.
+
+    A metric is null where a run has none, such as the delay of blocks none of which arrived.
+    """
+    plan = domain.plan
+    tasks: list[Task] = []
+    rows: list[dict[str, Any]] = []
+    for point in range(min(points or plan.points, plan.points)):
+        table = json.loads(plan.scenario(point))
+        scenario = from_table(table, plan.where(point), plan.base)
+        for contender in plan.contenders:
+            tasks.append(Task(scenario=scenario, scheduler=contender.choice, seed=point + 1))
+            rows.append({"point": point, "scheduler": contender.label})
+        for name, only in singly(table):
+            alone = from_table(only, plan.where(point), plan.base)
+            tasks.append(Task(scenario=alone, scheduler="lowest-rtt", seed=point + 1))
+            rows.append({"point": point, "scheduler": f"{ALONE}:{name}"})
+    results = run_tasks(tasks, threads=threads, progress=progress)
+    for row, result in zip(rows, results, strict=True):
+        row |= {name: metric(result, name) for name in domain.metrics}
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def singly(document: dict[str, Any]) -> Sequence[tuple[str, dict[str, Any]]]:
+    """A scenario over each of its paths alone, without the traffic of somebody else on the others."""
+    made = []
+    for path in document["path"]:
+        flows = [flow for flow in document.get("flow", []) if flow.get("path") == path["name"]]
+        made.append((path["name"], {**document, "path": [path], **({"flow": flows} if flows else {})}))
+    return made
