@@ -187,7 +187,8 @@ void plait_path_facts(struct mptcp_sock *msk, struct plait_path *path,
 	path->weight = weight(address(subflow));
 	path->srtt = microseconds(READ_ONCE(tp->srtt_us) >> 3);
 	path->rttvar = microseconds(READ_ONCE(tp->rttvar_us) >> 2);
-	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us));
+	/* RACK takes samples of data: before the first, the handshake's is the newest. */
+	path->latest_rtt = microseconds(READ_ONCE(tp->rack.rtt_us)) ?: path->srtt;
 	path->own_rtt = path->srtt;	/* a subflow acknowledges for itself */
 	path->min_rtt = min_rtt == U32_MAX ? 0 : microseconds(min_rtt);
 	path->forward_delay = forward_delay(plait_of(msk), ssk);

@@ -2,16 +2,19 @@
 
 import hashlib
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import Process
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import plait
 from plait.linux import boot, kernel, refusals, tools
 from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import from_table
 
 pytestmark = [
     pytest.mark.kernel,
@@ -129,3 +132,15 @@ def test_hundreds_of_boots_end_by_themselves(tmp_path: Path) -> None:
         ]
         results = run_tasks(tasks, engine="linux")
         assert all(result.metrics["delivered_bytes"] > 0 for result in results)
+
+
+def test_a_path_that_was_measured_has_a_newest_sample() -> None:
+    """The handshake's, before any data: without it STTF took all first round trips for alike, and was lowest RTT."""
+    task = Task(scenario=from_table(tomllib.loads(LOSSY)), scheduler="sttf", decisions=True)
+    (run,) = run_tasks([task], engine="linux")
+    facts = run.decision_paths
+    assert facts is not None
+    measured = facts.filter(pl.col("srtt_ns") > 0)
+    assert set(measured["path"]) == {0, 1}
+    assert measured.filter(pl.col("latest_rtt_ns") == 0).height == 0
+    assert facts.filter(pl.col("queued") > 0).height > 0, "STTF lets segments wait; lowest RTT does not"

@@ -14,7 +14,14 @@ from plait.statistics.estimate import Estimate, change_of_mean, mean, median
 
 ROUNDING = 1e-9
 """Share of a value by which two ways of computing it may differ."""
-STATISTICS: Mapping[str, Callable[[Sequence[float]], Estimate]] = {"mean": mean, "median": median}
+STATISTICS: Mapping[str, Callable[[Sequence[float]], Estimate]] = {
+    "mean": mean,
+    "median": median,
+    "least": lambda values: Estimate(min(values)),
+    "most": lambda values: Estimate(max(values)),
+}
+CHANGES = ("change.", "versus.")
+"""Of each member, before a statistic is taken."""
 """What can be said of a metric over all members of a scenario."""
 
 
@@ -136,8 +143,12 @@ def _needed(paper: Paper, scenario: str, scheduler: str, name: str) -> list[tupl
     """The runs of which a metric is made."""
     kind, _, rest = name.partition(".")
     keys = [] if kind == "model" else [(scenario, scheduler)]
+    if kind in STATISTICS and rest.startswith(CHANGES):
+        kind, _, rest = rest.partition(".")
     if kind in ("change", "difference"):
         keys.append((scenario, paper.baseline))
+    if kind == "versus":
+        keys.append((scenario, rest.partition(".")[0]))
     if kind == "since":
         keys.append((rest.partition(".")[0], scheduler))
     return keys
@@ -188,10 +199,13 @@ def measure(paper: Paper, results: Results, scenario: str, scheduler: str, name:
 def estimate(paper: Paper, results: Results, scenario: str, scheduler: str, name: str) -> Estimate | None:
     """A metric of a scenario's run or runs, of the models, or of one against another.
 
-    ``mean.<metric>`` and ``median.<metric>`` are statistics over the members of a scenario (seeds, points of a design).
+    ``mean.<metric>``, ``median.<metric>``, ``least.<metric>`` and ``most.<metric>`` are statistics over the members of
+    a scenario (seeds, points of a design).
     ``change.<metric>`` is the difference to the paper's baseline scheduler in percent, ``since.<scenario>.<metric>``
     that to the same scheduler in another scenario, ``excess.<metric>`` that to the model's longest blocking; None where
-    that is zero. ``difference.median.<metric>`` is the median over the members of the difference to the baseline.
+    that is zero. ``difference.median.<metric>`` is the median over the members of the difference to the baseline,
+    ``median.change.<metric>`` that of the changes of each, and ``median.versus.<scheduler>.<metric>`` likewise against
+    another scheduler.
     ``model.blocking_ms`` is eq. (2) of the DAPS paper, ``model.asymmetry`` the ratio of the bandwidth-delay products.
     None too if a run that it needs was not made.
     """
@@ -215,8 +229,13 @@ def _estimate(paper: Paper, results: Results, scenario: str, scheduler: str, nam
         pairs = _pairs(paper, results, key, (scenario, paper.baseline), rest)
         return STATISTICS[statistic]([one - other for one, other in pairs]) if pairs else None
     if kind in STATISTICS:
-        values = [value for value in _values(paper, results, key, rest) if value is not None]
-        return STATISTICS[kind](values) if values else None
+        values = (
+            _changes(paper, results, key, rest)
+            if rest.startswith(CHANGES)
+            else _values(paper, results, key, rest)
+        )
+        known = [value for value in values if value is not None]
+        return STATISTICS[kind](known) if known else None
     (value,) = _values(paper, results, key, rest if kind == "excess" else name)
     if kind == "excess":
         return _percent(value, max_blocking_ms(case.paths))
@@ -226,6 +245,15 @@ def _estimate(paper: Paper, results: Results, scenario: str, scheduler: str, nam
 def _values(paper: Paper, results: Results, key: tuple[str, str], name: str) -> list[float | None]:
     """A metric of each member's run."""
     return [run_metric(paper, key, made, name) for made in results[key]]
+
+
+def _changes(paper: Paper, results: Results, key: tuple[str, str], name: str) -> list[float | None]:
+    """By how many percent each member's metric differs from the same member's with another scheduler."""
+    kind, _, rest = name.partition(".")
+    base, _, rest = (paper.baseline, ".", rest) if kind == "change" else rest.partition(".")
+    pairs = _pairs(paper, results, key, (key[0], base), rest)
+    changes = [_percent(*pair) for pair in pairs]
+    return [None if one is None else one.value for one in changes]
 
 
 def _pairs(

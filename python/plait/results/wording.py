@@ -42,7 +42,12 @@ LABELS = {
 SUMMARIES = {"mean": "mean", "max": "maximum", "p50": "median", "p90": "90 %", "p95": "95 %", "p99": "99 %"}
 
 
-STATISTICS = {"mean": "mean of all runs", "median": "median of all runs"}
+STATISTICS = {
+    "mean": "mean of all runs",
+    "median": "median of all runs",
+    "least": "least of all runs",
+    "most": "most of all runs",
+}
 
 
 UNITS = {
@@ -115,8 +120,8 @@ class Wording:
 def wording(name: str, paper: Terms | None = None) -> Wording:
     """How to write a metric, from its dotted name; `paper` has the baseline, the titles and the unit of rates."""
     kind, _, rest = name.partition(".")
-    if kind in ("change", "excess", "since"):
-        other, rest = rest.split(".", 1) if kind == "since" else ("", rest)
+    if kind in ("change", "excess", "since", "versus"):
+        other, rest = rest.split(".", 1) if kind in ("since", "versus") else ("", rest)
         inner = wording(rest, paper)
         return Wording(f"{inner.label}, against {_other(kind, other, paper)}", "%", 1.0, 1, signed=True)
     if kind == "difference":
@@ -140,13 +145,15 @@ def wording(name: str, paper: Terms | None = None) -> Wording:
     return Wording(label, *_unit(parts[0], rates))
 
 
-def _other(kind: str, scenario: str, paper: Terms | None) -> str:
-    """What a metric is compared with."""
+def _other(kind: str, other: str, paper: Terms | None) -> str:
+    """What a metric is compared with: `other` is a scenario, or of `versus` a scheduler."""
     if kind == "excess":
         return "the model"
+    if kind == "versus":
+        return other
     if paper is None:
         return "the baseline"
-    return paper.baseline if kind == "change" else paper.scenarios[scenario].title
+    return paper.baseline if kind == "change" else paper.scenarios[other].title
 
 
 def _unit(key: str, rates: str, *, model: bool = False) -> tuple[str, float, int]:
