@@ -24,6 +24,7 @@ SHORT_SECONDS = 0.2
 def scenario(case: Case, **transport: Any) -> plait.Scenario:
     """``case`` as a scenario; ``transport`` sets further keys of its ``[transport]``."""
     options: dict[str, Any] = {
+        "protocol": "cmt-sctp",
         "receive_buffer": case.receive_buffer_bytes,
         "receive_window_accounting": case.accounting,
         "ack_every": case.ack_every,

@@ -150,7 +150,11 @@ def in_plait(case: Case) -> Measured:
         duration=f"{case.duration_s}s",
         warmup=f"{case.warmup_s}s",
         transport=plait.Transport(
-            protocol="tcp", receive_buffer=WINDOW, ack_every=case.ack_every, packet=PACKET
+            protocol="tcp",
+            profile="standard",
+            receive_buffer=WINDOW,
+            ack_every=case.ack_every,
+            packet=PACKET,
         ),
         paths=[
             plait.Path(

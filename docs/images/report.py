@@ -34,14 +34,17 @@ duration = "6s"
 warmup = "1s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 [[path]]
 name = "dsl"
 rate = "16Mbit"
 rtt = "25ms"
+queue = "50p"
 [[path]]
 name = "lte"
 rate = "8Mbit"
 rtt = "60ms"
+queue = "50p"
 loss = "0.01%"
 """
 

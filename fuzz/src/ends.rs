@@ -39,7 +39,7 @@ enum Protocol {
 
 thread_local! {
     static SCTP: Talk = Talk::begun(Protocol::Sctp, "protocol = \"cmt-sctp\"");
-    static MPTCP: Talk = Talk::begun(Protocol::Tcp, "protocol = \"mptcp\"");
+    static MPTCP: Talk = Talk::begun(Protocol::Tcp, "protocol = \"mptcp\", profile = \"standard\"");
     static LINUX: Talk = Talk::begun(Protocol::Tcp, "protocol = \"mptcp\", profile = \"linux\"");
     static QUIC: Talk = Talk::begun(Protocol::Quic, "protocol = \"mpquic\"");
 }
@@ -106,7 +106,7 @@ impl Talk {
         let text = format!(
             "duration = \"9s\"\ntransport = {{ {transport}, receive_buffer = \"100kB\" }}\n\
              workload = {{ kind = \"request-response\", request = \"9kB\", response = \"90kB\" }}\n\
-             [[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\n[[path]]\nrate = \"1Mbit\"\nrtt = \"40ms\""
+             [[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"\n[[path]]\nrate = \"1Mbit\"\nrtt = \"40ms\"\nqueue = \"50p\""
         );
         let scenario = Scenario::from_toml(&text, "talk", Path::new("."))
             .unwrap_or_else(|error| panic!("{error}\n{text}"));

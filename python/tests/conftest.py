@@ -21,6 +21,7 @@ warmup = "500ms"
 scheduler = "round-robin"
 
 [transport]
+protocol = "cmt-sctp"
 receive_buffer = "60kB"
 
 [workload]
@@ -30,11 +31,13 @@ kind = "bulk"
 name = "fast"
 rate = "2Mbit"
 rtt = "20ms"
+queue = "50p"
 
 [[path]]
 name = "slow"
 rate = "1Mbit"
 rtt = "80ms"
+queue = "50p"
 loss = "0.5%"
 """
 
@@ -60,10 +63,10 @@ def scenario() -> plait.Scenario:
         name="built",
         duration="3s",
         warmup=0.5,
-        transport=plait.Transport(receive_buffer=60_000),
+        transport=plait.Transport(protocol="cmt-sctp", receive_buffer=60_000),
         paths=[
-            plait.Path(name="fast", rate="2Mbit", rtt="20ms"),
-            plait.Path(name="slow", rate=1e6, rtt=0.08, loss="0.5%"),
+            plait.Path(name="fast", rate="2Mbit", rtt="20ms", queue="50p"),
+            plait.Path(name="slow", rate=1e6, rtt=0.08, queue="50p", loss="0.5%"),
         ],
     )
 

@@ -139,7 +139,11 @@ def scenario(protocol: Literal["mptcp", "tcp", "cmt-sctp"], scheduler: str) -> p
         name=protocol,
         duration="2s",
         scheduler=scheduler,
-        transport=plait.Transport(protocol=protocol, receive_buffer="150kB"),
+        transport=plait.Transport(
+            protocol=protocol,
+            profile=None if protocol == "cmt-sctp" else "standard",
+            receive_buffer="150kB",
+        ),
         paths=[wifi] if protocol == "tcp" else [wifi, lte],
     )
 
@@ -408,10 +412,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
 
 LINKS = """
 duration = "10s"
+[transport]
+protocol = "cmt-sctp"
+
 [[path]]
 name = "wifi"
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 """
 
 

@@ -20,6 +20,7 @@ duration = "20s"
 scheduler = "lowest-rtt"
 
 [transport]
+protocol = "cmt-sctp"
 potentially_failed = true
 path_max_retransmissions = 1
 
@@ -27,18 +28,23 @@ path_max_retransmissions = 1
 name = "wifi"
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 outages = [{ from = "5s", to = "19s" }]
 
 [[path]]
 name = "lte"
 rate = "5Mbit"
 rtt = "70ms"
+queue = "50p"
 backup = true
 """
 FILE = """
 name = "a file"
 duration = "30s"
 warmup = "1s"
+
+[transport]
+protocol = "cmt-sctp"
 
 [workload]
 kind = "file"
@@ -48,6 +54,7 @@ size = "200kB"
 name = "one"
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 """
 
 

@@ -18,16 +18,19 @@ FOLDER = Path("papers/example")
 SCENARIO = """
 duration = "2s"
 [transport]
+protocol = "cmt-sctp"
 receive_buffer = "60kB"
 [[path]]
 name = "fast"
 rate = "2Mbit"
 rtt = "20ms"
+queue = "50p"
 loss = "1%"
 [[path]]
 name = "slow"
 rate = "1Mbit"
 rtt = "80ms"
+queue = "50p"
 """
 PAPER = """
 id = "example"

@@ -35,17 +35,20 @@ seed = 3
 duration = "4s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "1MB"
 [[path]]
 name = "short"
 rate = "8Mbit"
 rtt = "20ms"
+queue = "50p"
 loss = "1%"
 [[path]]
 name = "long"
 rate = "4Mbit"
 rtt = "80ms"
+queue = "50p"
 loss = "1%"
 """
 DYING = LOSSY.replace('rtt = "20ms"', 'rtt = "20ms"\noutages = [{ from = "1500ms", to = "60s" }]').replace(

@@ -30,54 +30,64 @@ NETWORKS = {
 duration = "4s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "1MB"
 [[path]]
 name = "short"
 rate = "8Mbit"
 rtt = "20ms"
+queue = "50p"
 loss = "2%"
 [[path]]
 name = "long"
 rate = "4Mbit"
 rtt = "80ms"
+queue = "50p"
 loss = "1%"
 """,
     "outage": """
 duration = "8s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "1MB"
 [[path]]
 name = "short"
 rate = "8Mbit"
 rtt = "20ms"
+queue = "50p"
 outages = [{ from = "1s", to = "4s" }]
 [[path]]
 name = "long"
 rate = "4Mbit"
 rtt = "80ms"
+queue = "50p"
 """,
     "small-window": """
 duration = "4s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "64kB"
 [[path]]
 name = "short"
 rate = "8Mbit"
 rtt = "20ms"
+queue = "50p"
 [[path]]
 name = "long"
 rate = "2Mbit"
 rtt = "200ms"
+queue = "50p"
 """,
     "file": """
 duration = "20s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "256kB"
 [workload]
@@ -87,11 +97,13 @@ size = "300kB"
 name = "short"
 rate = "8Mbit"
 rtt = "20ms"
+queue = "50p"
 loss = "1%"
 [[path]]
 name = "long"
 rate = "4Mbit"
 rtt = "80ms"
+queue = "50p"
 """,
 }
 OPTIONS = ("", "+rp", "+bm")

@@ -28,15 +28,18 @@ duration = "4s"
 scheduler = "round-robin"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 receive_buffer = "1MB"
 [[path]]
 name = "fast"
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 [[path]]
 name = "slow"
 rate = "5Mbit"
 rtt = "40ms"
+queue = "50p"
 """
 OVERTAKEN = """
 name = "overtaken"

@@ -29,14 +29,17 @@ warmup = "1s"
 scheduler = "round-robin"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 [[path]]
 name = "fast"
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 [[path]]
 name = "slow"
 rate = "5Mbit"
 rtt = "60ms"
+queue = "50p"
 loss = "0.5%"
 """
 
@@ -198,7 +201,7 @@ def test_without_a_kernel_it_says_how_to_get_one(
 
 
 def test_what_the_engine_cannot_do_is_bad_input(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "k.toml").write_text(KERNEL.replace("mptcp", "cmt-sctp"))
+    (tmp_path / "k.toml").write_text(KERNEL.replace('"mptcp"\nprofile = "standard"', '"cmt-sctp"'))
     for arguments in (("run", "k.toml"), ("compare", "k.toml", "--schedulers", "daps")):
         done = command(*arguments, "--engine", "linux")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

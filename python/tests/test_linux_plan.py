@@ -17,10 +17,12 @@ MS = 1_000_000
 
 
 def scenario(**changes: Any) -> dict[str, Any]:
-    """Two paths of MPTCP; a change replaces a whole table or adds to [transport]."""
-    transport = {"protocol": "mptcp", **changes.pop("transport", {})}
+    """Two paths of MPTCP by the RFCs; a change replaces a whole table or adds to [transport]."""
+    given = changes.pop("transport", {})
+    own = {} if "protocol" in given else {"protocol": "mptcp", "profile": "standard"}
+    transport = {**own, **given}
     paths = [
-        {"name": "fast", "rate": "10Mbit", "rtt": "20ms"},
+        {"name": "fast", "rate": "10Mbit", "rtt": "20ms", "queue": "50p"},
         {"name": "slow", "rate": "5Mbit", "rtt": "100ms", "loss": "0.5%", "queue": "64kB"},
     ]
     return {
@@ -60,6 +62,7 @@ CROSSING: dict[str, Any] = {
             "name": "one",
             "rate": "20Mbit",
             "rtt": "20ms",
+            "queue": "50p",
             "jitter": "3ms",
             "outages": [{"from": "3s", "to": "5s"}],
             "links": ["middle"],
@@ -76,6 +79,7 @@ CROSSING: dict[str, Any] = {
                 "rate_steps": [{"at": "2s", "rate": "3Mbit"}],
                 "repeat": "4s",
                 "delay": "5ms",
+                "queue": "50p",
             },
             "backward": {"rate": "1Mbit", "queue": "infinite", "jitter": {"amount": "2ms", "reorder": True}},
         },

@@ -14,10 +14,11 @@ from plait.results.result import Result
 START = 1_000_000_000_000
 SCENARIO = """
 duration = "100ms"
-transport = { protocol = "tcp" }
+transport = { protocol = "tcp", profile = "standard" }
 [[path]]
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 """
 
 

@@ -173,7 +173,9 @@ def test_the_reasons_given_for_differences_hold() -> None:
         scenario = plait.Scenario(
             duration="100s",
             warmup="10s",
-            transport=plait.Transport(receive_buffer="500kB", receive_window_accounting="outstanding"),
+            transport=plait.Transport(
+                protocol="cmt-sctp", receive_buffer="500kB", receive_window_accounting="outstanding"
+            ),
             paths=[
                 plait.Path(name=name, rate="1Mbit", rtt=rtt, queue=f"{queue}p")
                 for name, rtt in (("fast", "20ms"), ("slow", "200ms"))

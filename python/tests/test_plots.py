@@ -16,9 +16,10 @@ from plait.support.files import OutputError
 def comparison() -> plait.Comparison:
     scenario = plait.Scenario(
         duration="3s",
+        transport=plait.Transport(protocol="cmt-sctp"),
         paths=[
-            plait.Path(name="fast", rate="2Mbit", rtt="20ms"),
-            plait.Path(name="slow", rate="1Mbit", rtt="80ms", loss="2%"),
+            plait.Path(name="fast", rate="2Mbit", rtt="20ms", queue="50p"),
+            plait.Path(name="slow", rate="1Mbit", rtt="80ms", queue="50p", loss="2%"),
         ],
     )
     return plait.compare(scenario, ["round-robin", "daps"], packets=True, series="10ms")
@@ -73,7 +74,9 @@ def test_receive_order_marks_what_is_as_printed() -> None:
 
 def test_more_than_two_paths_are_stacked_per_scheduler() -> None:
     scenario = plait.Scenario(
-        duration="3s", paths=[plait.Path(name=f"path {n}", rate="1Mbit", rtt="20ms") for n in range(4)]
+        duration="3s",
+        transport=plait.Transport(protocol="cmt-sctp"),
+        paths=[plait.Path(name=f"path {n}", rate="1Mbit", rtt="20ms", queue="50p") for n in range(4)],
     )
     runs = plait.compare(scenario, ["round-robin", "lowest-rtt"], series="10ms")
     figure = plots.cumulative_throughput(list(runs))

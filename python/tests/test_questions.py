@@ -31,15 +31,20 @@ TRACES = ROOT.parent / "shared" / "traces"
 
 SCENARIO = """
 duration = "1s"
+[transport]
+protocol = "cmt-sctp"
+
 [[path]]
 name = "fast"
 rate = "2Mbit"
 rtt = "20ms"
+queue = "50p"
 loss = "1%"
 [[path]]
 name = "slow"
 rate = "1Mbit"
 rtt = "80ms"
+queue = "50p"
 """
 QUESTION = """
 metrics = ["goodput_bps", "paths.fast.throughput_bps", "block_delay_ms.mean"]

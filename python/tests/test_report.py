@@ -35,10 +35,10 @@ def scenario(rtt: float = 80, buffer: str = "60kB", loss: str = "2%") -> plait.S
         name="two <paths>",
         duration="3s",
         warmup="500ms",
-        transport=plait.Transport(protocol="mptcp", receive_buffer=buffer),
+        transport=plait.Transport(protocol="mptcp", profile="standard", receive_buffer=buffer),
         paths=[
-            plait.Path(name="fast", rate="2Mbit", rtt="20ms"),
-            plait.Path(name="slow", rate="1Mbit", rtt=rtt / 1e3, loss=loss),
+            plait.Path(name="fast", rate="2Mbit", rtt="20ms", queue="50p"),
+            plait.Path(name="slow", rate="1Mbit", rtt=rtt / 1e3, queue="50p", loss=loss),
         ],
     )
 

@@ -27,8 +27,8 @@ def scenario(**changes: object) -> plait.Scenario:
         "transport": plait.Transport(protocol="mptcp", profile="linux"),
         "workload": WORKLOAD,
         "paths": [
-            plait.Path(name="a", rate="10Mbit", rtt="30ms"),
-            plait.Path(name="b", rate="5Mbit", rtt="60ms"),
+            plait.Path(name="a", rate="10Mbit", rtt="30ms", queue="50p"),
+            plait.Path(name="b", rate="5Mbit", rtt="60ms", queue="50p"),
         ],
     }
     return plait.Scenario(**(keys | changes))  # type: ignore[arg-type]

@@ -14,11 +14,11 @@ def test_a_built_scenario_equals_its_file(scenario_file: Path) -> None:
         duration=3,
         warmup=0.5,
         scheduler="round-robin",
-        transport=plait.Transport(receive_buffer=60_000),
+        transport=plait.Transport(protocol="cmt-sctp", receive_buffer=60_000),
         workload=plait.Bulk(),
         paths=[
-            plait.Path(name="fast", rate=2e6, rtt=0.02),
-            plait.Path(name="slow", rate="1Mbit", rtt="80ms", loss="0.5%"),
+            plait.Path(name="fast", rate=2e6, rtt=0.02, queue="50p"),
+            plait.Path(name="slow", rate="1Mbit", rtt="80ms", queue="50p", loss="0.5%"),
         ],
     )
     assert built.json == plait.load(scenario_file).json
@@ -64,18 +64,20 @@ def test_links_and_flows(tmp_path: Path) -> None:
     built = plait.Scenario(
         name="meeting",
         duration=5,
+        transport=plait.Transport(protocol="cmt-sctp"),
         links=[
-            plait.Link(name="core", rate="4Mbit", delay="5ms"),
+            plait.Link(name="core", rate="4Mbit", delay="5ms", queue="50p"),
             plait.Link(
                 name="cell",
                 rate="8Mbit",
                 rate_steps=[{"at": "1s", "rate": "2Mbit"}],
                 repeat=2,
+                queue="50p",
                 backward=plait.Direction(delay=0.02),
             ),
         ],
         paths=[
-            plait.Path(name="wire", rate="3Mbit", rtt="20ms", links=["core"]),
+            plait.Path(name="wire", rate="3Mbit", rtt="20ms", queue="50p", links=["core"]),
             plait.Path(name="radio", links=["cell", "core"]),
         ],
         flows=[

@@ -83,12 +83,13 @@ axis = [{ discipline = ["drop-tail", "codel", "fq-codel"] }]
 """
 REQUESTS = """
 duration = "5s"
-transport = { protocol = "tcp" }
+transport = { protocol = "tcp", profile = "standard" }
 workload = { kind = "request-response", count = 20, request = "200B", response = "20kB" }
 
 [[path]]
 name = "dsl"
 rtt = "40ms"
+queue = "50p"
 forward = { rate = "2Mbit", discipline = "codel" }
 backward = { rate = "2Mbit", discipline = "codel" }
 

@@ -66,15 +66,17 @@ mechanism = "for a reason"
 """
 SCENARIO = """
 duration = "1s"
-transport = { protocol = "mptcp" }
+transport = { protocol = "mptcp", profile = "standard" }
 [[path]]
 name = "fast"
 rate = "10Mbit"
 rtt = "20ms"
+queue = "50p"
 [[path]]
 name = "slow"
 rate = "5Mbit"
 rtt = "60ms"
+queue = "50p"
 loss = "0.5%"
 """
 Rows = list[tuple[str, str, str, int, str, float]]

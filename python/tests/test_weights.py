@@ -15,6 +15,7 @@ name = "blocks"
 duration = "10s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "4MB"
 [workload]
@@ -25,11 +26,13 @@ block = "14kB"
 name = "near"
 rate = "20Mbit"
 rtt = "20ms"
+queue = "50p"
 weight = 1
 [[path]]
 name = "far"
 rate = "20Mbit"
 rtt = "60ms"
+queue = "50p"
 weight = 3
 """
 FILE = """
@@ -37,6 +40,7 @@ name = "tail"
 duration = "10s"
 [transport]
 protocol = "mptcp"
+profile = "standard"
 congestion_control = "cubic"
 receive_buffer = "4MB"
 [workload]
@@ -46,10 +50,12 @@ size = "300kB"
 name = "far"
 rate = "20Mbit"
 rtt = "200ms"
+queue = "50p"
 [[path]]
 name = "near"
 rate = "5Mbit"
 rtt = "20ms"
+queue = "50p"
 """
 built = pytest.mark.skipif(
     kernel.built() is None or bool(tools.missing(tools.TO_RUN)),

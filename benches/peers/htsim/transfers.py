@@ -53,6 +53,7 @@ class Case:
             scheduler="lowest-rtt",
             transport=plait.Transport(
                 protocol=protocol,
+                profile="standard" if protocol in ("tcp", "mptcp") else None,
                 receive_buffer="1GB",
                 packet=PACKET,
                 ack_every=1,

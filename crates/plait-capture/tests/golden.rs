@@ -37,10 +37,14 @@ fn paths(count: usize) -> &'static str {
 #[test]
 fn captures_are_the_same_to_the_byte() {
     let cases = [
-        (0x71e2_5827_2b9f_a35b, 1, r#"protocol = "tcp""#),
+        (0x71e2_5827_2b9f_a35b, 1, r#"protocol = "tcp", profile = "standard""#),
         (0x0468_a179_40d9_9e88, 1, r#"protocol = "tcp", profile = "linux""#),
-        (0x303a_47c2_79df_9fe6, 2, r#"protocol = "mptcp""#),
-        (0x0950_4f3f_968a_37fd, 2, r#"protocol = "mptcp", handshake = false, ack_every = 2"#),
+        (0x303a_47c2_79df_9fe6, 2, r#"protocol = "mptcp", profile = "standard""#),
+        (
+            0x0950_4f3f_968a_37fd,
+            2,
+            r#"protocol = "mptcp", profile = "standard", handshake = false, ack_every = 2"#,
+        ),
         (0x1b9e_7033_34c5_97c8, 2, r#"protocol = "mptcp", profile = "linux""#),
         (0x79ac_a6e9_d34a_1c3d, 2, r#"protocol = "cmt-sctp""#),
         (
@@ -77,9 +81,11 @@ fn heartbeats_are_the_same_to_the_byte() {
         [[path]]
         rate = "1Mbit"
         rtt = "20ms"
+        queue = "50p"
         [[path]]
         rate = "1Mbit"
         rtt = "30ms"
+        queue = "50p"
         outages = [{ from = "3s", to = "20s" }]
         "#,
     );

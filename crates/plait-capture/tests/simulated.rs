@@ -39,7 +39,7 @@ fn two_paths_with_full_queues() {
         duration = "30s"
         warmup = "5s"
         scheduler = "lowest-rtt"
-        transport = { protocol = "mptcp", receive_buffer = "200kB" }
+        transport = { protocol = "mptcp", profile = "standard", receive_buffer = "200kB" }
         [[path]]
         rate = "10Mbit"
         rtt = "20ms"
@@ -59,13 +59,15 @@ fn assigned_ahead_of_the_windows() {
         duration = "20s"
         warmup = "2s"
         scheduler = "daps"
-        transport = { protocol = "mptcp", receive_buffer = "100kB" }
+        transport = { protocol = "mptcp", profile = "standard", receive_buffer = "100kB" }
         [[path]]
         rate = "1Mbit"
         rtt = "20ms"
+        queue = "50p"
         [[path]]
         rate = "2Mbit"
         rtt = "100ms"
+        queue = "50p"
         "#,
     );
 }
@@ -107,15 +109,17 @@ fn losses_and_blocks() {
         duration = "30s"
         warmup = "3s"
         scheduler = "round-robin"
-        transport = { protocol = "mptcp", ack_every = 2 }
+        transport = { protocol = "mptcp", profile = "standard", ack_every = 2 }
         workload = { kind = "cbr", rate = "3Mbit", block = "8KiB" }
         [[path]]
         rate = "4Mbit"
         rtt = "30ms"
+        queue = "50p"
         loss = "0.5%"
         [[path]]
         rate = "4Mbit"
         rtt = "60ms"
+        queue = "50p"
         loss = "0.2%"
         "#,
     );
@@ -126,7 +130,7 @@ fn a_file_over_tcp() {
     check(
         r#"
         duration = "60s"
-        transport = { protocol = "tcp", congestion_control = "cubic" }
+        transport = { protocol = "tcp", profile = "standard", congestion_control = "cubic" }
         workload = { kind = "file", size = "10MB" }
         [[path]]
         rate = "10Mbit"
@@ -188,7 +192,7 @@ fn reordered_on_the_way_and_open_from_the_start() {
         r#"
         duration = "10s"
         scheduler = "round-robin"
-        transport = { protocol = "mptcp", handshake = false, receive_buffer = "4MB" }
+        transport = { protocol = "mptcp", profile = "standard", handshake = false, receive_buffer = "4MB" }
         [[path]]
         rate = "8Mbit"
         rtt = "20ms"
@@ -205,12 +209,12 @@ fn reordered_on_the_way_and_open_from_the_start() {
 }
 
 /// A scenario with everything that a tap can meet: losses and full queues on both ways, packets that overtake each other.
-fn busy(protocol: &str) -> String {
+fn busy(transport: &str) -> String {
     format!(
         r#"
         duration = "10s"
         scheduler = "round-robin"
-        transport = {{ protocol = "{protocol}", receive_buffer = "300kB" }}
+        transport = {{ {transport}, receive_buffer = "300kB" }}
         [[path]]
         rate = "8Mbit"
         rtt = "20ms"
@@ -263,8 +267,8 @@ impl Tap for Count {
 
 #[test]
 fn a_tap_sees_each_packet_once_at_each_end_and_changes_nothing() {
-    for protocol in ["mptcp", "cmt-sctp"] {
-        let scenario = scenario(&busy(protocol));
+    for transport in ["protocol = \"mptcp\", profile = \"standard\"", "protocol = \"cmt-sctp\""] {
+        let scenario = scenario(&busy(transport));
         let mut count = Count::default();
         let control = &mut |_share| Control::Continue;
         let options = RecordOptions::default();
@@ -281,8 +285,8 @@ fn a_tap_sees_each_packet_once_at_each_end_and_changes_nothing() {
 
 #[test]
 fn the_same_run_leaves_the_same_bytes() {
-    for protocol in ["mptcp", "cmt-sctp"] {
-        let scenario = scenario(&busy(protocol));
+    for transport in ["protocol = \"mptcp\", profile = \"standard\"", "protocol = \"cmt-sctp\""] {
+        let scenario = scenario(&busy(transport));
         let files = || {
             let (_, folder) = simulate(&scenario, &PACKETS);
             ["sender.pcap", "receiver.pcap"].map(|name| std::fs::read(folder.path().join(name)).unwrap())

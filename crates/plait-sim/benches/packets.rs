@@ -28,7 +28,7 @@ const LINUX: &str = "protocol = \"mptcp\"\nprofile = \"linux\"";
 fn scenario(transport: &str, rate: u32, seconds: u32, window_mb: u64, queue: &str) -> Scenario {
     let text = format!(
         "duration = \"{seconds}s\"\n\
-         [transport]\n\
+         [transport]\nprotocol = \"cmt-sctp\"\n\
          receive_buffer = \"{window_mb}MB\"\n\
          {transport}\n\
          [[path]]\nrate = \"{rate}Mbit\"\nrtt = \"20ms\"\nqueue = \"{queue}\"\n\

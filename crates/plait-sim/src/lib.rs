@@ -16,9 +16,11 @@
 //! let text = r#"
 //!     duration = "20s"
 //!     warmup = "10s"
+//!     transport = { protocol = "cmt-sctp" }
 //!     [[path]]
 //!     rate = "1Mbit"
 //!     rtt = "20ms"
+//!     queue = "50p"
 //! "#;
 //! let scenario = Scenario::from_toml(text, "example.toml", std::path::Path::new("."))?;
 //! let scheduler = Builtin::new("lowest-rtt", &[])?;

@@ -59,10 +59,11 @@ fn second_half(text: &str) -> (u64, u64) {
 /// Two paths that meet in a link, and what competes there.
 const TOPOLOGY: &str = r#"
     duration = "20s"
-    transport = { receive_buffer = "1MB" }
+    transport = { protocol = "cmt-sctp", receive_buffer = "1MB" }
     [[path]]
     rate = "100Mbit"
     rtt = "20ms"
+    queue = "50p"
     links = ["core"]
     [[path]]
     links = ["cell", "core"]
@@ -77,6 +78,7 @@ const TOPOLOGY: &str = r#"
     rate_steps = [{ at = "1s", rate = "20Mbit" }]
     repeat = "2s"
     delay = "20ms"
+    queue = "50p"
     [[flow]]
     kind = "tcp"
     links = ["core"]
@@ -101,7 +103,7 @@ fn packets_allocate_nothing_in_the_steady_state() {
     for scheduler in ["round-robin", "lowest-rtt", "daps", "daps-rounds"] {
         for loss in ["0%", "0.01%"] {
             let (allocations, packets) = second_half(&format!(
-                "duration = \"20s\"\nscheduler = \"{scheduler}\"\ntransport = {{ receive_buffer = \"4MB\" }}\n\
+                "duration = \"20s\"\nscheduler = \"{scheduler}\"\ntransport = {{ protocol = \"cmt-sctp\", receive_buffer = \"4MB\" }}\n\
                  [[path]]\nrate = \"100Mbit\"\nrtt = \"20ms\"\nqueue = \"bdp\"\nloss = \"{loss}\"\n\
                  [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"bdp\"\nloss = \"{loss}\""
             ));

@@ -25,7 +25,7 @@ const GOLDENS: [Golden; 13] = [
             duration = "100s"
             warmup = "10s"
             scheduler = "round-robin"
-            transport = { receive_buffer = "35kB", receive_window_accounting = "outstanding" }
+            transport = { protocol = "cmt-sctp", receive_buffer = "35kB", receive_window_accounting = "outstanding" }
             [[path]]
             rate = "1Mbit"
             rtt = "20ms"
@@ -49,19 +49,22 @@ const GOLDENS: [Golden; 13] = [
         scenario: r#"
             duration = "100s"
             scheduler = "lowest-rtt"
-            transport = { receive_buffer = "100kB", retransmission_policy = "ssthresh", ack_every = 2 }
+            transport = { protocol = "cmt-sctp", receive_buffer = "100kB", retransmission_policy = "ssthresh", ack_every = 2 }
             workload = { kind = "file", size = "5MB" }
             [[path]]
             rate = "4Mbit"
             rtt = "30ms"
+            queue = "50p"
             loss = "0.5%"
             [[path]]
             rate = "2Mbit"
             rtt = "60ms"
+            queue = "50p"
             loss = { model = "gilbert-elliott", to_bad = "0.5%", to_good = "40%" }
             [[path]]
             rate = "1Mbit"
             rtt = "200ms"
+            queue = "50p"
             jitter = { amount = "20ms", reorder = true }
         "#,
         bound: |result| {
@@ -77,12 +80,15 @@ const GOLDENS: [Golden; 13] = [
             duration = "60s"
             scheduler = "daps-rounds"
             workload = { kind = "cbr", rate = "1Mbit", block = "8KiB" }
+            transport = { protocol = "cmt-sctp" }
             [[path]]
             rate = "2Mbit"
             rtt = "20ms"
+            queue = "50p"
             [[path]]
             rate = "2Mbit"
             rtt = "80ms"
+            queue = "50p"
             outages = [{ from = "20s", to = "30s" }]
         "#,
         bound: |result| {
@@ -101,7 +107,7 @@ const GOLDENS: [Golden; 13] = [
             duration = "100s"
             warmup = "10s"
             scheduler = "daps"
-            transport = { receive_buffer = "45kB", receive_window_accounting = "outstanding" }
+            transport = { protocol = "cmt-sctp", receive_buffer = "45kB", receive_window_accounting = "outstanding" }
             [[path]]
             rate = "1Mbit"
             rtt = "20ms"
@@ -126,7 +132,7 @@ const GOLDENS: [Golden; 13] = [
         scenario: r#"
             duration = "60s"
             warmup = "10s"
-            transport = { protocol = "mptcp", congestion_control = "lia", receive_buffer = "2MB" }
+            transport = { protocol = "mptcp", profile = "standard", congestion_control = "lia", receive_buffer = "2MB" }
             [[path]]
             links = ["core"]
             [[path]]
@@ -135,6 +141,7 @@ const GOLDENS: [Golden; 13] = [
             name = "core"
             rate = "10Mbit"
             delay = "20ms"
+            queue = "50p"
             forward = { loss = "0.02%" }
             [[flow]]
             kind = "tcp"
@@ -151,15 +158,17 @@ const GOLDENS: [Golden; 13] = [
         name: "mptcp, olia, lossy paths, file",
         scenario: r#"
             duration = "100s"
-            transport = { protocol = "mptcp", congestion_control = "olia", ack_every = 2, initial_path = "path2" }
+            transport = { protocol = "mptcp", profile = "standard", congestion_control = "olia", ack_every = 2, initial_path = "path2" }
             workload = { kind = "file", size = "5MB" }
             [[path]]
             rate = "4Mbit"
             rtt = "30ms"
+            queue = "50p"
             loss = "0.5%"
             [[path]]
             rate = "2Mbit"
             rtt = "60ms"
+            queue = "50p"
             loss = { model = "gilbert-elliott", to_bad = "0.5%", to_good = "40%" }
             jitter = { amount = "20ms", reorder = true }
             outages = [{ from = "3s", to = "5s" }]
@@ -177,14 +186,16 @@ const GOLDENS: [Golden; 13] = [
         scenario: r#"
             duration = "60s"
             scheduler = "round-robin"
-            transport = { protocol = "mptcp", congestion_control = "balia", handshake = false }
+            transport = { protocol = "mptcp", profile = "standard", congestion_control = "balia", handshake = false }
             workload = { kind = "cbr", rate = "1Mbit", block = "8KiB" }
             [[path]]
             rate = "2Mbit"
             rtt = "20ms"
+            queue = "50p"
             [[path]]
             rate = "2Mbit"
             rtt = "80ms"
+            queue = "50p"
             jitter = "5ms"
             [[flow]]
             kind = "on-off"
@@ -204,7 +215,7 @@ const GOLDENS: [Golden; 13] = [
         name: "tcp, cubic, hystart, 50 Mbit/s / 80 ms",
         scenario: r#"
             duration = "20s"
-            transport = { protocol = "tcp", congestion_control = "cubic", hystart = true, receive_buffer = "20MB" }
+            transport = { protocol = "tcp", profile = "standard", congestion_control = "cubic", hystart = true, receive_buffer = "20MB" }
             [[path]]
             rate = "50Mbit"
             rtt = "80ms"
@@ -232,10 +243,12 @@ const GOLDENS: [Golden; 13] = [
             [[path]]
             rate = "20Mbit"
             rtt = "30ms"
+            queue = "50p"
             loss = "0.5%"
             [[path]]
             rate = "10Mbit"
             rtt = "80ms"
+            queue = "50p"
         "#,
         bound: |result| {
             let metrics = &result.metrics;
@@ -262,10 +275,12 @@ const GOLDENS: [Golden; 13] = [
             [[path]]
             rate = "10Mbit"
             rtt = "20ms"
+            queue = "50p"
             loss = "0.5%"
             [[path]]
             rate = "5Mbit"
             rtt = "60ms"
+            queue = "50p"
             loss = "0.2%"
         "#,
         bound: |result| {
@@ -280,7 +295,7 @@ const GOLDENS: [Golden; 13] = [
         scenario: r#"
             duration = "60s"
             warmup = "10s"
-            transport = { protocol = "mptcp", ecn = true, receive_buffer = "2MB" }
+            transport = { protocol = "mptcp", profile = "standard", ecn = true, receive_buffer = "2MB" }
             [[path]]
             rate = "10Mbit"
             rtt = "40ms"

@@ -128,7 +128,7 @@ def document(advice: Findings) -> dict[str, Any]:
 
 def scenario_file(advice: Findings) -> str:
     """The nominal scenario as a scenario file."""
-    comment = "What was said to plait advise, unchanged. Queues of which nothing was said are a guess."
+    comment = "What was said to plait advise, unchanged; what was not said is what scenarios have."
     return scenario_text(advice.scenario.to_dict(), comment)
 
 

@@ -32,12 +32,15 @@ FACTORS = 5
 
 @dataclass(frozen=True)
 class Factors:
-    """One path's place in a variation: factors of rate, round trip and loss; queue and place from 0 to 1."""
+    """One path's place in a variation: factors of rate, round trip and loss; queue and place from 0 to 1.
+
+    Without a queue it is what scenario files have: what was said, else one bandwidth-delay product.
+    """
 
     rate: float
     rtt: float
     loss: float
-    queue: float
+    queue: float | None
     place: float
 
 
@@ -52,7 +55,7 @@ class Variation:
 
 def nominal(paths: Sequence[KnownPath], seed: int) -> Variation:
     """What was said, unchanged; a recording begins at its beginning."""
-    return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, 0.5, 0.0) for _ in paths))
+    return Variation(-1, seed, tuple(Factors(1.0, 1.0, 1.0, None, 0.0) for _ in paths))
 
 
 def variations(paths: Sequence[KnownPath], seed: int) -> list[Variation]:
@@ -84,7 +87,7 @@ def varied(
         rate=factors.rate,
         rtt=factors.rtt,
         loss=factors.loss,
-        queue=queue(path, factors.queue),
+        queue=None if factors.queue is None else queue(path, factors.queue),
         trace=trace,
         back_trace=back_trace,
     )

@@ -73,8 +73,8 @@ class Path:
     """One path between sender and receiver.
 
     `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``, ``"100ms"``, ``"bdp"``
-    or ``"infinite"``. `discipline` is ``"codel"``, ``"fq-codel"`` or a table with more than the name,
-    ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail.
+    or ``"infinite"``; unless given, one bandwidth-delay product, ``"bdp"``. `discipline` is ``"codel"``,
+    ``"fq-codel"`` or a table with more than the name, ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail.
     `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
     `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and begin anew after `repeat`.
 
@@ -201,9 +201,9 @@ Flow = TcpFlow | MultipathFlow | ConstantRateFlow | OnOffFlow
 
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """How the endpoints behave; timers and thresholds are those of the protocol's RFCs unless given.
+    """How the endpoints behave: MPTCP as Linux does it, with CUBIC, unless given; see `scenario_keys`.
 
-    `profile="linux"`, for mptcp and tcp, behaves as Linux does and has other defaults; see `scenario_keys`.
+    `profile="standard"`, for mptcp and tcp, is TCP by the RFCs and has other defaults.
     """
 
     protocol: Literal["cmt-sctp", "mptcp", "tcp", "mpquic"] | None = None

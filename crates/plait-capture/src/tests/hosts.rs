@@ -28,13 +28,15 @@ pub(super) const ALL: RecordOptions = RecordOptions {
 
 pub(super) const SCENARIO: &str = r#"
     duration = "100ms"
-    transport = { protocol = "mptcp" }
+    transport = { protocol = "mptcp", profile = "standard" }
     [[path]]
     rate = "10Mbit"
     rtt = "20ms"
+    queue = "50p"
     [[path]]
     rate = "10Mbit"
     rtt = "20ms"
+    queue = "50p"
 "#;
 
 pub(super) fn scenario(text: &str) -> Scenario {

@@ -127,7 +127,7 @@ mod tests {
 
     fn wire(packet: u32) -> Wire {
         let text = format!(
-            "duration = \"1s\"\ntransport = {{ packet = \"{packet}B\" }}\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\""
+            "duration = \"1s\"\ntransport = {{ protocol = \"cmt-sctp\", packet = \"{packet}B\" }}\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\""
         );
         Wire::new(&Scenario::from_toml(&text, "test.toml", Path::new(".")).unwrap_or_else(|e| panic!("{e}")))
     }

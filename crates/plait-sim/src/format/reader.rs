@@ -34,6 +34,13 @@ impl Source<'_> {
         ScenarioError::Rule { file: self.file.to_owned(), key: key.into(), reason: reason.into() }
     }
 
+    /// An error about a `key`, which stands at `place`, that no table of this kind has.
+    pub(crate) fn unknown_key(&self, place: String, key: &str, info: &TableInfo) -> ScenarioError {
+        let valid: Vec<_> = info.keys.iter().map(|info| info.key).collect();
+        let near = nearest(key, &valid);
+        ScenarioError::UnknownKey { file: self.file.to_owned(), key: place, near, valid }
+    }
+
     /// An error about something absent.
     pub(crate) fn missing(&self, table: impl Into<String>, what: impl Into<String>) -> ScenarioError {
         ScenarioError::Missing { file: self.file.to_owned(), table: table.into(), what: what.into() }
@@ -59,12 +66,11 @@ impl<'a> Reader<'a> {
     ) -> Result<Self, ScenarioError> {
         if let Some(key) = table.keys().find(|key| info.key(key).is_none()) {
             let here = join(&place, key);
-            let valid: Vec<_> = info.keys.iter().map(|info| info.key).collect();
             if info.later.contains(&key.as_str()) {
+                let valid: Vec<_> = info.keys.iter().map(|info| info.key).collect();
                 return Err(source.rule(here, format!("not available yet (valid: {})", valid.join(", "))));
             }
-            let near = nearest(key, &valid);
-            return Err(ScenarioError::UnknownKey { file: source.file.to_owned(), key: here, near, valid });
+            return Err(source.unknown_key(here, key, info));
         }
         Ok(Self { source, place, info, table })
     }

@@ -126,7 +126,7 @@ pub const PATH: TableInfo = TableInfo {
             Otherwise("rtt, or the delay of each direction"),
             "The one-way delay of both directions.",
         ),
-        key("queue", QUEUE, Text("50p"), QUEUE_DOC),
+        key("queue", QUEUE, Text(ONE_BDP), QUEUE_DOC),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Which data packets the wire loses (forward only)."),
         key(
@@ -210,7 +210,12 @@ pub const LINK: TableInfo = TableInfo {
         RATE_STEPS,
         REPEAT,
         key("delay", DURATION, Text("0s"), "The one-way delay of both directions."),
-        key("queue", QUEUE, Text("50p"), "As of a path; bdp takes the longest round trip through the link."),
+        key(
+            "queue",
+            QUEUE,
+            Text(ONE_BDP),
+            "As of a path; bdp takes the longest round trip of all paths and flows through the link.",
+        ),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Which packets the wire loses (forward only)."),
         key("jitter", JITTER, Text("0ms"), "Random extra delay, uniform from 0 (forward only)."),
@@ -222,10 +227,14 @@ pub const LINK: TableInfo = TableInfo {
     later: &[],
 };
 
+/// What a queue holds if nobody says: one bandwidth-delay product.
+pub(super) const ONE_BDP: &str = "bdp";
+
 const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so many in the system, the one in \
                          transmission included (as in ns-2). A size: likewise in bytes. A duration: if its \
-                         transmission would begin later than that. bdp: rate times round-trip time, in packets, \
-                         rounded up, at least 2.";
+                         transmission would begin later than that. bdp: one bandwidth-delay product, the direction's \
+                         own rate times the round-trip time of the whole empty path, in packets of the transport's size, \
+                         rounded up, at least 2. The rate is that before the first of rate_steps; of a trace, the mean.";
 
 const DISCIPLINE_DOC: &str = "Who decides which waiting packet is sent next, and which is dropped: drop-tail (first come, first served; \
                               what finds the queue full is dropped), codel or fq-codel. With one of these the queue is what may wait beside \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plait_sched::units::{UnitErrorKind, parse_bytes, parse_duration, parse_packets};
 use plait_sched::{Duration, Time, UnitError};
 
-use super::keys::{JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, OUTAGE, OUTAGES_PERIODIC};
+use super::keys::{JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, ONE_BDP, OUTAGE, OUTAGES_PERIODIC};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Word, reason};
 use super::{discipline, steps, text};
 use crate::error::ScenarioError;
@@ -95,7 +95,7 @@ fn trace(item: &Item<'_>) -> Result<Arc<Trace>, ScenarioError> {
 fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, ScenarioError> {
     let text = item.text()?;
     let limit = match text {
-        "bdp" => return Ok(QueueGiven::BandwidthDelayProduct),
+        ONE_BDP => return Ok(QueueGiven::BandwidthDelayProduct),
         "infinite" => return Ok(QueueGiven::Limit(QueueLimit::Infinite)),
         text => {
             // The unit says which. A number that is wrong in its own unit is reported by the parser that knows the unit.

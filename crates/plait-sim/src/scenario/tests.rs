@@ -1,5 +1,6 @@
 //! What a scenario file says, what it may not say, and that no input does worse than being refused.
 
+mod defaults;
 mod described;
 mod discipline;
 mod errors;
@@ -42,6 +43,7 @@ start = "1s"
 name = "fast"
 rate = "1Mbit"
 rtt = "20ms"
+queue = "50p"
 loss = { model = "gilbert-elliott", to_bad = "1%", to_good = "25%", bad_loss = "50%" }
 jitter = "5ms"
 outages = [{ from = "10s", to = "12s" }, { from = "20s", to = "21s" }]
@@ -64,6 +66,7 @@ rate = "4Mbit"
 rate_steps = [{ at = "10s", rate = "500kbit" }, { at = "12s", rate = "8Mbit" }]
 repeat = "30s"
 delay = "15ms"
+queue = "50p"
 loss = "0.1%"
 backward = { rate = "1Mbit", queue = "bdp" }
 [[link]]
@@ -298,20 +301,6 @@ fn requests_have_sizes_think_times_and_clients() {
 }
 
 #[test]
-fn what_is_not_said_has_the_documented_default() {
-    let scenario = Scenario::from_toml(SMALL, "folder/small.toml", Path::new(".")).expect("a valid scenario");
-    assert_eq!((scenario.name.as_str(), scenario.seed), ("small", 1));
-    assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(60), Duration::ZERO));
-    assert_eq!((scenario.scheduler.name(), scenario.workload), ("lowest-rtt", Workload::DEFAULT));
-    assert_eq!(scenario.transport.receive_buffer, 500_000);
-    assert_eq!((scenario.transport.send_buffer, scenario.transport.initial_ssthresh), (None, None));
-    assert_eq!((scenario.transport.initial_window, scenario.transport.max_burst), (4380, None));
-    assert_eq!(scenario.paths[0].name, "path1");
-    let empty = Scenario::from_toml(SMALL, "", Path::new("")).expect("a valid scenario");
-    assert_eq!(empty.name, "unnamed");
-}
-
-#[test]
 fn json_says_the_same_as_toml_and_is_read_back() {
     for text in [FULL, SMALL] {
         let scenario = read(text).expect("a valid scenario");
@@ -320,18 +309,6 @@ fn json_says_the_same_as_toml_and_is_read_back() {
         assert_eq!(again, scenario);
         assert_eq!(again.to_json().to_string(), json);
     }
-}
-
-#[test]
-fn a_queue_of_one_bandwidth_delay_product_holds_two_packets_at_least() {
-    let queue = |rate: &str, rtt: &str| {
-        let text = format!("[[path]]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"bdp\"\n");
-        wire(&read(&text).expect("a valid scenario"), 0).forward.queue
-    };
-    assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(2)); // 1.67
-    assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(2));
-    assert_eq!(queue("12Mbit", "10ms"), QueueLimit::Packets(10)); // exactly
-    assert_eq!(queue("1Tbit", "1000000s"), QueueLimit::Packets(1_000_000_000_000)); // as many as can be written
 }
 
 #[test]
@@ -445,8 +422,10 @@ fn trace_files_are_found_beside_the_scenario() {
 #[test]
 fn each_protocol_has_options_of_its_own() {
     let with = |transport: &str| read(&format!("[transport]\n{transport}\n{SMALL}"));
-    let scenario =
-        with("protocol = \"mptcp\"\nclock_offset = \"-20ms\"\ninitial_path = \"path1\"").expect("valid");
+    let scenario = with(
+        "protocol = \"mptcp\"\nprofile = \"standard\"\nclock_offset = \"-20ms\"\ninitial_path = \"path1\"",
+    )
+    .expect("valid");
     let OwnOptions::Mptcp(MptcpOptions { clock_offset, handshake: true, initial_path, .. }) =
         &scenario.transport.own
     else {
@@ -455,8 +434,14 @@ fn each_protocol_has_options_of_its_own() {
     assert_eq!((*clock_offset, initial_path.as_deref()), (-20_000_000, Some("path1")));
     // Ten packets' payload: 1500 - 52 - 20 bytes each.
     assert_eq!(scenario.transport.initial_window, 14_280);
-    assert_eq!(with("protocol = \"tcp\"").expect("valid").transport.initial_window, 14_480);
-    assert_eq!(with("initial_window = \"3p\"").expect("valid").transport.initial_window, 3 * 1468);
+    assert_eq!(
+        with("protocol = \"tcp\"\nprofile = \"standard\"").expect("valid").transport.initial_window,
+        14_480
+    );
+    assert_eq!(
+        with("protocol = \"cmt-sctp\"\ninitial_window = \"3p\"").expect("valid").transport.initial_window,
+        3 * 1468
+    );
     let again =
         Scenario::from_json(&scenario.to_json().to_string(), "s.json", Path::new(".")).expect("valid");
     assert_eq!(again, Scenario { name: again.name.clone(), ..scenario });
@@ -464,9 +449,18 @@ fn each_protocol_has_options_of_its_own() {
     for (transport, expected) in [
         (
             "protocol = \"mptcp\"\nretransmission_policy = \"same\"",
-            "transport.retransmission_policy: unknown key",
+            "transport.retransmission_policy: mptcp has no such key; protocol = \"cmt-sctp\" has it",
         ),
-        ("handshake = true", "transport.handshake: unknown key"),
+        (
+            "retransmission_policy = \"same\"",
+            "transport.retransmission_policy: mptcp, which is what holds if protocol is not given, has no such key; \
+             protocol = \"cmt-sctp\" has it",
+        ),
+        (
+            "protocol = \"cmt-sctp\"\nhandshake = true",
+            "transport.handshake: cmt-sctp has no such key; protocol = \"mptcp\", \"tcp\" or \"mpquic\" has it",
+        ),
+        ("protocol = \"cmt-sctp\"\nhandshakes = true", "transport.handshakes: unknown key"),
         ("protocol = \"mptcp\"\ninitial_path = \"x\"", "no path is called \"x\" (valid: path1)"),
         ("protocol = \"mptcp\"\nclock_offset = \"-1y\"", "transport.clock_offset = \"-1y\""),
         ("protocol = \"tcp\"\ninitial_window = \"0p\"", "must be from 1p to 1000000p"),
@@ -476,25 +470,4 @@ fn each_protocol_has_options_of_its_own() {
     }
     let two = format!("[transport]\nprotocol = \"tcp\"\n{SMALL}{SMALL}");
     assert!(refused(&two).contains("tcp has one path, not 2; mptcp has several"));
-}
-
-#[test]
-fn a_profile_changes_defaults_and_nothing_that_was_given() {
-    let with = |text: &str| {
-        read(&format!("[transport]\nprotocol = \"mptcp\"\n{text}\n{SMALL}")).map(|s| s.transport)
-    };
-    let standard = with("").expect("valid");
-    assert_eq!(with("profile = \"standard\"").as_ref(), Ok(&standard));
-    let linux = with("profile = \"linux\"").expect("valid");
-    assert_eq!((linux.congestion_control.name(), linux.ack_every), ("cubic", 2));
-    assert_eq!((linux.ack_delay, linux.rto_min), (Duration::from_millis(40), Duration::from_millis(200)));
-    assert!(matches!(linux.own, OwnOptions::Mptcp(MptcpOptions { hystart: true, .. })));
-    let given = with("profile = \"linux\"\nack_every = 1\nhystart = false\nrto_min = \"1s\"").expect("valid");
-    assert_eq!((given.ack_every, given.rto_min), (1, Duration::from_secs(1)));
-    assert!(matches!(given.own, OwnOptions::Mptcp(MptcpOptions { hystart: false, .. })));
-    let error = with("profile = \"linus\"").expect_err("misspelt").to_string();
-    assert!(error.contains("did you mean linux?"), "{error}");
-    let other =
-        read(&format!("[transport]\nprofile = \"linux\"\n{SMALL}")).expect_err("CMT-SCTP").to_string();
-    assert!(other.contains("transport.profile: unknown key"), "{other}");
 }

@@ -27,7 +27,7 @@ fn model((c_f, c_s, r_s): (u32, u32, u32)) -> f64 {
 fn simulated((c_f, c_s, r_s): (u32, u32, u32), accounting: &str) -> f64 {
     let result = run(&format!(
         "duration = \"100s\"\nwarmup = \"10s\"\nscheduler = \"round-robin\"\n\
-         [transport]\nreceive_buffer = \"65kB\"\nreceive_window_accounting = \"{accounting}\"\n\
+         [transport]\nprotocol = \"cmt-sctp\"\nreceive_buffer = \"65kB\"\nreceive_window_accounting = \"{accounting}\"\n\
          initial_ssthresh = \"65536B\"\ngrow_in_recovery = true\n\
          [[path]]\nrate = \"{c_f}Mbit\"\nrtt = \"20ms\"\nqueue = \"bdp\"\n\
          [[path]]\nrate = \"{c_s}Mbit\"\nrtt = \"{r_s}ms\"\nqueue = \"bdp\""

@@ -15,7 +15,7 @@ fn one_path_without_loss_carries_its_payload_share() {
         // Twice what fits the path, so that the queue never runs dry nor grows without end.
         let buffer = 2 * megabits * rtt * 125 + 100_000;
         let result = run(&format!(
-            "duration = \"15s\"\nwarmup = \"5s\"\ntransport = {{ receive_buffer = \"{buffer}B\" }}\n\
+            "duration = \"15s\"\nwarmup = \"5s\"\ntransport = {{ protocol = \"cmt-sctp\", receive_buffer = \"{buffer}B\" }}\n\
              [[path]]\nrate = \"{megabits}Mbit\"\nrtt = \"{rtt}ms\"\nqueue = \"infinite\""
         ));
         let expected = f64::from(megabits) * 1e6 * SHARE;
@@ -29,7 +29,7 @@ fn one_path_without_loss_carries_its_payload_share() {
 fn other_packet_sizes_have_other_shares() {
     for packet in [100, 576, 9_000] {
         let result = run(&format!(
-            "duration = \"15s\"\nwarmup = \"5s\"\ntransport = {{ packet = \"{packet}B\" }}\n\
+            "duration = \"15s\"\nwarmup = \"5s\"\ntransport = {{ protocol = \"cmt-sctp\", packet = \"{packet}B\" }}\n\
              [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\""
         ));
         let expected = 10e6 * f64::from(packet - 48) / f64::from(packet);
@@ -40,8 +40,10 @@ fn other_packet_sizes_have_other_shares() {
 #[test]
 fn a_window_that_is_too_small_gives_a_window_per_round_trip() {
     // 20 chunks of 1468 counted bytes; a round trip is 100 ms, a packet's 12000 bits and a SACK's 384 at 100 Mbit/s.
-    let result = run("duration = \"60s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"29360B\" }\n\
-         [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"infinite\"");
+    let result = run(
+        "duration = \"60s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"29360B\" }\n\
+         [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"infinite\"",
+    );
     let round = 0.1 + (12_000.0 + 384.0) / 100e6;
     within(result.metrics.goodput_bps, 20.0 * 1452.0 * 8.0 / round, 0.001, "20 packets per round trip");
 }
@@ -51,7 +53,7 @@ fn equal_paths_add_up() {
     for scheduler in ["round-robin", "lowest-rtt"] {
         let result = run(&format!(
             "duration = \"15s\"\nwarmup = \"5s\"\nscheduler = \"{scheduler}\"\n\
-             transport = {{ receive_buffer = \"1MB\" }}\n\
+             transport = {{ protocol = \"cmt-sctp\", receive_buffer = \"1MB\" }}\n\
              [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"100p\"\n\
              [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"100p\""
         ));
@@ -66,7 +68,7 @@ fn unequal_paths_add_up_with_enough_buffer_and_the_benefit_stays_in_its_bounds()
         for scheduler in ["round-robin", "lowest-rtt", "daps", "daps-rounds"] {
             let result = run(&format!(
                 "duration = \"40s\"\nwarmup = \"10s\"\nscheduler = \"{scheduler}\"\n\
-                 transport = {{ receive_buffer = \"{buffer}\" }}\n\
+                 transport = {{ protocol = \"cmt-sctp\", receive_buffer = \"{buffer}\" }}\n\
                  [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"100p\"\n\
                  [[path]]\nrate = \"5Mbit\"\nrtt = \"100ms\"\nqueue = \"100p\""
             ));

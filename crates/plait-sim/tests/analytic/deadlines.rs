@@ -3,12 +3,17 @@
 use crate::common::run;
 use plait_sim::result::RunResult;
 
-const NETWORK: &str = "[[path]]\nname = \"cheap\"\nrate = \"10Mbit\"\nrtt = \"20ms\"\n\
-                       [[path]]\nname = \"dear\"\nrate = \"10Mbit\"\nrtt = \"40ms\"\ncost = 1\n";
+const NETWORK: &str = "[[path]]\nname = \"cheap\"\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"\n\
+                       [[path]]\nname = \"dear\"\nrate = \"10Mbit\"\nrtt = \"40ms\"\nqueue = \"50p\"\ncost = 1\n";
 
-fn with(protocol: &str, scheduler: &str, workload: &str) -> RunResult {
+const CMT_SCTP: &str = "protocol = \"cmt-sctp\"";
+const MPQUIC: &str = "protocol = \"mpquic\"";
+/// TCP by the RFCs.
+const MPTCP: &str = "protocol = \"mptcp\"\nprofile = \"standard\"";
+
+fn with(transport: &str, scheduler: &str, workload: &str) -> RunResult {
     run(&format!(
-        "duration = \"30s\"\nwarmup = \"5s\"\nscheduler = {scheduler}\n[transport]\nprotocol = \"{protocol}\"\n\
+        "duration = \"30s\"\nwarmup = \"5s\"\nscheduler = {scheduler}\n[transport]\n{transport}\n\
          [workload]\n{workload}\n{NETWORK}"
     ))
 }
@@ -16,8 +21,8 @@ fn with(protocol: &str, scheduler: &str, workload: &str) -> RunResult {
 /// 100 bytes to the server and 1000 back, over one idle path: the latency, and what is said of a deadline.
 fn answered(deadline: &str) -> (f64, Option<f64>, Option<u64>, Option<u64>) {
     let result = run(&format!(
-        "duration = \"10s\"\n[workload]\nkind = \"request-response\"\nrequest = \"100B\"\nresponse = \"1000B\"\n\
-         count = 1\n{deadline}\n[[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\""
+        "duration = \"10s\"\ntransport = {{ protocol = \"cmt-sctp\" }}\n[workload]\nkind = \"request-response\"\nrequest = \"100B\"\nresponse = \"1000B\"\n\
+         count = 1\n{deadline}\n[[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"50p\""
     ));
     let metrics = &result.metrics;
     let latency = metrics.request_latency_ms.expect("requests").max;
@@ -42,8 +47,8 @@ fn a_file_is_a_message_and_so_is_a_block() {
     // 1 MB over 10 Mbit/s take more than 800 ms.
     let file = |deadline: &str| {
         run(&format!(
-            "duration = \"9s\"\n[workload]\nkind = \"file\"\nsize = \"1MB\"\ndeadline = \"{deadline}\"\n\
-             [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\""
+            "duration = \"9s\"\ntransport = {{ protocol = \"cmt-sctp\" }}\n[workload]\nkind = \"file\"\nsize = \"1MB\"\ndeadline = \"{deadline}\"\n\
+             [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\""
         ))
     };
     assert_eq!(file("2s").metrics.messages_in_time, Some(1));
@@ -51,8 +56,8 @@ fn a_file_is_a_message_and_so_is_a_block() {
     // Blocks at twice the rate of the path: each comes half a block later than the one before, and few are in time. One is due
     // every 100 ms, and those are judged that have not arrived, too.
     let blocks = run(
-        "duration = \"10s\"\nwarmup = \"5s\"\n[workload]\nkind = \"cbr\"\nrate = \"20Mbit\"\nblock = \"250kB\"\ndeadline = \"1s\"\n\
-         [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"",
+        "duration = \"10s\"\nwarmup = \"5s\"\ntransport = { protocol = \"cmt-sctp\" }\n[workload]\nkind = \"cbr\"\nrate = \"20Mbit\"\nblock = \"250kB\"\ndeadline = \"1s\"\n\
+         [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"",
     );
     assert_eq!((blocks.metrics.in_time_share, blocks.metrics.messages_late), (Some(0.0), Some(50)));
 }
@@ -66,40 +71,40 @@ fn latency(result: &RunResult) -> f64 {
 
 #[test]
 fn the_shortest_first_lowers_the_mean_where_there_are_streams() {
-    for protocol in ["cmt-sctp", "mpquic"] {
+    for transport in [CMT_SCTP, MPQUIC] {
         let [shortest, written] =
-            ["\"srpt\"", "\"lowest-rtt\""].map(|scheduler| latency(&with(protocol, scheduler, PAGES)));
-        assert!(shortest < 0.8 * written, "{protocol}: {shortest} and {written} ms");
+            ["\"srpt\"", "\"lowest-rtt\""].map(|scheduler| latency(&with(transport, scheduler, PAGES)));
+        assert!(shortest < 0.8 * written, "{transport}: {shortest} and {written} ms");
     }
 }
 
 #[test]
 fn over_one_stream_the_shortest_first_is_lowest_rtt() {
-    let [shortest, written] = ["\"srpt\"", "\"lowest-rtt\""].map(|scheduler| with("mptcp", scheduler, PAGES));
+    let [shortest, written] = ["\"srpt\"", "\"lowest-rtt\""].map(|scheduler| with(MPTCP, scheduler, PAGES));
     assert_eq!(shortest.requests, written.requests);
 }
 
 /// Latencies of the tenth that came first, at most.
-fn quickest(protocol: &str, urgent: u32) -> f64 {
+fn quickest(transport: &str, urgent: u32) -> f64 {
     let workload =
         format!("kind = \"request-response\"\nresponse = \"200kB\"\nparallel = 6\nurgent = {urgent}");
-    let result = with(protocol, "\"lowest-rtt\"", &workload);
+    let result = with(transport, "\"lowest-rtt\"", &workload);
     result.metrics.request_latency_ms.expect("requests").p50.min(latency(&result))
 }
 
 #[test]
 fn urgent_clients_do_not_wait_for_the_others_where_there_are_streams() {
-    for protocol in ["cmt-sctp", "mpquic"] {
-        let (one, none) = (quickest(protocol, 1), quickest(protocol, 0));
-        assert!(one < 0.5 * none, "{protocol}: {one} and {none} ms");
+    for transport in [CMT_SCTP, MPQUIC] {
+        let (one, none) = (quickest(transport, 1), quickest(transport, 0));
+        assert!(one < 0.5 * none, "{transport}: {one} and {none} ms");
     }
-    assert_eq!(quickest("mptcp", 1), quickest("mptcp", 0), "one stream");
+    assert_eq!(quickest(MPTCP, 1), quickest(MPTCP, 0), "one stream");
 }
 
 /// Blocks of 250 kB, two a second, which the cheap path brings in 200 ms and a few round trips.
 fn blocks(scheduler: &str, deadline: &str) -> (f64, f64) {
     let workload = format!("kind = \"cbr\"\nrate = \"4Mbit\"\nblock = \"250kB\"\ndeadline = \"{deadline}\"");
-    let result = with("mptcp", scheduler, &workload);
+    let result = with(MPTCP, scheduler, &workload);
     let sent: u64 = result.paths.iter().map(|path| path.packets_sent).sum();
     (result.paths[1].packets_sent as f64 / sent as f64, result.metrics.in_time_share.expect("deadlines"))
 }

@@ -9,8 +9,8 @@ fn the_first_packet_takes_its_serialization_and_the_delay() {
     {
         let result = run_with(
             &format!(
-                "duration = \"10s\"\nworkload = {{ kind = \"file\", size = \"1452B\" }}\n\
-                 [[path]]\nrate = \"{rate}\"\nforward = {{ delay = \"12345678ns\" }}\nbackward = {{ delay = \"1ms\" }}"
+                "duration = \"10s\"\nworkload = {{ kind = \"file\", size = \"1452B\" }}\ntransport = {{ protocol = \"cmt-sctp\" }}\n\
+                 [[path]]\nrate = \"{rate}\"\nqueue = \"50p\"\nforward = {{ delay = \"12345678ns\" }}\nbackward = {{ delay = \"1ms\" }}"
             ),
             &PACKETS,
         );
@@ -25,8 +25,8 @@ fn the_first_packet_takes_its_serialization_and_the_delay() {
 fn packets_of_one_moment_queue_for_each_other() {
     // Three packets are the initial window: 1, 2 and 3 serializations, 1714285 + 5/7 ns each.
     let result = run_with(
-        "duration = \"10s\"\nworkload = { kind = \"file\", size = \"4356B\" }\n\
-         [[path]]\nrate = \"7Mbit\"\nrtt = \"20ms\"",
+        "duration = \"10s\"\nworkload = { kind = \"file\", size = \"4356B\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
+         [[path]]\nrate = \"7Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"",
         &PACKETS,
     );
     let arrivals = [1_714_285, 3_428_571, 5_142_857].map(|nanos| nanos + 10_000_000);
@@ -38,8 +38,8 @@ fn blocks_of_a_constant_rate_take_the_same_time_each() {
     // A block is one full packet and one of 48 + 548 bytes: (1500 + 596) · 8 bits at 10 Mbit/s, and 25 ms. One block each
     // 160 ms: the path is idle in between.
     let result = run_with(
-        "duration = \"30s\"\nworkload = { kind = \"cbr\", rate = \"100kbit\", block = \"2000B\" }\n\
-         [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"",
+        "duration = \"30s\"\nworkload = { kind = \"cbr\", rate = \"100kbit\", block = \"2000B\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
+         [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"50p\"",
         &PACKETS,
     );
     let delay = result.metrics.block_delay_ms.unwrap();
@@ -58,8 +58,8 @@ fn over_two_paths_a_packet_is_blocked_by_the_difference_of_their_delays() {
     // Six packets leave at once, by turns; each path serializes its three one after the other, 1.2 ms each.
     let result = run_with(
         "duration = \"10s\"\nscheduler = { name = \"round-robin\", cwnd_limited = false }\n\
-         workload = { kind = \"file\", size = \"8712B\" }\n\
-         [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\n[[path]]\nrate = \"10Mbit\"\nrtt = \"100ms\"",
+         workload = { kind = \"file\", size = \"8712B\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
+         [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"\n[[path]]\nrate = \"10Mbit\"\nrtt = \"100ms\"\nqueue = \"50p\"",
         &PACKETS,
     );
     let packets = result.packets.unwrap();

@@ -19,7 +19,7 @@ fn start(seed: u64) -> u64 {
 fn shared(control: &str, seed: u64) -> (f64, f64) {
     let result = run(&format!(
         "seed = {seed}\nduration = \"100s\"\nwarmup = \"20s\"\nscheduler = \"lowest-rtt\"\n\
-         transport = {{ protocol = \"mptcp\", congestion_control = \"{control}\", receive_buffer = \"4MB\" }}\n\
+         transport = {{ protocol = \"mptcp\", profile = \"standard\", congestion_control = \"{control}\", receive_buffer = \"4MB\" }}\n\
          [[path]]\nlinks = [\"core\"]\n[[path]]\nlinks = [\"core\"]\n\
          [[link]]\nname = \"core\"\nrate = \"10Mbit\"\ndelay = \"20ms\"\nqueue = \"50p\"\njitter = \"1ms\"\n\
          forward = {{ loss = \"0.02%\" }}\n\
@@ -102,9 +102,10 @@ fn disjoint(transport: &str, paths: &[&str], right: &str, seed: u64) -> f64 {
 fn incentive(control: &str, right: &str) -> f64 {
     let (mut ours, mut theirs) = (0.0, 0.0);
     for seed in 1..=10 {
-        let mptcp = format!("protocol = \"mptcp\", congestion_control = \"{control}\"");
+        let mptcp =
+            format!("protocol = \"mptcp\", profile = \"standard\", congestion_control = \"{control}\"");
         ours += disjoint(&mptcp, &["left", "right"], right, seed);
-        theirs += disjoint("protocol = \"tcp\"", &["left"], right, seed);
+        theirs += disjoint("protocol = \"tcp\", profile = \"standard\"", &["left"], right, seed);
     }
     println!("{control}, {right} on the right: {:.3} of TCP on the left", ours / theirs);
     ours / theirs

@@ -15,10 +15,10 @@ fn the_difference_of_the_forward_delays_is_known_whatever_the_way_back_and_the_c
             // 1 Gbit/s and little data: no packet waits for another, and its 12 µs are less than a tick.
             let result = run(&format!(
                 "duration = \"60s\"\nwarmup = \"5s\"\nscheduler = \"round-robin\"\n\
-                 transport = {{ protocol = \"mptcp\", clock_offset = \"{offset}\", receive_buffer = \"1MB\" }}\n\
+                 transport = {{ protocol = \"mptcp\", profile = \"standard\", clock_offset = \"{offset}\", receive_buffer = \"1MB\" }}\n\
                  workload = {{ kind = \"cbr\", rate = \"100kbit\", block = \"2800B\" }}\n\
-                 [[path]]\nrate = \"1Gbit\"\nforward = {{ delay = \"10ms\" }}\nbackward = {{ delay = \"{backward}ms\" }}\n\
-                 [[path]]\nrate = \"1Gbit\"\nforward = {{ delay = \"50ms\" }}\nbackward = {{ delay = \"10ms\" }}"
+                 [[path]]\nrate = \"1Gbit\"\nqueue = \"50p\"\nforward = {{ delay = \"10ms\" }}\nbackward = {{ delay = \"{backward}ms\" }}\n\
+                 [[path]]\nrate = \"1Gbit\"\nqueue = \"50p\"\nforward = {{ delay = \"50ms\" }}\nbackward = {{ delay = \"10ms\" }}"
             ));
             let shift: f64 = offset.trim_end_matches("ms").parse().unwrap();
             let [first, second] = [0, 1].map(|path: usize| {
@@ -36,6 +36,8 @@ fn the_difference_of_the_forward_delays_is_known_whatever_the_way_back_and_the_c
 
 #[test]
 fn sctp_tells_no_one_way_delay() {
-    let result = run("duration = \"5s\"\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"");
+    let result = run(
+        "duration = \"5s\"\ntransport = { protocol = \"cmt-sctp\" }\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"",
+    );
     assert_eq!((result.paths[0].forward_delay_ms, result.paths[0].backward_delay_ms), (None, None));
 }

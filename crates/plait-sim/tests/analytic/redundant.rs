@@ -15,7 +15,7 @@ fn goodput(transport: &str, paths: &[(&str, &str)]) -> f64 {
 
 #[test]
 fn copies_on_a_slow_path_cost_the_fast_one_nothing() {
-    for transport in ["protocol = \"cmt-sctp\"", "protocol = \"mptcp\""] {
+    for transport in ["protocol = \"cmt-sctp\"", "protocol = \"mptcp\", profile = \"standard\""] {
         for slow in [("1Mbit", "60ms"), ("1Mbit", "400ms"), ("10Mbit", "150ms")] {
             let fast = ("47Mbit", "30ms");
             let (alone, both) = (goodput(transport, &[fast]), goodput(transport, &[fast, slow]));

@@ -9,10 +9,10 @@ const MILLISECOND: i64 = 1_000_000;
 /// Transports by which an acknowledgement waits long enough not to leave before the response.
 const TRANSPORTS: [&str; 5] = [
     "protocol = \"cmt-sctp\", ack_every = 2",
-    "protocol = \"tcp\", ack_every = 2",
-    "protocol = \"mptcp\", ack_every = 2",
-    "protocol = \"tcp\", handshake = false, ack_every = 2",
-    "protocol = \"mptcp\", handshake = false, ack_every = 2",
+    "protocol = \"tcp\", profile = \"standard\", ack_every = 2",
+    "protocol = \"mptcp\", profile = \"standard\", ack_every = 2",
+    "protocol = \"tcp\", profile = \"standard\", handshake = false, ack_every = 2",
+    "protocol = \"mptcp\", profile = \"standard\", handshake = false, ack_every = 2",
 ];
 
 /// 10 Mbit/s and 20 ms towards the client, 2 Mbit/s and 30 ms from there.
@@ -20,7 +20,7 @@ fn text(transport: &str, workload: &str) -> String {
     format!(
         "duration = \"10s\"\ntransport = {{ {transport} }}\n\
          workload = {{ kind = \"request-response\", start = \"1s\", {workload} }}\n\
-         [[path]]\nforward = {{ rate = \"10Mbit\", delay = \"20ms\" }}\nbackward = {{ rate = \"2Mbit\", delay = \"30ms\" }}"
+         [[path]]\nqueue = \"50p\"\nforward = {{ rate = \"10Mbit\", delay = \"20ms\" }}\nbackward = {{ rate = \"2Mbit\", delay = \"30ms\" }}"
     )
 }
 
@@ -114,8 +114,8 @@ fn random_sizes_and_times_have_their_means_and_are_the_same_for_every_scheduler(
                     think_times = \"exponential\", parallel = 4";
     let runs = ["lowest-rtt", "round-robin"].map(|scheduler| {
         let text = format!(
-            "duration = \"100s\"\nscheduler = \"{scheduler}\"\nworkload = {{ kind = \"request-response\", {workload} }}\n\
-             [[path]]\nrate = \"100Mbit\"\nrtt = \"10ms\"\n[[path]]\nrate = \"50Mbit\"\nrtt = \"20ms\""
+            "duration = \"100s\"\nscheduler = \"{scheduler}\"\nworkload = {{ kind = \"request-response\", {workload} }}\ntransport = {{ protocol = \"cmt-sctp\" }}\n\
+             [[path]]\nrate = \"100Mbit\"\nrtt = \"10ms\"\nqueue = \"50p\"\n[[path]]\nrate = \"50Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\""
         );
         run(&text).requests.expect("requests")
     });

@@ -12,8 +12,8 @@ fn ratio(loss: f64, seconds: u64, seeds: u64) -> f64 {
         .map(|seed| {
             let result = run(&format!(
                 "seed = {seed}\nduration = \"{}s\"\nwarmup = \"20s\"\n\
-                 transport = {{ receive_buffer = \"100MB\", ack_every = 1 }}\n\
-                 [[path]]\nrate = \"1Gbit\"\nrtt = \"100ms\"\nloss = \"{}%\"",
+                 transport = {{ protocol = \"cmt-sctp\", receive_buffer = \"100MB\", ack_every = 1 }}\n\
+                 [[path]]\nrate = \"1Gbit\"\nrtt = \"100ms\"\nqueue = \"50p\"\nloss = \"{}%\"",
                 seconds + 20,
                 loss * 100.0
             ));

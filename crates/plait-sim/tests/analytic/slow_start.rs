@@ -6,7 +6,7 @@ use crate::common::run;
 fn dropped(control: &str, queue: &str, hystart: bool) -> (u64, f64) {
     let result = run(&format!(
         "duration = \"15s\"\nscheduler = \"lowest-rtt\"\n\
-         transport = {{ protocol = \"mptcp\", congestion_control = \"{control}\", hystart = {hystart}, \
+         transport = {{ protocol = \"mptcp\", profile = \"standard\", congestion_control = \"{control}\", hystart = {hystart}, \
          receive_buffer = \"50MB\" }}\n\
          [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"{queue}\""
     ));
@@ -36,17 +36,17 @@ fn hystart_ends_slow_start_before_a_deep_queue_overflows() {
 #[test]
 fn small_segments_open_the_window() {
     for transport in [
-        "",
-        "protocol = \"tcp\", initial_window = \"3p\"",
-        "protocol = \"tcp\", initial_window = \"3p\", initial_ssthresh = \"3000B\"",
-        "protocol = \"tcp\", initial_window = \"3p\", congestion_control = \"cubic\", initial_ssthresh = \"3000B\"",
-        "initial_ssthresh = \"3000B\"",
+        "protocol = \"cmt-sctp\"",
+        "protocol = \"tcp\", profile = \"standard\", initial_window = \"3p\"",
+        "protocol = \"tcp\", profile = \"standard\", initial_window = \"3p\", initial_ssthresh = \"3000B\"",
+        "protocol = \"tcp\", profile = \"standard\", initial_window = \"3p\", congestion_control = \"cubic\", initial_ssthresh = \"3000B\"",
+        "protocol = \"cmt-sctp\", initial_ssthresh = \"3000B\"",
     ] {
         for scheduler in ["lowest-rtt", "round-robin"] {
             let result = run(&format!(
                 "duration = \"30s\"\nwarmup = \"10s\"\nscheduler = \"{scheduler}\"\ntransport = {{ {transport} }}\n\
                  workload = {{ kind = \"cbr\", rate = \"800kbit\", block = \"1kB\" }}\n\
-                 [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\""
+                 [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"50p\""
             ));
             // A packet of 1048 (SCTP) or 1052 bytes at 10 Mbit/s takes 0.84 ms.
             let delay = result.metrics.block_delay_ms.unwrap().max;

@@ -14,7 +14,7 @@ fn an_empty_path_is_filled() {
             let buffer = 2 * megabits * rtt * 125 + 100_000;
             let result = run(&format!(
                 "duration = \"15s\"\nwarmup = \"5s\"\n\
-                 transport = {{ protocol = \"tcp\", congestion_control = \"{control}\", receive_buffer = \"{buffer}B\" }}\n\
+                 transport = {{ protocol = \"tcp\", profile = \"standard\", congestion_control = \"{control}\", receive_buffer = \"{buffer}B\" }}\n\
                  [[path]]\nrate = \"{megabits}Mbit\"\nrtt = \"{rtt}ms\"\nqueue = \"infinite\""
             ));
             let share = result.metrics.goodput_bps / (f64::from(megabits) * 1e6 * PAYLOAD / 1500.0);
@@ -27,16 +27,16 @@ fn an_empty_path_is_filled() {
 #[test]
 fn the_first_packet_takes_a_round_trip_for_the_handshake_then_its_serialization_and_the_delay() {
     let result = run_with(
-        "duration = \"10s\"\ntransport = { protocol = \"tcp\", handshake = false }\n\
+        "duration = \"10s\"\ntransport = { protocol = \"tcp\", profile = \"standard\", handshake = false }\n\
          workload = { kind = \"file\", size = \"1448B\" }\n\
-         [[path]]\nrate = \"7Mbit\"\nforward = { delay = \"12345678ns\" }\nbackward = { delay = \"1ms\" }",
+         [[path]]\nrate = \"7Mbit\"\nqueue = \"50p\"\nforward = { delay = \"12345678ns\" }\nbackward = { delay = \"1ms\" }",
         &PACKETS,
     );
     let packets = result.packets.unwrap();
     assert_eq!((packets.sent[0], packets.delivered[0]), (0, 1_714_285 + 12_345_678));
     let result = run_with(
-        "duration = \"10s\"\ntransport = { protocol = \"tcp\" }\nworkload = { kind = \"file\", size = \"1448B\" }\n\
-         [[path]]\nrate = \"7Mbit\"\nforward = { delay = \"12345678ns\" }\nbackward = { delay = \"1ms\" }",
+        "duration = \"10s\"\ntransport = { protocol = \"tcp\", profile = \"standard\" }\nworkload = { kind = \"file\", size = \"1448B\" }\n\
+         [[path]]\nrate = \"7Mbit\"\nqueue = \"50p\"\nforward = { delay = \"12345678ns\" }\nbackward = { delay = \"1ms\" }",
         &PACKETS,
     );
     let packets = result.packets.unwrap();
@@ -50,7 +50,7 @@ fn the_first_packet_takes_a_round_trip_for_the_handshake_then_its_serialization_
 fn segments_per_round_trip(control: &str, rtt: f64, loss: f64, seconds: u64, seeds: u64) -> (f64, f64) {
     let transport = match control.strip_prefix("linux-") {
         Some(control) => format!("profile = \"linux\", congestion_control = \"{control}\""),
-        None => format!("congestion_control = \"{control}\""),
+        None => format!("profile = \"standard\", congestion_control = \"{control}\""),
     };
     let mut waited = 0.0;
     let goodput: f64 = (1..=seeds)

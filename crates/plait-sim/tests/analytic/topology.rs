@@ -14,13 +14,16 @@ fn within(measured: f64, expected: f64, share: f64, what: &str) {
 fn two_hops_take_two_serializations_and_both_delays() {
     // 12000 bits at 7 and at 3 Mbit/s, rounded down on each link; 1 + 2 ms of delay.
     for (path, links) in [
-        ("rate = \"7Mbit\"\ndelay = \"1ms\"\nlinks = [\"far\"]", ""),
-        ("links = [\"near\", \"far\"]", "[[link]]\nname = \"near\"\nrate = \"7Mbit\"\ndelay = \"1ms\"\n"),
+        ("rate = \"7Mbit\"\ndelay = \"1ms\"\nqueue = \"50p\"\nlinks = [\"far\"]", ""),
+        (
+            "links = [\"near\", \"far\"]",
+            "[[link]]\nname = \"near\"\nrate = \"7Mbit\"\ndelay = \"1ms\"\nqueue = \"50p\"\n",
+        ),
     ] {
         let result = run_with(
             &format!(
-                "duration = \"10s\"\nworkload = {{ kind = \"file\", size = \"1452B\" }}\n[[path]]\n{path}\n{links}\
-                 [[link]]\nname = \"far\"\nrate = \"3Mbit\"\ndelay = \"2ms\""
+                "duration = \"10s\"\nworkload = {{ kind = \"file\", size = \"1452B\" }}\ntransport = {{ protocol = \"cmt-sctp\" }}\n[[path]]\n{path}\n{links}\
+                 [[link]]\nname = \"far\"\nrate = \"3Mbit\"\ndelay = \"2ms\"\nqueue = \"50p\""
             ),
             &PACKETS,
         );
@@ -35,11 +38,11 @@ fn acknowledgements_take_the_route_in_reverse() {
     // there, to 4 Mbit/s: 96 us. The window is one packet, so the second one leaves when the SACK arrives.
     let result = run_with(
         "duration = \"10s\"\nworkload = { kind = \"file\", size = \"2904B\" }\n\
-         transport = { initial_window = \"1468B\" }\n\
+         transport = { protocol = \"cmt-sctp\", initial_window = \"1468B\" }\n\
          [[path]]\nlinks = [\"near\", \"far\"]\n\
-         [[link]]\nname = \"near\"\nforward = { rate = \"12Mbit\", delay = \"3ms\" }\n\
+         [[link]]\nname = \"near\"\nqueue = \"50p\"\nforward = { rate = \"12Mbit\", delay = \"3ms\" }\n\
          backward = { rate = \"2Mbit\", rate_steps = [{ at = \"20ms\", rate = \"4Mbit\" }], delay = \"5ms\" }\n\
-         [[link]]\nname = \"far\"\nforward = { rate = \"6Mbit\", delay = \"7ms\" }\n\
+         [[link]]\nname = \"far\"\nqueue = \"50p\"\nforward = { rate = \"6Mbit\", delay = \"7ms\" }\n\
          backward = { rate = \"1Mbit\", delay = \"11ms\" }",
         &PACKETS,
     );
@@ -55,7 +58,7 @@ fn two_paths_over_one_bottleneck_get_all_of_it_and_no_more() {
     for scheduler in ["round-robin", "lowest-rtt"] {
         let result = run(&format!(
             "duration = \"30s\"\nwarmup = \"10s\"\nscheduler = \"{scheduler}\"\n\
-             transport = {{ receive_buffer = \"1MB\" }}\n\
+             transport = {{ protocol = \"cmt-sctp\", receive_buffer = \"1MB\" }}\n\
              [[path]]\nrate = \"100Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\nlinks = [\"core\"]\n\
              [[path]]\nrate = \"100Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\nlinks = [\"core\"]\n\
              [[link]]\nname = \"core\"\nrate = \"10Mbit\"\nqueue = \"infinite\""
@@ -72,9 +75,11 @@ fn two_paths_over_one_bottleneck_get_all_of_it_and_no_more() {
 #[test]
 fn constant_traffic_leaves_the_rest() {
     // 3 of 10 Mbit/s in the same queue, which is never empty and drops nothing.
-    let result = run("duration = \"30s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"300kB\" }\n\
+    let result = run(
+        "duration = \"30s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"300kB\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
-         [[flow]]\nname = \"video\"\nkind = \"cbr\"\npath = \"path1\"\nrate = \"3Mbit\"");
+         [[flow]]\nname = \"video\"\nkind = \"cbr\"\npath = \"path1\"\nrate = \"3Mbit\"",
+    );
     within(result.metrics.goodput_bps, 7e6 * SHARE, 0.002, "what is left");
     let [flow] = &result.flows[..] else { panic!("one flow") };
     assert_eq!((flow.name.as_str(), flow.kind), ("video", "cbr"));
@@ -85,9 +90,11 @@ fn constant_traffic_leaves_the_rest() {
 
 #[test]
 fn equal_connections_share_a_bottleneck_and_a_finite_one_completes() {
-    let result = run("duration = \"60s\"\nwarmup = \"10s\"\ntransport = { receive_buffer = \"200kB\" }\n\
+    let result = run(
+        "duration = \"60s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"200kB\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
-         [[flow]]\nkind = \"multipath\"\npaths = [\"path1\"]\n[[flow]]\nkind = \"tcp\"\npath = \"path1\"\nsize = \"10kB\"");
+         [[flow]]\nkind = \"multipath\"\npaths = [\"path1\"]\n[[flow]]\nkind = \"tcp\"\npath = \"path1\"\nsize = \"10kB\"",
+    );
     // Both have a window of 200 kB in flight, all of it in the same queue.
     within(result.metrics.goodput_bps + result.flows[0].goodput_bps, 10e6 * SHARE, 0.001, "together");
     within(result.metrics.goodput_bps, result.flows[0].goodput_bps, 0.02, "in equal parts");
@@ -100,8 +107,8 @@ fn datagrams_in_the_backward_direction_delay_acknowledgements_by_their_transmiss
     // Back at 1 Mbit/s: a datagram of 1500 bytes, 12 ms, leaves at 0; the first SACK gets there at 1.2 + 10 ms and waits
     // until 12 ms, so its 384 bits arrive at 12 + 0.384 + 10 ms, and the next three packets with it leave then.
     let text = "duration = \"10s\"\nworkload = { kind = \"file\", size = \"5808B\" }\n\
-         transport = { initial_window = \"1468B\" }\n\
-         [[path]]\nforward = { rate = \"10Mbit\", delay = \"10ms\" }\nbackward = { rate = \"1Mbit\", delay = \"10ms\" }\n";
+         transport = { protocol = \"cmt-sctp\", initial_window = \"1468B\" }\n\
+         [[path]]\nqueue = \"50p\"\nforward = { rate = \"10Mbit\", delay = \"10ms\" }\nbackward = { rate = \"1Mbit\", delay = \"10ms\" }\n";
     let flow = "[[flow]]\nkind = \"cbr\"\npath = \"path1\"\ndirection = \"backward\"\nrate = \"1kbit\"\n";
     let second = |text: &str| run_with(text, &PACKETS).packets.unwrap().sent[1];
     assert_eq!(second(text), 1_200_000 + 10_000_000 + 384_000 + 10_000_000);
@@ -112,10 +119,12 @@ fn datagrams_in_the_backward_direction_delay_acknowledgements_by_their_transmiss
 fn bulk_data_in_the_backward_direction_delays_acknowledgements_by_a_full_queue() {
     // A window of 25 full packets against the connection's acknowledgements keeps a queue of 25 · 12000 bits, less what
     // is on its way, at 2 Mbit/s.
-    let result = run("duration = \"60s\"\nwarmup = \"20s\"\ntransport = { receive_buffer = \"36700B\" }\n\
-         [[path]]\nforward = { rate = \"20Mbit\", delay = \"10ms\" }\n\
+    let result = run(
+        "duration = \"60s\"\nwarmup = \"20s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"36700B\" }\n\
+         [[path]]\nqueue = \"50p\"\nforward = { rate = \"20Mbit\", delay = \"10ms\" }\n\
          backward = { rate = \"2Mbit\", delay = \"10ms\", queue = \"infinite\" }\n\
-         [[flow]]\nkind = \"multipath\"\npaths = [\"path1\"]\ndirection = \"backward\"");
+         [[flow]]\nkind = \"multipath\"\npaths = [\"path1\"]\ndirection = \"backward\"",
+    );
     let srtt = result.paths[0].srtt_ms.unwrap();
     assert!((100.0..=175.0).contains(&srtt), "{srtt} ms");
     // The connection's own goodput is a window per that round trip.
@@ -127,7 +136,7 @@ fn on_off_traffic_has_its_mean_load() {
     for distribution in ["distribution = \"exponential\"", "distribution = \"pareto\"\nshape = 1.9"] {
         let mean = (1..=4).map(|seed| {
             let result = run(&format!(
-                "seed = {seed}\nduration = \"2000s\"\nworkload = {{ kind = \"cbr\", rate = \"1kbit\", block = \"1kB\" }}\n\
+                "seed = {seed}\nduration = \"2000s\"\nworkload = {{ kind = \"cbr\", rate = \"1kbit\", block = \"1kB\" }}\ntransport = {{ protocol = \"cmt-sctp\" }}\n\
                  [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
                  [[flow]]\nkind = \"on-off\"\npath = \"path1\"\nrate = \"1Mbit\"\non = \"100ms\"\noff = \"300ms\"\n{distribution}"
             ));
@@ -141,8 +150,8 @@ fn on_off_traffic_has_its_mean_load() {
 fn on_off_blocks_are_delivered_and_counted() {
     // A block each 100 ms: no block waits for another's acknowledgement.
     let result = run("duration = \"200s\"\n\
-         workload = { kind = \"on-off\", rate = \"80kbit\", block = \"1kB\", on = \"1s\", off = \"1s\", stop = \"190s\" }\n\
-         [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"");
+         workload = { kind = \"on-off\", rate = \"80kbit\", block = \"1kB\", on = \"1s\", off = \"1s\", stop = \"190s\" }\ntransport = { protocol = \"cmt-sctp\" }\n\
+         [[path]]\nrate = \"10Mbit\"\nrtt = \"50ms\"\nqueue = \"50p\"");
     let metrics = &result.metrics;
     assert_eq!((metrics.undelivered_bytes, metrics.delivered_bytes % 1000), (Some(0), 0));
     within(metrics.goodput_bps, 40_000.0, 0.25, "half of the time");
@@ -153,9 +162,11 @@ fn on_off_blocks_are_delivered_and_counted() {
 #[test]
 fn rate_steps_carry_what_their_rates_do() {
     // 4 s at 2 Mbit/s and 1 s at 12 Mbit/s, again and again: 4 Mbit/s on average.
-    let result = run("duration = \"55s\"\nwarmup = \"5s\"\ntransport = { receive_buffer = \"1MB\" }\n\
+    let result = run(
+        "duration = \"55s\"\nwarmup = \"5s\"\ntransport = { protocol = \"cmt-sctp\", receive_buffer = \"1MB\" }\n\
          [[path]]\nrtt = \"20ms\"\nqueue = \"infinite\"\nrate = \"2Mbit\"\n\
-         rate_steps = [{ at = \"4s\", rate = \"12Mbit\" }]\nrepeat = \"5s\"\n");
+         rate_steps = [{ at = \"4s\", rate = \"12Mbit\" }]\nrepeat = \"5s\"\n",
+    );
     within(result.metrics.goodput_bps, 4e6 * SHARE, 0.002, "the mean rate");
     assert!(result.metrics.aggregation_benefit.abs() < 0.002);
 }
@@ -165,7 +176,7 @@ fn bulk_and_file_begin_when_they_are_told_to() {
     for kind in ["kind = \"bulk\"", "kind = \"file\", size = \"1452B\""] {
         let result = run_with(
             &format!(
-                "duration = \"3s\"\nworkload = {{ {kind}, start = \"1500ms\" }}\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\""
+                "duration = \"3s\"\nworkload = {{ {kind}, start = \"1500ms\" }}\ntransport = {{ protocol = \"cmt-sctp\" }}\n[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\""
             ),
             &PACKETS,
         );
@@ -176,7 +187,7 @@ fn bulk_and_file_begin_when_they_are_told_to() {
 
 #[test]
 fn a_flow_falls_silent_when_told_to() {
-    let result = run("duration = \"20s\"\nwarmup = \"10s\"\n\
+    let result = run("duration = \"20s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
          [[flow]]\nkind = \"multipath\"\nstart = \"1s\"\nstop = \"9s\"");
     assert_eq!((result.flows[0].packets_sent, result.flows[0].goodput_bps), (0, 0.0));
@@ -185,9 +196,9 @@ fn a_flow_falls_silent_when_told_to() {
 
 #[test]
 fn the_error_of_a_flow_names_it() {
-    let text = "duration = \"60s\"\ntransport = { association_max_retransmissions = 0 }\n\
-         [[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\n\
-         [[link]]\nname = \"cut\"\nrate = \"1Mbit\"\ndelay = \"10ms\"\noutages = [{ from = \"0s\", to = \"60s\" }]\n\
+    let text = "duration = \"60s\"\ntransport = { protocol = \"cmt-sctp\", association_max_retransmissions = 0 }\n\
+         [[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"\nqueue = \"50p\"\n\
+         [[link]]\nname = \"cut\"\nrate = \"1Mbit\"\ndelay = \"10ms\"\nqueue = \"50p\"\noutages = [{ from = \"0s\", to = \"60s\" }]\n\
          [[flow]]\nname = \"upload\"\nkind = \"tcp\"\nlinks = [\"cut\"]";
     let error = try_run(&scenario(text), &RecordOptions::default()).expect_err(text).to_string();
     assert!(error.starts_with("flow \"upload\": at ") && error.contains("given up"), "{error}");

@@ -32,7 +32,7 @@ fn config() -> Config {
 
 /// The same scenario with TCP as in Linux.
 fn linux(text: &str) -> String {
-    text.replacen("protocol = \"mptcp\"\n", "protocol = \"mptcp\"\nprofile = \"linux\"\n", 1)
+    text.replacen("profile = \"standard\"\n", "profile = \"linux\"\n", 1)
 }
 
 fn check(text: &str) -> Result<(), TestCaseError> {

@@ -10,6 +10,7 @@ fn a_heartbeat_does_not_take_the_place_of_the_data_that_probes_the_path() {
         duration = "150s"
         scheduler = "round-robin"
         [transport]
+        protocol = "cmt-sctp"
         ack_delay = "1ms"
         rto_min = "432ms"
         rto_initial = "432ms"
@@ -21,6 +22,7 @@ fn a_heartbeat_does_not_take_the_place_of_the_data_that_probes_the_path() {
         kind = "file"
         size = "71519B"
         [[path]]
+        queue = "50p"
         forward = { rate = "82Mbit", delay = "1us", queue = "1p" }
         backward = { rate = "82Mbit", delay = "1us" }
     "#;
@@ -36,6 +38,7 @@ fn retransmissions_do_not_hold_back_the_segment_that_all_wait_for() {
         duration = "150s"
         scheduler = "round-robin"
         [transport]
+        protocol = "cmt-sctp"
         receive_window_accounting = "outstanding"
         initial_ssthresh = "1B"
         delayed_ack_for_cmt = false
@@ -69,6 +72,7 @@ fn a_copy_that_arrived_elsewhere_overtakes_nothing() {
         seed = 392114244
         scheduler = { name = "redundant" }
         [transport]
+        protocol = "cmt-sctp"
         packet = "1408B"
         receive_buffer = "14080B"
         receive_window_accounting = "buffer"
@@ -132,6 +136,7 @@ fn a_heartbeat_of_another_path_does_not_take_the_place_of_data_on_a_shared_link(
                     duration = "150s"
                     scheduler = {{ name = "intelligent-delivery-delay" }}
                     [transport]
+                    protocol = "cmt-sctp"
                     ack_every = 1
                     ack_delay = "1ms"
                     retransmission_policy = "{policy}"
@@ -191,6 +196,7 @@ fn what_was_lost_before_the_last_answer_is_a_reason_to_give_the_peer_up() {
         duration = "17s"
         scheduler = { name = "round-robin" }
         [transport]
+        protocol = "cmt-sctp"
         packet = "1500B"
         receive_buffer = "415500B"
         receive_window_accounting = "buffer"
@@ -294,6 +300,7 @@ fn what_waits_in_a_queue_since_before_the_last_answer_counts() {
         scheduler = { name = "round-robin" }
         [transport]
         protocol = "mptcp"
+        profile = "standard"
         packet = "1500B"
         receive_buffer = "1500B"
         congestion_control = "newreno"

@@ -129,7 +129,7 @@ fn mptcp() -> impl Strategy<Value = String> {
             let max = rto_max.max(rto_min);
             let initial = (rto_min * initial_factor).min(max);
             format!(
-                "protocol = \"mptcp\"\npacket = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
+                "protocol = \"mptcp\"\nprofile = \"standard\"\npacket = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
                  congestion_control = \"{control}\"\nhystart = {hystart}\n\
                  initial_window = \"{initial_window}p\"\ngrow_in_recovery = {grow}\nack_every = {ack_every}\n\
                  ack_delay = \"{ack_delay}ms\"\nrto_min = \"{rto_min}ms\"\nrto_initial = \"{initial}ms\"\n\
@@ -148,7 +148,7 @@ fn mpquic() -> impl Strategy<Value = String> {
     mptcp().prop_map(|text| {
         let shared = text.lines().filter(|line| !OTHERS.iter().any(|key| line.starts_with(key)));
         let text: String = shared.map(|line| format!("{line}\n")).collect();
-        text.replacen("protocol = \"mptcp\"", "protocol = \"mpquic\"", 1)
+        text.replacen("protocol = \"mptcp\"\nprofile = \"standard\"", "protocol = \"mpquic\"", 1)
     })
 }
 
@@ -194,7 +194,7 @@ fn cmt_sctp() -> impl Strategy<Value = String> {
             let max = rto_max.max(rto_min);
             let initial = initial.min(max);
             format!(
-                "packet = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
+                "protocol = \"cmt-sctp\"\npacket = \"{packet}B\"\nreceive_buffer = \"{receive}B\"\n{send}\
                  receive_window_accounting = \"{accounting}\"\ninitial_window = \"{initial_window}B\"\n{ssthresh}\
                  max_burst = {max_burst}\ngrow_in_recovery = {grow}\nack_every = {ack_every}\n\
                  ack_delay = \"{ack_delay}ms\"\ndelayed_ack_for_cmt = {cmt}\nretransmission_policy = \"{policy}\"\n\

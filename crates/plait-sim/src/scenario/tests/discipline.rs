@@ -19,7 +19,7 @@ fn value(settings: &Settings, key: &str) -> u64 {
 #[test]
 fn a_discipline_holds_for_both_directions_and_brings_its_limit() {
     let wire = path("");
-    assert_eq!(shown(&wire.forward), (None, QueueLimit::Packets(50)));
+    assert_eq!(shown(&wire.forward), (None, QueueLimit::Packets(2)));
     let wire = path("discipline = \"codel\"");
     assert_eq!(shown(&wire.forward), (Some("codel"), QueueLimit::Packets(1_000)));
     assert_eq!(shown(&wire.backward), (Some("codel"), QueueLimit::Packets(1_000)));
@@ -28,7 +28,7 @@ fn a_discipline_holds_for_both_directions_and_brings_its_limit() {
     assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(2)));
     let wire = path("forward = { discipline = \"codel\" }");
     assert_eq!(shown(&wire.forward), (Some("codel"), QueueLimit::Packets(1_000)));
-    assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(50)));
+    assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(2)));
 }
 
 #[test]

@@ -296,7 +296,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "protocol =",
             "protocl =",
-            "transport.protocl: unknown key (did you mean protocol? valid: protocol, congestion_control, initial_window, receive_buffer, send_buffer, packet, ack_every, ack_delay, initial_ssthresh, grow_in_recovery, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, potentially_failed, delayed_ack_for_cmt, receive_window_accounting, retransmission_policy, fast_retransmit_threshold, heartbeat_interval)",
+            "transport.protocl: unknown key (did you mean protocol? valid: protocol, profile, congestion_control, initial_window, receive_buffer, send_buffer, packet, ack_every, ack_delay, initial_ssthresh, grow_in_recovery, max_burst, rto_initial, rto_min, rto_max, path_max_retransmissions, association_max_retransmissions, potentially_failed, hystart, handshake, initial_path, timestamp_granularity, clock_offset, ecn)",
         ),
         (
             "\"cmt-sctp\"",

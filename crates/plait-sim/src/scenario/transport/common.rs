@@ -81,7 +81,7 @@ impl TransportOptions {
 }
 
 pub(super) const PROTOCOL: TransportOption =
-    option("protocol", Text("cmt-sctp"), "The protocol: {protocols}.", |options| {
+    option("protocol", Text(Protocol::PRESET_NAME), "The protocol: {protocols}.", |options| {
         Place::Protocol(&mut options.protocol)
     });
 

@@ -29,7 +29,7 @@ use super::keys::{Preset, TableInfo};
 use super::reader::{Item, Reader, Source, Word};
 use super::text;
 use crate::error::ScenarioError;
-use option::TransportOption;
+use option::{TransportOption, listed};
 
 /// What a protocol's file says of it; the default is what most of them do.
 trait Own: Sized {
@@ -54,6 +54,11 @@ trait Own: Sized {
 
     /// Whose TCP it is.
     fn profile(&self) -> Profile {
+        Profile::Standard
+    }
+
+    /// Whose TCP it is if nobody says.
+    fn preset_profile() -> Profile {
         Profile::Standard
     }
 
@@ -143,6 +148,13 @@ macro_rules! protocols {
                 }
             }
 
+            /// Whose TCP it is if nobody says.
+            fn preset_profile(self) -> Profile {
+                match self {
+                    $($(Self::$protocol => <$module::$options as Own>::preset_profile(),)+)*
+                }
+            }
+
             /// Why it cannot be spoken over so many paths.
             pub(super) fn refuses_paths(self, paths: usize) -> Option<String> {
                 match self {
@@ -189,7 +201,8 @@ const fn first(protocols: &[Protocol]) -> Protocol {
 static TABLES: LazyLock<Vec<TableInfo>> = LazyLock::new(|| {
     let table = |(protocol, info): &(Protocol, ProtocolInfo)| {
         let mut any = TransportOptions::unread(*protocol, protocol.unread());
-        let keys: Vec<_> = info.options.iter().map(|option| option.info(&mut any)).collect();
+        let keys: Vec<_> =
+            info.options.iter().map(|option| option.info(&mut any, protocol.preset_profile())).collect();
         TableInfo { name: info.name, doc: info.doc, keys: keys.leak(), later: info.later }
     };
     FILES.iter().map(table).collect()
@@ -201,6 +214,10 @@ pub(super) fn tables() -> &'static [TableInfo] {
 }
 
 impl Protocol {
+    /// What is spoken if nobody says: what most who have several paths can use today.
+    const PRESET: Self = Self::Mptcp;
+    const PRESET_NAME: &'static str = "mptcp";
+
     /// As a scenario names it.
     pub fn name(self) -> &'static str {
         self.word()
@@ -343,24 +360,61 @@ fn open<'a>(
     source: Source<'a>,
     place: String,
 ) -> Result<(Protocol, Profile, Reader<'a>), ScenarioError> {
-    let first = Protocol::CmtSctp;
+    let preset = Protocol::PRESET;
     let Some(item) = item else {
-        let reader = Reader::new(source, place, toml::Table::new(), first.table())?;
-        return Ok((first, Profile::Standard, reader));
+        let reader = Reader::new(source, place, toml::Table::new(), preset.table())?;
+        return Ok((preset, preset.preset_profile(), reader));
     };
     let given = |key: &str| item.value.as_table().is_some_and(|table| table.contains_key(key));
-    let protocol = if given("protocol") { item.variant(first.table(), "protocol")? } else { first };
+    let protocol = if given("protocol") { item.variant(preset.table(), "protocol")? } else { preset };
     let table = protocol.table();
     let profile = if given("profile") && table.key("profile").is_some() {
         item.variant(table, "profile")?
     } else {
-        Profile::Standard
+        protocol.preset_profile()
     };
+    check_keys(&item, protocol)?;
     let mut reader = item.reader(table)?;
-    if profile == Profile::Linux {
-        let defaults = protocol.options().iter();
-        let defaults: Vec<_> = defaults.filter_map(|option| Some((option.key, option.linux?))).collect();
-        reader.prefer(&defaults);
+    if profile != protocol.preset_profile() {
+        let options = protocol.options().iter();
+        let presets: Vec<_> = options
+            .filter(|option| option.linux.is_some())
+            .map(|option| (option.key, option.preset(profile)))
+            .collect();
+        reader.prefer(&presets);
     }
     Ok((protocol, profile, reader))
+}
+
+/// A key that only other protocols have is refused with their names: who does not say which protocol may mean one of these.
+fn check_keys(item: &Item<'_>, protocol: Protocol) -> Result<(), ScenarioError> {
+    let Some(table) = item.value.as_table() else { return Ok(()) };
+    let known = |key: &String| {
+        FILES
+            .iter()
+            .any(|(other, info)| other.table().key(key).is_some() || info.later.contains(&key.as_str()))
+    };
+    if let Some(key) = table.keys().find(|key| !known(key)) {
+        let place = format!("{}.{key}", item.place);
+        return Err(item.source.unknown_key(place, key, protocol.table()));
+    }
+    for key in table.keys().filter(|key| protocol.table().key(key).is_none()) {
+        let has = |&&(_, other): &&(&str, Protocol)| other.table().key(key).is_some();
+        let others: Vec<_> = Protocol::WORDS.iter().filter(has).map(|(word, _)| *word).collect();
+        if others.is_empty() || protocol.table().later.contains(&key.as_str()) {
+            continue;
+        }
+        let unsaid = if table.contains_key("protocol") {
+            ""
+        } else {
+            ", which is what holds if protocol is not given,"
+        };
+        let reason = format!(
+            "{}{unsaid} has no such key; protocol = {} has it",
+            protocol.name(),
+            listed(&others.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>(), " or ")
+        );
+        return Err(item.source.rule(format!("{}.{key}", item.place), reason));
+    }
+    Ok(())
 }

@@ -12,6 +12,9 @@ use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
 use crate::scenario::keys::Preset::{Boolean, Otherwise, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
+/// What Linux lets a receive buffer grow to (the third number of `net.ipv4.tcp_rmem`).
+const LINUX_BUFFER: &str = "6MiB";
+
 /// The longest tick of a clock: more tells nothing.
 const MAX_TICK: Duration = Duration::from_secs(1);
 
@@ -70,24 +73,25 @@ fn own(options: &mut TransportOptions) -> &mut MptcpOptions {
 impl Own for MptcpOptions {
     const INFO: ProtocolInfo = ProtocolInfo {
         name: "[transport] protocol = \"mptcp\" or \"tcp\"",
-        doc: "How the endpoints behave: MPTCP, or TCP over the scenario's only path. Timers are those of RFC 6298.",
+        doc: "How the endpoints behave: MPTCP, which is what a scenario without [transport] has, or TCP over the scenario's only \
+              path; as Linux does it, unless profile says otherwise. Defaults are those of profile \"linux\".",
         options: &[
             common::PROTOCOL,
             option(
                 "profile",
-                Text("standard"),
-                "Whose TCP it is: that of the RFCs, or that of Linux 6.12. With linux, newreno and cubic are Linux' own, hystart \
+                Text("linux"),
+                "Whose TCP it is: that of Linux 6.12, or that of the RFCs. With linux, newreno and cubic are Linux' own, hystart \
                  means that of its CUBIC, windows count packets and shrink in proportion (PRR), losses are found by RACK, the \
                  first acknowledgements of a subflow are not delayed, data that waits behind a gap takes room in the receiver's \
                  window twice, packets may span writes, the variation of the round trip in the timeout is \
                  rto_min at least, further subflows are opened after the first acknowledged data and carry data once \
-                 confirmed; and other keys have other defaults: congestion_control \"cubic\", hystart true, ack_every 2, \
-                 ack_delay \"40ms\", rto_min \"200ms\", rto_max \"120s\".",
+                 confirmed. With standard, other keys have other defaults: congestion_control \"newreno\", receive_buffer \"500kB\", \
+                 hystart false, ack_every 1, ack_delay \"200ms\", rto_min \"1s\", rto_max \"60s\".",
                 |options| Place::Word(&mut own(options).profile),
             ),
             common::CONGESTION_CONTROL.linux(Text("cubic")),
             common::INITIAL_WINDOW,
-            common::RECEIVE_BUFFER,
+            common::RECEIVE_BUFFER.linux(Text(LINUX_BUFFER)),
             common::SEND_BUFFER,
             common::PACKET,
             common::ACK_EVERY,
@@ -167,6 +171,10 @@ impl Own for MptcpOptions {
 
     fn profile(&self) -> Profile {
         self.profile
+    }
+
+    fn preset_profile() -> Profile {
+        Profile::Linux
     }
 
     fn set_profile(&mut self, profile: Profile) {

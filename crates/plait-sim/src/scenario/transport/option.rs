@@ -7,7 +7,7 @@ use plait_sched::units::parse_packets;
 use plait_transport::congestion::Family;
 use serde_json::Value;
 
-use super::{CongestionControl, Protocol, TransportOptions};
+use super::{CongestionControl, Profile, Protocol, TransportOptions};
 use crate::error::ScenarioError;
 use crate::scenario::keys::{DURATION, KeyInfo, Preset, SIZE, SIZE_OR_UNLIMITED, TRUTH, WHOLE};
 use crate::scenario::reader::{Item, MAX_BYTES, UNLIMITED, Word};
@@ -21,7 +21,7 @@ pub(super) const MAX_COUNT: u32 = 1_000_000;
 pub(super) struct TransportOption {
     pub(super) key: &'static str,
     pub(super) default: Preset,
-    /// The default with profile `linux`, where it is another one.
+    /// The default with profile `linux`, where it is another one than `default`.
     pub(super) linux: Option<Preset>,
     pub(super) doc: &'static str,
     /// What it sets; of what it may be, only the packet's size is known before.
@@ -48,10 +48,23 @@ impl TransportOption {
         Self { default, linux: None, doc, ..self }
     }
 
-    /// The key as the tables have it. `options` are any of the protocol's.
-    pub(super) fn info(&self, options: &mut TransportOptions) -> KeyInfo {
+    /// What holds if nobody says, with a profile.
+    pub(super) fn preset(&self, profile: Profile) -> Preset {
+        match profile {
+            Profile::Standard => self.default,
+            Profile::Linux => self.linux.unwrap_or(self.default),
+        }
+    }
+
+    /// The key as the tables have it, with the default that it has in `profile`. `options` are any of the protocol's.
+    pub(super) fn info(&self, options: &mut TransportOptions, profile: Profile) -> KeyInfo {
         let place = (self.place)(options);
-        KeyInfo { key: self.key, kind: place.kind(), default: self.default, doc: place.words(self.doc) }
+        KeyInfo {
+            key: self.key,
+            kind: place.kind(),
+            default: self.preset(profile),
+            doc: place.words(self.doc),
+        }
     }
 }
 
