@@ -64,7 +64,7 @@ def test_commands_and_builders_resolve_a_minimal_file_to_the_same(file: Path, tm
     written = [*tmp_path.glob("run/*"), *tmp_path.glob("compare/*")]
     runs = [read_result(folder) for folder in written if folder.is_dir()]
     assert len(runs) == 3
-    assert all(network(json.loads(run.scenario_json)) == expected for run in runs)
+    assert all(network(json.loads(str(run.scenario_json))) == expected for run in runs)
     advice = plait.advise(
         ["dsl 16Mbit 25ms", "lte 30Mbit 60ms"], "file:100kB", schedulers=["lowest-rtt"], events=100_000
     )
