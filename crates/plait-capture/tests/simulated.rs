@@ -299,7 +299,7 @@ fn the_same_run_leaves_the_same_bytes() {
 #[test]
 fn a_file_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let scenario = scenario(&busy("mptcp"));
+    let scenario = scenario(&busy("protocol = \"mptcp\", profile = \"standard\""));
     let missing = folder.path().join("missing");
     let error = Capture::create(&scenario, "test", &|_, side: Side| missing.join(side.name())).unwrap_err();
     let expected =
