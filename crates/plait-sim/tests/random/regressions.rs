@@ -564,6 +564,7 @@ fn what_a_sack_tells_of_other_paths_overtakes_nothing_on_its_own() {
         duration = "15s"
         scheduler = { name = "raven" }
         [transport]
+        protocol = "cmt-sctp"
         packet = "1500B"
         receive_buffer = "109500B"
         receive_window_accounting = "outstanding"
