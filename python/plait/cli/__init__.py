@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NoReturn
 
 import click
@@ -17,6 +18,13 @@ COMMANDS = {
     "advise": Place(
         "advise:advise",
         "Advise on links that you know roughly: scheduler, buffer, and is the second path worth it.",
+    ),
+    "init": Place(
+        "init:init", "Write a commented scenario file over common links, to be corrected by what you know."
+    ),
+    "keys": Place(
+        "keys:list_keys",
+        "List what a scenario file can say: every key, what it takes, its default and its meaning.",
     ),
     "measure": Place(
         "measure:measure", "Turn what you measured on a link into a path NAME for plait advise."
@@ -35,8 +43,14 @@ COMMANDS = {
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
+    "completion": Place(
+        "completion:completion", "Print what makes a shell complete commands, options and choices."
+    ),
 }
 """The commands in the order in which help lists them; what it says of each is the first sentence of its own help."""
+
+COMPLETING = "_PLAIT_COMPLETE"
+"""The environment variable by which a shell asks what a word may become; click's convention."""
 
 
 @click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +63,7 @@ def cli(quiet: bool) -> None:
     plait reproduce daps-icc14                        a paper, with figures
     plait compare links.toml --schedulers all         schedulers on your links
     plait advise --path "dsl 16Mbit 25ms" --path …    which one to use, and is it worth it
+    plait init --preset dsl,lte -o links.toml         a scenario file to begin with
     plait run links.toml --scheduler daps --out out   one run, with figures
     plait explain links.toml --at 1.2s                one decision, and why
     plait report out -o report.html                   what was written with --out, as a page
@@ -62,6 +77,8 @@ def cli(quiet: bool) -> None:
 
 def main() -> NoReturn:
     """Run the command and leave the process with its exit status."""
+    if COMPLETING in os.environ:
+        cli.main(prog_name="plait")  # click answers the shell, and leaves
     guarded(lambda: cli.main(standalone_mode=False))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 
 class Interrupted(Exception):  # noqa: N818
@@ -55,6 +56,12 @@ class LazyGroup(PlaitGroup):
         module, attribute = self._places[cmd_name].at.split(":")
         command: click.Command = getattr(importlib.import_module(f"plait.cli.{module}"), attribute)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that a word may become, without importing them; then options, as click does."""
+        names = [name for name in self._places if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=self._places[name].summary) for name in names]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands as click does, without importing them."""

@@ -29,22 +29,23 @@ def _lines(table: Table) -> Iterator[str]:
     """Keys first, then tables, then lists of tables such as [[path]]."""
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping) and key != "scheduler"}
     lists = {key: table[key] for key in ("path", "link", "flow") if key in table}
-    yield from _pairs({key: value for key, value in table.items() if key not in tables and key not in lists})
+    yield from pairs({key: value for key, value in table.items() if key not in tables and key not in lists})
     for key, inner in tables.items():
-        yield from ("", f"[{key}]", *_pairs(inner))
+        yield from ("", f"[{key}]", *pairs(inner))
     for key, entries in lists.items():
         for entry in entries:
-            yield from ("", f"[[{key}]]", *_pairs(entry))
+            yield from ("", f"[[{key}]]", *pairs(entry))
 
 
-def _pairs(table: Table) -> list[str]:
+def pairs(table: Table) -> list[str]:
+    """The lines of a table's keys."""
     return [f"{key} = {_toml(value)}" for key, value in table.items()]
 
 
 def _toml(value: Any) -> str:
     """A value as TOML writes it: strings, numbers, truth values, tables and lists of them."""
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(_pairs(value))} }}"
+        return f"{{ {', '.join(pairs(value))} }}"
     if isinstance(value, str):
         return json.dumps(_readable(value), ensure_ascii=False)
     if isinstance(value, list | tuple):

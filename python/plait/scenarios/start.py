@@ -1,0 +1,74 @@
+"""A scenario to begin with: common links in a file that explains itself. What `plait init` writes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from plait._core import ScenarioError
+from plait.scenarios.presets import PRESETS, Preset, preset
+from plait.scenarios.text import pairs
+from plait.support.files import free_name
+from plait.support.words import expected
+
+WIDTH = 100
+"""Columns of the file's comments."""
+
+HEAD = """\
+# A scenario for plait: plait compare FILE --schedulers all
+# The numbers are common ones: correct what you know better. Lines that begin with # say what else there is;
+# `plait keys` lists all of it, `plait keys SECTION` explains it.
+duration = "30s"                    # how long it runs
+warmup = "5s"                       # how much of the beginning the metrics leave out
+seed = 1                            # other seeds, other losses
+scheduler = "lowest-rtt"            # plait schedulers
+
+[transport]
+protocol = "mptcp"                  # or "tcp" (one path), "mpquic", "cmt-sctp"
+profile = "linux"                   # or "standard": TCP by the RFCs, with NewReno
+congestion_control = "cubic"        # or "newreno", "lia", "olia", "balia"
+receive_buffer = "6MiB"             # what Linux lets it grow to
+
+[workload]
+kind = "bulk"                       # always something to send; or one of these:
+# kind = "file"
+# size = "10MB"
+# kind = "request-response"
+# response = "60kB"
+"""
+PATH = """\
+# loss = "0.1%"                     # independent losses; on radio links they come in bursts: plait keys loss
+# outages = [{ from = "10s", to = "12s" }]
+# cost = 1                          # for schedulers that mind: plait schedulers
+"""
+
+
+def start_text(names: Sequence[str]) -> str:
+    """A commented scenario file over the presets of these names; a name that is there twice makes two paths.
+
+    Raises:
+        ScenarioError: there is no such preset, or none is named.
+    """
+    if not names:
+        message = f"presets: none is named{expected('', list(PRESETS))}"
+        raise ScenarioError(message)
+    taken: set[str] = set()
+    chosen = [(free_name(name, taken), preset(name)) for name in names]
+    return "\n".join([HEAD, *(line for name, one in chosen for line in _path(name, one))]) + PATH
+
+
+def _path(name: str, one: Preset) -> Iterator[str]:
+    yield f"# {one.title}: {one.note}."
+    yield "# Measure yours: plait measure --help. The numbers go back to:"
+    for source in one.sources:
+        yield from textwrap.wrap(
+            source,
+            WIDTH,
+            initial_indent="# - ",
+            subsequent_indent="#   ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    yield "[[path]]"
+    yield from pairs(one.table(name))
+    yield ""
