@@ -44,7 +44,7 @@ COMMANDS = {
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
     "completion": Place(
-        "completion:completion", "Print what makes a shell complete commands, options and choices."
+        "completion:completion", "Print what makes SHELL complete the commands, options and choices of plait."
     ),
 }
 """The commands in the order in which help lists them; what it says of each is the first sentence of its own help."""
