@@ -40,6 +40,9 @@ COMMANDS = {
     "model": Place("model:model", "Closed formulas: blocking, buffer, asymmetry."),
     "sweep": Place("sweep:sweep", "Make the runs of PLAN that its dataset lacks."),
     "analyze": Place("analyze:analyze_command", "Compare the schedulers of a sweep's DATASET."),
+    "plot": Place(
+        "plot:plot", "Draw a metric of a sweep's DATASET over one of its variables, as papers print it."
+    ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
@@ -70,6 +73,7 @@ def cli(quiet: bool) -> None:
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        what they say, with intervals
+    plait plot results/plan --x rtt --metric goodput -o fig.pdf
     plait validate linux                              simulator against kernel
     """  # noqa: D301  click wants the character, not its escape
     Progress.quiet = quiet

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from os import PathLike
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from plait._core import ScenarioError
 from plait.plots.bars import application_delay, metric_bars, slow_path_usage
 from plait.plots.blocking import blocking_time
 from plait.plots.delays import estimated_delays
@@ -16,6 +18,8 @@ from plait.plots.order import Strip, receive_order
 from plait.plots.over import over
 from plait.plots.sequence import sequence
 from plait.plots.space_time import space_time
+from plait.plots.style import real_fonts
+from plait.plots.sweep import sweep_curves
 from plait.plots.throughput import cumulative_throughput
 from plait.support.files import whole_file
 
@@ -23,9 +27,21 @@ RESOLUTION = 144
 """Dots per inch of a PNG."""
 
 
-def save(figure: Figure, file: Path) -> None:
-    """Write a figure in the format that the file's name ends in; OutputError if it cannot be written."""
-    with whole_file(file) as temporary:
+FORMATS = ("pdf", "svg", "png")
+"""What figures are written as; PDF and SVG have real fonts."""
+
+
+def save(figure: Figure, file: str | PathLike[str]) -> None:
+    """Write a figure in the format that the file's name ends in: `.pdf`, `.svg` or `.png`.
+
+    Raises:
+        OutputError: it cannot be written. ScenarioError: the name ends otherwise.
+    """
+    file = Path(file)
+    if file.suffix.removeprefix(".").lower() not in FORMATS:
+        message = f"{file}: no figure's name; expected one that ends in .{', .'.join(FORMATS)}"
+        raise ScenarioError(message)
+    with whole_file(file) as temporary, real_fonts():
         figure.savefig(temporary, dpi=RESOLUTION)
 
 
@@ -52,4 +68,5 @@ __all__ = [
     "sequence",
     "slow_path_usage",
     "space_time",
+    "sweep_curves",
 ]

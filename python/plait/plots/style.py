@@ -6,11 +6,14 @@ Figures are made without pyplot: no global state, safe in threads and notebooks 
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import Container
@@ -37,8 +40,29 @@ MOST_NUMBERS = 30
 """Bars of one figure that still have their values written above them."""
 
 
+COLUMN_WIDTH, PAGE_WIDTH = 3.33, 7.0
+"""Inches of a column and of a page with two columns, in the narrower of the layouts of ACM and IEEE."""
+
+
+WIDE = 0.62
+"""Width of a letter in parts of its height, ample for words of any language."""
+
+
+def real_fonts() -> AbstractContextManager[None]:
+    """While it lasts, PDF and PostScript have TrueType fonts, and SVG has text.
+
+    The glyphs that matplotlib draws otherwise are fonts of Type 3, which publishers refuse.
+    """
+    return rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"})
+
+
 class NotebookFigure(Figure):
-    """A figure that a notebook shows without pyplot."""
+    """A figure that a notebook shows without pyplot, and whose PDF and SVG have real fonts."""
+
+    def savefig(self, fname: Any, **more: Any) -> None:
+        """As matplotlib's, with real fonts in PDF, PostScript and SVG."""
+        with real_fonts():
+            super().savefig(fname, **more)
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -99,8 +123,22 @@ def label(axes: Axes, *, x: str | None = None, y: str | None = None, title: str 
         axes.set_title(title, fontsize=10, loc="left")
 
 
-def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
-    """One legend for the whole figure, above it, where it covers no data."""
+def caption(figure: Figure, text: str) -> None:
+    """A small line below everything that says what was drawn, wrapped to the figure's width."""
+    size = 5.5
+    characters = int(figure.get_figwidth() * 72 / (size * WIDE))
+    lines = textwrap.fill(text, characters, break_on_hyphens=False)
+    figure.supxlabel(lines, fontsize=size, color="#666666", x=0.01, ha="left", linespacing=1.3)
+
+
+def plain(value: float, _: object = None) -> str:
+    """A tick's number: no exponent, no negative zero, thin spaces between thousands."""
+    text = f"{value:,.10f}".rstrip("0").rstrip(".").replace(",", "\u2009")
+    return "0" if text == "-0" else text.replace("-", "\u2212")
+
+
+def legend(figure: Figure, axes: Axes, columns: int = 4, size: float = 9) -> None:
+    """One legend for the whole figure, above it, where it covers no data; `size` is that of its text in points."""
     entries = list(zip(*axes.get_legend_handles_labels(), strict=True))
     entries.sort(key=lambda entry: not isinstance(entry[0], Container))  # bars before the lines beside them
     if len(entries) > 1:
@@ -109,11 +147,11 @@ def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
             [text for _, text in entries],
             loc="outside upper center",
             ncols=min(columns, len(entries)),
-            fontsize=9,
+            fontsize=size,
             frameon=False,
         )
         for line in drawn.get_lines():
-            line.set_markersize(max(8.0, line.get_markersize()))
+            line.set_markersize(max(size - 1, line.get_markersize()))
 
 
 def in_window(

@@ -1,0 +1,214 @@
+"""A metric of a sweep over one of its variables, a small panel per scheduler."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from plait._core import ScenarioError
+from plait.analysis.comparison import units
+from plait.analysis.regions import regions
+from plait.plots.style import COLUMN_WIDTH, PAGE_WIDTH, caption, colour, legend, line, new_figure, plain
+from plait.results.metrics import direction
+from plait.results.summary import count
+from plait.results.wording import wording
+from plait.statistics import estimate
+from plait.statistics.estimate import Estimate
+from plait.support.words import expected
+from plait.sweep.dataset import Dataset
+
+WIDTHS = {"column": COLUMN_WIDTH, "page": PAGE_WIDTH}
+"""Inches of figures that fill a column or a page of a paper with two columns."""
+TOGETHER = 3
+"""Curves up to which they share a panel."""
+BESIDE = {"column": 2, "page": 4}
+"""Panels beside each other, at most."""
+PREFIXES = (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3), ("bit/s", 1.0))
+"""Units of rates, the largest first."""
+
+
+UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
+"""Of scenario files, as axes have them."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A scheduler's estimates, and where they stand."""
+
+    scheduler: str
+    places: list[float]
+    estimates: list[Estimate]
+
+
+def sweep_curves(
+    dataset: Dataset,
+    x: str,
+    metric: str,
+    *,
+    schedulers: Sequence[str] = (),
+    width: str = "column",
+    log: bool = False,
+    note: str = "",
+) -> Figure:
+    """Draw the mean of a metric over a variable; the bands are intervals of 95 %.
+
+    Each place is a value of the variable, or where it has many, the middle of a slice with equally many points. Up to
+    three schedulers share a panel; more have one each, with the others in grey.
+
+    Args:
+        dataset: from `plait.sweep.read`.
+        x: the variable, a column of numbers.
+        metric: a dotted name, such as ``"goodput_bps"`` or ``"app_delay_ms.p95"``.
+        schedulers: labels; all unless given.
+        width: ``"column"`` (3.33 inches) or ``"page"`` (7 inches).
+        log: logarithmic axis of the variable.
+        note: what the line below the figure says besides plan and runs.
+
+    Raises:
+        ScenarioError: there is no such variable, metric or scheduler, or no run has a value.
+    """
+    if width not in WIDTHS:
+        message = f"width {width!r}: unknown{expected(width, list(WIDTHS))}"
+        raise ScenarioError(message)
+    name = metric_name(dataset, metric)
+    if x not in dataset.variables:
+        message = f"x {x!r}: unknown{expected(x, dataset.variables)}"
+        raise ScenarioError(message)
+    names = tuple(schedulers) or tuple(dataset.schedulers)
+    for one in names:
+        if one not in dataset.schedulers:
+            message = f"scheduler {one!r}: unknown{expected(one, dataset.schedulers)}"
+            raise ScenarioError(message)
+    found = _curves(dataset, x, name, names)
+    figure, panels = _panels(len(names), width)
+    scale, heading = _axis(name, [one for curve in found for one in curve.estimates])
+    shared = len(panels) == 1
+    for index, axes in enumerate(panels):
+        _draw(axes, found, scale, None if shared else index)
+        if log:
+            axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(plain)
+        axes.yaxis.set_major_formatter(plain)
+        axes.tick_params(labelsize=6.5)
+        if not shared:
+            axes.set_title(found[index].scheduler, fontsize=7, loc="left", pad=2)
+    columns = BESIDE[width]
+    for index, axes in enumerate(panels):
+        if index % columns == 0:
+            axes.set_ylabel(heading, fontsize=7)
+        if index + columns >= len(panels):
+            axes.set_xlabel(_with_unit(dataset, x), fontsize=7)
+    panels[0].set_ylim(bottom=0)
+    if shared:
+        legend(figure, panels[0], columns=3, size=6.5)
+    text = f"{dataset.name}: {count(dataset.runs, 'run')}, means with intervals of 95 %"
+    if not shared:
+        text += ", the other schedulers in grey"
+    caption(figure, f"{text}. {note}" if note else f"{text}.")
+    return figure
+
+
+def metric_name(dataset: Dataset, metric: str) -> str:
+    """The column that a metric's name stands for: itself, or with its unit or its mean left out.
+
+    Raises:
+        ScenarioError: there is none, or it is no number that can be drawn.
+    """
+    known = [name for name in dataset.names if direction(name) != 0 or name in dataset.metrics]
+    if metric in known:
+        return metric
+    begun = [name for name in known if name.startswith(f"{metric}_") or name == f"{metric}.mean"]
+    whole = [name for name in begun if "." not in name or name.endswith(".mean")]
+    if len(whole) == 1:
+        return whole[0]
+    message = f"metric {metric!r}: unknown{expected(metric, known)}"
+    raise ScenarioError(message)
+
+
+def _curves(dataset: Dataset, x: str, metric: str, names: tuple[str, ...]) -> list[Curve]:
+    frame = dataset.columns("point", "seed", "scheduler", "error", x, metric)
+    if not frame[x].dtype.is_numeric():
+        message = f"x {x!r}: its values are text; expected a variable with numbers"
+        raise ScenarioError(message)
+    curves = [Curve(name, [], []) for name in names]
+    for _, rows in regions(frame, [x]):
+        found = units(rows, metric, names)
+        if not len(found.values):
+            continue
+        place = float(rows[x].cast(float).median() or 0.0)  # type: ignore[arg-type]
+        for curve in curves:
+            curve.places.append(place)
+            curve.estimates.append(estimate.mean(found.of(curve.scheduler)))
+    if not curves[0].places:
+        message = f"{dataset.folder}: {metric}: no scenario in which every scheduler has a value"
+        raise ScenarioError(message)
+    return curves
+
+
+def _panels(curves: int, width: str) -> tuple[Figure, list[Axes]]:
+    inches = WIDTHS[width]
+    if curves <= TOGETHER:
+        return new_figure(width=inches, height=min(0.72 * inches, 3.2))
+    columns = BESIDE[width]
+    rows = -(-curves // columns)
+    figure, panels = new_figure(columns, rows, width=inches, height=0.35 + 1.15 * rows, share_y=True)
+    for unused in panels[curves:]:
+        unused.remove()
+    return figure, panels[:curves]
+
+
+def _axis(metric: str, estimates: Sequence[Estimate]) -> tuple[float, str]:
+    """Factor and heading of the axis, with the prefix that keeps numbers short."""
+    words = wording(metric)
+    scale, unit = words.scale, words.unit
+    if unit.endswith("bit/s"):
+        most = max(abs(one.value) for one in estimates)
+        unit, scale = next((one for one in PREFIXES if most * one[1] >= 1), PREFIXES[-1])
+    return scale, f"{words.label} ({unit})" if unit else words.label
+
+
+def _with_unit(dataset: Dataset, x: str) -> str:
+    """The variable with the unit that the plan's templates put behind it, such as ms of ``"{rtt}ms"``."""
+    template = re.compile(rf"\{{(?:round\()?{re.escape(x)}(?:\))?\}}([A-Za-z%]+)")
+    templates = dataset.about.get("set", {})
+    found = {match[1] for value in templates.values() if (match := template.fullmatch(str(value)))}
+    if len(found) != 1:
+        return x
+    unit = found.pop()
+    return f"{x} ({UNITS.get(unit, unit)})"
+
+
+def _draw(axes: Axes, curves: Sequence[Curve], scale: float, chosen: int | None) -> None:
+    """All curves in their colours, or one of them with the others in grey behind it."""
+    for index, curve in enumerate(curves):
+        values = [one.value * scale for one in curve.estimates]
+        if chosen is not None and index != chosen:
+            axes.plot(curve.places, values, color="#D0D0D0", linewidth=0.7, zorder=1)
+            continue
+        own = colour(index) if chosen is None else colour(0)
+        axes.plot(
+            curve.places,
+            values,
+            color=own,
+            linewidth=1.2,
+            linestyle=line(index) if chosen is None else "-",
+            marker="o",
+            markersize=2,
+            label=curve.scheduler,
+            zorder=3,
+        )
+        bounds = [one.interval or (one.value, one.value) for one in curve.estimates]
+        low, high = zip(*bounds, strict=True)
+        axes.fill_between(
+            curve.places,
+            [value * scale for value in low],
+            [value * scale for value in high],
+            color=own,
+            alpha=0.18,
+            linewidth=0,
+            zorder=2,
+        )

@@ -1,0 +1,155 @@
+"""`plait plot`, and figures fit for papers."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import pytest
+from conftest import Command
+
+import plait
+from plait import plots
+from plait.plots import style
+from plait.plots.sweep import sweep_curves
+from plait.statistics.estimate import mean
+from plait.sweep import Dataset, read, sweep
+
+LINKS = """
+duration = "400ms"
+[[path]]
+name = "dsl"
+rate = "16Mbit"
+rtt = "25ms"
+[[path]]
+name = "lte"
+rate = "30Mbit"
+rtt = "60ms"
+"""
+PLAN = """
+scenario = "links.toml"
+schedulers = ["lowest-rtt", "round-robin", "blest", "ecf"]
+seeds = 2
+set = { "path.lte.rtt" = "{rtt}ms", "transport.receive_buffer" = "{buffer}kB" }
+[[axis]]
+rtt = [20, 80, 200]
+[[axis]]
+buffer = [64, 256]
+"""
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    folder = tmp_path_factory.mktemp("plot")
+    (folder / "links.toml").write_text(LINKS)
+    (folder / "plan.toml").write_text(PLAN)
+    return read(sweep(folder / "plan.toml", folder / "set").folder)
+
+
+def words(pdf: bytes) -> bytes:
+    """A PDF with its compressed streams unpacked."""
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    plain = []
+    for one in streams:
+        try:
+            plain.append(zlib.decompress(one))
+        except zlib.error:
+            continue
+    return pdf + b"\n".join(plain)
+
+
+def test_pdf_and_svg_have_real_fonts(dataset: Dataset, tmp_path: Path) -> None:
+    figure = sweep_curves(dataset, "rtt", "goodput")
+    plots.save(figure, str(tmp_path / "saved.pdf"))
+    figure.savefig(tmp_path / "own.pdf")
+    for name in ("saved.pdf", "own.pdf"):
+        found = words((tmp_path / name).read_bytes())
+        assert b"/Type3" not in found
+        assert b"/FontFile2" in found, "TrueType"
+    plots.save(figure, tmp_path / "saved.svg")
+    text = (tmp_path / "saved.svg").read_text()
+    assert "round-robin</text>" in text
+    with pytest.raises(plait.ScenarioError, match=r"expected one that ends in \.pdf, \.svg, \.png"):
+        plots.save(figure, tmp_path / "figure.doc")
+
+
+def test_without_the_setting_fonts_would_be_drawn(dataset: Dataset, tmp_path: Path) -> None:
+    """Else the test above could not fail."""
+    figure = sweep_curves(dataset, "rtt", "goodput")
+    super(style.NotebookFigure, figure).savefig(tmp_path / "bare.pdf")  # type: ignore[misc]
+    assert b"/Type3" in words((tmp_path / "bare.pdf").read_bytes())
+
+
+def test_curves_are_the_means_of_points(dataset: Dataset) -> None:
+    figure = sweep_curves(dataset, "rtt", "goodput", schedulers=["ecf", "blest"])
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("rtt (ms)", "goodput (Mbit/s)")
+    drawn = {str(curve.get_label()): curve for curve in axes.get_lines()}
+    assert list(drawn) == ["ecf", "blest"]
+    frame = dataset.frame
+    for name, curve in drawn.items():
+        assert list(curve.get_xdata()) == [20, 80, 200]  # type: ignore[arg-type]
+        for place, value in zip((20, 80, 200), curve.get_ydata(), strict=True):  # type: ignore[arg-type]
+            rows = frame.filter(scheduler=name, rtt=place)
+            points = [one["goodput_bps"].mean() for _, one in rows.group_by("point")]
+            assert value == pytest.approx(mean(points).value / 1e6)  # type: ignore[arg-type]
+
+
+def test_more_schedulers_have_a_panel_each(dataset: Dataset) -> None:
+    figure = sweep_curves(dataset, "rtt", "app_delay_ms", width="page")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == dataset.schedulers
+    for axes in figure.axes:
+        coloured = [curve for curve in axes.get_lines() if curve.get_color() == style.colour(0)]
+        assert (len(coloured), len(axes.get_lines())) == (1, 4)
+        assert coloured[0].get_label() == axes.get_title(loc="left")
+
+
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.33), ("page", 7.0)])
+def test_figures_are_as_wide_as_columns(dataset: Dataset, width: str, inches: float) -> None:
+    for schedulers in ((), ("ecf", "blest")):
+        figure = sweep_curves(
+            dataset, "rtt", "goodput", schedulers=schedulers, width=width, note="word " * 60
+        )
+        assert figure.get_figwidth() == inches
+        figure.draw_without_rendering()
+        below = figure._supxlabel  # type: ignore[attr-defined]
+        assert below.get_window_extent().x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1350.0, "1\u2009350"),
+        (-0.0, "0"),
+        (-2.5, "\u22122.5"),
+        (0.1 + 0.2, "0.3"),
+        (1e6, "1\u2009000\u2009000"),
+    ],
+)
+def test_numbers_have_no_exponent_and_no_negative_zero(value: float, text: str) -> None:
+    assert style.plain(value) == text
+
+
+def test_the_command_writes_what_it_says_and_says_what_it_wrote(dataset: Dataset, command: Command) -> None:
+    folder = str(dataset.folder)
+    done = command("plot", folder, "--x", "rtt", "--metric", "goodput", "-o", "fig.svg", "--width", "page")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote fig.svg\n")
+    for wrong, message in (
+        (("--x", "rt", "--metric", "goodput"), "x 'rt': unknown (did you mean rtt?)"),
+        (("--x", "rtt", "--metric", "goodputt"), "metric 'goodputt': unknown (did you mean goodput_bps?)"),
+        (
+            ("--x", "rtt", "--metric", "goodput", "--schedulers", "esf"),
+            "scheduler 'esf': unknown (did you mean ecf?)",
+        ),
+    ):
+        done = command("plot", folder, *wrong, "-o", "fig.pdf")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert message in done.stderr
+
+
+def test_plan_and_command_stand_in_the_figure(dataset: Dataset, command: Command, tmp_path: Path) -> None:
+    command("plot", str(dataset.folder), "--x", "rtt", "--metric", "goodput", "-o", "fig.svg")
+    text = " ".join(re.findall(r">([^<>]+)</t", (tmp_path / "fig.svg").read_text()))
+    assert f"{read(dataset.folder).name}: 48 runs" in text
+    assert "--metric goodput" in text
