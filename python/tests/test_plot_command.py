@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from pathlib import Path
@@ -153,3 +154,40 @@ def test_plan_and_command_stand_in_the_figure(dataset: Dataset, command: Command
     text = " ".join(re.findall(r">([^<>]+)</t", (tmp_path / "fig.svg").read_text()))
     assert f"{read(dataset.folder).name}: 48 runs" in text
     assert "--metric goodput" in text
+
+
+def test_schedulers_stand_beside_each_other_and_say_what_was_run(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "links.toml").write_text(LINKS)
+    done = command("compare", "links.toml", "--schedulers", "blest,ecf", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "comparison-links.png").read_bytes().startswith(b"\x89PNG")
+    runs = plait.compare(tmp_path / "links.toml", ["blest", "ecf", "daps"])
+    figure = plots.beside(list(runs))
+    assert [axes.get_title(loc="left").split("\n") for axes in figure.axes] == [
+        ["goodput (Mbit/s)", "more is better"],
+        ["mean application delay (ms)", "less is better"],
+        ["95 % application delay (ms)", "less is better"],
+        ["mean receive buffer (packets)", "less is better"],
+    ]
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["blest", "ecf", "daps"]
+    goodputs = [one.metrics["goodput_bps"] for one in runs]
+    bars = figure.axes[0].patches
+    assert [bar.get_width() for bar in bars] == pytest.approx([value / 1e6 for value in goodputs])  # type: ignore[attr-defined]
+    best = [bar.get_facecolor() == bars[goodputs.index(max(goodputs))].get_facecolor() for bar in bars]
+    assert best == [value == max(goodputs) for value in goodputs]
+
+
+def test_one_run_has_no_figure_beside_others(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "links.toml").write_text(LINKS)
+    assert command("run", "links.toml", "--out", "out").returncode == 0
+    assert not list((tmp_path / "out").glob("*.png"))
+    assert list((tmp_path / "out").glob("*/space-time.png"))
+
+
+def test_titles_do_not_cover_each_other() -> None:
+    paths = [plait.Path(rate="1Mbit", rtt="20ms"), plait.Path(rate="2Mbit", rtt="40ms")]
+    runs = plait.compare(plait.Scenario(duration="300ms", paths=paths), ["blest", "ecf"])
+    figure = plots.beside(list(runs))
+    figure.draw_without_rendering()
+    titles = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(titles))

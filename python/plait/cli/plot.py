@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 
 import click
 
 from plait.cli.output import say
+from plait.support.machine import command_line
 
 WIDTHS = ("column", "page")
 
@@ -45,9 +44,8 @@ def plot(
     from plait.sweep import read
 
     names = [name.strip() for name in (schedulers or "").split(",") if name.strip()]
-    command = shlex.join(["plait", *sys.argv[1:]])
     figure = plots.sweep_curves(
-        read(dataset), x, metric, schedulers=names, width=width, log=log, note=command
+        read(dataset), x, metric, schedulers=names, width=width, log=log, note=command_line()
     )
     plots.save(figure, output)
     say(f"wrote {output}")

@@ -13,7 +13,7 @@ from plait.results import qlog
 from plait.results.captures import run_name
 from plait.results.recorded import ORIGIN, RESULT, SCENARIO, origins_with
 from plait.results.result import Result
-from plait.support.files import make_folder, parquet, whole_file, write_text
+from plait.support.files import free_name, make_folder, parquet, whole_file, write_text
 from plait.support.machine import command_line, surroundings
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ PACKETS_SHOWN = 40
 def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
     """Write each run into its own folder below `folder`: result.json, scenario.json, Parquet tables, PNG figures.
 
+    Of several schedulers of one scenario there is a figure beside the folders, too.
+
     Beside them run.json says what made them; `plait.results.recorded` has its layout.
 
     Raises:
@@ -37,9 +39,28 @@ def write_results(results: Sequence[Result], folder: Path) -> list[Path]:
     names = [run_name(result.scenario, result.scheduler, taken) for result in results]
     for result, name in zip(results, names, strict=True):
         files += _write_result(result, folder / name)
+    files += _write_comparisons(results, folder)
     origin = {"command": command_line(), **surroundings(), "folders": names}
     write_text(folder / ORIGIN, json.dumps(origins_with(folder, origin), indent=2, ensure_ascii=False) + "\n")
     return [*files, folder / ORIGIN]
+
+
+def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
+    """A figure for each scenario that several schedulers ran, which has them beside each other."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        groups.setdefault(result.scenario, []).append(result)
+    files: list[Path] = []
+    taken: set[str] = set()
+    for scenario, group in groups.items():
+        if len(group) > 1:
+            from plait import plots
+
+            figure = plots.beside(group)
+            plots.caption(figure, f"{scenario}, seed {group[0].seed}. {command_line()}")
+            files.append(folder / f"{free_name(f'comparison-{scenario}', taken)}.png")
+            plots.save(figure, files[-1])
+    return files
 
 
 def write_qlogs(results: Sequence[Result], place: Path) -> list[Path]:
@@ -78,6 +99,7 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
     from plait import plots  # a run without figures does not wait for matplotlib
 
     for name, figure in _figures(result):
+        plots.caption(figure, f"{result.scenario}, {result.scheduler}, seed {result.seed}. {command_line()}")
         file = folder / f"{name}.png"
         plots.save(figure, file)
         files.append(file)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from plait._core import ScenarioError
 from plait.plots.bars import application_delay, metric_bars, slow_path_usage
+from plait.plots.beside import beside
 from plait.plots.blocking import blocking_time
 from plait.plots.delays import estimated_delays
 from plait.plots.distribution import distribution
@@ -18,7 +19,7 @@ from plait.plots.order import Strip, receive_order
 from plait.plots.over import over
 from plait.plots.sequence import sequence
 from plait.plots.space_time import space_time
-from plait.plots.style import real_fonts
+from plait.plots.style import caption, real_fonts
 from plait.plots.sweep import sweep_curves
 from plait.plots.throughput import cumulative_throughput
 from plait.support.files import whole_file
@@ -55,7 +56,9 @@ def png(figure: Figure) -> bytes:
 __all__ = [
     "Strip",
     "application_delay",
+    "beside",
     "blocking_time",
+    "caption",
     "cumulative_throughput",
     "distribution",
     "estimated_delays",

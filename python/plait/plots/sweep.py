@@ -15,7 +15,7 @@ from plait.analysis.regions import regions
 from plait.plots.style import COLUMN_WIDTH, PAGE_WIDTH, caption, colour, legend, line, new_figure, plain
 from plait.results.metrics import direction
 from plait.results.summary import count
-from plait.results.wording import wording
+from plait.results.wording import si_wording
 from plait.statistics import estimate
 from plait.statistics.estimate import Estimate
 from plait.support.words import expected
@@ -27,10 +27,6 @@ TOGETHER = 3
 """Curves up to which they share a panel."""
 BESIDE = {"column": 2, "page": 4}
 """Panels beside each other, at most."""
-PREFIXES = (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3), ("bit/s", 1.0))
-"""Units of rates, the largest first."""
-
-
 UNITS = {"kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s", "p": "packets"}
 """Of scenario files, as axes have them."""
 
@@ -85,7 +81,8 @@ def sweep_curves(
             raise ScenarioError(message)
     found = _curves(dataset, x, name, names)
     figure, panels = _panels(len(names), width)
-    scale, heading = _axis(name, [one for curve in found for one in curve.estimates])
+    words = si_wording(name, max(abs(one.value) for curve in found for one in curve.estimates))
+    scale, heading = words.scale, words.heading
     shared = len(panels) == 1
     for index, axes in enumerate(panels):
         _draw(axes, found, scale, None if shared else index)
@@ -159,16 +156,6 @@ def _panels(curves: int, width: str) -> tuple[Figure, list[Axes]]:
     for unused in panels[curves:]:
         unused.remove()
     return figure, panels[:curves]
-
-
-def _axis(metric: str, estimates: Sequence[Estimate]) -> tuple[float, str]:
-    """Factor and heading of the axis, with the prefix that keeps numbers short."""
-    words = wording(metric)
-    scale, unit = words.scale, words.unit
-    if unit.endswith("bit/s"):
-        most = max(abs(one.value) for one in estimates)
-        unit, scale = next((one for one in PREFIXES if most * one[1] >= 1), PREFIXES[-1])
-    return scale, f"{words.label} ({unit})" if unit else words.label
 
 
 def _with_unit(dataset: Dataset, x: str) -> str:

@@ -117,6 +117,19 @@ class Wording:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
+RATES = (("Gbit/s", 1e-9), ("Mbit/s", 1e-6), ("kbit/s", 1e-3), ("bit/s", 1.0))
+"""Units of rates, the largest first."""
+
+
+def si_wording(name: str, most: float) -> Wording:
+    """How to write a metric whose largest value is `most`: of rates, with the prefix that keeps numbers short."""
+    words = wording(name)
+    if not words.unit.endswith("bit/s"):
+        return words
+    unit, scale = next((one for one in RATES if most * one[1] >= 1), RATES[-1])
+    return replace(words, unit=unit, scale=scale, decimals=0 if unit == RATES[-1][0] else 1)
+
+
 def wording(name: str, paper: Terms | None = None) -> Wording:
     """How to write a metric, from its dotted name; `paper` has the baseline, the titles and the unit of rates."""
     kind, _, rest = name.partition(".")
