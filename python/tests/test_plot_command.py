@@ -191,3 +191,20 @@ def test_titles_do_not_cover_each_other() -> None:
     figure.draw_without_rendering()
     titles = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]
     assert all(one.x1 < other.x0 for one, other in itertools.pairwise(titles))
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_warm_up_is_marked_where_time_runs(count: int) -> None:
+    paths = [plait.Path(rate="1Mbit", rtt="20ms") for _ in range(count)]
+    for warmup, marks in (("700ms", [0.7]), ("0s", [])):
+        scenario = plait.Scenario(duration="3s", warmup=warmup, paths=paths)
+        runs = list(plait.compare(scenario, ["ecf"], series="100ms"))
+        for figure in (plots.cumulative_throughput(runs), plots.receive_buffer([runs])):
+            for axes in figure.axes:
+                found = [one for one in axes.patches if one.get_gid() == "warm-up"]
+                assert [
+                    one.get_extents().transformed(axes.transData.inverted()).x1 for one in found
+                ] == pytest.approx(marks)
+        inside = plots.receive_buffer([runs], window=(1.0, 2.0))
+        assert inside.axes[0].get_xlim() == (1.0, 2.0)
+        assert not inside.axes[0].patches

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from plait.plots.style import LINES, colour, in_window, label, legend, new_figure, seconds
+from plait.plots.warmup import mark_warmup
 from plait.results.result import Result
 
 
@@ -37,6 +38,8 @@ def receive_buffer(
                 linewidth=1.0,
                 linestyle=LINES[0],
             )
+        if window is None:
+            mark_warmup(axes, group[0])
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
         if window is not None:

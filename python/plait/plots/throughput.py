@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from plait.plots.style import LINES, NANOSECONDS, colour, in_window, label, legend, new_figure
+from plait.plots.warmup import mark_warmup
 from plait.results.result import Result
 
 MOST_CURVES = 2
@@ -49,6 +50,9 @@ def cumulative_throughput(
                 linestyle=LINES[number % len(LINES)],
                 linewidth=width,
             )
+    if window is None:
+        for axes in (left, right):
+            mark_warmup(axes, results[0])
     left.set_ylim(bottom=0)
     left.margins(y=0.15)
     label(left, x="time (s)", y="payload arrived (Mbit/s)", title="All paths together")
@@ -84,6 +88,8 @@ def _stacked(results: Sequence[Result], average: float, window: tuple[float, flo
             linewidth=0,
         )
         axes.margins(x=0)
+        if window is None:
+            mark_warmup(axes, result)
         label(
             axes,
             x="time (s)",

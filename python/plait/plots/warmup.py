@@ -1,0 +1,31 @@
+"""The beginning that metrics leave out, marked in figures over time."""
+
+from __future__ import annotations
+
+import json
+
+from matplotlib.axes import Axes
+
+from plait.plots.style import NANOSECONDS
+from plait.results.result import Result
+from plait.scenarios.units import duration_ns
+
+
+def mark_warmup(axes: Axes, result: Result) -> None:
+    """Shade the warm-up of a run whose scenario is known; nothing if it has none."""
+    if result.scenario_json is None:
+        return
+    end = duration_ns(json.loads(result.scenario_json)["warmup"]) / NANOSECONDS
+    if end:
+        axes.axvspan(0.0, end, color="#000000", alpha=0.06, linewidth=0, zorder=0, gid="warm-up")
+        axes.annotate(
+            "warm-up",
+            (end, 1.0),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(-3, -2),
+            textcoords="offset points",
+            fontsize=7,
+            color="#777777",
+            ha="right",
+            va="top",
+        ).set_clip_on(True)
