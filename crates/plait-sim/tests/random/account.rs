@@ -11,8 +11,9 @@ use plait_sim::scenario::{Scenario, Way, Workload};
 use plait_sim::simulation::{self, Control, RunError};
 use plait_transport::Error;
 
-/// Far more events than any of these scenarios has: what needs more runs for ever.
-const MOST_EVENTS: u64 = 30_000_000;
+/// More events than any of these scenarios has: what needs more runs for ever. Blocks of 24 bytes, each a segment of its own that goes over five paths for
+/// 150 s, take 40 million.
+const MOST_EVENTS: u64 = 100_000_000;
 
 /// By then the outages that end have ended.
 const HEALTHY_FROM: Time = Time::from_nanos(60_000_000_000);
