@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from plait._core import ScenarioError
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
+from plait.cli.tables import print_rows
 from plait.results.summary import heading
 from plait.results.wording import Wording, wording
 
@@ -94,9 +94,8 @@ def _print(found: Analysis) -> None:
 
 def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     more = "more" if one.higher_is_better else "less"
-    table = Table(title=f"{heading(one.metric)}, {more} is better", title_justify="left", header_style="bold")
-    table.add_column("scheduler")
-    for title in (
+    headings = (
+        "scheduler",
         "mean",
         "better by",
         "95 %",
@@ -108,16 +107,14 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
         "loss",
         "p",
         "best",
-    ):
-        table.add_column(title, justify="right")
+    )
     part, signed, way = one.whole, replace(words, signed=True), 1 if one.higher_is_better else -1
     baseline = part.comparisons[0].baseline
-    table.add_row(
-        found.baseline, words.number(baseline), *["–"] * 9, _of(part.best[found.baseline], part.units)
-    )
+    best = _of(part.best[found.baseline], part.units)
+    rows = [[found.baseline, words.number(baseline), *["–"] * 9, best]]
     for one_of in part.comparisons:
         row = one_of.turned(way)
-        table.add_row(
+        cells = (
             row.scheduler,
             words.number(row.mean),
             signed.number(row.difference.value),
@@ -128,30 +125,31 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
             _p(row.p),
             _of(part.best[row.scheduler], part.units),
         )
-    out.print(table)
+        rows.append([*cells])
+    print_rows(out, f"{heading(one.metric)}, {more} is better", headings, rows)
 
 
 def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
     """A row per region: how many units, the baseline, and each other scheduler's change with its wins and losses."""
-    table = Table(
-        title=f"{words.label}: better than {found.baseline} by, in % (win/tie/loss)",
-        title_justify="left",
-        header_style="bold",
-    )
-    table.add_column("region")
-    table.add_column(one.regions[0].kind, justify="right")
-    table.add_column(f"{found.baseline} ({words.unit})" if words.unit else found.baseline, justify="right")
-    table.add_column("ahead")
-    for row in one.whole.comparisons:
-        table.add_column(row.scheduler, justify="right")
+    headings = [
+        "region",
+        one.regions[0].kind,
+        f"{found.baseline} ({words.unit})" if words.unit else found.baseline,
+        "ahead",
+        *(row.scheduler for row in one.whole.comparisons),
+    ]
+    rows: list[Sequence[str]] = []
+    breaks: list[int] = []
     last = ""
     for part in one.regions:
         variables = ", ".join(range_.variable for range_ in part.region)
         if last and variables != last:
-            table.add_section()
+            breaks.append(len(rows) - 1)
         last = variables
-        table.add_row(*_region_cells(part, words, 1 if one.higher_is_better else -1))
-    out.print(table)
+        rows.append(_region_cells(part, words, 1 if one.higher_is_better else -1))
+    print_rows(
+        out, f"{words.label}: better than {found.baseline} by, in % (win/tie/loss)", headings, rows, breaks
+    )
     few = [part for part in one.regions if part.few]
     if few:
         what = one.regions[0].kind if len({part.kind for part in one.regions}) == 1 else "points or seeds"

@@ -6,11 +6,14 @@ and what is told of them sideways, in as many tables below each other as it take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from rich.cells import cell_len
+from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from plait.results.summary import Row
+from plait.results.summary import NONE, Row
 
 EDGES = 3
 """Columns of the terminal that a column takes beside its text: its padding, and a line."""
@@ -34,6 +37,35 @@ def comparison(title: str, runs: Sequence[str], sections: Sequence[Sequence[Row]
     if left >= min(HEADING, max(map(len, headings), default=0)):
         return [_sideways(title, runs, sections)]
     return _downwards(title, runs, sections, width)
+
+
+def print_rows(
+    out: Console,
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    breaks: Collection[int] = (),
+) -> None:
+    """Print a table of which no cell is cut; where the terminal is too narrow for it, a block of lines per row.
+
+    Cells may have Rich's markup. The first column is text, the others numbers. Below the rows of `breaks` is a line.
+    """
+    plain = [[cell_len(Text.from_markup(cell).plain) for cell in row] for row in rows]
+    widths = [max(len(text), *(row[place] for row in plain)) for place, text in enumerate(headings)]
+    if sum(width + EDGES for width in widths) + 1 <= out.width:
+        table = _new(title, headings[0], no_wrap=True)
+        for text in headings[1:]:
+            table.add_column(text, justify="right", no_wrap=True)
+        for number, row in enumerate(rows):
+            table.add_row(*row, end_section=number in breaks)
+        out.print(table)
+        return
+    out.print(f"[italic]{title}[/italic]", highlight=False)
+    for first, *others in rows:
+        out.print(f"[bold]{first}[/bold]", highlight=False)
+        for text, cell in zip(headings[1:], others, strict=True):
+            if cell not in ("", NONE):
+                out.print(f"  {text}: {cell}", highlight=False)
 
 
 def _new(title: str, first: str, **column: bool) -> Table:
