@@ -186,6 +186,22 @@ def test_the_reasons_given_for_differences_hold() -> None:
         assert unblocked > 0.5 * blind.metrics["app_delay_ms"]["mean"]
 
 
+def test_sttf_leaves_what_it_assigned_before_paths_were_alike() -> None:
+    """What papers/sttf-ton19/README.md says of a page over 10 and 10 ms."""
+    alike = {
+        f"path.{name}.{key}": value
+        for name in ("wlan", "mobile")
+        for key, value in (("rate", "20Mbit"), ("rtt", "10ms"))
+    }
+    page = plait.load(ROOT / "papers" / "sttf-ton19" / "scenarios" / "page.toml", alike)
+    blind, plain, planning = (
+        plait.run(page, parse_choice(one)).metrics["request_latency_ms"]["mean"]
+        for one in ("lowest-rtt", "sttf", "sttf:alike=0")
+    )
+    assert plain > 1.4 * blind
+    assert planning < 1.1 * blind
+
+
 def test_an_unknown_paper_names_the_known_ones() -> None:
     with pytest.raises(plait.ScenarioError, match="daps-icc14"):
         load_paper("blest")
