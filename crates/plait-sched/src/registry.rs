@@ -41,7 +41,7 @@ macro_rules! builtins {
         }
 
         impl Scheduler for Algorithm {
-            #[inline]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
                 match self {
                     $(Self::$scheduler(scheduler) => scheduler.decide(now, connection, paths),)*
@@ -129,7 +129,7 @@ impl fmt::Display for Builtin {
 }
 
 impl Scheduler for Builtin {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         self.0.decide(now, connection, paths)
     }

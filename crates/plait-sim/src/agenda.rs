@@ -1,16 +1,14 @@
 //! The event queue: what happens next.
 //!
 //! Every *source* of events (a link, a timer, a workload) has at most one pending moment, so the queue is not a list
-//! of events but one slot per source. A tournament decides which slot is the earliest: the slots are the leaves of a
-//! binary tree whose inner nodes each remember the winner of the two below. Changing one slot replays only the matches on
-//! its way to the root.
-
-use std::hint::select_unpredictable;
+//! of events but one slot per source. A tournament decides which slot is the earliest: slots play in groups of four, and the
+//! winners of groups in groups above them. Changing one slot replays only the matches on its way up. A slot names its source
+//! in its lowest bits, so that the winner of all says whose moment it is.
 
 use plait_sched::Time;
 
 /// When something happens, and in which order among the things that happen at the same time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Key {
     /// The moment. [`Time::MAX`] is "never".
     pub time: Time,
@@ -19,18 +17,31 @@ pub struct Key {
 }
 
 impl Key {
-    /// One number that sorts as the key does: one comparison instead of two.
-    const fn packed(self) -> u128 {
-        ((self.time.as_nanos() as u128) << 64) | self.order as u128
+    /// One number that sorts as the key does, with a source that has it.
+    const fn packed(self, source: usize) -> u128 {
+        ((self.time.as_nanos() as u128) << 64) | ((self.order << SOURCE_BITS) | source as u64) as u128
     }
 
-    const fn unpacked(packed: u128) -> Self {
-        Self { time: Time::from_nanos((packed >> 64) as u64), order: packed as u64 }
+    const fn unpacked(packed: u128) -> (Self, usize) {
+        let key = Self { time: Time::from_nanos((packed >> 64) as u64), order: packed as u64 >> SOURCE_BITS };
+        (key, packed as usize & (MAX_SOURCES - 1))
     }
 }
 
+/// Bits that name a source; the others of 64 are for orders, of which there are a million million.
+const SOURCE_BITS: u32 = 24;
+
+/// The most sources that an agenda has.
+const MAX_SOURCES: usize = 1 << SOURCE_BITS;
+
+/// Orders end here.
+const MAX_ORDER: u64 = 1 << (u64::BITS - SOURCE_BITS);
+
 /// What an idle source's slot holds; loses against everything.
 const NEVER: u128 = u128::MAX;
+
+/// How many play in a group.
+const WIDTH: usize = 4;
 
 /// The pending moments of a fixed number of sources, numbered from zero.
 ///
@@ -51,11 +62,11 @@ const NEVER: u128 = u128::MAX;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// One per source, and at least two.
-    slots: Box<[u128]>,
-    /// `winners[1]` is the root; node `n` plays the winners of `2n` and `2n + 1`, nodes from `slots.len()` up being
-    /// the slots themselves, however many there are. `winners[0]` is unused.
-    winners: Box<[u32]>,
+    /// The first one is the last match; the winners of `groups[4 * n + 1]` and the three that follow it play in `groups[n]`.
+    groups: Box<[[u128; WIDTH]]>,
+    /// The groups before this one are of winners, the others of slots: those of the sources, in their order.
+    inner: usize,
+    earliest: u128,
     sources: usize,
     order: u64,
 }
@@ -64,17 +75,13 @@ impl Agenda {
     /// An agenda for the sources `0..sources`, all idle.
     ///
     /// # Panics
-    /// With more than 2³¹ sources.
+    /// With more than 2²⁴ sources.
     pub fn new(sources: usize) -> Self {
-        assert!(sources <= 1 << 31, "an agenda of {sources} sources");
-        let width = sources.max(2);
-        let mut winners = vec![0_u32; 2 * width].into_boxed_slice();
-        (0..width).for_each(|slot| winners[width + slot] = slot as u32);
-        // All slots are equal: the lowest one below each node wins.
-        for node in (1..width).rev() {
-            winners[node] = winners[2 * node].min(winners[2 * node + 1]);
-        }
-        Self { slots: vec![NEVER; width].into_boxed_slice(), winners, sources, order: 0 }
+        assert!(sources <= MAX_SOURCES, "an agenda of {sources} sources");
+        let outer = sources.div_ceil(WIDTH).max(1);
+        let inner = (outer - 1).div_ceil(WIDTH - 1);
+        let groups = vec![[NEVER; WIDTH]; inner + outer].into_boxed_slice();
+        Self { groups, inner, earliest: NEVER, sources, order: 0 }
     }
 
     /// The number of sources.
@@ -83,6 +90,7 @@ impl Agenda {
     }
 
     /// The next first-in-first-out number: 0, 1, 2, …
+    #[inline]
     pub const fn next_order(&mut self) -> u64 {
         let order = self.order;
         self.order += 1;
@@ -92,9 +100,11 @@ impl Agenda {
     /// Sets the pending moment of `source`, replacing the one it had. A key at [`Time::MAX`] cancels.
     ///
     /// # Panics
-    /// If there is no such source.
+    /// If there is no such source, or with an order of 2⁴⁰ or more.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn set(&mut self, source: usize, key: Key) {
-        let packed = if key.time == Time::MAX { NEVER } else { key.packed() };
+        assert!(key.order < MAX_ORDER, "more than {MAX_ORDER} events");
+        let packed = if key.time == Time::MAX { NEVER } else { key.packed(source) };
         self.place(source, packed);
     }
 
@@ -102,6 +112,7 @@ impl Agenda {
     ///
     /// # Panics
     /// If there is no such source.
+    #[inline]
     pub fn cancel(&mut self, source: usize) {
         self.place(source, NEVER);
     }
@@ -110,37 +121,34 @@ impl Agenda {
     ///
     /// # Panics
     /// If there is no such source.
+    #[inline]
     pub fn get(&self, source: usize) -> Option<Key> {
         assert!(source < self.sources, "source {source} of {}", self.sources);
-        let packed = self.slots[source];
-        (packed != NEVER).then(|| Key::unpacked(packed))
+        let packed = self.groups[self.inner + source / WIDTH][source % WIDTH];
+        (packed != NEVER).then(|| Key::unpacked(packed).0)
     }
 
     /// The earliest pending moment and its source; `None` if all sources are idle.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn peek(&self) -> Option<(Key, usize)> {
-        let source = self.winners[1] as usize;
-        let packed = self.slots[source];
-        (packed != NEVER).then(|| (Key::unpacked(packed), source))
+        (self.earliest != NEVER).then(|| Key::unpacked(self.earliest))
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn place(&mut self, source: usize, packed: u128) {
         assert!(source < self.sources, "source {source} of {}", self.sources);
-        self.slots[source] = packed;
-        // The source's slot climbs as far as it wins, then whoever beat it does. The opponents on the way are known
-        // beforehand, so only comparisons wait for each other. Who wins is as good as random: select, don't branch.
-        let (mut best, mut winner) = (packed, source as u32);
-        let slots = &*self.slots;
-        let mut node = source + slots.len();
-        let winners = &mut *self.winners;
-        while node > 1 {
-            let opponent = winners[node ^ 1];
-            let other = slots[opponent as usize];
-            let beaten = other < best;
-            best = select_unpredictable(beaten, other, best);
-            winner = select_unpredictable(beaten, opponent, winner);
-            node /= 2;
-            winners[node] = winner;
+        let (mut group, mut place, mut best) = (self.inner + source / WIDTH, source % WIDTH, packed);
+        loop {
+            let slots = &mut self.groups[group];
+            slots[place] = best;
+            let &mut [a, b, c, d] = slots;
+            best = a.min(b).min(c.min(d));
+            if group == 0 {
+                break;
+            }
+            (group, place) = ((group - 1) / WIDTH, (group - 1) % WIDTH);
         }
+        self.earliest = best;
     }
 }
 

@@ -4,15 +4,18 @@ use hdrhistogram::Histogram;
 use plait_sched::Duration;
 use serde::Serialize;
 
-/// The longest span that a summary tells apart from longer ones.
+/// What longer spans count as than a summary tells apart.
 const LONGEST: u64 = 10_000 * 1_000_000_000;
+
+/// The histogram tells spans below this apart: those of as many bits as [`LONGEST`].
+const END: u64 = LONGEST.next_power_of_two();
 
 /// Mean and maximum exact, percentiles within 0.1 %.
 #[derive(Clone, Debug)]
 pub struct Spans {
-    histogram: Histogram<u64>,
-    /// Samples of no length, the most frequent ones, which are not in the histogram.
-    zeros: u64,
+    /// Samples in each of the histogram's buckets, as far as there were any; one of no length is in the first.
+    buckets: Vec<u64>,
+    count: u64,
     sum: u128,
     max: u64,
 }
@@ -58,26 +61,42 @@ impl Default for Spans {
 impl Spans {
     /// No samples.
     pub fn new() -> Self {
-        #[expect(clippy::expect_used, reason = "constant bounds that the library accepts")]
-        let histogram = Histogram::new_with_bounds(1, LONGEST, 3).expect("valid bounds");
-        Self { histogram, zeros: 0, sum: 0, max: 0 }
+        Self { buckets: Vec::new(), count: 0, sum: 0, max: 0 }
     }
 
     /// Adds a sample.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn add(&mut self, span: Duration) {
         let nanos = span.as_nanos();
-        if nanos == 0 {
-            self.zeros += 1;
-            return;
+        let bucket = bucket(if nanos < END { nanos } else { LONGEST });
+        if bucket >= self.buckets.len() {
+            self.make_room(bucket);
         }
-        self.histogram.saturating_record(nanos);
+        self.buckets[bucket] += 1;
+        self.count += 1;
         self.sum += u128::from(nanos);
         self.max = self.max.max(nanos);
     }
 
+    /// At once for all spans of the same magnitude.
+    #[cold]
+    fn make_room(&mut self, bucket: usize) {
+        self.buckets.resize((bucket + 1).next_multiple_of(HALF as usize), 0);
+    }
+
+    /// The library's histogram of the samples, for its percentiles.
+    fn histogram(&self) -> Histogram<u64> {
+        #[expect(clippy::expect_used, reason = "constant bounds that the library accepts")]
+        let mut histogram = Histogram::new_with_bounds(1, LONGEST, 3).expect("valid bounds");
+        for (bucket, &count) in self.buckets.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            histogram.saturating_record_n(least(bucket), count);
+        }
+        histogram
+    }
+
     /// How many samples there were.
     pub fn count(&self) -> u64 {
-        self.histogram.len() + self.zeros
+        self.count
     }
 
     /// The summary, if there was any sample.
@@ -93,8 +112,7 @@ impl Spans {
             return None;
         }
         // A bucket's upper bound may exceed the largest sample; nobody was delayed longer than that.
-        let mut histogram = self.histogram.clone();
-        histogram.saturating_record_n(0, self.zeros);
+        let histogram = self.histogram();
         let percentile = |p: f64| histogram.value_at_percentile(p).min(self.max) as f64 / 1e6;
         Some(LatencySummary {
             mean: self.sum as f64 / count as f64 / 1e6,
@@ -105,6 +123,27 @@ impl Spans {
             max: self.max as f64 / 1e6,
         })
     }
+}
+
+/// Bits of a sample that count, but for the first; so that it is known within 0.1 %.
+const PRECISION: u32 = 10;
+
+/// Buckets of each power of two.
+const HALF: u64 = 1 << PRECISION;
+
+/// The bucket of a sample: the histogram's, which takes longer to find it. Each power of two has as many of them, beyond those that have
+/// one for each number.
+#[inline]
+fn bucket(nanos: u64) -> usize {
+    let shift = (nanos | (2 * HALF - 1)).ilog2() - PRECISION;
+    ((u64::from(shift) << PRECISION) + (nanos >> shift)) as usize
+}
+
+/// The least sample of a bucket.
+fn least(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    let shift = (bucket >> PRECISION).saturating_sub(1);
+    (bucket - (shift << PRECISION)) << shift
 }
 
 /// A quantity over time: its time-weighted mean and its maximum.
@@ -160,6 +199,21 @@ mod tests {
         assert_eq!(level.summary(0, 40), LevelSummary { mean: 7.5, max: 10.0 });
         level.restart(40);
         assert_eq!(level.summary(40, 50), LevelSummary { mean: 0.0, max: 0.0 });
+    }
+
+    #[test]
+    fn buckets_are_those_of_the_histogram() {
+        let mut spans = Spans::new();
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, LONGEST, 3).unwrap();
+        let mut nanos = 0;
+        while nanos < 3 * LONGEST {
+            for nanos in [nanos, nanos + 1, 2 * nanos + 1] {
+                spans.add(Duration::from_nanos(nanos));
+                histogram.saturating_record(nanos);
+            }
+            nanos += nanos / 1_000 + 1;
+        }
+        assert_eq!(spans.histogram(), histogram);
     }
 
     #[test]

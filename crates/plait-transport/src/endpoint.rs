@@ -188,7 +188,7 @@ impl<S: Scheduler> Endpoint<S> {
     }
 
     /// Takes a packet that came in on `path`.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         dispatch!(self, end => end.handle_packet(now, path, packet, observer));
     }
@@ -205,7 +205,7 @@ impl<S: Scheduler> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(
         &mut self,
         now: Time,
@@ -216,7 +216,7 @@ impl<S: Scheduler> Endpoint<S> {
     }
 
     /// When [`Endpoint::handle_timeout`] must be called next; `None` for never.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn next_wakeup(&self) -> Option<Time> {
         dispatch!(self, end => end.next_wakeup())
     }

@@ -97,6 +97,7 @@ impl Reassembly {
     }
 
     /// Takes a segment, and delivers what is in order.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn accept(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) -> Arrival {
         let next = self.waiting.base();
         if data.segment < next || self.waiting.contains(data.segment) {

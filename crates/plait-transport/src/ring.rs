@@ -102,6 +102,17 @@ impl<T> Ring<T> {
         (self.first..self.next).filter_map(|number| self.get(number))
     }
 
+    /// Takes the oldest entry out, and lends it where it lies.
+    #[inline]
+    pub fn pass(&mut self) -> Option<&T> {
+        let slot = self.slot(self.first);
+        if self.is_empty() {
+            return None;
+        }
+        self.first += 1;
+        self.slots.get(slot)
+    }
+
     /// Forgets everything before `number`; what comes next has that number at least.
     pub fn forget_below(&mut self, number: u64) {
         self.first = self.first.max(number);
@@ -110,11 +121,19 @@ impl<T> Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
+    /// Takes the oldest entry out.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        self.pass().copied()
+    }
+}
+
+impl<T: Copy + Default> Ring<T> {
     /// Adds an entry; its number.
     #[inline]
     pub fn push(&mut self, entry: T) -> u64 {
         if self.len() == self.slots.len() as u64 {
-            self.grow(entry);
+            self.grow();
         }
         let (number, slot) = (self.next, self.slot(self.next));
         if let Some(place) = self.slots.get_mut(slot) {
@@ -122,14 +141,6 @@ impl<T: Copy> Ring<T> {
         }
         self.next += 1;
         number
-    }
-
-    /// Takes the oldest entry out.
-    #[inline]
-    pub fn pop_front(&mut self) -> Option<T> {
-        let entry = *self.front()?;
-        self.first += 1;
-        Some(entry)
     }
 
     /// Adds entries like `filler` until there is one with this number, and answers it; `None` if it is gone already.
@@ -142,9 +153,10 @@ impl<T: Copy> Ring<T> {
     }
 
     #[cold]
-    fn grow(&mut self, filler: T) {
+    fn grow(&mut self) {
         let before = self.slots.len();
-        let mut slots = vec![filler; (2 * before).max(ROOM)];
+        // What no entry has been written to is never looked at.
+        let mut slots = vec![T::default(); (2 * before).max(ROOM)];
         let mask = slots.len() - 1;
         for number in self.first..self.next {
             if let (Some(entry), Some(place)) = (self.get(number), slots.get_mut(number as usize & mask)) {

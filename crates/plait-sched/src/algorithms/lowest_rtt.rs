@@ -38,7 +38,7 @@ impl LowestRtt {
 }
 
 impl Scheduler for LowestRtt {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         // `min_by_key` keeps the first of equals; zero, the time of an unmeasured path, is the smallest.
         match usable(paths).filter(|path| path.is_open()).min_by_key(|path| path.srtt) {

@@ -73,7 +73,7 @@ impl RoundRobin {
 }
 
 impl Scheduler for RoundRobin {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, _now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         let sendable = connection.sendable();
         if sendable == 0 {

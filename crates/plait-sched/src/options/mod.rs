@@ -169,6 +169,7 @@ impl<S: Scheduler> WithOptions<S> {
         self.scheduler.on_event(event, connection, paths);
     }
 
+    #[inline(never)]
     fn decide_with_options(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         let Self { scheduler, options: Options { penalization, mitigation, .. }, .. } = self;
         if let Some(decision) = mitigation.as_mut().and_then(|mitigation| mitigation.decide(paths)) {
@@ -228,7 +229,7 @@ fn decide_capped<const N: usize>(
 }
 
 impl<S: Scheduler> Scheduler for WithOptions<S> {
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         if !self.any {
             return self.scheduler.decide(now, connection, paths);

@@ -257,7 +257,15 @@ impl<P: Payload> Link<P> {
         {
             return exit;
         }
-        let packet = self.flight.pop().expect("a packet is taken only from a link that has one");
+        let sorted;
+        let packet = match &mut self.flight {
+            Flight::Fifo(packets) => packets.pass(),
+            Flight::Sorted(packets) => {
+                sorted = packets.pop();
+                sorted.as_ref().map(|packet| &packet.0)
+            }
+        };
+        let packet = packet.expect("a packet is taken only from a link that has one");
         if packet.lost {
             self.counters.lost += 1;
             Exit::Lost(packet.payload)
@@ -298,7 +306,7 @@ impl<P: Payload> Link<P> {
 }
 
 /// A packet between its acceptance and its exit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Inside<P> {
     key: Key,
     bytes: u32,
@@ -316,7 +324,7 @@ enum Flight<P> {
 /// Room for this many packets is there from the start; busier links grow a few times and then stay.
 const ROOM: usize = 64;
 
-impl<P: Copy> Flight<P> {
+impl<P: Copy + Default> Flight<P> {
     fn fifo() -> Self {
         Self::Fifo(Ring::default())
     }
@@ -326,32 +334,22 @@ impl<P: Copy> Flight<P> {
     }
 
     /// True if it is the first one now.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, packet: Inside<P>) -> bool {
         match self {
             Self::Fifo(packets) => {
                 packets.push(packet);
                 packets.len() == 1
             }
-            Self::Sorted(packets) => {
-                let first = packets.peek().is_none_or(|other| packet < other.0);
-                packets.push(Reverse(packet));
-                first
-            }
+            Self::Sorted(packets) => insert(packets, packet),
         }
     }
 
+    #[inline]
     fn head(&self) -> Option<Key> {
         match self {
             Self::Fifo(packets) => packets.front().map(|packet| packet.key),
             Self::Sorted(packets) => packets.peek().map(|packet| packet.0.key),
-        }
-    }
-
-    fn pop(&mut self) -> Option<Inside<P>> {
-        match self {
-            Self::Fifo(packets) => packets.pop_front(),
-            Self::Sorted(packets) => packets.pop().map(|packet| packet.0),
         }
     }
 
@@ -361,6 +359,14 @@ impl<P: Copy> Flight<P> {
             Self::Sorted(packets) => packets.len(),
         }
     }
+}
+
+/// True if the packet is the first one now.
+#[inline(never)]
+fn insert<P>(packets: &mut BinaryHeap<Reverse<Inside<P>>>, packet: Inside<P>) -> bool {
+    let first = packets.peek().is_none_or(|other| packet < other.0);
+    packets.push(Reverse(packet));
+    first
 }
 
 impl<P> PartialEq for Inside<P> {

@@ -19,6 +19,7 @@ pub enum QueueLimit {
 }
 
 impl QueueLimit {
+    #[inline]
     pub(super) fn admits(self, backlog: &Backlog, bytes: u32, wait: Duration) -> bool {
         match self {
             Self::Infinite => true,
@@ -42,15 +43,17 @@ impl Backlog {
     }
 
     /// Forgets what has left by `now`.
+    #[inline]
     pub(super) fn advance(&mut self, now: Time) {
         while let Some(&(departure, bytes)) = self.departures.front()
             && departure <= now
         {
-            self.departures.pop_front();
+            self.departures.forget_below(self.departures.first() + 1);
             self.bytes -= u64::from(bytes);
         }
     }
 
+    #[inline]
     pub(super) fn push(&mut self, departure: Time, bytes: u32) {
         self.departures.push((departure, bytes));
         self.bytes += u64::from(bytes);

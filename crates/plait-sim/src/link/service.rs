@@ -56,7 +56,16 @@ impl Service {
     }
 
     /// When the first byte of a packet that arrives now would leave.
+    #[inline]
     pub(super) fn start(&mut self, now: Time) -> Time {
+        match self {
+            Self::Rate(serializer) => serializer.start(now),
+            varying => varying.start_varying(now),
+        }
+    }
+
+    #[inline(never)]
+    fn start_varying(&mut self, now: Time) -> Time {
         match self {
             Self::Rate(serializer) => serializer.start(now),
             Self::Steps(stepper) => stepper.start(now),
@@ -65,7 +74,16 @@ impl Service {
     }
 
     /// Sends `bytes` from the start last returned; answers when the last of them has left.
+    #[inline]
     pub(super) fn serve(&mut self, bytes: u32) -> Time {
+        match self {
+            Self::Rate(serializer) => serializer.serve(bytes),
+            varying => varying.serve_varying(bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn serve_varying(&mut self, bytes: u32) -> Time {
         match self {
             Self::Rate(serializer) => serializer.serve(bytes),
             Self::Steps(stepper) => stepper.serve(bytes),
@@ -92,6 +110,7 @@ impl Serializer {
         Self { rate, busy_until: Time::ZERO, remainder: 0, last: (0, 0, 0) }
     }
 
+    #[inline]
     fn start(&mut self, now: Time) -> Time {
         // At `busy_until` itself a carried fraction has still to pass: the busy period goes on.
         if now > self.busy_until {
@@ -101,11 +120,10 @@ impl Serializer {
         self.busy_until
     }
 
+    #[inline]
     fn serve(&mut self, bytes: u32) -> Time {
         if bytes != self.last.0 {
-            // At most 2²⁴ · 8 · 10⁹ < 2⁵⁸.
-            let work = u64::from(bytes) * 8 * 1_000_000_000;
-            self.last = (bytes, work / self.rate, work % self.rate);
+            self.divide(bytes);
         }
         let (_, mut nanos, fraction) = self.last;
         self.remainder += fraction;
@@ -115,5 +133,12 @@ impl Serializer {
         }
         self.busy_until = self.busy_until.saturating_add(Duration::from_nanos(nanos));
         self.busy_until
+    }
+
+    #[inline(never)]
+    fn divide(&mut self, bytes: u32) {
+        // At most 2²⁴ · 8 · 10⁹ < 2⁵⁸.
+        let work = u64::from(bytes) * 8 * 1_000_000_000;
+        self.last = (bytes, work / self.rate, work % self.rate);
     }
 }

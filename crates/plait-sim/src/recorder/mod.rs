@@ -35,7 +35,7 @@ pub struct RecordOptions {
 }
 
 /// A segment between its first transmission and its delivery.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     sent: Time,
     arrived: Time,
@@ -225,6 +225,7 @@ impl Recorder {
     }
 
     /// To be called after each packet that the receiver took: only what still waits occupies the buffer.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn settle(&mut self, now: Time) {
         self.buffer_packets.set(now.as_nanos(), self.waiting_packets);
         self.buffer_bytes.set(now.as_nanos(), self.waiting_bytes);
@@ -235,6 +236,7 @@ impl Recorder {
         (self.waiting_packets, self.waiting_bytes)
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn pending_mut(&mut self, segment: u64) -> Option<&mut Pending> {
         let unsent = Pending { sent: Time::MAX, arrived: Time::MAX, transmission: u64::MAX };
         self.pending.reach(segment, unsent)
@@ -251,6 +253,7 @@ impl Recorder {
 
     /// A segment was put on the wire for the first time. As an observer the recorder knows of the segment that a
     /// transmission begins with.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn first_sent(&mut self, now: Time, segment: u64) {
         if let Some(pending) = self.pending_mut(segment) {
             pending.sent = now;
@@ -258,6 +261,7 @@ impl Recorder {
     }
 
     /// Payload bytes arrived over `path` for the first time.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn bytes_arrived(&mut self, now: Time, path: PathId, bytes: u64) {
         self.waiting_bytes += bytes;
         let measured = self.measures(now);
@@ -269,6 +273,7 @@ impl Recorder {
     }
 
     /// The arriving transmission made a segment whole.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_arrived(&mut self, now: Time, segment: u64) {
         let arriving = self.arriving;
         if let Some(pending) = self.pending_mut(segment) {
@@ -282,6 +287,7 @@ impl Recorder {
     }
 
     /// Payload bytes were handed to the application.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn bytes_delivered(&mut self, now: Time, bytes: u64) {
         self.waiting_bytes -= bytes;
         self.delivered_bytes += bytes;
@@ -308,6 +314,7 @@ impl Recorder {
     ///
     /// # Panics
     /// If it is not the segment after the one that was delivered before.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_delivered(&mut self, now: Time, segment: u64) {
         assert_eq!(segment, self.pending.first(), "the receiver delivered out of order");
         self.waiting_packets -= 1;
@@ -345,6 +352,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn sent(&mut self, now: Time, sent: &Sent) {
         if let Some(packets) = &mut self.packets {
             packets.sent(now, sent);
@@ -371,6 +379,7 @@ impl Observer for Recorder {
         self.decisions.is_some()
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn arrived(&mut self, now: Time, path: PathId, segment: u64, bytes: u32) {
         self.segment_arrived(now, segment);
         self.bytes_arrived(now, path, u64::from(bytes));
@@ -384,6 +393,7 @@ impl Observer for Recorder {
         self.refused += u64::from(self.measures(now));
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn delivered(&mut self, now: Time, segment: u64, bytes: u32) {
         self.segment_delivered(now, segment);
         self.bytes_delivered(now, u64::from(bytes));

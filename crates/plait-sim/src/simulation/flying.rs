@@ -5,17 +5,50 @@ use crate::link::Payload;
 use plait_sched::Time;
 use plait_transport::packet::{Data, OneRtt, Packet, SegmentEcn, Stream, TcpSegment};
 
-/// A packet inside a link, and where it is on its route.
-#[derive(Clone, Copy, Debug)]
+/// A packet inside a link, and where it is on its route. What the frequent kinds say lies in fields that they share: such a
+/// packet is written once, where it waits, and read there.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flying {
-    pub(super) content: Content,
+    /// Its segment of the stream; where it is in its store, or when it was sent, where the kind says so.
+    segment: u64,
+    /// Its number, beside which the kind says of what.
+    transmission: u64,
+    /// The number in its packet number space, or on its subflow.
+    number: u64,
+    offset: u64,
+    timestamp: u32,
+    echo: u32,
     /// The leg that it is on; its route, and so its owner, follows from it.
     pub(super) leg: u32,
     /// On the wire.
     pub(super) bytes: u32,
+    /// Bytes of payload: packets have 65,535 bytes at most.
+    payload: u16,
+    push: bool,
+    /// What its headers say of congestion by now.
+    ecn: SegmentEcn,
+    kind: Kind,
 }
 
 const _: () = assert!(size_of::<Flying>() <= 56, "packets under way are many");
+
+/// What a packet inside a link is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Kind {
+    /// A data packet of SCTP.
+    #[default]
+    Data,
+    /// One of a TCP subflow.
+    Segment,
+    /// A QUIC packet that carries nothing but data.
+    Stream,
+    /// In a store: a packet without data that is larger, or rare.
+    Kept,
+    /// Likewise one with data.
+    KeptData,
+    /// Belongs to no connection.
+    Datagram,
+}
 
 impl Payload for Flying {
     /// On a link each leg belongs to one path of one connection, in one direction.
@@ -24,58 +57,59 @@ impl Payload for Flying {
     }
 
     fn mark(&mut self) -> bool {
-        let (Content::Segment { ecn, .. } | Content::Stream { ecn, .. } | Content::Kept { ecn, .. }) =
-            &mut self.content
-        else {
-            return false;
-        };
-        ecn.congested |= ecn.capable;
-        ecn.capable
+        self.ecn.congested |= self.ecn.capable;
+        self.ecn.capable
     }
 }
 
-/// What a packet holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Content {
-    /// A data packet, field by field: that takes less room than as it comes.
-    Data { segment: u64, transmission: u64, bytes: u32 },
-    /// Likewise of a TCP subflow.
-    Segment {
-        segment: u64,
-        transmission: u64,
-        number: u64,
-        offset: u64,
-        /// Of payload: packets have 65,535 bytes at most.
-        bytes: u16,
-        timestamp: u32,
-        echo: u32,
-        push: bool,
-        ecn: SegmentEcn,
-    },
-    /// Likewise a QUIC packet that carries nothing else.
-    Stream { segment: u64, transmission: u64, number: u64, offset: u64, bytes: u16, ecn: SegmentEcn },
-    /// The place in its store of a packet that is larger, or rare.
-    Kept {
-        place: u32,
-        data: bool,
-        /// What its headers say of congestion by now.
-        ecn: SegmentEcn,
-        number: u64,
-    },
-    /// Belongs to no connection; the moment of its sending.
-    Datagram(Time),
-}
+impl Flying {
+    /// A datagram, sent at this moment.
+    pub(super) fn datagram(sent: Time) -> Self {
+        Self { segment: sent.as_nanos(), kind: Kind::Datagram, ..Self::default() }
+    }
 
-impl Content {
+    /// The same packet on a leg, with its size on the wire.
+    #[inline]
+    pub(super) fn on(self, leg: u32, bytes: u32) -> Self {
+        Self { leg, bytes, ..self }
+    }
+
+    /// When a datagram was sent; `None` if it is none.
+    pub(super) fn sent(&self) -> Option<Time> {
+        (self.kind == Kind::Datagram).then_some(Time::from_nanos(self.segment))
+    }
+
     /// The packet's number and whether it carries data, which is numbered by itself; `None` for a datagram.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
-        Some(match *self {
-            Self::Data { transmission, .. }
-            | Self::Segment { transmission, .. }
-            | Self::Stream { transmission, .. } => (transmission, true),
-            Self::Kept { number, data, .. } => (number, data),
-            Self::Datagram(_) => return None,
+        (self.kind != Kind::Datagram).then_some((self.transmission, self.kind != Kind::Kept))
+    }
+
+    /// Where it is in the store, if it is there, and what its headers say of congestion by now.
+    #[inline]
+    pub(super) fn place(&self) -> Option<(u32, SegmentEcn)> {
+        matches!(self.kind, Kind::Kept | Kind::KeptData).then_some((self.segment as u32, self.ecn))
+    }
+
+    /// The packet as it was sent; `None` if it is in the store, and for a datagram.
+    #[inline]
+    pub(super) fn packet(&self) -> Option<Packet> {
+        let &Self { segment, number, offset, timestamp, echo, push, ecn, .. } = self;
+        let data = Data { segment, bytes: u32::from(self.payload) };
+        Some(match self.kind {
+            Kind::Data => Packet::Data(data),
+            Kind::Segment => {
+                Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn })
+            }
+            Kind::Stream => {
+                Packet::OneRtt(OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) })
+            }
+            Kind::Kept | Kind::KeptData | Kind::Datagram => return None,
         })
+    }
+
+    fn of_data(Data { segment, bytes }: Data, transmission: u64, kind: Kind) -> Self {
+        debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
+        Self { segment, transmission, payload: bytes as u16, kind, ..Self::default() }
     }
 }
 
@@ -90,29 +124,18 @@ pub(super) struct Kept {
 
 impl Kept {
     #[inline]
-    pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Content {
+    pub(super) fn launch(&mut self, packet: &Packet, transmission: u64) -> Flying {
         match *packet {
-            Packet::Data(Data { segment, bytes }) => Content::Data { segment, transmission, bytes },
-            Packet::Segment(TcpSegment {
-                data: Data { segment, bytes },
-                number,
-                offset,
-                timestamp,
-                echo,
-                push,
-                ack: None,
-                ecn,
-            }) => {
-                debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
-                let bytes = bytes as u16;
-                Content::Segment { segment, transmission, number, offset, bytes, timestamp, echo, push, ecn }
+            Packet::Data(data) => Flying::of_data(data, transmission, Kind::Data),
+            Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn }) => {
+                let flying = Flying::of_data(data, transmission, Kind::Segment);
+                Flying { number, offset, timestamp, echo, push, ecn, ..flying }
             }
             Packet::OneRtt(ref one_rtt) => match one_rtt.plain_stream() {
-                Some(Stream { data: Data { segment, bytes }, offset }) => {
-                    debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
-                    let bytes = bytes as u16;
+                Some(Stream { data, offset }) => {
                     let &OneRtt { number, ecn, .. } = one_rtt;
-                    Content::Stream { segment, transmission, number, offset, bytes, ecn }
+                    let flying = Flying::of_data(data, transmission, Kind::Stream);
+                    Flying { number, offset, ecn, ..flying }
                 }
                 None => self.keep_as_it_is(packet, transmission),
             },
@@ -121,12 +144,13 @@ impl Kept {
     }
 
     #[inline]
-    fn keep_as_it_is(&mut self, packet: &Packet, number: u64) -> Content {
-        let (data, ecn) = (packet.carries_data(), packet.ecn().unwrap_or_default());
-        Content::Kept { place: self.keep(packet), data, ecn, number }
+    fn keep_as_it_is(&mut self, packet: &Packet, transmission: u64) -> Flying {
+        let kind = if packet.carries_data() { Kind::KeptData } else { Kind::Kept };
+        let (segment, ecn) = (u64::from(self.keep(packet)), packet.ecn().unwrap_or_default());
+        Flying { segment, transmission, ecn, kind, ..Flying::default() }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn keep(&mut self, packet: &Packet) -> u32 {
         let Some(place) = self.free.pop() else {
             self.places.push(Some(Box::new(*packet)));
@@ -157,8 +181,8 @@ impl Kept {
     }
 
     /// The packet never arrives.
-    pub(super) fn forget(&mut self, content: Content) {
-        if let Content::Kept { place, .. } = content {
+    pub(super) fn forget(&mut self, flying: &Flying) {
+        if let Some((place, _)) = flying.place() {
             self.free.push(place);
         }
     }

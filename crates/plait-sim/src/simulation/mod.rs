@@ -21,7 +21,6 @@ pub use through_bytes::ThroughBytes;
 
 use connection::{ConnectionRun, Parts};
 use flow::{Flow, Totals};
-use flying::Content;
 use network::{End, Layout, Network, RouteCounters};
 
 pub use crate::application::times::OnTimes;
@@ -281,18 +280,19 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
     #[inline(never)]
     fn arrive_at_flow(&mut self, end: End, flying: &flying::Flying) -> Result<(), RunError> {
         let index = end.connection as usize - 1;
-        let arrived = match (&mut self.flows[index], flying.content) {
-            (Flow::Datagrams(datagrams), Content::Datagram(sent)) => {
-                datagrams.arrive(self.network.now, sent);
+        let arrived = match &mut self.flows[index] {
+            Flow::Datagrams(datagrams) => {
+                if let Some(sent) = flying.sent() {
+                    datagrams.arrive(self.network.now, sent);
+                }
                 Ok(())
             }
-            (Flow::Connection(connection), _) => {
+            Flow::Connection(connection) => {
                 let arrived = self.network.hand_over(flying, |network, packet, number| {
                     connection.arrive(network, end, packet, number)
                 });
                 arrived.unwrap_or(Ok(()))
             }
-            (Flow::Datagrams(_), _) => Ok(()),
         };
         arrived.map_err(|error| self.flow_error(index, error))
     }

@@ -1,12 +1,12 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
-use super::flying::{Content, Flying, Kept};
+use super::flying::{Flying, Kept};
 use super::tap::PacketId;
 use crate::agenda::{Agenda, Key};
 use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
 use crate::scenario::{FlowRoute, Hop, Scenario, Way};
 use plait_sched::{PathId, Time};
-use plait_transport::packet::{Data, OneRtt, Packet, Stream, TcpSegment};
+use plait_transport::packet::Packet;
 
 /// Which end of which connection, or which datagrams' sink, a route leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,9 +141,9 @@ impl Network {
     /// The packet never arrives.
     #[inline(never)]
     fn forget(&mut self, flying: &Flying) {
-        self.kept.forget(flying.content);
+        self.kept.forget(flying);
         let End { connection, path, way } = self.end(flying);
-        if let (Some(gone), 0, Some((number, data))) = (&mut self.gone, connection, flying.content.number()) {
+        if let (Some(gone), 0, Some((number, data))) = (&mut self.gone, connection, flying.number()) {
             gone.push(PacketId { path: PathId(path), way, data, number });
         }
     }
@@ -173,21 +173,21 @@ impl Network {
     /// Puts a connection's packet on a route.
     #[inline]
     pub(super) fn send(&mut self, route: RouteId, packet: &Packet, number: u64, bytes: u32) {
-        let content = self.kept.launch(packet, number);
-        self.send_content(route, content, bytes);
+        let flying = self.kept.launch(packet, number);
+        self.begin(route, flying, bytes);
     }
 
     /// Puts a datagram on a route.
     pub(super) fn send_datagram(&mut self, route: RouteId, bytes: u32) {
-        self.send_content(route, Content::Datagram(self.now), bytes);
+        self.begin(route, Flying::datagram(self.now), bytes);
     }
 
     #[inline]
-    fn send_content(&mut self, route: RouteId, content: Content, bytes: u32) {
+    fn begin(&mut self, route: RouteId, flying: Flying, bytes: u32) {
         let route = &mut self.routes[route.0 as usize];
         route.counters.sent += 1;
         let leg = route.first;
-        self.put(Flying { content, leg, bytes });
+        self.put(flying.on(leg, bytes));
     }
 
     /// Puts a packet on the link of its leg.
@@ -205,6 +205,12 @@ impl Network {
                 self.forget(&flying);
             }
         }
+    }
+
+    /// A packet has come to the end of a leg that is not its last.
+    #[inline(never)]
+    fn pass_on(&mut self, flying: Flying) {
+        self.put(flying.on(flying.leg + 1, flying.bytes));
     }
 
     /// The next packet leaves `link`: to be handed over if it has reached its route's end.
@@ -229,7 +235,7 @@ impl Network {
             Exit::Delivered(flying) => {
                 let leg = self.legs[flying.leg as usize];
                 if !leg.last {
-                    self.put(Flying { leg: flying.leg + 1, ..flying });
+                    self.pass_on(flying);
                     return None;
                 }
                 let route = &mut self.routes[leg.route as usize];
@@ -246,47 +252,20 @@ impl Network {
         flying: &Flying,
         take: impl FnOnce(&mut Self, &Packet, u64) -> R,
     ) -> Option<R> {
-        let made;
-        let (packet, number) = match flying.content {
-            Content::Kept { place, number, ecn, .. } => {
-                let mut packet = self.kept.take(place)?;
-                if let Some(place) = packet.ecn_mut() {
-                    *place = ecn;
-                }
-                let taken = take(self, &packet, number);
-                self.kept.put_back(place, packet);
-                return Some(taken);
+        let (number, _) = flying.number()?;
+        if let Some((place, ecn)) = flying.place() {
+            let mut packet = self.kept.take(place)?;
+            if let Some(place) = packet.ecn_mut() {
+                *place = ecn;
             }
-            Content::Data { segment, transmission, bytes } => {
-                made = Packet::Data(Data { segment, bytes });
-                (&made, transmission)
-            }
-            Content::Segment { segment, transmission, number, offset, bytes, timestamp, echo, push, ecn } => {
-                let data = Data { segment, bytes: u32::from(bytes) };
-                made = Packet::Segment(TcpSegment {
-                    data,
-                    number,
-                    offset,
-                    timestamp,
-                    echo,
-                    push,
-                    ack: None,
-                    ecn,
-                });
-                (&made, transmission)
-            }
-            Content::Stream { segment, transmission, number, offset, bytes, ecn } => {
-                let data = Data { segment, bytes: u32::from(bytes) };
-                let stream = Some(Stream { data, offset });
-                made = Packet::OneRtt(OneRtt { stream, ecn, ..OneRtt::new(number) });
-                (&made, transmission)
-            }
-            Content::Datagram(_) => return None,
-        };
-        Some(take(self, packet, number))
+            let taken = take(self, &packet, number);
+            self.kept.put_back(place, packet);
+            return Some(taken);
+        }
+        Some(take(self, &flying.packet()?, number))
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn reschedule(&mut self, link: usize) {
         match self.links[link].head() {
             Some(key) => self.agenda.set(link, key),
@@ -296,7 +275,7 @@ impl Network {
 
     /// A timer that moves into the future is left where it is: it comes too early then, which is harmless, and is set
     /// again. Retransmission timers move with every acknowledgement and hardly ever run out.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set_timer(&mut self, source: usize, at: Option<Time>) {
         let Some(at) = at else { return };
         if self.agenda.get(source).is_none_or(|pending| at < pending.time) {

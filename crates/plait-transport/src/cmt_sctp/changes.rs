@@ -40,6 +40,7 @@ impl Changes {
     }
 
     /// Writes gap blocks into an acknowledgement that leaves on `path`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn report(&mut self, path: PathId, reassembly: &mut Reassembly, sack: &mut Sack) {
         let waiting = reassembly.waiting();
         let reported = &mut self.reported[path.index()];

@@ -42,7 +42,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         self.receiver.reassembly()
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
             Packet::Data(_) | Packet::Heartbeat { .. } => {
@@ -60,7 +60,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         if self.sender.is_silent() { Ok(()) } else { self.sender.handle_timeout(now, observer) }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(
         &mut self,
         now: Time,
@@ -71,7 +71,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         if self.sender.is_silent() { Ok(()) } else { self.sender.transmit(now, sink, observer) }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_wakeup(&self) -> Option<Time> {
         let receiver = self.receiver.poll_timeout();
         if self.sender.is_silent() {

@@ -7,6 +7,7 @@ use plait_sched::{PathId, PathState, Scheduler, Time};
 
 impl<S: Scheduler> Sender<S> {
     /// When the next heartbeat is due, or given up. [`Time::MAX`] is never.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_heartbeat(&self) -> Time {
         let heartbeats = self.core.paths().iter().map(PathSender::heartbeat);
         heartbeats.fold(Time::MAX, |next, one| next.min(one.deadline.unwrap_or(one.due)))

@@ -59,6 +59,7 @@ impl Receiver {
     }
 
     /// Takes a packet from the network; afterwards, call [`Receiver::transmit`].
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
             Packet::Data(data) => self.handle_data(now, path, data, observer),
@@ -69,6 +70,7 @@ impl Receiver {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_data(&mut self, now: Time, path: PathId, data: &Data, observer: &mut impl Observer) {
         self.path = path;
         self.unacknowledged = self.unacknowledged.saturating_add(1);
@@ -103,6 +105,7 @@ impl Receiver {
     }
 
     /// Sends what there is to send: call after every input.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl Sink) {
         if let Some((path, sent_at)) = self.reply.take() {
             let (packet, origin) = (&Packet::HeartbeatAck { sent_at }, Origin::Receiver(&self.reassembly));

@@ -26,6 +26,7 @@ pub(super) struct Reports {
 impl Reports {
     /// Takes a SACK's range, once its blocks are read. `cumulative` and `sent_end`: the first segments that are not
     /// cumulatively acknowledged and that were never sent.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, sack: &Sack, cumulative: u64, sent_end: u64) {
         self.newest = self.newest.max(sack.changes_end);
         if sack.changes_from <= self.known {
@@ -52,6 +53,7 @@ impl Reports {
 
     /// The blocks of a SACK that can be news: the first ones, which report the changes that are not known yet, and the last one, which
     /// may be an older run in turn. One that counts no changes reports all its runs.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn news<'a>(&self, sack: &'a Sack) -> impl Iterator<Item = &'a GapBlock> + use<'a> {
         let blocks = sack.blocks();
         let unknown =
@@ -60,6 +62,7 @@ impl Reports {
         blocks[..first].iter().chain(blocks[first..].last())
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn know(&mut self, end: u64) {
         if end > self.known {
             if self.beyond.is_empty() {
@@ -72,6 +75,7 @@ impl Reports {
     }
 
     /// Everything is known that had arrived when the newest SACK left.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_complete(&self) -> bool {
         self.known >= self.newest
     }

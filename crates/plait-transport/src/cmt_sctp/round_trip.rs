@@ -40,6 +40,7 @@ impl RoundTrips {
     }
 
     /// Transmission `number` leaves on `path`. `certain`: its segment was not sent before.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn sent(&mut self, now: Time, path: PathId, number: u64, segment: u64, certain: bool) {
         let departures = &mut self.paths[path.index()];
         while departures.ring.front().is_some_and(|front| now.since(front.sent_at) > self.longest) {
@@ -62,6 +63,7 @@ impl RoundTrips {
     }
 
     /// A SACK came in on `path`: the round trip of what triggered it, if that is certain.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn came_back(&mut self, now: Time, path: PathId, sack: &Sack) -> Option<Duration> {
         let departures = self.paths.get_mut(path.index())?;
         let mut newest = None;

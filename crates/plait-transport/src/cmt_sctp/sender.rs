@@ -59,6 +59,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Takes a packet that came back on `path`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_packet(
         &mut self,
         now: Time,
@@ -75,6 +76,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_sack(&mut self, now: Time, path: PathId, sack: &Sack) {
         // What acknowledges the unsent is not believed in anything.
         if sack.cumulative > self.core.sent_end() {
@@ -114,6 +116,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// SACKs of a long path are older than those of a short one. As long as data waits for a gap to be filled, the window
     /// can only shrink: a larger one with the same cumulative acknowledgement is what the receiver had earlier.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_window(&mut self, sack: &Sack, advanced: bool) {
         let gap_remains = !advanced && !self.acknowledged.is_empty();
         let window = if gap_remains { sack.window.min(self.core.window().end()) } else { sack.window };
@@ -140,6 +143,7 @@ impl<S: Scheduler> Sender<S> {
         new == 1 && sack.duplicates().is_empty()
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_gap_blocks(&mut self, now: Time, sack: &Sack, via: Via) {
         let end = self.core.sent_end();
         for block in self.reports.news(sack) {
@@ -164,6 +168,7 @@ impl<S: Scheduler> Sender<S> {
     /// RFC 9260 §7.2.4 counts a segment as missing if one with a higher number is newly acknowledged (HTNA). Over several paths
     /// numbers arrive out of order without any loss, so CMT takes the highest *of the same path* (SFR, Iyengar et al. 2006,
     /// section 3), and here it must have been sent later there as well: a segment that was sent again has a low number and a late place.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn find_missing(&mut self, sack: &Sack) {
         self.lost.clear();
         if !self.reports.is_complete() {
@@ -206,10 +211,15 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// RFC 9260 §7.2.4, per path: halve the window once per window of data, send the first lost segment at once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fast_retransmit(&mut self, now: Time) {
-        if self.lost.is_empty() {
-            return;
+        if !self.lost.is_empty() {
+            self.retransmit_lost(now);
         }
+    }
+
+    #[inline(never)]
+    fn retransmit_lost(&mut self, now: Time) {
         for index in 0..self.core.paths().len() {
             let first_lost = self.lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number);
             let Some(newest) = first_lost.max() else { continue };
@@ -280,6 +290,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// A packet came back on the path: the peer is there, whatever it says. It need not acknowledge anything new: what arrived a
     /// second time was answered too.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn hear(&mut self, index: usize) {
         self.association_errors = 0;
         self.core.path_mut(index).hear();
@@ -367,6 +378,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn transmit(
         &mut self,
         now: Time,
@@ -395,7 +407,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
         self.core.next_timer().min(self.next_heartbeat())
     }

@@ -17,8 +17,8 @@ pub(crate) struct Via {
 impl<S: Scheduler> Core<S> {
     /// Starts reading an acknowledgement.
     pub(crate) fn begin_acknowledgement(&mut self) {
-        for (news, path) in self.news.iter_mut().zip(&self.paths) {
-            *news = PathNews { lowest: u64::MAX, ..PathNews::before(path) };
+        for news in &mut self.news {
+            (news.segments, news.newest_end) = (0, 0);
         }
     }
 
@@ -28,6 +28,7 @@ impl<S: Scheduler> Core<S> {
     /// Of several copies one has arrived, and the others are still on their way: to take them for arrived would let more and
     /// more of them out on a path that delivers them late. They leave the flight when they are reported as duplicates
     /// ([`Core::copy_arrived`]), or are lost as anything else is.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
         let Some(entry) = self.stream.get_mut(segment) else { return false };
         let (state, newest) = (entry.state, TransmissionId::new(entry.path, entry.transmission));
@@ -43,6 +44,18 @@ impl<S: Scheduler> Core<S> {
         }
         let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
         self.window.acknowledged(counted);
+        let copies = self.paths[usize::from(newest.path())].flight.get(newest.number());
+        if copies.is_none_or(|sent| sent.earlier.is_none()) {
+            self.credit(now, newest, true);
+        } else {
+            self.credit_one_of_several(now, segment, newest, via);
+        }
+        true
+    }
+
+    /// As [`Core::acknowledge`], of a segment of which several copies are on their way.
+    #[inline(never)]
+    fn credit_one_of_several(&mut self, now: Time, segment: u64, newest: TransmissionId, via: Via) {
         let (arrived, certain) = self.arrived_copy(newest, via);
         let mut at = Some(newest);
         while let Some(copy) = at {
@@ -54,15 +67,14 @@ impl<S: Scheduler> Core<S> {
                 self.paths[path].supersede(segment, copy.number());
             }
         }
-        true
     }
 
     /// The receiver has the transmission with this number: it leaves the flight of its path, and its segment needs nobody any more. Other
     /// copies of the segment stay in flight until their own numbers are reported or lost. Returns it as it was, if it was in flight.
     pub(crate) fn acknowledge_transmission(&mut self, index: usize, number: u64) -> Option<Transmission> {
         let path = &mut self.paths[index];
+        let news = self.news[index].on(path);
         let (sent, was_oldest) = path.flight.leave(number, TransmissionState::Acknowledged)?;
-        let news = &mut self.news[index];
         news.bytes += u64::from(sent.bytes);
         news.segments += 1;
         news.oldest_acknowledged |= was_oldest;
@@ -115,9 +127,6 @@ impl<S: Scheduler> Core<S> {
             sent(copy).map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
         };
         let (mut best, mut next) = (newest, sent(newest).and_then(|sent| sent.earlier));
-        if next.is_none() {
-            return (newest, true);
-        }
         loop {
             if usize::from(best.path()) == via.path {
                 return (best, via.alone);
@@ -131,14 +140,15 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// A transmission has arrived. `certain`: it was this one, and no copy of it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn credit(&mut self, now: Time, copy: TransmissionId, certain: bool) {
         let (path, transmission) = (copy.path(), copy.number());
         let sender = &mut self.paths[usize::from(path)];
+        let news = self.news[usize::from(path)].on(sender);
         let Some((sent, was_oldest)) = sender.flight.leave(transmission, TransmissionState::Acknowledged)
         else {
             return;
         };
-        let news = &mut self.news[usize::from(path)];
         news.bytes += u64::from(sent.bytes);
         news.segments += 1;
         news.oldest_acknowledged |= was_oldest;
@@ -166,15 +176,17 @@ impl<S: Scheduler> Core<S> {
 
     /// Forgets what lies below the cumulative acknowledgement, acknowledging what had not been before. Returns how far
     /// that is: an acknowledgement of what was never sent is nonsense from the peer and cut to what was.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn advance(&mut self, now: Time, cumulative: u64, via: Via) -> u64 {
-        let first = self.stream.first();
-        let cumulative =
-            (first..cumulative).find(|&segment| !self.acknowledge(now, segment, via)).unwrap_or(cumulative);
-        while let Some(segment) = self.stream.pop_below(cumulative) {
+        let mut reached = self.stream.first();
+        while reached < cumulative && self.acknowledge(now, reached, via) {
+            reached += 1;
+        }
+        while let Some(segment) = self.stream.pop_below(reached) {
             self.held -= u64::from(segment.bytes);
         }
         self.release_buffer();
-        cumulative
+        reached
     }
 
     /// As [`Core::advance`], where acknowledgements of a path's own numbers say what left its flight. What was never sent is
@@ -197,6 +209,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Lets the window of a path grow for what was acknowledged on it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn grow_window(&mut self, now: Time, index: usize, news: &PathNews) {
         self.update_shares();
         let acknowledged = self.acknowledged(now, index, news);
@@ -213,6 +226,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// What an acknowledgement brought, as controllers see it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledged(&self, now: Time, index: usize, news: &PathNews) -> Acknowledged {
         let path = &self.paths[index];
         Acknowledged {
@@ -232,13 +246,13 @@ impl<S: Scheduler> Core<S> {
 
     /// Grows windows and tells the scheduler what an acknowledgement brought. `grow` says of a path's news whether its
     /// window may grow.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn finish_acknowledgement(&mut self, now: Time, grow: impl Fn(&PathNews) -> bool) {
         for index in 0..self.paths.len() {
             if self.news[index].segments == 0 {
                 continue;
             }
             let news = self.news[index];
-            let rto = self.paths[index].rtt.rto();
             let path = &mut self.paths[index];
             path.errors = 0;
             path.note_delivery(now, news.bytes);
@@ -251,7 +265,7 @@ impl<S: Scheduler> Core<S> {
                 path.control.on_drained();
                 path.retransmission_timer = None;
             } else if news.oldest_acknowledged {
-                path.retransmission_timer = Some(now.saturating_add(rto));
+                path.restart_timer(now);
             }
             self.touch(index);
         }

@@ -30,15 +30,16 @@ impl TransmissionId {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum TransmissionState {
+    #[default]
     InFlight,
     Acknowledged,
     Lost,
 }
 
 /// One sending of one segment on one path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transmission {
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
@@ -133,6 +134,7 @@ impl Flight {
         self.ring.get_mut(number)
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn push(&mut self, transmission: Transmission) -> u64 {
         self.segments += 1;
         self.bytes += u64::from(transmission.bytes);
@@ -160,7 +162,7 @@ impl Flight {
 
     /// Takes a transmission out of the flight. Returns it as it was, and whether it was the oldest in flight; `None`
     /// if it had left before.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn leave(&mut self, number: u64, state: TransmissionState) -> Option<(Transmission, bool)> {
         let entry = self.get_mut(number)?;
         if entry.state != TransmissionState::InFlight {
@@ -218,6 +220,7 @@ impl Flight {
     }
 
     /// Drops what is settled from the head; true if `number` was the oldest.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn forget_settled(&mut self, number: u64) -> bool {
         let was_oldest = number == self.ring.first();
         let keeps_lost = self.keeps_lost;

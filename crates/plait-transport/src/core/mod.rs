@@ -120,7 +120,18 @@ pub(crate) struct PathNews {
 impl PathNews {
     /// Of a path before the acknowledgement is read.
     pub(crate) fn before(path: &PathSender) -> Self {
-        Self { in_flight_before: path.flight.bytes(), used_before: path.used(), ..Self::default() }
+        let (in_flight_before, used_before) = (path.flight.bytes(), path.used());
+        Self { in_flight_before, used_before, lowest: u64::MAX, ..Self::default() }
+    }
+
+    /// Likewise before the first of its transmissions is acknowledged, which is as well: until then nothing else is of use but that there
+    /// were none.
+    #[inline]
+    fn on(&mut self, path: &PathSender) -> &mut Self {
+        if self.segments == 0 {
+            *self = Self::before(path);
+        }
+        self
     }
 }
 
@@ -306,8 +317,14 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Brings the facts up to date, where something has changed: several changes between two looks cost as much as one.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn update_facts(&mut self) {
+        self.look_at_paths();
+    }
+
+    /// As [`Core::update_facts`], for the one who looks most often.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn look_at_paths(&mut self) {
         if self.touched != [PathSet::EMPTY; 2] {
             let touched = core::mem::take(&mut self.touched);
             refresh(touched, &self.paths, &mut self.facts);
@@ -340,17 +357,22 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Tells the scheduler; the facts must be up to date.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn notify(&mut self, event: &Event) {
-        if !self.interest.covers(event) {
-            return;
+        if self.interest.covers(event) {
+            self.tell(event);
         }
+    }
+
+    #[inline(never)]
+    fn tell(&mut self, event: &Event) {
         self.update_facts();
         let connection = self.connection_facts();
         self.scheduler.on_event(event, &connection, &self.facts);
     }
 
     /// Sets a path's state. A path that stops being usable gives everything it has not sent back.
+    #[inline]
     pub(crate) fn set_state(
         &mut self,
         now: Time,
@@ -358,10 +380,13 @@ impl<S: Scheduler> Core<S> {
         state: PathState,
         observer: &mut impl Observer,
     ) {
-        let before = self.facts[index].state;
-        if before == state {
-            return;
+        if self.facts[index].state != state {
+            self.change_state(now, index, state, observer);
         }
+    }
+
+    #[inline(never)]
+    fn change_state(&mut self, now: Time, index: usize, state: PathState, observer: &mut impl Observer) {
         let was_usable = self.facts[index].is_usable();
         self.facts[index].state = state;
         let path = PathId(index as u8);
@@ -400,7 +425,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// The earliest of the core's own timers: retransmission timers and the scheduler's wait. [`Time::MAX`] is never.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_timer(&self) -> Time {
         let timers = self.paths.iter().map(|path| moment(path.retransmission_timer));
         timers.fold(moment(self.wake), Time::min)
@@ -416,6 +441,7 @@ impl<S: Scheduler> Core<S> {
 }
 
 /// Brings facts up to date: all of those of the first paths, and those about amounts of the second.
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn refresh([all, amounts]: [PathSet; 2], paths: &[PathSender], facts: &mut [plait_sched::Path]) {
     for (path, facts) in paths.iter().zip(facts) {
         if all.contains(facts.id) {

@@ -195,10 +195,10 @@ impl PathSender {
         taken <= window && taken + waiting() * self.segment <= window
     }
 
-    /// True if it has nothing that is to be sent, again or for the first time.
-    #[inline]
-    pub(super) fn has_nothing_waiting(&self) -> bool {
-        self.flight.lost() == 0 && self.waiting == 0 && self.queued() == 0
+    /// True if it has something that is to be sent, again or for the first time.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn has_something_waiting(&self) -> bool {
+        self.flight.lost() > 0 || self.waiting > 0 || self.queued() > 0
     }
 
     /// Segments that wait to leave, for whatever reason.
@@ -302,6 +302,7 @@ impl PathSender {
     }
 
     /// Brings the scheduler's facts up to date; state, limit, cost and weight are kept there.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn refresh(&self, facts: &mut Path) {
         facts.repairing = self.flight.first() < self.recovery_end;
         facts.srtt = self.rtt.smoothed();
@@ -321,6 +322,7 @@ impl PathSender {
     }
 
     /// As [`PathSender::refresh`], for what is in flight and queued.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
         facts.in_flight = self.in_flight_beside(facts.cwnd);

@@ -25,7 +25,14 @@ pub(super) struct AtOnce {
 
 impl<S: Scheduler> Core<S> {
     /// The facts of the connection as the scheduler sees them.
+    #[inline(never)]
     pub(crate) fn connection_facts(&self) -> Connection {
+        self.look_at_connection()
+    }
+
+    /// As [`Core::connection_facts`], for the one who looks most often.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn look_at_connection(&self) -> Connection {
         let segment_bytes = u64::from(self.config.segment_bytes);
         let send_buffer_left = self.buffer.segments_left(self.stream.frontier_offset(), segment_bytes);
         let recalled = self.stream.recalled();
@@ -105,6 +112,7 @@ impl<S: Scheduler> Core<S> {
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last; or until something is to leave
     /// [at once](Core::send_at_once), after which it is asked further.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn run_scheduler(&mut self, now: Time, observer: &mut impl Observer) -> Result<(), Error> {
         if self.at_once.is_none() {
             self.begin_asking(now);
@@ -114,13 +122,14 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// The scheduler is asked from now on until it waits, if anything happened since it was asked last.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn begin_asking(&mut self, now: Time) {
         if self.opportunity || self.ask_again {
             self.begin_anew(now);
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn begin_anew(&mut self, now: Time) {
         if self.opportunity {
             self.note_idleness(now);
@@ -133,6 +142,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Lets the scheduler decide once, if it is to be asked. True if it decided something, and is to be asked again.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ask(&mut self, now: Time, observer: &mut impl Observer) -> Result<bool, Error> {
         let Some(asking) = self.asking.take() else { return Ok(false) };
         if asking.decisions >= u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + asking.assigned {
@@ -146,14 +156,14 @@ impl<S: Scheduler> Core<S> {
             self.wake = None;
             return Ok(false);
         }
-        let connection = self.connection_facts();
+        let connection = self.look_at_connection();
         // With an empty data queue there may still be something to copy, or to take back from a path's queue; Linux' MPTCP
         // asks while anything waits there (`mptcp_sched_pending`, `ask_again` in linux/schedulers/facts.c).
         let waits = (self.needs.recall || self.commits) && self.queued_segments > 0;
         if connection.unassigned == 0 && !self.needs.reinject && !waits {
             return Ok(false);
         }
-        self.update_facts();
+        self.look_at_paths();
         let decision = self.scheduler.decide(now, &connection, &self.facts);
         observer.decided(now, &decision, &connection, &self.facts);
         if let Decision::Wait { until } = decision {
@@ -177,6 +187,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// `alone`: nobody sees whether what is assigned passes through a queue, and the scheduler answers the same.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out(
         &mut self,
         decision: &Decision,
@@ -255,18 +266,20 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn check_usable(&self, path: PathId) -> Result<(), SchedulerFault> {
         let facts = self.facts.get(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
         if facts.is_usable() { Ok(()) } else { Err(SchedulerFault::UnusablePath(path, facts.state)) }
     }
 
     /// True if nothing is there that would leave before, or beside, what is assigned now.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn nothing_waits(&self) -> bool {
         !self.commits
             && !self.retransmits
             && self.queued_segments == 0
             && self.stream.recalled() == 0
-            && self.paths.iter().all(PathSender::has_nothing_waiting)
+            && !self.paths.iter().any(PathSender::has_something_waiting)
     }
 
     pub(super) fn assign(&mut self, path: PathId, segments: u32) -> Result<(), SchedulerFault> {

@@ -86,6 +86,7 @@ impl SendBuffer {
 
     /// The same in segments of `bytes`. The rest of what a writer that waits has written leaves in a short one; here the segment is
     /// whole, and the application a little ahead.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn segments_left(&self, assigned: u64, bytes: u64) -> u64 {
         let left = self.left(assigned);
         if self.size == u64::MAX {
@@ -124,6 +125,7 @@ impl SendBuffer {
     }
 
     /// All below `acknowledged` is acknowledged, of `end` bytes that the application has to write.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn release(&mut self, acknowledged: u64, end: u64) {
         let Some(pieces) = self.pieces else {
             self.edge = self.size.saturating_add(acknowledged);

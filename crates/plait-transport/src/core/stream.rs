@@ -7,9 +7,10 @@ use plait_sched::{Message, PathId, PathSet, Time};
 use std::collections::VecDeque;
 
 /// Where a segment is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum SegmentState {
     /// Taken back from a path queue; will be assigned again.
+    #[default]
     Recalled,
     /// In the queue of a path, not sent yet.
     Queued,
@@ -22,7 +23,7 @@ pub(crate) enum SegmentState {
 }
 
 /// A segment from its assignment to its cumulative acknowledgement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamSegment {
     /// The newest transmission's number on its path.
     pub(crate) transmission: u64,
@@ -261,11 +262,12 @@ impl Stream {
     }
 
     /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn cut_and_send(&mut self, path: u8, transmission: u64) -> Option<u64> {
         self.cut(SegmentState::InFlight, path, transmission)
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cut(&mut self, state: SegmentState, path: u8, transmission: u64) -> Option<u64> {
         let bytes = self.next_bytes()?;
         if self.uncut_segments != ENDLESS {

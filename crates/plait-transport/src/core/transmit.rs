@@ -25,13 +25,14 @@ pub(crate) struct Outgoing {
 
 impl<S: Scheduler> Core<S> {
     /// The next data packet that windows allow, if any.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn next_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let something =
             self.at_once.is_some() || self.queued_segments > 0 || self.retransmits || self.wants_copies();
         if something { self.find_data(now, observer) } else { None }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn find_data(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         if let Some(outgoing) = self.send_at_once(now, observer) {
             return Some(outgoing);
@@ -193,7 +194,7 @@ impl<S: Scheduler> Core<S> {
 
     /// The next segment that the scheduler assigned just now, if it may leave: the way through the path's queue with the same end.
     /// If it may not, what was assigned goes into the queue.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_at_once(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         let AtOnce { index, segments } = self.at_once?;
         let bytes = self.stream.next_bytes()?;
@@ -258,6 +259,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// What the path took leaves.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn launch(
         &mut self,
         now: Time,
@@ -320,6 +322,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Data leaves: timers, counters, and whoever watches. Returns the transmission's number in the connection.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_leaving(
         &mut self,
         now: Time,
@@ -354,6 +357,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// The scheduler hears of what was sent; the facts are up to date.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn tell_sent(&mut self, path: PathId, data: Data, reason: SendReason, first_time: bool) {
         let Data { segment, bytes } = data;
         if reason == SendReason::New {

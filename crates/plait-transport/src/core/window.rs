@@ -119,7 +119,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Full segments that the window still admits, less what waits in path queues.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn window_segments(&self) -> u64 {
         let window = &self.window;
         match window.rule {

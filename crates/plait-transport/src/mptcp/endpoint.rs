@@ -56,7 +56,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         self.receiver.reassembly()
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
             Packet::Segment(segment) => {
@@ -89,7 +89,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         if self.sender.is_silent() { Ok(()) } else { self.sender.handle_timeout(now, observer) }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(
         &mut self,
         now: Time,
@@ -108,7 +108,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         }
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_wakeup(&self) -> Option<Time> {
         let receiver = self.receiver.poll_timeout();
         if self.sender.is_silent() {

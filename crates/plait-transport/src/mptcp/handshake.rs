@@ -50,10 +50,15 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Opens what can be opened: the first subflow at the start, the others once it is open.
+    #[inline]
     pub(super) fn open_subflows(&mut self, now: Time) {
-        if self.side == Side::Server {
-            return;
+        if self.side == Side::Client && self.subflows.iter().any(|subflow| subflow.phase == Phase::Closed) {
+            self.open_closed(now);
         }
+    }
+
+    #[inline(never)]
+    fn open_closed(&mut self, now: Time) {
         let first = self.config.initial_path.index();
         if self.subflows[first].phase == Phase::Closed {
             self.open(now, first, true, false);

@@ -143,6 +143,7 @@ impl Receiver {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_segment(
         &mut self,
         now: Time,
@@ -195,6 +196,7 @@ impl Receiver {
     }
 
     /// What arrives goes to the connection at once, whatever its subflow lacks.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_at_once(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let arrival = self.reassembly.accept(now, path, &segment.data, observer);
         let subflow = &mut self.subflows[path.index()];
@@ -216,6 +218,7 @@ impl Receiver {
     /// What arrives goes to the connection in the order of its subflow, and is acknowledged before the
     /// application has read it (tcp_data_queue in net/ipv4/tcp_input.c, __mptcp_move_skbs_from_subflow in
     /// net/mptcp/protocol.c).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_in_order(&mut self, now: Time, path: PathId, segment: &TcpSegment, observer: &mut impl Observer) {
         let Some(grants) = &mut self.grants else { return };
         let index = path.index();
@@ -468,6 +471,7 @@ impl Receiver {
     }
 
     /// Sends what there is to send: call after every input.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, sink: &mut impl Sink) {
         while let Some((path, answer)) = self.outgoing.pop_front() {
             let packet = match answer {

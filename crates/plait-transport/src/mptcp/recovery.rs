@@ -25,6 +25,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Ends a repair once everything that was in flight at its beginning has arrived.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_repaired(&mut self, index: usize) {
         if self.subflows[index].repair != Repair::None && !self.is_repairing(index) {
             self.subflows[index].repair = Repair::None;
@@ -42,6 +43,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// Both lists are in that order, so whatever has to wait ends its list: what follows was sent later, and waits at least as long. That
     /// is why an acknowledgement costs what it changes and not what is in flight, and why the first that waits has the earliest timer.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn find_lost(&mut self, now: Time, index: usize) -> u32 {
         let window = self.reordering_window(index);
         let subflow = &mut self.subflows[index];
@@ -171,6 +173,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// What an acknowledgement says about the probe of the tail (RFC 8985 §7.4).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn judge_probe(&mut self, now: Time, index: usize, duplicate: bool) {
         let Some(probe) = self.subflows[index].probe else { return };
         let first = self.core.path(index).flight().first();

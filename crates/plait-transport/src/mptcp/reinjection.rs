@@ -94,6 +94,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// An acknowledgement came on a subflow, whatever it says: it is not stale.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_heard(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let watch = &mut self.repeats.watches[index];
         watch.heard = Some(now);
@@ -104,6 +105,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// The data acknowledgement was at `before`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_data_acknowledged(&mut self, now: Time, before: u64) {
         if !self.has_connection_timer() || self.core.first_unacknowledged() == before {
             return;
@@ -115,7 +117,11 @@ impl<S: Scheduler> Sender<S> {
 
     /// Data is about to be given to a subflow. It leaves when no more is given to that one (`tcp_push`); until then the subflow's own
     /// timer is not set for it.
+    #[inline]
     pub(super) fn note_burst(&mut self, index: usize) {
+        if !self.has_connection_timer() {
+            return;
+        }
         if self.repeats.burst.is_none_or(|(other, _)| other != index) {
             self.repeats.burst = None;
             self.repeats.burst = Some((index, self.pending_timer(index)));
@@ -236,6 +242,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// A copy that leaves now because the connection's timer ran out.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timed_copy(&mut self) -> Option<(usize, u64)> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
             if !self.is_unacknowledged(segment) {
@@ -252,6 +259,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// A copy that leaves now because a subflow is stale.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_stale(&mut self) -> Option<(usize, u64)> {
         while let Some(&segment) = self.repeats.anywhere.front() {
             if !self.is_unacknowledged(segment) {

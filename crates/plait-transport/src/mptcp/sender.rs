@@ -93,6 +93,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Takes a packet that came back on `path`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_packet(
         &mut self,
         now: Time,
@@ -118,6 +119,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_ack(&mut self, now: Time, index: usize, ack: &Ack, observer: &mut impl Observer) {
         let flight = self.core.path(index).flight();
         // What acknowledges the unsent is not believed in anything.
@@ -152,6 +154,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// What the scheduler asked for since the last acknowledgement, once and not while losses are repaired (plait_acked and halve in
     /// linux/schedulers/subflow.c: the window is written under the subflow's lock).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry_out_penalty(&mut self, index: usize) {
         if self.core.path_mut(index).take_penalty() && !self.subflows[index].linux.is_repairing() {
             self.core.path_mut(index).control_mut().on_penalty();
@@ -161,6 +164,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Reads an acknowledgement by the standard rules, and brings the facts up to date. Returns whether the cumulative one
     /// advanced.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn acknowledged_by_order(
         &mut self,
         now: Time,
@@ -192,6 +196,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Which transmissions of the subflow the acknowledgement settles. Returns which of them was sent last, in the order of
     /// sending, and whether one of them was in flight when a repair began, and sent once.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_numbers(
         &mut self,
         now: Time,
@@ -229,6 +234,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn settle(&mut self, now: Time, index: usize, number: u64, news: &mut PathNews, sample: &mut Sample) {
         let path = self.core.path_mut(index);
         let left = path.flight_mut().leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
@@ -257,6 +263,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Something arrived on the subflow: it works, its window may grow, and what was overtaken is lost.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_news(
         &mut self,
         now: Time,
@@ -277,6 +284,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Something arrived on the subflow: it works, and so does the peer.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_alive(
         &mut self,
         now: Time,
@@ -292,6 +300,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// The scheduler hears of what was acknowledged; the facts are up to date.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn tell_acknowledged(&mut self, index: usize, news: &PathNews) {
         let path = PathId(index as u8);
         self.core.notify(&Event::Acked { path, segments: news.segments, rtt: news.rtt });
@@ -299,6 +308,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Duplicate acknowledgements do not grow the window (RFC 5681 §3.2, step 1: it MUST NOT change before the third one). What
     /// they report grows it once an acknowledgement advances, if it was reordering and no loss.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn grow_window(&mut self, now: Time, index: usize, news: &PathNews, progress: bool) {
         let subflow = &mut self.subflows[index];
         if self.config.connection.grow_in_recovery {
@@ -366,7 +376,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// When [`Sender::handle_timeout`] must be called next; [`Time::MAX`] for never.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timer(&self) -> Time {
         let own = self.core.next_timer().min(moment(self.repeats.timer()));
         self.subflows.iter().fold(own, |next, subflow| next.min(subflow.next_timer()))

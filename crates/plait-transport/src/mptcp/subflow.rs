@@ -114,6 +114,12 @@ impl Subflow {
         }
     }
 
+    /// Something is lost, or the tail is to be probed.
+    #[inline]
+    pub(super) fn wants_repair(&self) -> bool {
+        !self.lost.is_empty() || self.probe_due
+    }
+
     /// A transmission arrived.
     pub(super) fn note_arrival(&mut self, order: u64) {
         let latest = &mut self.latest_arrived;

@@ -2,7 +2,7 @@
 
 use super::rules::Losses;
 use super::sender::Sender;
-use super::subflow::Resent;
+use super::subflow::{Resent, Subflow};
 use crate::core::{Outgoing, Transmission, TransmissionState, merge_ascending};
 use crate::error::Error;
 use crate::observer::{Observer, SendReason};
@@ -41,6 +41,7 @@ impl<S: Scheduler> Sender<S> {
     ///
     /// # Errors
     /// [`Error::Scheduler`] if the scheduler broke its contract.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn transmit(
         &mut self,
         now: Time,
@@ -68,6 +69,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Likewise, where the end of each burst is marked: a segment leaves once it is known whether another one follows.
+    #[inline(never)]
     fn transmit_bursts(
         &mut self,
         now: Time,
@@ -93,6 +95,7 @@ impl<S: Scheduler> Sender<S> {
         Ok(())
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_segment(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
         loop {
             let next = self.next_of_written(now, observer)?;
@@ -103,6 +106,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// The next segment of what the application has written.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_of_written(&mut self, now: Time, observer: &mut impl Observer) -> Result<Option<Leaving>, Error> {
         // Linux' engine asks for a decision once no path's queue has anything that may leave, and then for the next one
         // (`get_send` in linux/schedulers/engine.c): so a queue leaves by the limit of before.
@@ -191,10 +195,19 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
+        if self.subflows.iter().any(Subflow::wants_repair) {
+            self.find_retransmission(now, observer)
+        } else {
+            None
+        }
+    }
+
+    #[inline(never)]
+    fn find_retransmission(&mut self, now: Time, observer: &mut impl Observer) -> Option<Leaving> {
         for index in 0..self.subflows.len() {
-            let subflow = &self.subflows[index];
-            if subflow.lost.is_empty() && !subflow.probe_due {
+            if !self.subflows[index].wants_repair() {
                 continue;
             }
             self.skip_settled(index);
@@ -297,6 +310,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Nothing new left: where new data was to be tried first, losses are repaired. True if there are such subflows.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn stop_preferring_new(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.subflows.len() {
@@ -309,6 +323,7 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next_copy(&mut self) -> Option<(usize, u64)> {
         self.unpark();
         if let Some(repeat) = self.next_stale() {

@@ -43,6 +43,7 @@ impl<S: Scheduler> Sender<S> {
     /// that advance on the subflow make smaller (`tcp_may_update_window` in net/ipv4/tcp_input.c). The
     /// connection's ends at that size beyond the data acknowledgement (`ack_update_msk` in
     /// net/mptcp/options.c), which may be further than the receiver granted.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note_window(&mut self, index: usize, ack: &Ack) {
         let first = self.core.path(index).flight().first();
         if ack.cumulative >= first {

@@ -160,6 +160,7 @@ impl Overhead {
     }
 
     /// The size of `packet` on the wire, in bytes.
+    #[inline]
     pub fn wire_bytes(&self, packet: &Packet) -> u32 {
         let blocks = |count: u32| if count == 0 { 0 } else { self.first_block + count * self.block };
         self.packet

@@ -19,7 +19,7 @@ use plait_transport::ring::Ring;
 use super::queue::QueueLimit;
 
 /// What a discipline has to know of a packet's content, and what it may do to it.
-pub trait Payload: Copy {
+pub trait Payload: Copy + Default {
     /// To which flow it belongs; disciplines that divide a link between flows hash it.
     fn flow(&self) -> u64 {
         0
@@ -36,7 +36,7 @@ impl Payload for u64 {}
 impl Payload for &str {}
 
 /// A packet in a queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waiting<P> {
     pub(super) payload: P,
     pub(super) bytes: u32,

@@ -6,7 +6,7 @@ use super::*;
 use crate::link::{Capacity, Exit, Link, LinkConfig, Outages, Trace, Window};
 
 /// A packet with a number, a flow, and what a mark does to it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Numbered {
     number: u64,
     flow: u64,
