@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux league questions validate disciplines package dist random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -184,6 +184,17 @@ dist: $(VENV)/.created ## source distribution and wheels into target/dist, each 
 	done
 	$(BIN)/python packaging/check.py $(DIST)/plait-*$$(uname -m).whl
 	@ls -l $(DIST)/*.whl $(DIST)/*.tar.gz
+
+# glibc is linked in: Rust's library for musl is not everywhere. In such a program getrandom finds no symbols at run time and would read /dev/urandom,
+# which not every place has; so it is told to call the C library.
+STATIC := target/static
+static: ## plait-quic as one file that needs nothing beside it, into target/static, tried in an empty folder as root (minutes)
+	$(call say,static plait-quic)
+	@host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	RUSTFLAGS='-C target-feature=+crt-static --cfg getrandom_backend="linux_getrandom"' CARGO_TARGET_DIR=$(STATIC) CARGO_PROFILE_RELEASE_STRIP=symbols \
+		cargo build --release --locked -p plait-quic --target $$host; \
+	cp $(STATIC)/$$host/release/plait-quic $(STATIC)/plait-quic
+	$(PYTHON) packaging/static.py $(STATIC)/plait-quic
 
 SEED ?= $(shell date +%s)
 random-torture: ## 100,000 new random scenarios of both protocols: every byte once, or a failure that the network justifies (half an hour)
