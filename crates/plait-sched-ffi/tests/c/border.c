@@ -38,6 +38,12 @@ static plait_path path(uint64_t srtt_ms, uint32_t cwnd)
 	return path;
 }
 
+/* The bits that the header names: a scheduler that asks for another could not be told from C what it asks for. */
+#define EVERY_NEED                                                                                                                       \
+	(PLAIT_NEEDS_ASSIGN_AHEAD | PLAIT_NEEDS_RECALL | PLAIT_NEEDS_REINJECT | PLAIT_NEEDS_LIMIT | PLAIT_NEEDS_PENALIZE |                  \
+	 PLAIT_NEEDS_MESSAGES | PLAIT_NEEDS_SHORTEST_FIRST | PLAIT_NEEDS_UNCARRIED)
+#define EVERY_INTEREST (PLAIT_INTEREST_SENT | PLAIT_INTEREST_ACKED)
+
 static void every_scheduler_is_made_asked_told_and_freed(void)
 {
 	plait_path paths[] = { path(50, 10), path(20, 4) };
@@ -53,7 +59,7 @@ static void every_scheduler_is_made_asked_told_and_freed(void)
 		CHECK(plait_scheduler_on_event(scheduler, &event, &connection, paths, 2) == PLAIT_OK);
 		CHECK(plait_scheduler_decide(scheduler, 1, &connection, paths, 2, &decision) == PLAIT_OK);
 		CHECK(decision.kind <= PLAIT_DEFER && decision.size == sizeof decision);
-		CHECK(plait_scheduler_needs(scheduler) < 128 && plait_scheduler_interest(scheduler) < 4);
+		CHECK((plait_scheduler_needs(scheduler) & ~EVERY_NEED) == 0 && (plait_scheduler_interest(scheduler) & ~EVERY_INTEREST) == 0);
 		plait_scheduler_free(scheduler);
 	}
 	CHECK(count >= 8);
