@@ -323,7 +323,7 @@ def test_one_that_never_decides_is_told_so(scenario_file: Path, command: Command
 
 def test_a_transfer_that_stalls_says_that_the_scheduler_never_decided(scenario_file: Path) -> None:
     text = scenario_file.read_text().replace('kind = "bulk"', 'kind = "file"\nsize = "50kB"')
-    scenario_file.write_text(text.replace("[transport]", '[transport]\nprotocol = "mptcp"'))
+    scenario_file.write_text(text.replace('protocol = "cmt-sctp"', 'protocol = "mptcp"'))
     scenario_file.with_name("silent.py").write_text(SILENT)
     with pytest.raises(
         plait.RunError, match=r"nothing moved any more: the scheduler never decided to send: .*, all Wait"

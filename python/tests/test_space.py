@@ -169,7 +169,7 @@ def test_facets_of_a_scenario() -> None:
         "receive buffer": "0.5 to 1 bandwidth-delay products",  # 1 MB of 100 Mbit/s for 100 ms, 1.25 MB
         "ratio of round trips": "2 to 5",
         "workload": "bulk",
-        "congestion control": "newreno",
+        "congestion control": "cubic",
         "kinds of impairment": "3 or more",
     }
 

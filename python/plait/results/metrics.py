@@ -230,6 +230,8 @@ def metric(result: WithMetrics, name: str) -> float | None:
             raise KeyError(name)
         value, (first, *rest) = queues[0], rest[2:]
     for key in (first, *rest):
+        if value is None:  # a spread of nothing: no packet was delivered
+            return None
         if not isinstance(value, Mapping) or key not in value:
             raise KeyError(name)
         value = value[key]
