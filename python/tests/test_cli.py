@@ -16,7 +16,7 @@ from rich.console import Console
 import plait
 from plait.cli import COMMANDS, cli
 from plait.cli.output import run_tables
-from plait.cli.reproduce import _comparison, _print_headline
+from plait.cli.reproduce import _comparison, _headline
 from plait.papers import Reproduction
 from plait.results.summary import metric_rows
 
@@ -272,17 +272,13 @@ def test_reproduce_by_json(command: Command, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("width", [80, 160])
-def test_tables_of_a_paper_fit_the_terminal(
-    width: int, monkeypatch: pytest.MonkeyPatch, reproduced: Callable[[str], Reproduction]
-) -> None:
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_tables_of_a_paper_fit_the_terminal(width: int, reproduced: Callable[[str], Reproduction]) -> None:
     printed = io.StringIO()
     terminal = Console(width=width, file=printed)
-    # The package's attribute of that name is the command, not the module.
-    monkeypatch.setattr(sys.modules["plait.cli.reproduce"], "console", lambda: terminal)
     done = reproduced("daps-slides")
-    terminal.print(_comparison(done))
-    _print_headline(done.headline())
+    terminal.print(_comparison(done, width))
+    terminal.print(_headline(done.headline(), width))
     assert max(len(line) for line in printed.getvalue().splitlines()) <= width
     assert "daps-rounds as printed" in printed.getvalue()
     assert "application delay" in " ".join(printed.getvalue().split())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+from typing import TypeVar
 
-from rich import box
-from rich.console import Console, ConsoleRenderable, Group
-from rich.table import Table
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from plait.advice import basis, doing, further, numbers, wording
@@ -14,8 +14,10 @@ from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.statement import Statement
 from plait.advice.traffic import Traffic
+from plait.support.tables import RULED, Cell, Content, table
 
 WIDTH = 110
+Column = TypeVar("Column")
 
 
 def before(advice: Findings) -> list[Statement]:
@@ -42,25 +44,23 @@ def after(advice: Findings) -> list[Statement]:
 STYLES = {"heading": "bold", "capped": "bold red", "measure": "bold", "do": "bold", "basis": "dim"}
 
 
-def page(advice: Findings, *, wide: bool = True) -> Group:
-    """The recommendation, the evidence, the buffer, and what this rests on; `wide` is for `WIDTH` columns."""
+def page(advice: Findings, width: int = WIDTH) -> Group:
+    """The recommendation, the evidence, the buffer, and what this rests on, for so many columns of a terminal."""
 
-    def lines(said: list[Statement]) -> list[ConsoleRenderable]:
+    def lines(said: list[Statement]) -> list[RenderableType]:
         return [Text(one.text, style=STYLES.get(one.kind, "")) for one in said]
 
-    return Group(*lines(before(advice)), Text(), evidence(advice, wide=wide), Text(), *lines(after(advice)))
+    return Group(*lines(before(advice)), Text(), evidence(advice, width), Text(), *lines(after(advice)))
 
 
-def evidence(advice: Findings, *, wide: bool = True) -> Table:
-    """Schedulers and single paths, the best first; the columns that matter most unless `wide`."""
+def evidence(advice: Findings, width: int) -> RenderableType:
+    """Schedulers and single paths, the best first; with the columns that matter most where there is little room."""
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
     scale = factor * (1e3 if traffic.noun == "delay" else 1.0)
     best = recommended(advice) or advice.single
     slow, slow_unit = numbers.unit([best.delay_ms / 1e3], "time")
     last = "all arrive\nin" if traffic.kind == "blocks" else f"packet delay\np95 ({slow_unit})"
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
     titles = (
         f"{_heading(traffic)}\n({unit})",
         "nine of ten\nvariations",
@@ -68,8 +68,7 @@ def evidence(advice: Findings, *, wide: bool = True) -> Table:
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,
     )
-    for title in _kept(titles, wide):
-        table.add_column(title, justify="right", no_wrap=True)
+    rows: list[tuple[Cell, ...]] = []
     for one in advice.standings:
         cells = (
             numbers.digits(one.value / scale),
@@ -80,8 +79,12 @@ def evidence(advice: Findings, *, wide: bool = True) -> Table:
             if traffic.kind == "blocks"
             else numbers.digits(one.delay_ms / 1e3 / slow),
         )
-        table.add_row(one.label, *_kept(cells, wide), style="bold" if one is recommended(advice) else None)
-    return table
+        rows.append((Text(one.label), *(Text(cell) for cell in cells)))
+    bold = [number for number, one in enumerate(advice.standings) if one is recommended(advice)]
+    content = Content(("", *titles), rows, bold=bold)
+    if content.widths(width, RULED) is None:
+        content = Content(_kept(("", *titles)), [_kept(row) for row in rows], bold=bold)
+    return table(content, width, look=RULED)
 
 
 def recommended(advice: Findings) -> Standing | None:
@@ -117,9 +120,9 @@ def _unit(advice: Findings) -> tuple[float, str]:
     return numbers.unit([seconds], "time")
 
 
-def _kept(columns: tuple[str, ...], wide: bool) -> tuple[str, ...]:
-    """All columns, or those of 80 characters: the value, the change, and in how many variations it is worth it."""
-    return columns if wide else (columns[0], columns[2], columns[3])
+def _kept(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns of a narrow terminal: who, the value, the change, and in how many variations it is worth it."""
+    return (columns[0], columns[1], columns[3], columns[4])
 
 
 def _against(one: Standing) -> str:

@@ -111,7 +111,7 @@ def advise(
     if as_json:
         print_json(advice.document())
     elif sys.stdout.isatty():
-        out = console()
-        out.print(page(advice, wide=out.width >= WIDTH), width=min(out.width, WIDTH))
+        width = min(console().width, WIDTH)
+        console().print(page(advice, width), width=width)
     else:
         click.echo(advice.text)

@@ -13,9 +13,9 @@ from rich.console import Console
 from plait._core import ScenarioError
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
-from plait.cli.tables import print_rows
 from plait.results.summary import heading
 from plait.results.wording import Wording, wording
+from plait.support.tables import Content, table
 
 if TYPE_CHECKING:
     from plait.analysis import AgainstBaseline, Analysis, MetricAnalysis, Part
@@ -126,7 +126,7 @@ def _print_whole(out: Console, found: Analysis, one: MetricAnalysis, words: Word
             _of(part.best[row.scheduler], part.units),
         )
         rows.append([*cells])
-    print_rows(out, f"{heading(one.metric)}, {more} is better", headings, rows)
+    out.print(table(Content(headings, rows), out.width, title=f"{heading(one.metric)}, {more} is better"))
 
 
 def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wording) -> None:
@@ -147,9 +147,8 @@ def _print_regions(out: Console, found: Analysis, one: MetricAnalysis, words: Wo
             breaks.append(len(rows) - 1)
         last = variables
         rows.append(_region_cells(part, words, 1 if one.higher_is_better else -1))
-    print_rows(
-        out, f"{words.label}: better than {found.baseline} by, in % (win/tie/loss)", headings, rows, breaks
-    )
+    title = f"{words.label}: better than {found.baseline} by, in % (win/tie/loss)"
+    out.print(table(Content(headings, rows, breaks=breaks), out.width, title=title))
     few = [part for part in one.regions if part.few]
     if few:
         what = one.regions[0].kind if len({part.kind for part in one.regions}) == 1 else "points or seeds"

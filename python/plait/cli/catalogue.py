@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
-from rich.table import Table
+from rich.text import Text
 
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
 from plait.scenarios.scheduler import Parameter, schedulers
+from plait.support.tables import Content, table
 
 
 @click.command("schedulers")
@@ -23,23 +26,25 @@ def list_schedulers(as_json: bool) -> None:
     if as_json:
         print_json(known)
         return
-    table = Table(header_style="bold", show_lines=True)
-    for heading in ("name", "what it does", "parameters", "source"):
-        table.add_column(heading)
+    names = []
     for one in known:
         parameters = "\n".join(_parameter(parameter) for parameter in one["parameters"]) or "–"
         needs = f"\nneeds: {', '.join(one['needs'])}" if one["needs"] else ""
-        table.add_row(one["name"], one["summary"] + needs, parameters, one["source"])
-    console().print(table)
-    options = Table(header_style="bold", show_lines=True)
-    for heading in ("option", "of every scheduler", "source"):
-        options.add_column(heading)
+        names.append([one["name"], one["summary"] + needs, parameters, one["source"]])
+    options = []
     for option in known[0]["options"]:
         needs = f"\nneeds: {', '.join(option['needs'])}" if option["needs"] else ""
-        options.add_row(
-            f"+{option['suffix']}" if option["suffix"] else "", _parameter(option) + needs, option["source"]
-        )
-    console().print(options)
+        suffix = f"+{option['suffix']}" if option["suffix"] else "–"
+        options.append([suffix, _parameter(option) + needs, option["source"]])
+    _print(["name", "what it does", "parameters", "source"], names)
+    _print(["option", "of every scheduler", "source"], options)
+
+
+def _print(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    every = range(len(headings))
+    cells = [[Text(cell) for cell in row] for row in rows]
+    out = console()
+    out.print(table(Content(headings, cells, words=every, breaks=range(len(rows) - 1)), out.width))
 
 
 def _parameter(parameter: Parameter) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from plait._core import ScenarioError
@@ -17,6 +17,7 @@ from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.units import duration_ns, moment_text
 from plait.support.progress import Progress
+from plait.support.tables import BARE, Cell, Content, table
 
 WIDTH = 110
 """Columns of a decision's table at most."""
@@ -153,18 +154,17 @@ def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
     """A row per path, its verdict at the end; below the table if there is too little room for it."""
     columns = _columns(decision)
     verdicts = [Text(_verdict(one, decision), style=STYLES[one["kind"]]) for one in decision["paths"]]
-    taken = sum(max(map(len, [heading, *cells])) + 2 for heading, cells in columns.items())
-    beside = width - taken >= LEAST_FOR_VERDICT
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in columns:
-        words = heading in ("path", "state")
-        table.add_column(heading, justify="left" if words else "right", overflow="fold")
+    words = [place for place, heading in enumerate(columns) if heading in ("path", "state")]
+    rows: list[Sequence[Cell]] = [
+        [Text(column[row]) for column in columns.values()] for row in range(len(verdicts))
+    ]
+    content = Content([*columns], rows, words)
+    widths = content.widths(width - BARE.gap - LEAST_FOR_VERDICT, BARE)
+    beside = widths is not None
     if beside:
-        table.add_column("verdict")
-    for row, verdict in enumerate(verdicts):
-        cells = [Text(column[row]) for column in columns.values()]
-        table.add_row(*cells, *([verdict] if beside else []))
-    output.print(table, width=width, highlight=False)
+        whole = [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)]
+        content = Content([*columns, "verdict"], whole, [*words, len(columns)])
+    output.print(table(content, width, look=BARE), width=width, highlight=False)
     if not beside:
         for one, verdict in zip(decision["paths"], verdicts, strict=True):
             output.print(Text.assemble(f"{one['path']}: ", verdict), width=width, highlight=False)

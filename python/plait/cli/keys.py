@@ -77,7 +77,8 @@ def overview(keys: Sequence[Key], width: int) -> Iterator[str]:
             names, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
         )
     yield ""
-    yield "plait keys SECTION describes the keys of a table, such as transport, or one key, such as queue."
+    more = "plait keys SECTION describes the keys of a table, such as transport, or one key, such as queue."
+    yield from textwrap.wrap(more, width)
 
 
 def descriptions(keys: Sequence[Key], width: int) -> Iterator[str]:

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
@@ -97,7 +96,7 @@ def fallback_sentence(reason: str) -> str:
 
 def run_tables(
     results: Sequence[Result], width: int, alone: Mapping[str, float] | None = None
-) -> list[Table]:
+) -> list[RenderableType]:
     """The metrics of runs beside each other; those that no run has are left out."""
     paths = [
         [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in path_rows(results)

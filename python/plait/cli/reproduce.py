@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from plait._core import ScenarioError
@@ -19,14 +18,13 @@ from plait.results.wording import wording
 from plait.support.files import make_folder
 from plait.support.papers import engines, names
 from plait.support.progress import Progress
+from plait.support.tables import FRAMED, Cell, Content, table
 
 if TYPE_CHECKING:
     from plait.papers import Reproduction
     from plait.papers.headline import HeadlineTable
     from plait.papers.rows import Row
 
-NARROW = 130
-"""Columns of a terminal below which tables are made narrower."""
 STYLES = {"agrees": "green", "differs": "bold red"}
 
 
@@ -123,12 +121,11 @@ def _list(as_json: bool) -> None:
             ]
         )
         return
-    table = Table(header_style="bold")
-    for heading in ("paper", "title", "venue", "engines"):
-        table.add_column(heading)
-    for one in papers:
-        table.add_row(one.id, one.title, one.venue, ", ".join(engines(one.id)))
-    console().print(table)
+    rows = [
+        [Text(cell) for cell in (one.id, one.title, one.venue, ", ".join(engines(one.id)))] for one in papers
+    ]
+    headings, out = ("paper", "title", "venue", "engines"), console()
+    out.print(table(Content(headings, rows, words=range(4)), out.width))
 
 
 def _print(done: Reproduction, all_rows: bool) -> None:
@@ -137,12 +134,12 @@ def _print(done: Reproduction, all_rows: bool) -> None:
     from plait.papers.wording import said
 
     paper = done.paper
-    console().print(_comparison(done))
+    console().print(_comparison(done, console().width))
     if paper.headline.columns:
-        _print_headline(done.headline())
+        console().print(_headline(done.headline(), console().width))
     if all_rows:
         for measure in paper.measures:
-            console().print(_pivot(pivot(paper, done.rows, measure)))
+            console().print(_pivot(pivot(paper, done.rows, measure), console().width))
     compared, agreeing = done.counts()
     rest = (
         "" if all_rows else f"; {len(done.rows) - compared} further measured values: --all-rows, or the page"
@@ -174,58 +171,47 @@ def _runs(rows: Sequence[Row]) -> str:
     return f"{len(rows)} value{'s' * (len(rows) > 1)}: {', '.join(scenarios)} with {', '.join(schedulers)}"
 
 
-def _comparison(done: Reproduction) -> Table:
+def _comparison(done: Reproduction, width: int) -> RenderableType:
     """What the paper says beside what was measured; with fewer columns where the terminal is narrow."""
     from plait.papers.wording import difference, said, tolerance, verdict
 
-    paper, narrow = done.paper, console().width < NARROW
+    paper = done.paper
     where = "" if paper.engine == "sim" else f", on the {paper.engine} engine"
-    title = f"{paper.title} ({paper.venue}){where}"
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for heading in ("case, scheduler, metric",) if narrow else ("case", "scheduler", "metric"):
-        table.add_column(heading)
-    for heading in ("paper", "measured") if narrow else ("paper", "measured", "difference", "tolerance"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    full: list[Sequence[Cell]] = []
+    short: list[Sequence[Cell]] = []
     for row in done.rows:
         if not row.stated:
             continue
         words, word = wording(row.metric, paper), verdict(row)
         what = (paper.scenarios[row.scenario].title, row.scheduler, words.heading)
         numbers = (said(row, paper), f"{words.number(row.measured)} {words.interval(row.interval)}".strip())
-        table.add_row(
-            *([", ".join(what)] if narrow else what),
-            *(numbers if narrow else (*numbers, difference(row), tolerance(row))),
-            Text(word, style=STYLES.get(word, "")),
-        )
-    return table
+        judged = Text(word, style=STYLES.get(word, ""))
+        beside = (difference(row), tolerance(row))
+        full.append([Text(cell) for cell in (*what, *numbers, *beside)] + [judged])
+        short.append([Text(cell) for cell in (", ".join(what), *numbers)] + [judged])
+    headings = ("case", "scheduler", "metric", "paper", "measured", "difference", "tolerance", "")
+    content = Content(headings, full, words=(0, 1, 2, 7))
+    if content.widths(width, FRAMED) is None:
+        content = Content(("case, scheduler, metric", "paper", "measured", ""), short, words=(0, 3))
+    return table(content, width, title=f"{paper.title} ({paper.venue}){where}")
 
 
-def _print_headline(content: HeadlineTable) -> None:
-    """The headline table; in a narrow terminal its columns have letters, explained below it."""
-    narrow = console().width < NARROW
-    table = Table(title="What it is known for, by every reading", title_justify="left", header_style="bold")
-    table.add_column("", no_wrap=True)
-    headings = [f"{case}: {metric}" for case, metric in content.headings]
-    letters = string.ascii_uppercase[: len(headings)]
-    for letter, heading in zip(letters, headings, strict=True):
-        table.add_column(letter if narrow else heading, justify="right")
-    for index, (label, cells) in enumerate(content.printed):
-        table.add_row(label, *cells, style="italic", end_section=index == len(content.printed) - 1)
-    for label, cells in content.measured:
-        table.add_row(label, *cells)
-    console().print(table)
-    if narrow:
-        for letter, heading in zip(letters, headings, strict=True):
-            console().print(f"  {letter}  {heading}", highlight=False)
+def _headline(content: HeadlineTable, width: int) -> RenderableType:
+    """The headline table."""
+    rows: list[Sequence[Cell]] = [
+        [Text(cell, style="italic") for cell in (label, *cells)] for label, cells in content.printed
+    ]
+    last = len(rows) - 1
+    rows += [[Text(cell) for cell in (label, *cells)] for label, cells in content.measured]
+    headings = ["", *(f"{case}: {metric}" for case, metric in content.headings)]
+    return table(
+        Content(headings, rows, breaks=(last,)), width, title="What it is known for, by every reading"
+    )
 
 
-def _pivot(content: dict[str, Any]) -> Table:
-    table = Table(header_style="bold")
-    table.add_column("case")
-    table.add_column("scheduler")
-    for heading in content["headings"]:
-        table.add_column(heading, justify="right")
-    for title, scheduler, numbers in content["lines"]:
-        table.add_row(title, scheduler, *numbers)
-    return table
+def _pivot(content: dict[str, Any], width: int) -> RenderableType:
+    rows = [
+        [Text(cell) for cell in (title, scheduler, *numbers)]
+        for title, scheduler, numbers in content["lines"]
+    ]
+    return table(Content(["case", "scheduler", *content["headings"]], rows, words=(0, 1)), width)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from plait._core import RunError
@@ -20,6 +19,7 @@ from plait.cli.output import console, print_json, say
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
 from plait.support.progress import Progress
+from plait.support.tables import Cell, Content, table
 
 if TYPE_CHECKING:
     from plait.validate import Agreement, Measured, Validation, requests
@@ -177,18 +177,21 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
 def _print_requests(found: Sequence[requests.Difference]) -> None:
     from plait.validate import requests
 
-    table = Table(
-        title="Latency of requests: simulator against kernel", title_justify="left", header_style="bold"
-    )
-    for heading in ("case", "scheduler", "kernel, mean (ms)", "mean (%)", "median (%)", "90 % (%)"):
-        table.add_column(heading, justify="left" if heading in ("case", "scheduler") else "right")
+    rows = []
     for one in found:
         cells = [f"{one.percent(name):+.1f}".replace("-", "−") for name in requests.MEASURES]
-        table.add_row(one.case.scenario.name, one.case.scheduler, f"{one.kernel['mean']:.1f}", *cells)
+        rows.append([one.case.scenario.name, one.case.scheduler, f"{one.kernel['mean']:.1f}", *cells])
     for heading, which in (("median", 0), ("90th percentile", 1)):
         cells = [f"{requests.percentiles(found, name)[which]:.1f}" for name in requests.MEASURES]
-        table.add_row(f"{heading} of differences", "", "", *cells)
-    console().print(table)
+        rows.append([f"{heading} of differences", "", "", *cells])
+    headings = ("case", "scheduler", "kernel, mean (ms)", "mean (%)", "median (%)", "90 % (%)")
+    _table("Latency of requests: simulator against kernel", headings, rows, (0, 1))
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]], words: Sequence[int]) -> None:
+    out = console()
+    whole = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    out.print(table(Content(headings, whole, words), out.width, title=title))
 
 
 def _write_scenarios(validation: Validation, folder: Path) -> int:
@@ -219,31 +222,30 @@ def _list(validation: Validation, as_json: bool) -> None:
     if as_json:
         print_json(cases)
         return
-    table = Table(header_style="bold")
-    for heading in ("case", "", "schedulers", "seeds"):
-        table.add_column(heading)
-    for case in cases:
-        name = f"{case['case']}{' (quick)' if case['quick'] else ''}"
-        table.add_row(name, case["title"], ", ".join(case["schedulers"]), str(case["seeds"]))
-    console().print(table)
+    rows = [
+        [
+            f"{case['case']}{' (quick)' if case['quick'] else ''}",
+            case["title"],
+            ", ".join(case["schedulers"]),
+            str(case["seeds"]),
+        ]
+        for case in cases
+    ]
+    _table("", ("case", "", "schedulers", "seeds"), rows, (0, 1, 2))
 
 
 def _print(agreement: Agreement) -> None:
     from plait.validate.tables import goal_lines, worst_lines
 
     headings, lines = worst_lines(agreement, agreement.goodput, WORST)
-    table = Table(title="Largest differences of goodput", title_justify="left", header_style="bold")
-    for index, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if index in (2, 3, 5, 6) else "left")
-    for line in lines:
-        table.add_row(*line)
-    console().print(table)
-    table = Table(title="Simulator against kernel", title_justify="left", header_style="bold")
-    for heading in ("", "measured", "by chance alone", "goal", ""):
-        table.add_column(heading, justify="left" if not heading else "right")
-    for *cells, word in goal_lines(agreement):
-        table.add_row(*cells, Text(word, style="green" if word == "reached" else "bold red"))
-    console().print(table)
+    numbers = {headings.index(one) for one in ("kernel", "simulator", "difference (%)", "noise (%)")}
+    words = [place for place in range(len(headings)) if place not in numbers]
+    _table("Largest differences of goodput", headings, lines, words)
+    goals: list[Sequence[Cell]] = [
+        [*cells, Text(word, style="green" if word == "reached" else "bold red")]
+        for *cells, word in goal_lines(agreement)
+    ]
+    _table("Simulator against kernel", ("", "measured", "by chance alone", "goal", ""), goals, (0, 4))
 
 
 def _finish(agreement: Agreement, measured: Measured) -> None:

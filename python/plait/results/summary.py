@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.results.metrics import direction, metric
 from plait.results.wording import wording
+from plait.support.tables import NONE
 
 if TYPE_CHECKING:
     from plait.results.result import Result
@@ -50,8 +51,6 @@ FLOW_METRICS = {
     "packets_dropped": "packets dropped by a full queue",
 }
 RATIOS = ("aggregation benefit", "asymmetry")
-NONE = "–"
-"""Stands for a value that a run does not have."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,131 @@
+"""Tables of a terminal that lose no digit: whatever its width, a cell is written whole.
+
+A column of numbers is never narrower than its cells; one of words breaks between words. Where that is still too wide,
+the table is turned into a block of lines per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+NONE = "–"
+"""Stands for a value that there is not."""
+READABLE = 24
+"""A column of words is not made narrower than this, or than its longest cell, so that it reads as sentences."""
+Cell = str | Text
+"""A string may have Rich's markup; what comes from files is a `Text`."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a table is drawn, and the terminal's columns that this takes: between its columns, and at both ends."""
+
+    box: box.Box | None
+    gap: int
+    ends: int
+    padding: tuple[int, int] = (1, 1)
+
+
+FRAMED = Look(box.HEAVY_HEAD, gap=3, ends=4)
+RULED = Look(box.SIMPLE_HEAD, gap=3, ends=0)
+BARE = Look(None, gap=2, ends=0, padding=(0, 2))
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a table says.
+
+    headings: a string per column. rows: as many cells each. words: the columns that may be broken between words; the
+    others are numbers. breaks: rows below which there is a line. bold: rows that stand out.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    words: Collection[int] = (0,)
+    breaks: Collection[int] = ()
+    bold: Collection[int] = ()
+
+    def widths(self, width: int, look: Look) -> list[int] | None:
+        """The columns' widths in a terminal of `width` columns; None if the table is too wide for it."""
+        least, wanted = [], []
+        for place, heading in enumerate(self.headings):
+            cells = [_text(row[place]).plain for row in self.rows]
+            longest = _longest_line(cells)
+            if place in self.words:
+                words = max(map(_longest_word, cells), default=0)
+                narrow = max(words, min(longest, READABLE))
+            else:
+                narrow = longest
+            least.append(max(_longest_word(heading), narrow))
+            wanted.append(max(_longest_line([heading]), longest))
+        room = width - look.ends - look.gap * (len(wanted) - 1)
+        if sum(least) > room:
+            return None
+        while sum(wanted) > room:
+            widest = max(
+                range(len(wanted)),
+                key=lambda place: (wanted[place] > least[place], wanted[place] - least[place]),
+            )
+            wanted[widest] -= 1
+        return wanted
+
+
+def table(content: Content, width: int, *, title: str = "", look: Look = FRAMED) -> RenderableType:
+    """A table of at most `width` columns, or where that cannot be, a block of lines per row."""
+    widths = content.widths(width, look)
+    if widths is None:
+        return Group(*_blocks(content, title))
+    drawn = Table(
+        title=title or None,
+        title_justify="left",
+        header_style="bold" if look.box else "dim",
+        box=look.box,
+        pad_edge=look.ends > 0,
+        show_edge=look.ends > 0,
+        padding=(0, look.padding[1], 0, look.padding[0]),
+    )
+    for place, (heading, columns) in enumerate(zip(content.headings, widths, strict=True)):
+        drawn.add_column(heading, justify="left" if place in content.words else "right", width=columns)
+    for number, row in enumerate(content.rows):
+        style = "bold" if number in content.bold else None
+        drawn.add_row(*map(_text, row), style=style, end_section=number in content.breaks)
+    return drawn
+
+
+def _blocks(content: Content, title: str) -> list[RenderableType]:
+    """A row's first cell on a line, the others below it, each after its column's heading; empty ones are left out."""
+    lines: list[RenderableType] = [Text(title, style="italic")] if title else []
+    for number, (first, *others) in enumerate(content.rows):
+        name = _text(first)
+        name.stylize("bold")
+        lines.append(name)
+        for heading, cell in zip(content.headings[1:], others, strict=True):
+            said = _text(cell)
+            if said.plain in ("", NONE):
+                continue
+            label = " ".join(heading.split())
+            line = Text.assemble(f"{label}: " if label else "", said)
+            lines.append(Padding(line, (0, 0, 0, 2)))
+        if number in content.breaks:
+            lines.append(Text())
+    return lines
+
+
+def _text(cell: Cell) -> Text:
+    return Text.from_markup(cell) if isinstance(cell, str) else cell.copy()
+
+
+def _longest_line(cells: Sequence[str]) -> int:
+    return max((cell_len(line) for cell in cells for line in cell.split("\n")), default=0)
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
