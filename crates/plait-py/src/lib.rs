@@ -11,6 +11,7 @@ mod jobs;
 mod pool;
 mod scheduler;
 mod tables;
+mod transfers;
 mod watch;
 
 use pyo3::create_exception;
@@ -24,6 +25,7 @@ create_exception!(
     "Bad input: one line that names place, value and choices."
 );
 create_exception!(plait._core, RunError, PyRuntimeError, "A run failed.");
+create_exception!(plait._core, TransferError, RunError, "A file was not sent, or not received.");
 create_exception!(
     plait._core,
     OutputError,
@@ -47,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("ScenarioError", py.get_type::<ScenarioError>())?;
     module.add("RunError", py.get_type::<RunError>())?;
+    module.add("TransferError", py.get_type::<TransferError>())?;
     module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("ConformanceError", py.get_type::<ConformanceError>())?;
     describe::register(module)?;
@@ -55,5 +58,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tables::register(module)?;
     jobs::register(module)?;
     pool::register(module)?;
-    foreign::register(module)
+    foreign::register(module)?;
+    transfers::register(module)
 }

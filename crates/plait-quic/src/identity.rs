@@ -83,6 +83,11 @@ pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
+/// Bytes as digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A receiver's certificate and key, made by itself.
 #[derive(Debug)]
 pub struct Identity {

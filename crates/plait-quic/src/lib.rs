@@ -11,17 +11,20 @@
 //! QUIC connection is deliberate: noq 1.4.0 acknowledges all paths on the lowest one, gives up those that are busy in one direction and needs the
 //! first to work. Here no path needs another.
 //!
-//! No sockets and no clock but in the program itself ([`command`]): [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
+//! No sockets and no clock but in [`files`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
-//! - [`command`]: the program, with sockets, files and a clock.
+//! - [`files`]: the ends with sockets, files and a clock;
+//! - `command` (feature `program`): the program around them.
 
+#[cfg(feature = "program")]
 pub mod command;
 pub mod error;
+pub mod files;
 pub mod hello;
 pub mod identity;
 pub mod link;

@@ -11,7 +11,7 @@ use crate::session::{Agreed, Session, Source};
 use crate::settings::{MAX_LINKS, Settings};
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
-use plait_sched::{Builtin, PathId, PathState, Time};
+use plait_sched::{Builtin, PathId, PathState, Scheduler, Time};
 use plait_transport::endpoint::Side;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -40,8 +40,6 @@ pub struct Order {
     pub session: [u8; 16],
     /// The file.
     pub offer: Offer,
-    /// Who decides which path carries what.
-    pub scheduler: Builtin,
 }
 
 /// How a path is.
@@ -75,14 +73,16 @@ struct Way {
     opened: u32,
 }
 
-/// The sending end.
+/// The sending end, of what `S` has, on the paths that `W` decides for.
 #[derive(Debug)]
-pub struct Sender<S> {
+pub struct Sender<S, W = Builtin> {
     settings: Settings,
     order: Order,
     client: ClientConfig,
     ways: Vec<Way>,
-    session: Option<Session>,
+    /// Who decides which path carries what, until the transport has it.
+    scheduler: Option<W>,
+    session: Option<Session<W>>,
     /// The path that was there first, what the receiver said, and until when the others are waited for.
     first: Option<(usize, Reply, Instant)>,
     source: S,
@@ -94,12 +94,18 @@ pub struct Sender<S> {
     scratch: Vec<u8>,
 }
 
-impl<S: Source> Sender<S> {
+impl<S: Source, W: Scheduler> Sender<S, W> {
     /// An end that has sent nothing yet.
     ///
     /// # Errors
     /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
-    pub fn new(now: Instant, settings: Settings, order: Order, source: S) -> Result<Self, Error> {
+    pub fn new(
+        now: Instant,
+        settings: Settings,
+        order: Order,
+        scheduler: W,
+        source: S,
+    ) -> Result<Self, Error> {
         settings.check()?;
         let count = order.locals.len();
         if !(1..=MAX_LINKS).contains(&count) {
@@ -123,6 +129,7 @@ impl<S: Source> Sender<S> {
             client,
             ways: ways.collect(),
             order,
+            scheduler: Some(scheduler),
             session: None,
             first: None,
             source,
@@ -255,7 +262,8 @@ impl<S: Source> Sender<S> {
             sends: self.order.offer.size,
             gets: VERDICT_BYTES as u64,
         };
-        match Session::new(Side::Client, &self.settings, agreed, self.order.scheduler.clone()) {
+        let Some(scheduler) = self.scheduler.take() else { return };
+        match Session::new(Side::Client, &self.settings, agreed, scheduler) {
             Ok(session) => self.session = Some(session),
             Err(error) => self.end(Err(error)),
         }
@@ -294,6 +302,11 @@ impl<S: Source> Sender<S> {
 
     fn end(&mut self, outcome: Result<(), Error>) {
         self.outcome.get_or_insert(outcome);
+    }
+
+    /// Ends it before its end: [`Error::Stopped`]. The receiver is told by what [`Sender::transmit`] gives.
+    pub fn stop(&mut self) {
+        self.end(Err(Error::Stopped));
     }
 
     /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the paths: then send these, and stop.
@@ -348,7 +361,7 @@ impl<S: Source> Sender<S> {
     }
 
     /// The transport, once a path is open.
-    pub fn session(&self) -> Option<&Session> {
+    pub fn session(&self) -> Option<&Session<W>> {
         self.session.as_ref()
     }
 

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 use bytes::Bytes;
 use core::num::NonZeroU32;
-use plait_sched::{Builtin, Path, PathId, Time};
+use plait_sched::{Builtin, Path, PathId, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
@@ -54,10 +54,10 @@ pub struct Agreed {
     pub gets: u64,
 }
 
-/// One end.
+/// One end, whose scheduler may be anybody's.
 #[derive(Debug)]
-pub struct Session {
-    end: Endpoint<Builtin>,
+pub struct Session<W = Builtin> {
+    end: Endpoint<W>,
     image: Image,
     peer: Boundaries,
     agreed: Agreed,
@@ -100,12 +100,12 @@ impl Observer for Arrivals {
     }
 }
 
-impl Session {
+impl<W: Scheduler> Session<W> {
     /// An end that sends `agreed.sends` bytes and gets `agreed.gets`.
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
-    pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: Builtin) -> Result<Self, Error> {
+    pub fn new(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
         let mut session = Self::silent(side, settings, agreed, scheduler)?;
         session.write();
         Ok(session)
@@ -115,12 +115,7 @@ impl Session {
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
-    pub fn silent(
-        side: Side,
-        settings: &Settings,
-        agreed: Agreed,
-        scheduler: Builtin,
-    ) -> Result<Self, Error> {
+    pub fn silent(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
         let config = settings.protocol(agreed.segment, agreed.window, agreed.initial);
         let paths = vec![PathConfig::default(); agreed.paths];
         let end = Endpoint::new(&config, side, &paths, scheduler)?;

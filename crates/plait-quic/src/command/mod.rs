@@ -1,20 +1,21 @@
-//! The program: sockets, files and a clock around [`Sender`](crate::Sender) and [`Receiver`](crate::Receiver).
+//! The program: options, and what is printed, around [`files`](crate::files).
 
 mod recv;
 mod send;
-mod sockets;
 
 use crate::error::Error;
+use crate::files::{Local, Status};
 use crate::identity::{Fingerprint, Secret};
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
 use plait_transport::congestion::Algorithm;
+use serde_json::json;
 use std::ffi::OsString;
-use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Files over several network interfaces at once, with Plait's schedulers.
 #[derive(Parser)]
@@ -59,12 +60,18 @@ struct SendOptions {
     /// The SHA-256 of the receiver's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     fingerprint: Fingerprint,
-    /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer. Default: the system's choice.
+    /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer.
     #[arg(long, value_name = "ADDR[%INTERFACE]")]
     local: Vec<Local>,
-    /// Which scheduler decides; +rp and +bm are its options.
-    #[arg(long, value_name = "NAME", default_value = "lowest-rtt")]
+    /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
+    #[arg(long, value_name = "NAME")]
+    interface: Vec<String>,
+    /// Which scheduler decides, with its parameters; +rp and +bm are its options.
+    #[arg(long, value_name = "NAME[:PARAMETER=VALUE]...", default_value = "lowest-rtt")]
     scheduler: String,
+    /// Every packet on every path: the scheduler redundant.
+    #[arg(long, conflicts_with = "scheduler")]
+    redundant: bool,
     /// Congestion control of each path.
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
     congestion: Algorithm,
@@ -90,26 +97,6 @@ struct RecvOptions {
     common: Common,
 }
 
-/// A local address, and perhaps its interface.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Local {
-    address: IpAddr,
-    interface: Option<String>,
-}
-
-impl std::str::FromStr for Local {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (address, interface) = match text.split_once('%') {
-            Some((address, interface)) => (address, Some(interface.to_owned())),
-            None => (text, None),
-        };
-        let address = address.parse().map_err(|_| format!("\"{address}\" is no IP address"))?;
-        Ok(Self { address, interface })
-    }
-}
-
 /// The controllers of TCP and QUIC; SCTP's is none of them.
 fn congestion(name: &str) -> Result<Algorithm, String> {
     let known = || Algorithm::ALL.iter().filter(|algorithm| !matches!(algorithm, Algorithm::NewReno));
@@ -128,11 +115,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let outcome = match &program.action {
-        Action::Send(options) => send::run(options),
+        Action::Send(options) => send::run(options).map(|()| true),
         Action::Recv(options) => recv::run(options),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             say(&format!("plait-quic: {error}\n"));
             ExitCode::FAILURE
@@ -158,11 +146,6 @@ fn told(common: &Common) -> Result<Secret, Error> {
     common.secret().as_deref().map(Secret::new).ok_or_else(missing)
 }
 
-#[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
-fn now() -> Instant {
-    Instant::now()
-}
-
 /// To standard error, which may be closed.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -175,8 +158,40 @@ fn print(text: &str) -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// How a transfer stands, for people on standard error, or as a line of JSON.
+fn show(common: &Common, status: &Status) -> Result<(), Error> {
+    if common.quiet {
+        return Ok(());
+    }
+    if common.json {
+        let path = |path: &crate::files::PathStatus| {
+            let srtt = path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3);
+            json!({"name": path.name, "usable": path.usable, "bytes": path.bytes, "rate_bps": path.rate_bps, "srtt_ms": srtt, "trouble": path.trouble})
+        };
+        let paths: Vec<_> = status.paths.iter().map(path).collect();
+        let line = json!({
+            "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
+            "seconds": status.elapsed.as_secs_f64(), "paths": paths,
+        });
+        return print(&line.to_string());
+    }
+    let rate = |path: &crate::files::PathStatus| match (path.usable, &path.trouble) {
+        (true, _) => format!("{} {:.1} Mbit/s", path.name, path.rate_bps / 1e6),
+        (false, Some(trouble)) => format!("{} down ({trouble})", path.name),
+        (false, None) => format!("{} down", path.name),
+    };
+    let share = 100.0 * status.bytes as f64 / status.size.max(1) as f64;
+    let rates: Vec<String> = status.paths.iter().map(rate).collect();
+    let line = format!("{share:5.1} %  {}", rates.join("  "));
+    say(&if std::io::stderr().is_terminal() { format!("\r\x1b[K{line}") } else { format!("{line}\n") });
+    Ok(())
+}
+
+/// Takes the line of progress away, where there is one.
+fn clear(common: &Common) {
+    if !common.quiet && !common.json && std::io::stderr().is_terminal() {
+        say("\r\x1b[K");
+    }
 }
 
 fn megabits(bytes: u64, duration: Duration) -> f64 {
@@ -191,17 +206,6 @@ mod tests {
     #[test]
     fn the_program_is_consistent() {
         Program::command().debug_assert();
-    }
-
-    #[test]
-    fn local_addresses_may_name_their_interface() {
-        let local = "10.0.0.1%wlan0".parse::<Local>().expect("it is one");
-        assert_eq!(
-            (local.address.to_string().as_str(), local.interface.as_deref()),
-            ("10.0.0.1", Some("wlan0"))
-        );
-        assert_eq!("::1".parse::<Local>().expect("it is one").interface, None);
-        assert!("wlan0".parse::<Local>().is_err());
     }
 
     #[test]

@@ -166,9 +166,9 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         secret: Secret::new(case.secret),
         session: [7; 16],
         offer: Offer { name: "file".to_owned(), size: case.bytes as u64, digest },
-        scheduler: Builtin::new(case.scheduler, &[]).expect("a scheduler"),
     };
-    let mut sender = Sender::new(start, settings, order, content).expect("a sender");
+    let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
+    let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");
     let lane = |lane| Lane {
         free_at: start,
         random: Xoshiro256PlusPlus::seed_from_u64(case.seed * 1_000 + lane as u64),

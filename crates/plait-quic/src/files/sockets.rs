@@ -29,7 +29,7 @@ struct Socket {
 }
 
 /// Some sockets, by their number.
-pub(super) struct Sockets {
+pub(crate) struct Sockets {
     poll: Poll,
     events: Events,
     sockets: Vec<Socket>,
@@ -39,7 +39,7 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             poll: Poll::new()?,
             events: Events::with_capacity(16),
@@ -50,17 +50,10 @@ impl Sockets {
     }
 
     /// Another socket; where it is.
-    pub(super) fn add(&mut self, local: SocketAddr, interface: Option<&str>) -> io::Result<SocketAddr> {
+    pub(crate) fn add(&mut self, local: SocketAddr, interface: Option<&str>) -> io::Result<SocketAddr> {
         let domain = socket2::Domain::for_address(local);
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, Some(socket2::Protocol::UDP))?;
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        if let Some(interface) = interface {
-            socket.bind_device(Some(interface.as_bytes()))?;
-        }
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        if interface.is_some() {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "interfaces can be named on Linux only"));
-        }
+        bind_interface(&socket, interface)?;
         socket.set_nonblocking(true)?;
         socket.bind(&local.into())?;
         // The system's limits may be lower.
@@ -75,12 +68,12 @@ impl Sockets {
         Ok(address)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.sockets.len()
     }
 
     /// Waits until something can be read or written, or the time is over.
-    pub(super) fn wait(&mut self, most: Duration) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, most: Duration) -> io::Result<()> {
         let most = if std::mem::take(&mut self.more) { Duration::ZERO } else { most };
         match self.poll.poll(&mut self.events, Some(most)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
@@ -89,7 +82,7 @@ impl Sockets {
     }
 
     /// The datagrams that came to a socket: from where, to which address, and what.
-    pub(super) fn receive(
+    pub(crate) fn receive(
         &mut self,
         index: usize,
         mut take: impl FnMut(SocketAddr, Option<IpAddr>, BytesMut),
@@ -115,7 +108,7 @@ impl Sockets {
     }
 
     /// Sends on a socket, now or as soon as there is room. What the system refuses is lost, and why it does is returned.
-    pub(super) fn send(&mut self, index: usize, outgoing: Option<Outgoing>) -> Option<io::Error> {
+    pub(crate) fn send(&mut self, index: usize, outgoing: Option<Outgoing>) -> Option<io::Error> {
         let socket = &mut self.sockets[index];
         if socket.waiting.len() < WAITING {
             socket.waiting.extend(outgoing);
@@ -144,5 +137,17 @@ impl Sockets {
             }
         }
         trouble
+    }
+}
+
+/// Packets leave on this interface, whatever the routes prefer.
+pub(crate) fn bind_interface(socket: &socket2::Socket, interface: Option<&str>) -> io::Result<()> {
+    let Some(interface) = interface else { return Ok(()) };
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    return socket.bind_device(Some(interface.as_bytes()));
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = (socket, interface);
+        Err(io::Error::new(io::ErrorKind::Unsupported, "interfaces can be named on Linux only"))
     }
 }

@@ -1,0 +1,144 @@
+//! The ends with files, sockets and a clock around them: what the program does, and the Python package.
+//!
+//! [`Sending`] and [`Receiving`] are made, which binds sockets, and then run on the thread that calls. While they run they call what
+//! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
+
+mod interfaces;
+mod receive;
+mod send;
+mod sockets;
+
+pub use interfaces::usable;
+pub use receive::{Inbox, News, Receiving};
+pub use send::{Sending, Sent, Shipment};
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// Between two looks at how things stand.
+const STEP: Duration = Duration::from_millis(500);
+
+/// The longest sleep: who watches is asked as often at least.
+const NAP: Duration = Duration::from_millis(100);
+
+/// A local address to send from, and perhaps the interface that its packets leave on: a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Local {
+    /// The address.
+    pub address: IpAddr,
+    /// The interface that is used whatever the routes prefer (Linux); `None` leaves it to the routes.
+    pub interface: Option<String>,
+}
+
+impl FromStr for Local {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (address, interface) = match text.split_once('%') {
+            Some((address, interface)) => (address, Some(interface.to_owned())),
+            None => (text, None),
+        };
+        let address = address.parse().map_err(|_| format!("\"{address}\" is no IP address"))?;
+        Ok(Self { address, interface })
+    }
+}
+
+impl fmt::Display for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.address)?;
+        self.interface.as_ref().map_or(Ok(()), |interface| write!(f, "%{interface}"))
+    }
+}
+
+/// How a transfer stands.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The file's name.
+    pub name: String,
+    /// Bytes of it that the receiver has, as far as this end knows.
+    pub bytes: u64,
+    /// Bytes of it in all.
+    pub size: u64,
+    /// Since the transfer began.
+    pub elapsed: Duration,
+    /// Its paths.
+    pub paths: Vec<PathStatus>,
+}
+
+/// How a path stands.
+#[derive(Clone, Debug)]
+pub struct PathStatus {
+    /// The local address at the sender; the path's number at the receiver.
+    pub name: String,
+    /// Whether it carries data now.
+    pub usable: bool,
+    /// Payload bytes so far: at the sender what left, copies included; at the receiver what came first on this path.
+    pub bytes: u64,
+    /// The same since the last status, in bit/s.
+    pub rate_bps: f64,
+    /// Its smoothed round trip, once there is one; the sender knows it.
+    pub srtt: Option<Duration>,
+    /// Why it carries nothing, where that is known.
+    pub trouble: Option<String>,
+}
+
+/// What makes rates of counters.
+#[derive(Debug)]
+struct Meter {
+    at: Instant,
+    before: Vec<u64>,
+}
+
+impl Meter {
+    fn new(now: Instant) -> Self {
+        Self { at: now, before: Vec::new() }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) >= STEP
+    }
+
+    /// What each counter grew by since the last time, in bit/s.
+    fn rates(&mut self, now: Instant, counts: &[u64]) -> Vec<f64> {
+        let over = now.saturating_duration_since(self.at).as_secs_f64().max(1e-9);
+        self.before.resize(counts.len(), 0);
+        let grown = counts.iter().zip(&self.before).map(|(count, before)| count.saturating_sub(*before));
+        let rates = grown.map(|bytes| bytes as f64 * 8.0 / over).collect();
+        self.at = now;
+        self.before.copy_from_slice(counts);
+        rates
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_addresses_may_name_their_interface() {
+        let local = "10.0.0.1%wlan0".parse::<Local>().expect("it is one");
+        assert_eq!(
+            (local.address.to_string().as_str(), local.interface.as_deref()),
+            ("10.0.0.1", Some("wlan0"))
+        );
+        assert_eq!(local.to_string(), "10.0.0.1%wlan0");
+        assert_eq!("::1".parse::<Local>().expect("it is one").interface, None);
+        assert!("wlan0".parse::<Local>().is_err());
+    }
+
+    #[test]
+    fn rates_are_of_what_came_since_the_last_time() {
+        let start = now();
+        let mut meter = Meter::new(start);
+        assert!(!meter.is_due(start) && meter.is_due(start + STEP));
+        assert_eq!(meter.rates(start + Duration::from_secs(2), &[1_000_000, 0]), [4e6, 0.0]);
+        assert_eq!(meter.rates(start + Duration::from_secs(3), &[1_000_000, 125]), [0.0, 1_000.0]);
+    }
+}

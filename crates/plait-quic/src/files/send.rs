@@ -1,0 +1,228 @@
+//! Sending a file.
+
+use super::sockets::Sockets;
+use super::{Local, Meter, NAP, PathStatus, Status, interfaces, now};
+use crate::error::Error;
+use crate::hello::{Offer, is_plain};
+use crate::identity::{self, Fingerprint, Secret};
+use crate::sender::{Order, Progress, Sender};
+use crate::session::Session;
+use crate::settings::Settings;
+use plait_sched::Scheduler;
+use plait_transport::Counters;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What is to be sent, to whom, from where.
+#[derive(Clone, Debug)]
+pub struct Shipment {
+    /// The file.
+    pub file: PathBuf,
+    /// The receiver's address, `HOST:PORT`.
+    pub to: String,
+    /// The SHA-256 of the receiver's certificate.
+    pub fingerprint: Fingerprint,
+    /// What the receiver wants to hear.
+    pub secret: Secret,
+    /// Local addresses to send from, each a path.
+    pub locals: Vec<Local>,
+    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](super::usable).
+    pub interfaces: Vec<String>,
+    /// Everything else.
+    pub settings: Settings,
+}
+
+/// A file that is ready to be sent: sockets are bound.
+pub struct Sending {
+    shipment: Shipment,
+    remote: SocketAddr,
+    locals: Vec<Local>,
+    name: String,
+    file: File,
+    sockets: Sockets,
+}
+
+/// What was sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// The file's name.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its SHA-256, which the receiver has confirmed.
+    pub digest: [u8; 32],
+    /// From the first packet of the first handshake to the verdict.
+    pub duration: Duration,
+    /// The paths, with their interfaces.
+    pub paths: Vec<(Local, Progress)>,
+    /// What the transport counted.
+    pub counters: Counters,
+    /// Packets that did not fit into QUIC's datagrams, which has to be none.
+    pub oversized: u64,
+}
+
+/// Who is asked in each turn, and told how things stand now and then; breaking ends the transfer.
+type Watch<'a> = dyn FnMut(Instant, Option<&Status>) -> ControlFlow<()> + 'a;
+
+impl Sending {
+    /// Opens the file and binds a socket for each path.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] says which of them is not to be had.
+    pub fn open(shipment: Shipment) -> Result<Self, Error> {
+        shipment.settings.check()?;
+        let remote = resolve(&shipment.to, &shipment.locals)?;
+        let named = shipment.interfaces.iter().map(|name| interfaces::named(name, remote));
+        let mut locals = shipment.locals.clone();
+        locals.extend(named.collect::<Result<Vec<_>, _>>()?);
+        if locals.is_empty() {
+            locals = interfaces::usable(remote)?;
+        }
+        let path = &shipment.file;
+        let of_file = |error: std::io::Error| Error::Setting(format!("{}: {error}", path.display()));
+        let file = File::open(path).map_err(of_file)?;
+        if !file.metadata().map_err(of_file)?.is_file() {
+            return Err(Error::Setting(format!("{}: no file", path.display())));
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
+        let name =
+            name.ok_or_else(|| Error::Setting(format!("{}: its name cannot be sent", path.display())))?;
+        let name = name.to_owned();
+        let mut sockets = Sockets::new()?;
+        for local in &locals {
+            let refused = |error| Error::Setting(format!("local address {local}: {error}"));
+            sockets.add(SocketAddr::new(local.address, 0), local.interface.as_deref()).map_err(refused)?;
+        }
+        Ok(Self { shipment, remote, locals, name, file, sockets })
+    }
+
+    /// The paths, in the order in which schedulers see them.
+    pub fn paths(&self) -> &[Local] {
+        &self.locals
+    }
+
+    /// Sends it.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the file, as far as that is known.
+    pub fn run<W: Scheduler>(mut self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
+        let (size, digest) = self.hash(watch)?;
+        let order = Order {
+            remote: self.remote,
+            locals: self.locals.iter().map(|local| local.address).collect(),
+            fingerprint: self.shipment.fingerprint,
+            secret: self.shipment.secret,
+            session: identity::random()?,
+            offer: Offer { name: self.name.clone(), size, digest },
+        };
+        let begun = now();
+        let mut sender =
+            Sender::new(begun, self.shipment.settings, order, scheduler, self.file.try_clone()?)?;
+        self.drive(&mut sender, begun, size, watch)?;
+        let duration = now().duration_since(begun);
+        let paths = self.locals.into_iter().zip(sender.progress()).collect();
+        let counters = sender.session().map(Session::counters).unwrap_or_default();
+        let oversized = sender.oversized();
+        sender.into_outcome().unwrap_or(Ok(()))?;
+        Ok(Sent { name: self.name, bytes: size, digest, duration, paths, counters, oversized })
+    }
+
+    /// The size of the file and its SHA-256.
+    fn hash(&mut self, watch: &mut Watch<'_>) -> Result<(u64, [u8; 32]), Error> {
+        let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
+        loop {
+            let failed = |error| Error::Setting(format!("{}: {error}", self.shipment.file.display()));
+            let count = self.file.read(&mut buffer).map_err(failed)?;
+            if count == 0 {
+                return Ok((size, hash.finalize().into()));
+            }
+            hash.update(&buffer[..count]);
+            size += count as u64;
+            if watch(now(), None).is_break() {
+                return Err(Error::Stopped);
+            }
+        }
+    }
+
+    /// Until there is an outcome.
+    fn drive<W: Scheduler>(
+        &mut self,
+        sender: &mut Sender<File, W>,
+        begun: Instant,
+        size: u64,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
+        let Self { sockets, locals, name, .. } = self;
+        let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
+        loop {
+            let moment = now();
+            for path in 0..sockets.len() {
+                sockets.receive(path, |remote, _, datagram| {
+                    sender.handle_datagram(moment, path, remote, datagram);
+                });
+            }
+            sender.handle_timeout(moment);
+            if sender.outcome().is_none() {
+                let status = meter.is_due(moment).then(|| Status {
+                    name: name.clone(),
+                    bytes: sender.session().map_or(0, Session::acknowledged),
+                    size,
+                    elapsed: moment.duration_since(begun),
+                    paths: paths(sender, locals, &mut meter, moment),
+                });
+                if watch(moment, status.as_ref()).is_break() {
+                    sender.stop();
+                }
+            }
+            sender.transmit(moment, &mut out);
+            for path in 0..sockets.len() {
+                sockets.send(path, None);
+            }
+            for outgoing in out.drain(..) {
+                let path = outgoing.path;
+                if let Some(trouble) = sockets.send(path, Some(outgoing)) {
+                    sender.handle_failure(path, &trouble.to_string());
+                }
+            }
+            if sender.outcome().is_some() {
+                return Ok(());
+            }
+            let due = sender.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
+            sockets.wait(due.min(NAP))?;
+        }
+    }
+}
+
+fn paths<W: Scheduler>(
+    sender: &Sender<File, W>,
+    locals: &[Local],
+    meter: &mut Meter,
+    now: Instant,
+) -> Vec<PathStatus> {
+    let progress = sender.progress();
+    let rates = meter.rates(now, &progress.iter().map(|path| path.sent).collect::<Vec<_>>());
+    let path = |((path, local), rate_bps): ((Progress, &Local), f64)| PathStatus {
+        name: local.to_string(),
+        usable: path.usable,
+        bytes: path.sent,
+        rate_bps,
+        srtt: path.srtt,
+        trouble: path.trouble,
+    };
+    progress.into_iter().zip(locals).zip(rates).map(path).collect()
+}
+
+/// The receiver's address, of the family that the local addresses have.
+fn resolve(to: &str, locals: &[Local]) -> Result<SocketAddr, Error> {
+    let failed = |error: std::io::Error| Error::Setting(format!("{to}: {error}"));
+    let mut found = to.to_socket_addrs().map_err(failed)?;
+    let suits = |remote: &SocketAddr| locals.iter().all(|local| local.address.is_ipv4() == remote.is_ipv4());
+    found
+        .find(suits)
+        .ok_or_else(|| Error::Setting(format!("{to}: no address of the local addresses' family")))
+}
