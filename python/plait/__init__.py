@@ -36,6 +36,7 @@ from plait._core import (
     RunError,
     ScenarioError,
     Scheduler,
+    TransferError,
     Wait,
     check_scheduler,
 )
@@ -64,11 +65,19 @@ if TYPE_CHECKING:
     from plait.reports import report
     from plait.results.result import Comparison, NotRecordedError, Result, verdicts
     from plait.runs.run import compare, run
+    from plait.transfers.receiver import Receiver, receive
+    from plait.transfers.report import PathProgress, Received, Sent, SentPath, TransferProgress
+    from plait.transfers.sender import Sender, connect, send
 
 LATER = {
     **dict.fromkeys(("Comparison", "NotRecordedError", "Result", "verdicts"), "plait.results.result"),
     **dict.fromkeys(("compare", "run"), "plait.runs.run"),
     **dict.fromkeys(("Advice", "advise"), "plait.advice"),
+    **dict.fromkeys(("Receiver", "receive"), "plait.transfers.receiver"),
+    **dict.fromkeys(
+        ("PathProgress", "Received", "Sent", "SentPath", "TransferProgress"), "plait.transfers.report"
+    ),
+    **dict.fromkeys(("Sender", "connect", "send"), "plait.transfers.sender"),
     "report": "plait.reports",
     "plots": "plait.plots",
 }
@@ -108,29 +117,40 @@ __all__ = [
     "Path",
     "PathFacts",
     "PathModel",
+    "PathProgress",
     "Penalize",
     "Recall",
+    "Received",
+    "Receiver",
     "Reinject",
     "Result",
     "RunError",
     "Scenario",
     "ScenarioError",
     "Scheduler",
+    "Sender",
+    "Sent",
+    "SentPath",
     "TcpFlow",
+    "TransferError",
+    "TransferProgress",
     "Transport",
     "Wait",
     "advise",
     "asymmetry",
     "check_scheduler",
     "compare",
+    "connect",
     "load",
     "max_blocking_ms",
     "min_receive_buffer_bytes",
     "plots",
+    "receive",
     "report",
     "run",
     "scenario_keys",
     "schedulers",
+    "send",
     "verdicts",
 ]
 __all__ += workloads.__all__

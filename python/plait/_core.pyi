@@ -23,11 +23,14 @@ __all__ = [
     "Penalize",
     "Pool",
     "Recall",
+    "Receiving",
     "Reinject",
     "Run",
     "RunError",
     "ScenarioError",
     "Scheduler",
+    "Sending",
+    "TransferError",
     "Wait",
     "check_scheduler",
     "load_scenario",
@@ -49,6 +52,9 @@ class ScenarioError(ValueError):
 
 class RunError(RuntimeError):
     """A run failed, for example because a scheduler written in Python raised an exception."""
+
+class TransferError(RunError):
+    """A file was not sent, or not received; one line that says why."""
 
 class OutputError(ValueError):
     """A place that cannot be written to; one line that names it and the reason."""
@@ -374,3 +380,67 @@ def observed(job: Job, folder: str | PathLike[str]) -> Run:
     The run's JSON and tables are those that the simulator would give, with the engine "linux"; a table whose source the
     folder lacks is missing. Raises RunError: a file is missing, malformed or contradicts the others or the scenario.
     """
+
+@final
+class Sending:
+    """A file that is ready to be sent over several paths; without a file, a question whether one would be taken."""
+
+    paths: list[str]
+    """The local address of each path, with %INTERFACE behind it where it is bound to one."""
+    def __new__(
+        cls,
+        to: str,
+        file: str | PathLike[str] | None,
+        *,
+        fingerprint: str,
+        secret: str,
+        local: list[str],
+        interface: list[str],
+        congestion: str = "cubic",
+        mtu: int | None = None,
+    ) -> Sending:
+        """Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had."""
+
+    def run(
+        self,
+        *,
+        scheduler: str | None = None,
+        python_scheduler: object | None = None,
+        foreign: Foreign | None = None,
+        progress: Callable[[str], object] | None = None,
+    ) -> str:
+        """Send it, once; what came of it as JSON. `scheduler` is JSON; `progress` is called with JSON twice a second.
+
+        An exception that a scheduler or `progress` raises passes through. Raises TransferError.
+        """
+
+    def stop(self) -> None:
+        """End it, from any thread: `run` raises TransferError."""
+
+@final
+class Receiving:
+    """An end that receives files into a folder."""
+
+    host: str
+    port: int
+    fingerprint: str
+    secret: str
+    def __new__(
+        cls,
+        folder: str | PathLike[str],
+        *,
+        listen: str,
+        secret: str | None = None,
+        window: int | None = None,
+        mtu: int | None = None,
+    ) -> Receiving:
+        """Raises ScenarioError: an argument is not what it may be, or the folder or address cannot be had."""
+
+    def run(self, news: Callable[[str], object]) -> None:
+        """Receive until it is stopped, once; `news` is called with JSON of what happens, its exceptions pass through.
+
+        Raises TransferError.
+        """
+
+    def stop(self) -> None:
+        """End it, from any thread; who sends is told."""

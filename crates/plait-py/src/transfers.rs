@@ -72,7 +72,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// A file that is ready to be sent.
+/// A file that is ready to be sent; without a file, a question whether one would be taken.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Sending {
     ready: Mutex<Option<files::Sending>>,
@@ -84,12 +84,12 @@ pub(crate) struct Sending {
 #[pymethods]
 impl Sending {
     #[new]
-    #[pyo3(signature = (file, to, *, fingerprint, secret, local = vec![], interface = vec![], congestion = "cubic", mtu = None))]
+    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, congestion = "cubic", mtu = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
-        file: PathBuf,
         to: String,
+        file: Option<PathBuf>,
         fingerprint: &str,
         secret: &str,
         local: Vec<String>,
@@ -97,7 +97,7 @@ impl Sending {
         congestion: &str,
         mtu: Option<u16>,
     ) -> PyResult<Self> {
-        let read = |text: &String| {
+        let read = |text: String| {
             text.parse::<Local>().map_err(|reason| bad_input(format!("local address {text}: {reason}")))
         };
         let defaults = Settings::default();
@@ -108,7 +108,7 @@ impl Sending {
             to,
             fingerprint: fingerprint.parse().map_err(|error| exception(&error))?,
             secret: Secret::new(secret),
-            locals: local.iter().map(read).collect::<PyResult<_>>()?,
+            locals: local.into_iter().map(read).collect::<PyResult<_>>()?,
             interfaces: interface,
             settings,
         };

@@ -1,5 +1,6 @@
 //! What the ends say around the data. On every path the sender says [`Hello`] on a QUIC stream, and the receiver answers [`Reply`] or closes the path; at the end
-//! the receiver says its [`Verdict`], over all paths, as the stream that it sends. Numbers are in the network's order.
+//! the receiver says its [`Verdict`], over all paths, as the stream that it sends. A Hello that offers [nothing](Offer::QUESTION) is answered, and no transfer
+//! begins. Numbers are in the network's order.
 //!
 //! ```text
 //! Hello    length 2 · secret 32 · session 16 · path 1 · paths 1 · segment 2 · size 8 · SHA-256 32 · name (the rest, UTF-8)
@@ -35,6 +36,17 @@ pub struct Offer {
     pub size: u64,
     /// The SHA-256 of its content.
     pub digest: [u8; 32],
+}
+
+impl Offer {
+    /// No file: the question whether one would be taken.
+    pub const QUESTION: Self = Self { name: String::new(), size: 0, digest: [0; 32] };
+
+    /// Whether it is one.
+    #[must_use]
+    pub fn is_question(&self) -> bool {
+        *self == Self::QUESTION
+    }
 }
 
 /// What opens a path.
@@ -83,7 +95,7 @@ impl Hello {
         const MALFORMED: Error = Error::Malformed("greeting");
         let mut reader = Reader { bytes };
         let Some(length) = reader.take().map(u16::from_be_bytes).map(usize::from) else { return Ok(None) };
-        if !(FIXED + 1..=MAX_HELLO).contains(&length) || bytes.len() > length {
+        if !(FIXED..=MAX_HELLO).contains(&length) || bytes.len() > length {
             return Err(MALFORMED);
         }
         if bytes.len() < length {
@@ -98,10 +110,12 @@ impl Hello {
         let name = String::from_utf8(reader.bytes.to_vec()).map_err(|_| MALFORMED)?;
         let numbered = path < paths && usize::from(paths) <= MAX_LINKS;
         // QUIC's offsets have 62 bits.
-        if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !is_plain(&name) {
+        let offer = Offer { name, size, digest };
+        let named = is_plain(&offer.name) || offer.is_question();
+        if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !named {
             return Err(MALFORMED);
         }
-        Ok(Some(Self { secret, session, path, paths, segment, offer: Offer { name, size, digest } }))
+        Ok(Some(Self { secret, session, path, paths, segment, offer }))
     }
 }
 
@@ -213,8 +227,16 @@ mod tests {
     }
 
     #[test]
+    fn a_question_offers_nothing() {
+        let asks = Hello { offer: Offer::QUESTION, ..hello() };
+        let read = Hello::decode(&asks.encode()).expect("it is one").expect("it is whole");
+        assert!(read.offer.is_question() && !hello().offer.is_question());
+    }
+
+    #[test]
     fn what_is_out_of_bounds_is_refused() {
-        let wrong: [fn(&mut Hello); 7] = [
+        let wrong: [fn(&mut Hello); 8] = [
+            |hello| hello.offer.name = String::new(),
             |hello| hello.path = 2,
             |hello| (hello.path, hello.paths) = (0, 200),
             |hello| hello.segment = 3,

@@ -40,6 +40,8 @@ struct Connected {
     link: Link,
     remote: SocketAddr,
     accepted_at: Instant,
+    /// A question was answered: nothing more is expected.
+    answered: bool,
     /// The transfer and the path, once the secret was said.
     joined: Option<(Id, usize)>,
 }
@@ -132,7 +134,10 @@ impl Receiver {
                 Ok(accepted) => {
                     let handle = accepted.0;
                     let link = Link::new(accepted);
-                    self.links.insert(handle, Connected { link, remote, accepted_at: now, joined: None });
+                    self.links.insert(
+                        handle,
+                        Connected { link, remote, accepted_at: now, answered: false, joined: None },
+                    );
                     self.work(now, handle);
                 }
                 Err(error) => {
@@ -187,9 +192,9 @@ impl Receiver {
             _ if link.is_closing() => {}
             Some((id, path)) => self.take(now, handle, &id, path),
             None => match Hello::decode(link.heard()) {
-                Ok(Some(hello)) => self.greet(now, handle, hello),
-                Ok(None) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
-                Ok(None) => link.close(now, BROKEN, "no greeting"),
+                Ok(Some(hello)) if !connected.answered => self.greet(now, handle, hello),
+                Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
+                Ok(_) => link.close(now, BROKEN, "no greeting"),
                 Err(error) => link.close(now, REFUSED, &error.to_string()),
             },
         }
@@ -216,6 +221,10 @@ impl Receiver {
         let (id, path) = (hello.session, usize::from(hello.path));
         if connected.link.say(&Reply { window: self.settings.window }.encode()).is_err() {
             connected.link.close(now, BROKEN, "the stream is not open");
+            return;
+        }
+        if hello.offer.is_question() {
+            connected.answered = true;
             return;
         }
         connected.joined = Some((id, path));

@@ -25,6 +25,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// question is repeated.
 const GRACE: Duration = Duration::from_millis(200);
 
+/// Who only asks wants to know which paths there are.
+const ANSWERS: Duration = Duration::from_secs(1);
+
 /// What is to be sent, from where, to whom.
 #[derive(Debug)]
 pub struct Order {
@@ -38,7 +41,7 @@ pub struct Order {
     pub secret: Secret,
     /// Random: tells this transfer's paths from others'.
     pub session: [u8; 16],
-    /// The file.
+    /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
     pub offer: Offer,
 }
 
@@ -233,7 +236,8 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
                     way.trouble = None;
                     self.heard_at = now;
                     let took = now.saturating_duration_since(self.epoch).min(GRACE);
-                    self.first.get_or_insert((path, reply, now + took));
+                    let others = if self.order.offer.is_question() { ANSWERS } else { took };
+                    self.first.get_or_insert((path, reply, now + others));
                     self.begin(now);
                 }
                 Ok(None) => {}
@@ -252,6 +256,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let Some((path, reply, until)) = self.first else { return };
         let all = self.ways.iter().all(|way| way.joined || way.refused);
         if self.session.is_some() || !(all || until <= now) {
+            return;
+        }
+        if self.order.offer.is_question() {
+            self.end(Ok(()));
             return;
         }
         let agreed = Agreed {

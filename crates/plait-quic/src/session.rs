@@ -28,6 +28,14 @@ impl Source for std::fs::File {
     }
 }
 
+/// Without one, nothing can be sent.
+impl<S: Source> Source for Option<S> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.as_mut()
+            .map_or(Err(io::ErrorKind::UnexpectedEof.into()), |source| source.read_at(offset, buffer))
+    }
+}
+
 impl Source for Vec<u8> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let from = usize::try_from(offset).unwrap_or(usize::MAX);

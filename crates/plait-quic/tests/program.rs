@@ -80,6 +80,22 @@ fn a_file_crosses_several_addresses() {
     );
 }
 
+/// To this machine, without an address: one path. Progress is lines of JSON, the last one what came of it.
+#[test]
+fn schedulers_have_parameters_and_a_path_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (file(folder.path(), 1_000_000), folder.path().join("out"));
+    let receiver = Receiver::start(&out, &[]);
+    let sent = receiver.send(&file, &["--scheduler", "round-robin:segments=3"]);
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let text = String::from_utf8(sent.stdout).expect("it is text");
+    let result = line(&mut text.lines().last().expect("a line").as_bytes());
+    assert_eq!((&result["event"], &result["paths"][0]["local"]), (&"sent".into(), &"127.0.0.1".into()));
+    assert_eq!(result["paths"].as_array().map(Vec::len), Some(1));
+    let wrong = receiver.send(&file, &["--interface", "wlan99"]);
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no IPv4 address"));
+}
+
 #[test]
 fn what_is_refused_says_why() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -135,6 +135,16 @@ fn who_does_not_know_the_secret_is_refused() {
 }
 
 #[test]
+fn who_only_asks_is_answered_on_every_path_and_no_transfer_begins() {
+    let asked = run(&Case { asks: true, ..Case::default() });
+    assert!(asked.outcome.is_ok(), "{:?}", asked.outcome);
+    assert_eq!((asked.opened, asked.sent), (vec![1, 1], vec![0, 0]));
+    assert!(asked.received.is_none() && asked.duration < Duration::from_secs(1), "{:?}", asked.duration);
+    let refused = run(&Case { asks: true, secret: "guessed", ..Case::default() });
+    assert!(matches!(refused.outcome, Err(Error::Refused(_))), "{:?}", refused.outcome);
+}
+
+#[test]
 fn a_file_that_changed_while_it_was_sent_is_told() {
     let run = run(&Case { damaged: Some(1_000_000), ..Case::default() });
     assert!(matches!(run.outcome, Err(Error::Differs)), "{:?}", run.outcome);

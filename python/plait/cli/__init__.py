@@ -44,6 +44,8 @@ COMMANDS = {
         "plot:plot", "Draw a metric of a sweep's DATASET over one of its variables, as papers print it."
     ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
+    "send": Place("send:send", "Send a file over several network interfaces at once."),
+    "recv": Place("recv:recv", "Receive files into a folder; who sends has to know the secret."),
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
     "completion": Place(
@@ -74,6 +76,8 @@ def cli(quiet: bool) -> None:
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        what they say, with intervals
     plait plot results/plan --x rtt --metric goodput -o fig.pdf
+    plait recv --out inbox                            on the other machine; it says what to type here:
+    plait send video.mkv HOST:4433 --fingerprint …    a file over all interfaces at once
     plait validate linux                              simulator against kernel
     """  # noqa: D301  click wants the character, not its escape
     Progress.quiet = quiet

@@ -13,7 +13,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     let name = if options.redundant { "redundant" } else { &options.scheduler };
     let scheduler = scheduler(name)?;
     let shipment = Shipment {
-        file: options.file.clone(),
+        file: Some(options.file.clone()),
         to: options.to.clone(),
         fingerprint: options.fingerprint,
         secret: told(&options.common)?,

@@ -15,14 +15,14 @@ use std::fs::File;
 use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What is to be sent, to whom, from where.
 #[derive(Clone, Debug)]
 pub struct Shipment {
-    /// The file.
-    pub file: PathBuf,
+    /// The file; without one, the receiver is asked whether it would take one ([`Offer::QUESTION`]).
+    pub file: Option<PathBuf>,
     /// The receiver's address, `HOST:PORT`.
     pub to: String,
     /// The SHA-256 of the receiver's certificate.
@@ -42,8 +42,7 @@ pub struct Sending {
     shipment: Shipment,
     remote: SocketAddr,
     locals: Vec<Local>,
-    name: String,
-    file: File,
+    file: Option<(String, File)>,
     sockets: Sockets,
 }
 
@@ -83,22 +82,13 @@ impl Sending {
         if locals.is_empty() {
             locals = interfaces::usable(remote)?;
         }
-        let path = &shipment.file;
-        let of_file = |error: std::io::Error| Error::Setting(format!("{}: {error}", path.display()));
-        let file = File::open(path).map_err(of_file)?;
-        if !file.metadata().map_err(of_file)?.is_file() {
-            return Err(Error::Setting(format!("{}: no file", path.display())));
-        }
-        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
-        let name =
-            name.ok_or_else(|| Error::Setting(format!("{}: its name cannot be sent", path.display())))?;
-        let name = name.to_owned();
+        let file = shipment.file.as_deref().map(open).transpose()?;
         let mut sockets = Sockets::new()?;
         for local in &locals {
             let refused = |error| Error::Setting(format!("local address {local}: {error}"));
             sockets.add(SocketAddr::new(local.address, 0), local.interface.as_deref()).map_err(refused)?;
         }
-        Ok(Self { shipment, remote, locals, name, file, sockets })
+        Ok(Self { shipment, remote, locals, file, sockets })
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -111,35 +101,36 @@ impl Sending {
     /// # Errors
     /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the file, as far as that is known.
     pub fn run<W: Scheduler>(mut self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
-        let (size, digest) = self.hash(watch)?;
+        let offer = self.offer(watch)?;
         let order = Order {
             remote: self.remote,
             locals: self.locals.iter().map(|local| local.address).collect(),
             fingerprint: self.shipment.fingerprint,
             secret: self.shipment.secret,
             session: identity::random()?,
-            offer: Offer { name: self.name.clone(), size, digest },
+            offer: offer.clone(),
         };
+        let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
         let begun = now();
-        let mut sender =
-            Sender::new(begun, self.shipment.settings, order, scheduler, self.file.try_clone()?)?;
-        self.drive(&mut sender, begun, size, watch)?;
+        let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
+        self.drive(&mut sender, begun, &offer, watch)?;
         let duration = now().duration_since(begun);
         let paths = self.locals.into_iter().zip(sender.progress()).collect();
         let counters = sender.session().map(Session::counters).unwrap_or_default();
         let oversized = sender.oversized();
         sender.into_outcome().unwrap_or(Ok(()))?;
-        Ok(Sent { name: self.name, bytes: size, digest, duration, paths, counters, oversized })
+        let Offer { name, size: bytes, digest } = offer;
+        Ok(Sent { name, bytes, digest, duration, paths, counters, oversized })
     }
 
-    /// The size of the file and its SHA-256.
-    fn hash(&mut self, watch: &mut Watch<'_>) -> Result<(u64, [u8; 32]), Error> {
+    /// What is offered: a look at the whole file.
+    fn offer(&mut self, watch: &mut Watch<'_>) -> Result<Offer, Error> {
+        let Some((name, file)) = &mut self.file else { return Ok(Offer::QUESTION) };
         let (mut hash, mut size, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
         loop {
-            let failed = |error| Error::Setting(format!("{}: {error}", self.shipment.file.display()));
-            let count = self.file.read(&mut buffer).map_err(failed)?;
+            let count = file.read(&mut buffer).map_err(|error| Error::Setting(format!("{name}: {error}")))?;
             if count == 0 {
-                return Ok((size, hash.finalize().into()));
+                return Ok(Offer { name: name.clone(), size, digest: hash.finalize().into() });
             }
             hash.update(&buffer[..count]);
             size += count as u64;
@@ -152,12 +143,12 @@ impl Sending {
     /// Until there is an outcome.
     fn drive<W: Scheduler>(
         &mut self,
-        sender: &mut Sender<File, W>,
+        sender: &mut Sender<Option<File>, W>,
         begun: Instant,
-        size: u64,
+        offer: &Offer,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let Self { sockets, locals, name, .. } = self;
+        let Self { sockets, locals, .. } = self;
         let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
         loop {
             let moment = now();
@@ -169,9 +160,9 @@ impl Sending {
             sender.handle_timeout(moment);
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
-                    name: name.clone(),
+                    name: offer.name.clone(),
                     bytes: sender.session().map_or(0, Session::acknowledged),
-                    size,
+                    size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: paths(sender, locals, &mut meter, moment),
                 });
@@ -198,8 +189,20 @@ impl Sending {
     }
 }
 
+/// A file and the name under which it is offered.
+fn open(path: &Path) -> Result<(String, File), Error> {
+    let refused = |reason: String| Error::Setting(format!("{}: {reason}", path.display()));
+    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
+    if !file.metadata()?.is_file() {
+        return Err(refused("only files can be sent".to_owned()));
+    }
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
+    let name = name.ok_or_else(|| refused("its name cannot be sent".to_owned()))?;
+    Ok((name.to_owned(), file))
+}
+
 fn paths<W: Scheduler>(
-    sender: &Sender<File, W>,
+    sender: &Sender<Option<File>, W>,
     locals: &[Local],
     meter: &mut Meter,
     now: Instant,

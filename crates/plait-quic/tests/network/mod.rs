@@ -67,6 +67,8 @@ pub(crate) struct Case<'a> {
     /// What the sender believes, where that is not the receiver's.
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) secret: &'a str,
+    /// Whether the receiver is only asked if it would take a file.
+    pub(crate) asks: bool,
     /// Where a byte is changed in what is sent, after it was hashed.
     pub(crate) damaged: Option<usize>,
 }
@@ -81,6 +83,7 @@ impl Default for Case<'_> {
             settings: Settings::default(),
             fingerprint: None,
             secret: "told",
+            asks: false,
             damaged: None,
         }
     }
@@ -165,7 +168,11 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         fingerprint: case.fingerprint.unwrap_or(identity.fingerprint()),
         secret: Secret::new(case.secret),
         session: [7; 16],
-        offer: Offer { name: "file".to_owned(), size: case.bytes as u64, digest },
+        offer: if case.asks {
+            Offer::QUESTION
+        } else {
+            Offer { name: "file".to_owned(), size: case.bytes as u64, digest }
+        },
     };
     let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
     let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");

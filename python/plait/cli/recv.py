@@ -1,0 +1,84 @@
+"""`plait recv`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from plait import _core
+from plait.cli.output import say
+from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
+from plait.transfers.receiver import LISTEN, WINDOW
+from plait.transfers.report import progress_of, received_of
+
+
+@click.command()
+@click.option(
+    "--out", required=True, metavar="DIR", type=click.Path(path_type=Path), help="Where files are kept."
+)
+@click.option(
+    "--listen",
+    default=LISTEN,
+    show_default=True,
+    metavar="ADDR:PORT",
+    help="Where to listen; port 0 is any that is free.",
+)
+@click.option("--once", is_flag=True, help="End after one file: with 0 if it is there, else with 1.")
+@SECRET
+@click.option(
+    "--window",
+    type=int,
+    default=WINDOW,
+    show_default=True,
+    metavar="BYTES",
+    help="What may be on its way, or wait for what is missing.",
+)
+@LINES
+def recv(out: Path, listen: str, once: bool, secret: str | None, window: int, as_json: bool) -> None:
+    """Receive files into a folder; who sends has to know the secret.
+
+    Prints what the other side has to type: address, the certificate's fingerprint, and the secret, which are new each
+    time unless the secret is given.
+    """
+    receiving = _core.Receiving(out, listen=listen, secret=secret or None, window=window)
+    host, port = receiving.host, receiving.port
+    if as_json:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        told = {"address": address, "fingerprint": receiving.fingerprint, "secret": receiving.secret}
+        print_line({"event": "listening", **told})
+    else:
+        place = "HOST" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        more = f"--fingerprint {receiving.fingerprint} --secret {receiving.secret}"
+        click.echo(f"plait send FILE {place}:{port} {more}")
+    failed: list[str] = []
+
+    def hear(text: str) -> None:
+        event = json.loads(text)
+        ended = event["event"] in ("received", "failed")
+        if as_json:
+            print_line(event)
+        elif event["event"] == "progress":
+            show(progress_of(event))
+        elif ended:
+            clear()
+            got = received_of(event)
+            if got.error is None:
+                rate = megabits(got.bytes * 8 / max(got.seconds, 1e-9))
+                gap = f"longest gap {got.longest_gap_s * 1e3:.0f} ms"
+                click.echo(
+                    f"{got.file}: {got.bytes} bytes in {got.seconds:.2f} s, {rate}, SHA-256 equal, {gap}"
+                )
+            elif not once:
+                say(f"plait: {got.file}: {got.error}")
+        if ended and once:
+            failed.extend(f"{event['file']}: {event['error']}" for _ in range(event["event"] == "failed"))
+            receiving.stop()
+
+    try:
+        receiving.run(hear)
+    finally:
+        clear()
+    if failed:
+        raise _core.TransferError(failed[0])

@@ -1,0 +1,136 @@
+"""What is told of a transfer: how it stands, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PathProgress:
+    """How a path stands.
+
+    name: at the sender the local address, with ``%INTERFACE`` behind it where it is bound to one; at the receiver the
+        path's number.
+    usable: whether it carries data now.
+    bytes: payload so far; at the sender what left, copies included, at the receiver what came first on this path.
+    rate_bps: the same since the last report (half a second ago), in bit/s.
+    srtt_s: smoothed round trip in seconds; None before there is one, and at the receiver.
+    trouble: why it carries nothing, where that is known.
+    """
+
+    name: str
+    usable: bool
+    bytes: int
+    rate_bps: float
+    srtt_s: float | None
+    trouble: str | None
+
+
+@dataclass(frozen=True)
+class TransferProgress:
+    """How a transfer stands; told twice a second.
+
+    file: its name. bytes: of it that have arrived, as far as this end knows. size: its bytes in all. seconds: since the
+    first packet. paths: see `PathProgress`.
+    """
+
+    file: str
+    bytes: int
+    size: int
+    seconds: float
+    paths: tuple[PathProgress, ...]
+
+    @property
+    def share(self) -> float:
+        """How much of the file has arrived: 0 to 1."""
+        return self.bytes / self.size if self.size else 1.0
+
+
+@dataclass(frozen=True)
+class SentPath:
+    """What a path did for a file that was sent; see `PathProgress`. opened: how often its connection was made."""
+
+    name: str
+    bytes: int
+    srtt_s: float | None
+    opened: int
+    trouble: str | None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A file that the receiver has, whole.
+
+    bytes: its size. sha256: of its content, which the receiver has confirmed. seconds: from the first packet to the
+    receiver's word. retransmissions, reinjections: packets sent again after a loss, and copies that the scheduler made.
+    """
+
+    file: str
+    bytes: int
+    sha256: str
+    seconds: float
+    paths: tuple[SentPath, ...]
+    retransmissions: int
+    reinjections: int
+
+    @property
+    def goodput_bps(self) -> float:
+        """Bits of the file in a second."""
+        return self.bytes * 8 / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class Received:
+    """A file that arrived, or did not.
+
+    path: where it is; None if it did not arrive, and `error` says why. bytes, sha256: of its content. seconds: from the
+    first path to the last byte. paths: bytes that came first on each path. longest_gap_s: the longest time in which
+    nothing could be handed on in order.
+    """
+
+    file: str
+    path: Path | None
+    error: str | None = None
+    bytes: int = 0
+    sha256: str = ""
+    seconds: float = 0.0
+    paths: tuple[int, ...] = ()
+    longest_gap_s: float = 0.0
+
+
+Watcher = Callable[[TransferProgress], object]
+"""Who is told how a transfer stands. An exception that it raises ends the transfer and passes through."""
+
+
+def progress_of(data: dict[str, Any]) -> TransferProgress:
+    """Of the core's event."""
+    paths = tuple(PathProgress(**path) for path in data["paths"])
+    return TransferProgress(data["file"], data["bytes"], data["size"], data["seconds"], paths)
+
+
+def heard_by(progress: Watcher | None) -> Callable[[str], None] | None:
+    """What the core calls with its events for who wants to know how a transfer stands."""
+    return None if progress is None else lambda text: void(progress(progress_of(json.loads(text))))
+
+
+def void(_answer: object) -> None:
+    """Nothing, whatever was answered."""
+
+
+def sent_of(text: str) -> Sent:
+    """Of the core's result."""
+    data = json.loads(text)
+    del data["event"]
+    return Sent(**{**data, "paths": tuple(SentPath(**path) for path in data["paths"])})
+
+
+def received_of(data: dict[str, Any]) -> Received:
+    """Of the core's event for a file that arrived, or failed to."""
+    if data["event"] == "failed":
+        return Received(data["file"], None, data["error"])
+    known = {key: value for key, value in data.items() if key != "event"}
+    return Received(**{**known, "path": Path(data["path"]), "paths": tuple(data["paths"])})

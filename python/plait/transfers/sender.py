@@ -1,0 +1,263 @@
+"""Sending files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from os import PathLike
+from types import TracebackType
+
+from plait import _core
+from plait.scenarios.scheduler import Choice, override
+from plait.transfers.report import Sent, Watcher, heard_by, sent_of
+
+MTU = 1232
+"""Bytes of a UDP datagram's payload that every IPv6 link carries (RFC 8200 §5, less its headers)."""
+
+
+class Transfer:
+    """A file that is ready to be sent; `send` and `Sender` make it.
+
+    Args:
+        file: what to send; None asks the receiver whether it would take a file.
+        to: the receiver, "HOST:PORT".
+        fingerprint: the SHA-256 of the receiver's certificate, which it prints.
+        secret: what the receiver wants to hear.
+        local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
+        interface: interfaces to send from, each a path. Without these and addresses: every interface that is up.
+        scheduler: who decides which path carries what.
+        congestion: congestion control of each path.
+        mtu: bytes of a UDP datagram's payload; every path has to carry it.
+
+    Raises:
+        ScenarioError: one of these cannot be.
+    """
+
+    def __init__(
+        self,
+        file: str | PathLike[str] | None,
+        to: str,
+        *,
+        fingerprint: str,
+        secret: str,
+        local: Sequence[str] = (),
+        interface: Sequence[str] = (),
+        scheduler: Choice = "lowest-rtt",
+        congestion: str = "cubic",
+        mtu: int = MTU,
+    ) -> None:
+        self._choice = override(scheduler)
+        self._core = _core.Sending(
+            to,
+            file,
+            fingerprint=fingerprint,
+            secret=secret,
+            local=list(local),
+            interface=list(interface),
+            congestion=congestion,
+            mtu=mtu,
+        )
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths' local addresses."""
+        return self._core.paths
+
+    def run(self, progress: Watcher | None = None) -> Sent:
+        """Send it, once; see `send`."""
+        chosen = self._choice
+        text = self._core.run(
+            scheduler=chosen.built_in,
+            python_scheduler=chosen.python,
+            foreign=chosen.foreign,
+            progress=heard_by(progress),
+        )
+        return sent_of(text)
+
+    def stop(self) -> None:
+        """End the transfer, which then raises `TransferError`; from any thread."""
+        self._core.stop()
+
+    async def arun(self, progress: Watcher | None = None) -> Sent:
+        """Send it without holding the event loop up; `progress` is called on another thread.
+
+        Cancelled, the transfer is ended, and the receiver told, before the cancellation goes on.
+        """
+        thread = asyncio.create_task(asyncio.to_thread(self.run, progress))
+        try:
+            return await asyncio.shield(thread)
+        except asyncio.CancelledError:
+            self.stop()
+            await asyncio.gather(thread, return_exceptions=True)
+            raise
+
+
+def send(
+    file: str | PathLike[str],
+    to: str,
+    *,
+    fingerprint: str,
+    secret: str,
+    local: Sequence[str] = (),
+    interface: Sequence[str] = (),
+    scheduler: Choice = "lowest-rtt",
+    congestion: str = "cubic",
+    mtu: int = MTU,
+    progress: Watcher | None = None,
+) -> Sent:
+    """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
+
+    Returns when the receiver has it whole, by its SHA-256. Ctrl-C ends the transfer.
+
+    Args:
+        file: what to send. It must not change meanwhile.
+        to: the receiver, "HOST:PORT".
+        fingerprint: the SHA-256 of the receiver's certificate, as 64 hexadecimal digits.
+        secret: what the receiver wants to hear.
+        local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
+        interface: interfaces to send from, each a path. Without these and addresses: every interface that is up, the
+            loopback interface to this machine.
+        scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
+        congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
+        mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
+        progress: called twice a second with how it stands.
+
+    Raises:
+        ScenarioError: an argument is not what it may be; names it and the choices.
+        TransferError: the receiver does not have the file, and why.
+    """
+    transfer = Transfer(
+        file,
+        to,
+        fingerprint=fingerprint,
+        secret=secret,
+        local=local,
+        interface=interface,
+        scheduler=scheduler,
+        congestion=congestion,
+        mtu=mtu,
+    )
+    return transfer.run(progress)
+
+
+class Sender:
+    """A receiver that has answered; `connect` makes it. Files are sent one after the other or at the same time.
+
+    Each file has QUIC connections of its own, one for each path, so that nothing is open between files.
+    """
+
+    def __init__(
+        self,
+        to: str,
+        *,
+        fingerprint: str,
+        secret: str,
+        local: Sequence[str] = (),
+        interface: Sequence[str] = (),
+        congestion: str = "cubic",
+        mtu: int = MTU,
+    ) -> None:
+        self.to, self.fingerprint, self._secret = to, fingerprint, secret
+        self.local, self.interface = tuple(local), tuple(interface)
+        self.congestion, self.mtu = congestion, mtu
+        self.paths: tuple[str, ...] = ()
+        """The paths on which the receiver answered, by their local addresses."""
+        self._transfers: set[Transfer] = set()
+        self._closed = False
+
+    def _transfer(self, file: str | PathLike[str] | None, scheduler: Choice) -> Transfer:
+        return Transfer(
+            file,
+            self.to,
+            fingerprint=self.fingerprint,
+            secret=self._secret,
+            local=self.local,
+            interface=self.interface,
+            scheduler=scheduler,
+            congestion=self.congestion,
+            mtu=self.mtu,
+        )
+
+    async def ask(self) -> Sent:
+        """Ask the receiver whether it would take a file.
+
+        Raises:
+            ScenarioError, TransferError: see `connect`.
+        """
+        asked = await (await asyncio.to_thread(self._transfer, None, "lowest-rtt")).arun()
+        self.paths = tuple(path.name for path in asked.paths if path.opened)
+        return asked
+
+    async def send(
+        self,
+        file: str | PathLike[str],
+        *,
+        scheduler: Choice = "lowest-rtt",
+        progress: Watcher | None = None,
+    ) -> Sent:
+        """Send a file; see `plait.send`. `progress` is called on another thread.
+
+        Raises:
+            ScenarioError, TransferError: see `plait.send`; TransferError if this is closed, too.
+        """
+        if self._closed:
+            message = "the sender is closed"
+            raise _core.TransferError(message)
+        transfer = await asyncio.to_thread(self._transfer, file, scheduler)
+        self._transfers.add(transfer)
+        try:
+            return await transfer.arun(progress)
+        finally:
+            self._transfers.discard(transfer)
+
+    async def close(self) -> None:
+        """End what is under way; `async with` does it, too."""
+        self._closed = True
+        for transfer in self._transfers:
+            transfer.stop()
+
+    async def __aenter__(self) -> Sender:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def connect(
+    to: str,
+    *,
+    fingerprint: str,
+    secret: str,
+    local: Sequence[str] = (),
+    interface: Sequence[str] = (),
+    congestion: str = "cubic",
+    mtu: int = MTU,
+) -> Sender:
+    """Find out whether a receiver is there, is the one it should be, and would take a file: one handshake on each path.
+
+    Args:
+        to: the receiver, "HOST:PORT".
+        fingerprint: see `send`, as of the others.
+        secret: what the receiver wants to hear.
+        local: local addresses to send from.
+        interface: interfaces to send from.
+        congestion: congestion control of each path.
+        mtu: bytes of a UDP datagram's payload.
+
+    Raises:
+        ScenarioError: an argument is not what it may be.
+        TransferError: no answer on any path, another certificate, or the secret is not the receiver's.
+    """
+    sender = Sender(
+        to,
+        fingerprint=fingerprint,
+        secret=secret,
+        local=local,
+        interface=interface,
+        congestion=congestion,
+        mtu=mtu,
+    )
+    await sender.ask()
+    return sender

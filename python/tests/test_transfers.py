@@ -1,0 +1,218 @@
+"""Files over real sockets on loopback, from Python and by the command; nothing is timed."""
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+
+import plait
+from plait import Assign, Receiver, Scheduler, TransferError, Wait
+
+LOCALS = ["127.0.0.2", "127.0.0.3"]
+
+
+class Counts(Scheduler):
+    """Takes the open paths in turns, and knows how often it did."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.turn = 0
+
+    def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Assign | Wait:
+        """See `Scheduler.decide`."""
+        self.names |= {path.name for path in paths}
+        self.turn += 1
+        for path in [*paths[self.turn % len(paths) :], *paths]:
+            if path.open:
+                return Assign(path.index)
+        return Wait()
+
+
+class Fails(Counts):
+    """Cannot go on after a while."""
+
+    def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Assign | Wait:
+        """See `Scheduler.decide`."""
+        if self.turn > 50:
+            message = "no more"
+            raise ValueError(message)
+        return super().decide(now, connection, paths)
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    file = tmp_path / "a file.bin"
+    file.write_bytes(hashlib.shake_128(b"plait").digest(3_000_000))
+    return file
+
+
+@pytest.fixture
+def receiver(tmp_path: Path) -> Iterator[Receiver]:
+    with plait.receive(tmp_path / "inbox", listen="127.0.0.1:0") as receiver:
+        yield receiver
+
+
+def told(receiver: Receiver) -> dict[str, Any]:
+    """What a sender has to be told."""
+    return {"to": receiver.address, "fingerprint": receiver.fingerprint, "secret": receiver.secret}
+
+
+@pytest.mark.parametrize("scheduler", ["round-robin:segments=3", {"name": "redundant"}, Counts()])
+def test_a_file_arrives_whole(
+    content: Path, receiver: Receiver, scheduler: plait.scenarios.scheduler.Choice
+) -> None:
+    sent = plait.send(content, **told(receiver), local=LOCALS, scheduler=scheduler)
+    received = receiver.wait(60)
+    assert received.path is not None
+    assert received.path.read_bytes() == content.read_bytes()
+    assert received.sha256 == sent.sha256 == hashlib.sha256(content.read_bytes()).hexdigest()
+    assert [path.name for path in sent.paths] == LOCALS
+    assert all(path.bytes > 0 for path in sent.paths)
+    if isinstance(scheduler, Counts):
+        assert scheduler.names == set(LOCALS)
+        assert scheduler.turn > sent.bytes / plait.transfers.sender.MTU
+    if isinstance(scheduler, dict):
+        assert sum(path.bytes for path in sent.paths) > sent.bytes, "there are copies"
+
+
+def test_a_scheduler_of_ones_own_in_a_file(content: Path, receiver: Receiver, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "import plait\n\n\nclass Last(plait.Scheduler):\n    def decide(self, now, connection, paths):\n"
+        "        return plait.Assign(paths[-1].index) if paths[-1].open else plait.Wait()\n"
+    )
+    sent = plait.send(content, **told(receiver), local=LOCALS, scheduler=f"{mine}:Last")
+    assert sent.paths[1].bytes >= sent.bytes
+    assert sent.paths[0].bytes == 0
+
+
+def test_what_a_scheduler_raises_passes_through(content: Path, receiver: Receiver) -> None:
+    with pytest.raises(ValueError, match="no more"):
+        plait.send(content, **told(receiver), local=LOCALS, scheduler=Fails())
+    assert "gave up" in str(receiver.wait(60).error)
+
+
+def test_what_cannot_be_is_said(content: Path, receiver: Receiver) -> None:
+    good = told(receiver)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"fingerprint": "12"}, "64 hexadecimal digits"),
+        ({"local": ["wlan0"]}, 'local address wlan0: "wlan0" is no IP address'),
+        ({"interface": ["wlan99"]}, "interface wlan99"),
+        ({"scheduler": "fastest"}, 'unknown scheduler "fastest"'),
+        ({"congestion": "vegas"}, 'congestion "vegas": choose'),
+        ({"mtu": 3}, "choose 1200 to"),
+    ]
+    for wrong, says in cases:
+        with pytest.raises(plait.ScenarioError, match=says):
+            plait.send(content, **{**good, **wrong})
+    with pytest.raises(TransferError, match="the secret is not the receiver's"):
+        plait.send(content, **{**good, "secret": "guessed"})
+    with pytest.raises(plait.ScenarioError, match="nowhere"):
+        plait.send(content.with_name("nowhere"), **good)
+
+
+def test_two_at_a_time_without_holding_the_loop_up(content: Path, tmp_path: Path) -> None:
+    other = content.with_name("other")
+    other.write_bytes(b"")
+
+    async def both() -> set[str]:
+        async with (
+            plait.receive(tmp_path / "inbox", listen="127.0.0.1:0") as receiver,
+            await plait.connect(**told(receiver), local=LOCALS) as sender,
+        ):
+            assert sender.paths == tuple(LOCALS)
+            await asyncio.gather(sender.send(content), sender.send(other, scheduler="blest"))
+            found = set()
+            async for received in receiver:
+                assert received.error is None
+                found.add(received.file)
+                if len(found) == 2:
+                    return found
+        raise AssertionError
+
+    assert asyncio.run(both()) == {content.name, "other"}
+
+
+def test_who_is_not_there_or_not_who_it_should_be_is_no_receiver(receiver: Receiver) -> None:
+    async def ask(**wrong: str) -> None:
+        await plait.connect(**{**told(receiver), **wrong})
+
+    for wrong in ({"secret": "guessed"}, {"fingerprint": "0" * 64}):
+        with pytest.raises(TransferError):
+            asyncio.run(ask(**wrong))
+
+
+def test_a_transfer_that_is_cancelled_is_told_to_the_receiver(content: Path, receiver: Receiver) -> None:
+    async def cancel() -> None:
+        async with await plait.connect(**told(receiver)) as sender:
+            begun = asyncio.Event()
+            loop = asyncio.get_running_loop()
+
+            class Waits(Counts):
+                def decide(
+                    self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]
+                ) -> Assign | Wait:
+                    loop.call_soon_threadsafe(begun.set)
+                    return Wait()
+
+            task = asyncio.create_task(sender.send(content, scheduler=Waits()))
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(cancel())
+    assert "gave up" in str(receiver.wait(60).error)
+
+
+def test_a_receiver_that_is_closed_says_so(tmp_path: Path) -> None:
+    with plait.receive(tmp_path / "inbox", listen="127.0.0.1:0") as receiver, pytest.raises(TimeoutError):
+        receiver.wait(0.01)
+    assert list(receiver) == []
+    with pytest.raises(TransferError, match="closed"):
+        receiver.wait()
+
+
+def test_the_command_sends_to_the_command(content: Path, command: Command, tmp_path: Path) -> None:
+    environment = {**os.environ, "PLAIT_SECRET": "told"}
+    arguments = ["recv", "--out", str(tmp_path / "inbox"), "--listen", "127.0.0.1:0", "--once", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "plait", *arguments], stdout=subprocess.PIPE, text=True, env=environment
+    ) as receiving:
+        assert receiving.stdout is not None
+        listening = json.loads(receiving.stdout.readline())
+        assert (listening["event"], listening["secret"]) == ("listening", "told")
+        to = [listening["address"], "--fingerprint", listening["fingerprint"]]
+        assert command("send", str(content), *to).stderr.endswith("as the receiver prints it\n")
+        refused = command("send", str(content), *to, "--secret", "x", "--redundant", "--scheduler", "ecf")
+        assert (refused.returncode, "exclude each other" in refused.stderr) == (2, True)
+        locals_ = ["--local", LOCALS[0], "--local", LOCALS[1]]
+        sent = command("send", str(content), *to, "--secret", "told", *locals_, "--redundant", "--json")
+        assert sent.returncode == 0, sent.stderr
+        result = json.loads(sent.stdout.splitlines()[-1])
+        received = json.loads(receiving.stdout.read().splitlines()[-1])
+        assert (received["event"], received["sha256"]) == ("received", result["sha256"])
+        assert [path["name"] for path in result["paths"]] == LOCALS
+        assert receiving.wait(60) == 0
+    assert (tmp_path / "inbox" / content.name).read_bytes() == content.read_bytes()
+
+
+def test_ctrl_c_ends_the_receiver(tmp_path: Path) -> None:
+    arguments = ["recv", "--out", str(tmp_path), "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "plait", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as receiving:
+        assert receiving.stdout is not None
+        assert receiving.stdout.readline().startswith("plait send FILE 127.0.0.1:")
+        receiving.send_signal(signal.SIGINT)
+        _, errors = receiving.communicate(timeout=60)
+        assert (receiving.returncode, errors) == (130, "plait: interrupted\n")
