@@ -117,7 +117,10 @@ impl Identity {
     }
 
     /// The receiver's side of TLS.
-    pub(crate) fn server(&self) -> Result<QuicServerConfig, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Tls`].
+    pub fn server(&self) -> Result<QuicServerConfig, Error> {
         let mut config = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| tls(&error))?
@@ -132,7 +135,10 @@ impl Identity {
 }
 
 /// The sender's side of TLS: it believes one certificate.
-pub(crate) fn client(pinned: Fingerprint) -> Result<QuicClientConfig, Error> {
+///
+/// # Errors
+/// [`Error::Tls`].
+pub fn client(pinned: Fingerprint) -> Result<QuicClientConfig, Error> {
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms;
     let mut config = rustls::ClientConfig::builder_with_provider(provider)

@@ -1,0 +1,245 @@
+//! Why every path is a QUIC connection of its own: what noq's multipath does, in virtual time. These tests hold faults, not
+//! promises: one that fails after an update says that noq has mended something, and that the reasons in the crate's documentation are to be
+//! looked at again.
+
+use bytes::BytesMut;
+use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    FourTuple, PathError, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, Transmit,
+    TransportConfig,
+};
+use plait_quic::Identity;
+use plait_quic::identity;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const MS: Duration = Duration::from_millis(1);
+/// One way on each path.
+const DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
+/// A path that is silent for so long is given up by noq.
+const IDLE: Duration = Duration::from_secs(2);
+
+fn local(path: usize) -> SocketAddr {
+    (Ipv4Addr::new(10, 0, path as u8, 1), 40_000).into()
+}
+
+fn remote() -> SocketAddr {
+    (Ipv4Addr::new(10, 9, 9, 9), 4433).into()
+}
+
+/// One end: its endpoint, and its only connection once there is one.
+struct End {
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    connected: bool,
+    abandoned: Vec<PathId>,
+    got: u64,
+}
+
+impl End {
+    fn new(server: Option<ServerConfig>) -> Self {
+        let mut config = EndpointConfig::default();
+        config.rng_seed(Some([u8::from(server.is_some()); 32]));
+        let endpoint = Endpoint::new(Arc::new(config), server.map(Arc::new), true);
+        Self { endpoint, connection: None, connected: false, abandoned: Vec::new(), got: 0 }
+    }
+
+    fn connection(&mut self) -> &mut Connection {
+        &mut self.connection.as_mut().expect("there is one").1
+    }
+
+    fn handle(&mut self, now: Instant, tuple: FourTuple, bytes: &[u8]) {
+        let mut answer = Vec::new();
+        match self.endpoint.handle(now, tuple, None, BytesMut::from(bytes), &mut answer) {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => self.connection().handle_event(event),
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                self.connection = self.endpoint.accept(incoming, now, &mut answer, None).ok();
+            }
+            _ => {}
+        }
+    }
+
+    fn work(&mut self, now: Instant) {
+        let Some((handle, connection)) = &mut self.connection else { return };
+        if connection.poll_timeout().is_some_and(|due| due <= now) {
+            connection.handle_timeout(now);
+        }
+        while let Some(event) = connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                connection.handle_event(event);
+            }
+        }
+        while let Some(event) = connection.poll() {
+            match event {
+                Event::Connected => self.connected = true,
+                Event::Path(PathEvent::Abandoned { id, .. }) => self.abandoned.push(id),
+                Event::Stream(StreamEvent::Opened { .. } | StreamEvent::Readable { .. }) => {
+                    let id = noq_proto::StreamId::new(noq_proto::Side::Client, Dir::Uni, 0);
+                    let mut stream = connection.recv_stream(id);
+                    let Ok(mut chunks) = stream.read(true) else { continue };
+                    while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                        self.got += chunk.bytes.len() as u64;
+                    }
+                    let _ = chunks.finalize();
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A client that sends all the time, a server that takes it, and two paths between them, each of which may be cut.
+struct Pair {
+    now: Instant,
+    client: End,
+    server: End,
+    under_way: BTreeMap<(Instant, u64), (bool, usize, Vec<u8>)>,
+    count: u64,
+    cut: [bool; 2],
+    sends: bool,
+}
+
+impl Pair {
+    /// Connected, with both paths open.
+    fn new() -> Self {
+        let identity = Identity::generate().expect("a key");
+        let mut transport = TransportConfig::default();
+        transport.max_concurrent_multipath_paths(4).default_path_max_idle_timeout(Some(IDLE));
+        transport.default_path_keep_alive_interval(Some(IDLE / 4)).mtu_discovery_config(None);
+        let transport = Arc::new(transport);
+        let mut server = ServerConfig::with_crypto(Arc::new(identity.server().expect("TLS")));
+        server.transport_config(transport.clone());
+        let mut client = ClientConfig::new(Arc::new(identity::client(identity.fingerprint()).expect("TLS")));
+        client.transport_config(transport);
+        #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
+        let now = Instant::now();
+        let mut end = End::new(None);
+        end.connection = end.endpoint.connect(now, client, remote(), "plait").ok();
+        let mut pair = Self {
+            now,
+            client: end,
+            server: End::new(Some(server)),
+            under_way: BTreeMap::new(),
+            count: 0,
+            cut: [false; 2],
+            sends: false,
+        };
+        pair.run(500 * MS);
+        assert!(pair.client.connected && pair.server.connected);
+        let tuple = FourTuple::new(remote(), Some(local(1).ip()));
+        pair.client.connection().open_path(tuple, PathStatus::Available, now).expect("it opens");
+        pair.run(500 * MS);
+        pair.client.connection().streams().open(Dir::Uni).expect("there is one");
+        pair.sends = true;
+        pair
+    }
+
+    fn run(&mut self, duration: Duration) {
+        let until = self.now + duration;
+        while self.now < until {
+            self.step();
+            self.now += MS;
+        }
+    }
+
+    fn step(&mut self) {
+        while self.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= self.now) {
+            let (_, (up, path, bytes)) = self.under_way.pop_first().expect("it is there");
+            if up {
+                self.server.handle(self.now, FourTuple::new(local(path), Some(remote().ip())), &bytes);
+            } else {
+                self.client.handle(self.now, FourTuple::new(remote(), Some(local(path).ip())), &bytes);
+            }
+        }
+        self.client.work(self.now);
+        self.server.work(self.now);
+        if self.sends {
+            let id = noq_proto::StreamId::new(noq_proto::Side::Client, Dir::Uni, 0);
+            while self
+                .client
+                .connection()
+                .send_stream(id)
+                .write(&[7; 10_000])
+                .is_ok_and(|written| written > 0)
+            {}
+        }
+        for up in [true, false] {
+            let end = if up { &mut self.client } else { &mut self.server };
+            let Some((_, connection)) = &mut end.connection else { continue };
+            let mut bytes = Vec::new();
+            // One packet each millisecond and path at most is 10 Mbit/s; more at once would only be a queue.
+            for _ in 0..8 {
+                let Some(transmit) = connection.poll_transmit(self.now, NonZeroUsize::MIN, &mut bytes) else {
+                    break;
+                };
+                let path = Self::path(up, &transmit);
+                if !self.cut[path] {
+                    self.count += 1;
+                    let key = (self.now + DELAYS[path], self.count);
+                    self.under_way.insert(key, (up, path, bytes[..transmit.size].to_vec()));
+                }
+                bytes.clear();
+            }
+        }
+    }
+
+    fn path(up: bool, transmit: &Transmit) -> usize {
+        let address = if up { transmit.src_ip.unwrap_or(local(0).ip()) } else { transmit.destination.ip() };
+        match address {
+            IpAddr::V4(ip) => ip.octets()[2].into(),
+            IpAddr::V6(_) => unreachable!("all addresses have 4 bytes"),
+        }
+    }
+}
+
+fn second() -> PathId {
+    PathId::ZERO.saturating_add(1_u8)
+}
+
+/// Round trips of the second path are its way there and the first one's way back.
+#[test]
+fn all_paths_are_acknowledged_on_the_lowest() {
+    let mut pair = Pair::new();
+    pair.run(Duration::from_secs(1));
+    let there = pair.client.connection().path_stats(second()).expect("it is open");
+    let back = pair.server.connection().path_stats(second()).expect("it is open");
+    assert!(there.frame_tx.stream >= 10, "{there:?}");
+    assert_eq!(back.frame_tx.path_acks + back.frame_tx.acks, 0);
+    assert!(there.rtt > 45 * MS && there.rtt < 70 * MS, "it is 80 ms long: {:?}", there.rtt);
+}
+
+/// For want of anything that comes back on it.
+#[test]
+fn a_path_that_is_busy_in_one_direction_is_given_up() {
+    let mut pair = Pair::new();
+    pair.run(IDLE + Duration::from_secs(1));
+    assert_eq!(pair.client.abandoned, [second()]);
+}
+
+/// Though the other one works: until the idle timeout of the first.
+#[test]
+fn a_dead_first_path_stops_everything() {
+    let got = |dead: usize| {
+        let mut pair = Pair::new();
+        pair.run(500 * MS);
+        pair.cut[dead] = true;
+        pair.run(300 * MS);
+        let before = pair.server.got;
+        pair.run(Duration::from_secs(1));
+        pair.server.got - before
+    };
+    assert_eq!(got(0), 0);
+    assert!(got(1) > 500_000, "the second path is none that anything waits for");
+}
+
+#[test]
+fn a_server_opens_no_paths() {
+    let mut pair = Pair::new();
+    let tuple = FourTuple::new(local(2), Some(remote().ip()));
+    let now = pair.now;
+    let opened = pair.server.connection().open_path(tuple, PathStatus::Available, now);
+    assert!(matches!(opened, Err(PathError::ServerSideNotAllowed)), "{opened:?}");
+}
