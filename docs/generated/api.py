@@ -16,7 +16,7 @@ from plait import plots
 
 DECISIONS = ("Assign", "Wait", "Reinject", "Recall", "Limit", "Penalize", "Defer")
 GROUPS = {
-    "Running": ("run", "compare", "load", "Result", "Comparison"),
+    "Running": ("run", "compare", "repeat", "load", "Result", "Comparison", "Repeated"),
     "Scenarios": (
         "Scenario", "Transport", "Path", "Direction", "Link",
         "Bulk", "File", "ConstantRate", "OnOff", "RequestResponse",

@@ -62,6 +62,7 @@ from plait.scenarios.workloads import *  # noqa: F403 - a class for each kind
 if TYPE_CHECKING:
     from plait import plots
     from plait.advice import Advice, advise
+    from plait.analysis import Repeated, repeat
     from plait.reports import report
     from plait.results.result import Comparison, NotRecordedError, Result, verdicts
     from plait.runs.run import compare, run
@@ -78,6 +79,7 @@ LATER = {
         ("PathProgress", "Received", "Sent", "SentPath", "TransferProgress"), "plait.transfers.report"
     ),
     **dict.fromkeys(("Sender", "connect", "send"), "plait.transfers.sender"),
+    **dict.fromkeys(("Repeated", "repeat"), "plait.analysis"),
     "report": "plait.reports",
     "plots": "plait.plots",
 }
@@ -123,6 +125,7 @@ __all__ = [
     "Received",
     "Receiver",
     "Reinject",
+    "Repeated",
     "Result",
     "RunError",
     "Scenario",
@@ -146,6 +149,7 @@ __all__ = [
     "min_receive_buffer_bytes",
     "plots",
     "receive",
+    "repeat",
     "report",
     "run",
     "scenario_keys",

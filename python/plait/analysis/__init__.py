@@ -1,4 +1,4 @@
-"""Statistics of a sweep: paired comparisons, intervals, effect sizes, who wins where.
+"""Statistics of a sweep, and of a scenario with several seeds: paired comparisons, intervals, who wins where.
 
 from plait.analysis import analyze
 from plait.sweep import read
@@ -8,5 +8,6 @@ analyze(read("results/plan"), metrics=["goodput_bps"], baseline="lowest-rtt").do
 
 from plait.analysis.analysis import Analysis, MetricAnalysis, Part, analyze
 from plait.analysis.comparison import AgainstBaseline
+from plait.analysis.repeated import Repeated, repeat
 
-__all__ = ["AgainstBaseline", "Analysis", "MetricAnalysis", "Part", "analyze"]
+__all__ = ["AgainstBaseline", "Analysis", "MetricAnalysis", "Part", "Repeated", "analyze", "repeat"]

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plait.results.metrics import CLOSE
 from plait.statistics.estimate import student
 
 Floats = NDArray[np.float64]
-CLOSE = 0.01
-"""With a single pair in a cell, a smaller relative difference is a tie."""
 NOBODY = -1
 
 

@@ -14,6 +14,12 @@ SERIES_DEFAULT = "10ms"
 SEED = click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), help="Use this seed instead of the scenario's."
 )
+SEEDS = click.option(
+    "--seeds",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Run N seeds, from --seed or the scenario's on: means with 95 % intervals, and differences of pairs.",
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 OUT = click.option(
     "--out", type=click.Path(path_type=Path), help="Write JSON, Parquet tables and figures there."

@@ -13,9 +13,10 @@ from rich.console import Console, RenderableType
 
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
-from plait.results.summary import Row, best, heading, metric_rows, path_rows, written
+from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, written
 
 if TYPE_CHECKING:
+    from plait.analysis import Repeated
     from plait.results.result import Result
 
 WIDTH = 160
@@ -68,6 +69,12 @@ aggregation benefit, paths alone: the same formula with each path's goodput alon
 """.strip()
 
 
+BOLD = """
+bold: the best mean, where the interval of its difference to the next one, over pairs, does not contain zero
+better by: more than zero is better, also where less of the metric is; runs of the same seed are pairs
+""".strip()
+
+
 def print_tables(groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str, float]] = ()) -> None:
     """A table per group of runs, and once what the metrics mean.
 
@@ -87,6 +94,40 @@ def print_tables(groups: Sequence[Sequence[Result]], alone: Sequence[Mapping[str
     console().print(MEANING, style="dim", highlight=False)
     if alone:
         console().print(ALONE, style="dim", highlight=False)
+
+
+def print_repeated(found: Repeated, alone: Sequence[Mapping[str, float]] = ()) -> None:
+    """The metrics of several seeds with their intervals, the gains over the first scheduler, and what they mean.
+
+    `alone` has for each seed what each path carries alone in bit/s, by name.
+    """
+    from plait.analysis.repeated import FEW
+
+    terminal, seeds = console(), len(found.seeds)
+    paths = [
+        [replace(row, heading=f"{name}: {row.heading}") for row in rows] for name, rows in found.path_rows()
+    ]
+    held = found.alone_rows(alone) if alone else []
+    sections = [found.rows(), *([held] if held else []), *paths]
+    title = f"{found.scenario}: means of {count(seeds, 'seed')}, 95 % intervals"
+    for table in comparison(title, found.schedulers, sections, terminal.width):
+        terminal.print(table)
+    gains = found.gain_rows()
+    if gains:
+        first = found.schedulers[0]
+        title = f"better than {first} by, in % (95 % intervals over pairs)"
+        for table in comparison(title, found.schedulers[1:], [gains], terminal.width):
+            terminal.print(table)
+    if seeds < FEW:
+        text = f"[yellow]only {count(seeds, 'seed')}: too few for intervals to mean what they say[/yellow]"
+        terminal.print(text, highlight=False)
+    for one in (result for each in found for result in each if result.fallback is not None):
+        text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
+        terminal.print(text, highlight=False)
+    terminal.print(MEANING, style="dim", highlight=False)
+    terminal.print(BOLD, style="dim", highlight=False)
+    if alone:
+        terminal.print(ALONE, style="dim", highlight=False)
 
 
 def fallback_sentence(reason: str) -> str:

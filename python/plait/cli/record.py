@@ -53,11 +53,16 @@ def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
     files: list[Path] = []
     taken: set[str] = set()
     for scenario, group in groups.items():
-        if len(group) > 1:
+        if len({result.scheduler for result in group}) > 1:
             from plait import plots
+            from plait.analysis import Repeated
 
-            figure = plots.beside(group)
-            plots.caption(figure, f"{scenario}, seed {group[0].seed}. {command_line()}")
+            found = Repeated.of(group)
+            figure = plots.beside(found)
+            seeds = f"seed {found.seeds[0]}"
+            if len(found.seeds) > 1:
+                seeds = f"means of seeds {', '.join(map(str, found.seeds))} with 95 % intervals"
+            plots.caption(figure, f"{scenario}, {seeds}. {command_line()}")
             files.append(folder / f"{free_name(f'comparison-{scenario}', taken)}.png")
             plots.save(figure, files[-1])
     return files

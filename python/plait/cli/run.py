@@ -17,12 +17,13 @@ from plait.cli.options import (
     PCAP,
     QLOG,
     SEED,
+    SEEDS,
     SERIES,
     SERIES_DEFAULT,
     THREADS,
     needs,
 )
-from plait.cli.output import documents, print_json, print_tables, say
+from plait.cli.output import documents, print_json, print_repeated, print_tables, say
 from plait.engines.names import EngineName
 from plait.scenarios.scenario import load
 from plait.scenarios.scheduler import Choice, parse_choice, parse_list
@@ -89,6 +90,7 @@ def run(
     help="What to compare: names, NAME:parameter=value:…, FILE.py:CLASS:parameter=value:…; all: every built-in one.",
 )
 @SEED
+@SEEDS
 @ENGINE
 @ALONE
 @JSON
@@ -102,6 +104,7 @@ def compare(
     file: Path,
     names: str,
     seed: int | None,
+    seeds: int | None,
     engine: EngineName,
     alone: bool,
     as_json: bool,
@@ -114,17 +117,54 @@ def compare(
 ) -> None:
     """Compare schedulers on one scenario.
 
-    All meet the same losses on the same packets.
+    All meet the same losses on the same packets. With several seeds values have intervals, and what differs by
+    more than chance is bold.
     """
-    (results,) = _run(
-        [file], choices_of(names), seed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
-    )
+    choices = choices_of(names)
+    if seeds is not None and seeds > 1:
+        _compare_seeds(
+            file, choices, seed, seeds, engine, alone, as_json, out, series, decisions, pcap, qlog, threads
+        )
+        return
+    (results,) = _run([file], choices, seed, out, series, decisions, pcap, qlog, threads, engine, "comparing")
     singly = [paths_alone(file, seed, threads, engine)] if alone else []
     if as_json:
         whole = documents(results, singly * len(results))
         print_json(whole if len(results) > 1 else [whole])
         return
     print_tables([results], singly)
+
+
+def _compare_seeds(
+    file: Path,
+    choices: list[Choice | None],
+    seed: int | None,
+    seeds: int,
+    engine: EngineName,
+    alone: bool,
+    as_json: bool,
+    out: Path | None,
+    series: str | None,
+    decisions: bool,
+    pcap: Path | None,
+    qlog: Path | None,
+    threads: int,
+) -> None:
+    """`compare --seeds`."""
+    from plait.analysis.repeated import Repeated, seeds_of
+    from plait.results.result import Comparison
+
+    numbers = seeds_of(file, seeds, seed)
+    groups = _run([file], choices, numbers, out, series, decisions, pcap, qlog, threads, engine, "comparing")
+    found = Repeated([Comparison(group) for group in groups])
+    singly = [paths_alone(file, number, threads, engine) for number in numbers] if alone else []
+    if as_json:
+        document = found.document()
+        if alone:
+            document["alone_bps"] = dict(zip(map(str, numbers), singly, strict=True))
+        print_json(document)
+    else:
+        print_repeated(found, singly)
 
 
 def paths_alone(file: Path, seed: int | None, threads: int, engine: EngineName) -> dict[str, float]:
@@ -158,7 +198,7 @@ def choices_of(text: str) -> list[Choice | None]:
 def _run(
     files: list[Path],
     choices: list[Choice | None],
-    seed: int | None,
+    seed: int | list[int] | None,
     out: Path | None,
     series: str | None,
     decisions: bool,
@@ -168,7 +208,10 @@ def _run(
     engine: EngineName,
     title: str,
 ) -> list[list[Result]]:
-    """Every file with every scheduler; one group of results per file. Writes them if `out` says where."""
+    """Every file and seed with every scheduler; one group of results per file and seed.
+
+    Writes them if `out` says where.
+    """
     from plait.cli.record import is_file_name, write_qlogs, write_results
     from plait.results.qlog import SUFFIXES
     from plait.runs.run import Task, run_tasks
@@ -184,7 +227,8 @@ def _run(
     if interval == 0:
         message = f"--series {series!r}: expected more than 0 ms"
         raise ScenarioError(message)
-    count = len(files) * len(choices)
+    seeds = seed if isinstance(seed, list) else [seed]
+    count = len(files) * len(seeds) * len(choices)
     if qlog is not None and is_file_name(qlog) and count > 1:
         message = f"--qlog {str(qlog)!r}: one file for {count} runs; expected a folder"
         raise ScenarioError(message)
@@ -199,13 +243,14 @@ def _run(
         Task(
             scenario=scenario,
             scheduler=choice,
-            seed=seed,
+            seed=number,
             packets=out is not None,
             series=series if out is not None else None,
             decisions=decisions or qlog is not None,
             pcap=pcap,
         )
         for scenario in [load(file) for file in files]
+        for number in seeds
         for choice in choices
     ]
     with Progress(title) as progress:

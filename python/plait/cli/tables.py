@@ -73,8 +73,8 @@ def _downwards(
 
 
 def _marked(row: Row, index: int) -> Text:
-    """A run's cell."""
-    return Text(row.cells[index])
+    """A run's cell; the best one is bold."""
+    return Text(row.cells[index], style="bold" if index in row.best else "")
 
 
 def _narrowest(row: Row) -> int:

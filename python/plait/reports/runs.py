@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from plait.analysis import Repeated
 from plait.reports.chart import colours
 from plait.reports.definition import definitions
 from plait.reports.origin import network_table, origin_table, scenario_of, scheduler_notes, settings
@@ -79,6 +80,7 @@ def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict
         "settings": settings(scenario) if scenario else [],
         "scenario": json.dumps(scenario, indent=2, ensure_ascii=False) if scenario else None,
         "warnings": [text for result in results for text in result.warnings],
+        "seeds": _seeds(results),
         "metrics": metric_rows(results),
         "parts": [
             *((f"path “{name}”", rows) for name, rows in path_rows(results)),
@@ -88,6 +90,21 @@ def _group(group: str, results: Sequence[Result], labels: Sequence[str]) -> dict
         "charts": charts,
         "schedule": schedule(group, results, places),
         "levels": [(column, name) for column, (name, _) in LEVELS.items()],
+    }
+
+
+def _seeds(results: Sequence[Result]) -> dict[str, Any] | None:
+    """The means over several seeds, with their intervals; None where there is one seed, or several engines."""
+    if len({result.data["engine"] for result in results}) > 1:
+        return None
+    found = Repeated.of(results)
+    if len(found) < 2:
+        return None
+    return {
+        "count": len(found),
+        "names": found.schedulers,
+        "means": [("", found.rows()), *((f"path “{name}”", rows) for name, rows in found.path_rows())],
+        "gains": found.gain_rows(),
     }
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
+CLOSE = 0.01
+"""Values of single runs that differ by a smaller share are not told apart: chance alone makes more."""
+
 
 class Spread(TypedDict):
     """Distribution of a delay, in milliseconds."""

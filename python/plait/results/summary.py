@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plait.results.metrics import direction, metric
+from plait.results.metrics import CLOSE, direction, metric
 from plait.results.wording import wording
 from plait.support.tables import NONE
 
@@ -83,7 +83,8 @@ def written(name: str, value: float | None) -> str:
         return NONE
     words = wording(name)
     if not words.unit and words.label not in RATIOS:  # counts; only their means are no whole numbers
-        return f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
+        text = f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
+        return text.replace("-", "−")
     return words.number(value)
 
 
@@ -93,13 +94,16 @@ def count(number_of: int, noun: str) -> str:
 
 
 def metric_rows(results: Sequence[Result]) -> list[Row]:
-    """A row per metric of the connection; metrics that no run has are left out."""
-    rows = []
+    """A row per metric of the connection; metrics that no run has are left out.
+
+    Of several seeds no run is the best one: their means are to be compared.
+    """
+    rows, once = [], len({result.seed for result in results}) == 1
     for name in METRICS:
         cells = [number(result, name) for result in results]
         if any(text != NONE for text in cells):
             values = [_value(result, name) for result in results]
-            rows.append(Row(heading(name), cells, best(values, cells, direction(name))))
+            rows.append(Row(heading(name), cells, best(values, cells, direction(name) if once else 0)))
     return rows
 
 
@@ -136,9 +140,15 @@ def _value(result: Result, name: str) -> float | None:
 
 
 def best(values: Sequence[float | None], cells: Sequence[str], way: int) -> frozenset[int]:
-    """Where the best value is shown, `way` as of `direction`; nowhere if all show the same or nothing can be said."""
-    known = [value for value in values if value is not None]
+    """Where the best value is shown, `way` as of `direction`; nowhere if nothing can be said.
+
+    Nowhere too if the next one is closer than `CLOSE`: of single runs that may be chance.
+    """
+    known = sorted((value for value in values if value is not None), reverse=way > 0)
     if way == 0 or len(set(cells)) < 2 or len(known) < 2:
+        return frozenset()
+    first, second = known[0], next((one for one in known if one != known[0]), known[0])
+    if abs(first - second) < CLOSE * max(abs(first), abs(second)):
         return frozenset()
     shown = cells[values.index(max(known) if way > 0 else min(known))]
     return frozenset(index for index, text in enumerate(cells) if text == shown)

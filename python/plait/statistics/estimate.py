@@ -96,10 +96,10 @@ def median_by_ranks(values: Values) -> Estimate:
 def change_of_mean(values: Values, base: Values) -> Estimate | None:
     """By how many percent the mean is above that of `base`; runs in the same place are pairs (same seed or point).
 
-    None if the base's mean is zero; without an interval if that of a resample is.
+    None unless the base's mean is more than zero; without an interval if that of a resample is zero.
     """
     above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
-    if below.mean() == 0:
+    if below.mean() <= 0:
         return None
 
     def percent(one: Any, other: Any, axis: int) -> Any:

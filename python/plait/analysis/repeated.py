@@ -1,0 +1,322 @@
+"""Schedulers on one scenario with several seeds: means with intervals, and differences of pairs.
+
+Runs of one seed met the same losses under all schedulers, so they are pairs: a difference is told from chance by the
+interval of the pairs' differences, which is narrower than those of the two means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from plait._core import ScenarioError
+from plait.analysis.comparison import AgainstBaseline, compare, units
+from plait.analysis.contest import NOBODY, contest
+from plait.engines.names import EngineName
+from plait.results.benefit import AgainstAlone
+from plait.results.metrics import CLOSE, direction, metric
+from plait.results.result import Comparison, Result
+from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written
+from plait.results.wording import Wording
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import AnyScenario, scenario_json
+from plait.scenarios.scheduler import Choice
+from plait.statistics.estimate import CONFIDENCE, Estimate, mean
+from plait.support.progress import Progress
+from plait.support.tables import NONE
+
+FEW = 3
+"""Seeds below which intervals say little."""
+PERCENT = Wording("", "%", 1.0, 1, signed=True)
+BENEFIT = Wording("", "", 1.0, 2)
+
+
+class Repeated(Sequence[Comparison]):
+    """Runs of one scenario with each scheduler and each seed; a sequence of comparisons, one per seed.
+
+    `estimate` has a metric's mean over the seeds, in the metric's unit (its name ends in it), with Student's 95 %
+    interval; `against` has differences of pairs; `frame` has all of it as a table.
+    """
+
+    def __init__(self, comparisons: Sequence[Comparison]) -> None:
+        self.comparisons = list(comparisons)
+        first = self.comparisons[0]
+        self.schedulers = [result.scheduler for result in first]
+        self.seeds = [comparison[0].seed for comparison in self.comparisons]
+        self.scenario = first[0].scenario
+
+    def __getitem__(self, key: Any) -> Any:
+        """The comparison of the seed in this place."""
+        return self.comparisons[key]
+
+    def __len__(self) -> int:
+        return len(self.comparisons)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.comparisons)
+
+    def __repr__(self) -> str:
+        seeds = ", ".join(map(str, self.seeds))
+        return f"<Repeated comparison of {self.scenario!r}, seeds {seeds}>\n{self.frame()}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.frame()._repr_html_()
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> Repeated:
+        """From runs of one scenario in any order; seeds that some scheduler lacks are left out."""
+        names = list(dict.fromkeys(result.scheduler for result in results))
+        found = {(result.seed, result.scheduler): result for result in results}
+        seeds = [
+            seed
+            for seed in dict.fromkeys(result.seed for result in results)
+            if all((seed, name) in found for name in names)
+        ]
+        return cls([Comparison([found[seed, name] for name in names]) for seed in seeds])
+
+    def values(self, name: str) -> list[list[float | None]]:
+        """A metric of each scheduler, by seed."""
+        return [[metric(one[index], name) for one in self] for index in range(len(self.schedulers))]
+
+    def estimate(self, name: str) -> list[Estimate | None]:
+        """A metric's mean over the seeds for each scheduler; None where a run lacks it."""
+        return [
+            None if None in values else mean(np.array(values, dtype=np.float64))
+            for values in self.values(name)
+        ]
+
+    def against(self, name: str, baseline: str | None = None) -> list[AgainstBaseline]:
+        """Every other scheduler against one of them, by default the first; gains are more than zero.
+
+        Empty if a run lacks the metric, or neither more nor less of it is better.
+        """
+        values, way = self.values(name), direction(name)
+        if way == 0 or any(None in one for one in values):
+            return []
+        frame = pl.DataFrame(
+            {
+                "point": [0 for _ in self.schedulers for _ in self.seeds],
+                "seed": [seed for _ in self.schedulers for seed in self.seeds],
+                "scheduler": [scheduler for scheduler in self.schedulers for _ in self.seeds],
+                name: [value for one in values for value in one],
+            }
+        )
+        found = units(frame, name, self.schedulers)
+        base = self.schedulers[0] if baseline is None else baseline
+        return [one.turned(way) for one in compare(found, base, higher=way > 0, tie=CLOSE)]
+
+    def best(self, name: str) -> frozenset[int]:
+        """The scheduler that is best beyond chance, by its place; nobody if the next one may be as good."""
+        way = direction(name)
+        values = self.values(name)
+        if way == 0 or len(values) < 2 or any(None in one for one in values):
+            return frozenset()
+        table = np.array(values, dtype=np.float64).T
+        found = contest(table, np.zeros(len(table), dtype=np.int64), 1, way)
+        if found.tie[0] or found.winner[0] == NOBODY:
+            return frozenset()
+        return frozenset({int(found.winner[0])})
+
+    def known(self) -> list[str]:
+        """The metrics that tables have, as far as some run has them."""
+        return [name for name in METRICS if any(one is not None for run in self._held(name) for one in run)]
+
+    def _held(self, name: str) -> list[list[float | None]]:
+        try:
+            return self.values(name)
+        except KeyError:
+            return []
+
+    def rows(self) -> list[Row]:
+        """A row per metric that a run has: means with their intervals."""
+        return [
+            Row(heading(name), [_cell(name, one) for one in found], self.best(name))
+            for name in self.known()
+            for found in [self.estimate(name)]
+        ]
+
+    def path_rows(self) -> list[tuple[str, list[Row]]]:
+        """The rows of each path, by its name."""
+        paths = self.comparisons[0][0].path_names
+        return [
+            (
+                path,
+                [
+                    Row(title, [_cell(key, one) for one in found])
+                    for key, title in PATH_METRICS.items()
+                    for found in [self._of_path(place, key)]
+                ],
+            )
+            for place, path in enumerate(paths)
+        ]
+
+    def alone_rows(self, alone: Sequence[Mapping[str, float]]) -> list[Row]:
+        """The rows that hold goodput against each path alone (bit/s, by name; one mapping per seed)."""
+        rows = {
+            "against the best path alone (%)": "gain_percent",
+            "aggregation benefit, paths alone": "benefit",
+        }
+        held = [
+            [AgainstAlone(value or 0.0, singly) for value, singly in zip(values, alone, strict=True)]
+            for values in self.values("goodput_bps")
+        ]
+        found = []
+        for title, key in rows.items():
+            words = PERCENT if key == "gain_percent" else BENEFIT
+            cells = []
+            for one in held:
+                values = [getattr(each, key) for each in one]
+                cells.append(NONE if None in values else _in(words, mean(values)))
+            found.append(Row(title, cells))
+        return found
+
+    def gain_rows(self) -> list[Row]:
+        """By how many percent schedulers are better than the first one, with the interval over pairs."""
+        rows = []
+        for name in self.known():
+            against = {one.scheduler: one for one in self.against(name)}
+            changes = [_sure(against[one].change) if one in against else None for one in self.schedulers[1:]]
+            if any(one is not None for one in changes):
+                title = f"{heading(name).rpartition(' (')[0] or heading(name)} (%)"
+                rows.append(Row(title, [_percent(one) for one in changes]))
+        return rows
+
+    def frame(self, metrics: Sequence[str] = ()) -> pl.DataFrame:
+        """A row per scheduler and metric: mean, low, high, and better_by_percent with its interval.
+
+        Args:
+            metrics: dotted names; they end in their unit. By default those that the command prints.
+
+        Raises:
+            KeyError: there is no metric of that name.
+        """
+        names = metrics or self.known()
+        rows = []
+        for name in names:
+            against = {one.scheduler: one.change for one in self.against(name)}
+            for scheduler, found in zip(self.schedulers, self.estimate(name), strict=True):
+                change = against.get(scheduler)
+                rows.append(
+                    {
+                        "metric": name,
+                        "scheduler": scheduler,
+                        "mean": None if found is None else found.value,
+                        "low": None if found is None else found.low,
+                        "high": None if found is None else found.high,
+                        "better_by_percent": None if change is None else change.value,
+                        "better_low": None if change is None else change.low,
+                        "better_high": None if change is None else change.high,
+                    }
+                )
+        schema = dict.fromkeys(("metric", "scheduler"), pl.String) | dict.fromkeys(
+            ("mean", "low", "high", "better_by_percent", "better_low", "better_high"), pl.Float64
+        )
+        return pl.DataFrame(rows, schema=schema)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON: per metric and scheduler the values by seed, their mean, and the gain against the first one."""
+        metrics = {}
+        for name in self.known():
+            found = self.estimate(name)
+            against = {one.scheduler: one for one in self.against(name)}
+            best = self.best(name)
+            metrics[name] = {
+                "best": self.schedulers[min(best)] if best else None,
+                "schedulers": {
+                    scheduler: {
+                        "values": values,
+                        "mean": None if one is None else asdict(one),
+                        "better_by": _dictionary(gain.difference if gain else None),
+                        "better_by_percent": _dictionary(gain.change if gain else None),
+                    }
+                    for scheduler, values, one in zip(self.schedulers, self.values(name), found, strict=True)
+                    for gain in [against.get(scheduler)]
+                },
+            }
+        return {
+            "scenario": self.scenario,
+            "seeds": self.seeds,
+            "schedulers": self.schedulers,
+            "baseline": self.schedulers[0],
+            "confidence": CONFIDENCE,
+            "metrics": metrics,
+        }
+
+    def _of_path(self, place: int, key: str) -> list[Estimate | None]:
+        found: list[Estimate | None] = []
+        for index in range(len(self.schedulers)):
+            paths: list[Any] = [one[index].paths[place].get(key) for one in self]
+            found.append(None if None in paths else mean(paths))
+        return found
+
+
+def _cell(name: str, found: Estimate | None) -> str:
+    """A mean and its interval."""
+    if found is None:
+        return NONE
+    low, high = found.interval or (None, None)
+    if low is None or low == high:
+        return written(name, found.value)
+    return f"{written(name, found.value)} ({written(name, low)} … {written(name, high)})"
+
+
+def _sure(change: Estimate | None) -> Estimate | None:
+    """A change with its interval; without one it rests on a count of a few that most runs have none of."""
+    return change if change is not None and change.interval is not None else None
+
+
+def _percent(change: Estimate | None) -> str:
+    return NONE if change is None else _in(PERCENT, change)
+
+
+def _in(words: Wording, found: Estimate) -> str:
+    return f"{words.number(found.value)} {words.interval(found.interval)}".strip()
+
+
+def _dictionary(found: Estimate | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
+
+
+def seeds_of(scenario: AnyScenario, count: int, first: int | None = None) -> list[int]:
+    """So many seeds, from `first` or the scenario's own on."""
+    start = int(json.loads(scenario_json(scenario))["seed"]) if first is None else first
+    return [start + number for number in range(count)]
+
+
+def repeat(
+    scenario: AnyScenario,
+    schedulers: Sequence[Choice],
+    *,
+    seeds: int,
+    seed: int | None = None,
+    threads: int = 0,
+    engine: EngineName = "sim",
+) -> Repeated:
+    """Run one scenario with each of the schedulers and several seeds; with the same seed all meet the same losses.
+
+    Args:
+        scenario: a scenario, or the name of a scenario file.
+        schedulers: as `plait.compare` takes them.
+        seeds: how many, at least 1.
+        seed: the first one, instead of the scenario's; the others follow it.
+        threads: 0: one per core.
+        engine: ``"sim"`` or ``"linux"``.
+
+    Raises:
+        ScenarioError: bad input. RunError: a run failed.
+    """
+    if seeds < 1:
+        message = f"seeds: expected at least 1, got {seeds}"
+        raise ScenarioError(message)
+    numbers = seeds_of(scenario, seeds, seed)
+    tasks = [Task(scenario=scenario, scheduler=one, seed=number) for number in numbers for one in schedulers]
+    with Progress("comparing") as progress:
+        results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
+    width = len(schedulers)
+    return Repeated([Comparison(results[start : start + width]) for start in range(0, len(results), width)])
