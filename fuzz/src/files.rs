@@ -17,7 +17,7 @@ pub fn greeting(bytes: &[u8]) {
     if let Ok(Some(hello)) = Hello::decode(bytes) {
         assert_eq!(hello.encode(), bytes);
     }
-    if let Ok(Some(reply)) = Reply::decode(bytes) {
+    if let Ok(Some(reply)) = Reply::decode(bytes, u64::MAX) {
         assert_eq!(reply.encode(), bytes);
     }
     let _ = Verdict::decode(bytes, &[0; 32]);
@@ -28,7 +28,11 @@ pub fn greeting_seeds() -> Vec<Vec<u8>> {
     let offer = Offer { name: "a file".to_owned(), size: 1_000_000, digest: [3; 32] };
     let hello =
         Hello { secret: Secret::new("told"), session: [1; 16], path: 1, paths: 2, segment: SEGMENT, offer };
-    vec![hello.encode(), Reply { window: WINDOW }.encode().to_vec(), Verdict::Kept.encode(&[0; 32]).to_vec()]
+    vec![
+        hello.encode(),
+        Reply { window: WINDOW, offset: 99 }.encode().to_vec(),
+        Verdict::Kept.encode(&[0; 32]).to_vec(),
+    ]
 }
 
 fn session(side: Side, sends: u64, gets: u64) -> Session {

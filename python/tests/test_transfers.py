@@ -38,11 +38,11 @@ class Counts(Scheduler):
 
 
 class Fails(Counts):
-    """Cannot go on after a while."""
+    """Cannot go on after a while: when a third of the file is on its way at least, most of it acknowledged."""
 
     def decide(self, now: float, connection: plait.Connection, paths: list[plait.PathFacts]) -> Assign | Wait:
         """See `Scheduler.decide`."""
-        if self.turn > 50:
+        if self.turn > 1000:
             message = "no more"
             raise ValueError(message)
         return super().decide(now, connection, paths)
@@ -99,6 +99,32 @@ def test_what_a_scheduler_raises_passes_through(content: Path, receiver: Receive
     with pytest.raises(ValueError, match="no more"):
         plait.send(content, **told(receiver), local=LOCALS, scheduler=Fails())
     assert "gave up" in str(receiver.wait(60).error)
+
+
+def test_an_interrupted_transfer_goes_on_from_what_is_there(content: Path, receiver: Receiver) -> None:
+    with pytest.raises(ValueError, match="no more"):
+        plait.send(content, **told(receiver), local=LOCALS, scheduler=Fails())
+    failed = receiver.wait(60)
+    assert (failed.path, failed.kept_bytes > 100_000) == (None, True)
+    sent = plait.send(content, **told(receiver), local=LOCALS[:1])
+    received = receiver.wait(60)
+    assert sent.resumed_bytes == received.resumed_bytes == failed.kept_bytes
+    assert sent.paths[0].bytes < sent.bytes, "what was there is not sent again"
+    assert received.path is not None
+    assert received.path.read_bytes() == content.read_bytes()
+    assert [file.name for file in received.path.parent.iterdir()] == [content.name]
+
+
+def test_what_was_there_but_is_another_is_not_kept(content: Path, receiver: Receiver, tmp_path: Path) -> None:
+    digest = hashlib.sha256(content.read_bytes()).hexdigest()
+    left = tmp_path / "inbox" / f".plait-{digest}.part"
+    left.write_bytes(b"not of this file")
+    with pytest.raises(TransferError, match="SHA-256 differs"):
+        plait.send(content, **told(receiver))
+    assert receiver.wait(60).kept_bytes == 0
+    assert not left.exists()
+    plait.send(content, **told(receiver))
+    assert receiver.wait(60).error is None
 
 
 def test_what_cannot_be_is_said(content: Path, receiver: Receiver) -> None:

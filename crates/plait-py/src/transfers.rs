@@ -234,7 +234,7 @@ fn result(sent: &Sent) -> serde_json::Value {
         })
     };
     json!({
-        "event": "sent", "file": sent.name, "bytes": sent.bytes, "sha256": hexadecimal(&sent.digest),
+        "event": "sent", "file": sent.name, "bytes": sent.bytes, "resumed_bytes": sent.resumed, "sha256": hexadecimal(&sent.digest),
         "seconds": sent.duration.as_secs_f64(), "paths": sent.paths.iter().map(path).collect::<Vec<_>>(),
         "retransmissions": sent.counters.retransmissions, "reinjections": sent.counters.reinjections,
     })
@@ -318,12 +318,12 @@ fn event(news: &News<'_>) -> serde_json::Value {
         }
         News::Status(status) => standing(status),
         News::Kept { offer, path, summary } => json!({
-            "event": "received", "file": offer.name, "path": path, "bytes": summary.bytes,
+            "event": "received", "file": offer.name, "path": path, "bytes": summary.bytes, "resumed_bytes": summary.resumed,
             "sha256": hexadecimal(&offer.digest), "seconds": summary.duration.as_secs_f64(), "paths": summary.paths,
             "longest_gap_s": summary.longest_gap.as_secs_f64(),
         }),
-        News::Failed { offer, error } => {
-            json!({"event": "failed", "file": offer.name, "error": error.to_string()})
+        News::Failed { offer, error, left } => {
+            json!({"event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left})
         }
     }
 }

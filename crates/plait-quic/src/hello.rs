@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! Hello    length 2 · secret 32 · session 16 · path 1 · paths 1 · segment 2 · size 8 · SHA-256 32 · name (the rest, UTF-8)
-//! Reply    window 8
+//! Reply    window 8 · offset 8
 //! Verdict  0 kept, 1 differs, 2 not kept: 1 · SHA-256 of what arrived 32
 //! ```
 
@@ -22,7 +22,7 @@ const FIXED: usize = 2 + 32 + 16 + 1 + 1 + 2 + 8 + 32;
 pub const MAX_HELLO: usize = FIXED + MAX_NAME;
 
 /// Bytes of a reply.
-pub const REPLY_BYTES: usize = 8;
+pub const REPLY_BYTES: usize = 16;
 
 /// Bytes of a verdict.
 pub const VERDICT_BYTES: usize = 33;
@@ -126,29 +126,36 @@ pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME && !name.starts_with('.') && name.chars().all(allowed)
 }
 
-/// The answer: the receiver's window in bytes.
+/// The answer: the receiver's window, and where the file goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// How much may be on its way, and wait for what is missing.
+    /// How many bytes may be on their way, and wait for what is missing.
     pub window: u64,
+    /// How many bytes of the file the receiver has: what is sent begins behind them.
+    pub offset: u64,
 }
 
 impl Reply {
     /// As bytes.
     pub fn encode(self) -> [u8; REPLY_BYTES] {
-        self.window.to_be_bytes()
+        let mut bytes = [0; REPLY_BYTES];
+        bytes[..8].copy_from_slice(&self.window.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.offset.to_be_bytes());
+        bytes
     }
 
     /// From the beginning of a stream: `None` as long as it is not all there.
     ///
     /// # Errors
-    /// [`Error::Malformed`] if the window is not within [`WINDOWS`].
-    pub fn decode(bytes: &[u8]) -> Result<Option<Self>, Error> {
-        let Some(window) = (Reader { bytes }).take().map(u64::from_be_bytes) else { return Ok(None) };
-        if !WINDOWS.contains(&window) || bytes.len() > REPLY_BYTES {
+    /// [`Error::Malformed`] if the window is not within [`WINDOWS`], or the offset is beyond the `size` that was offered.
+    pub fn decode(bytes: &[u8], size: u64) -> Result<Option<Self>, Error> {
+        let mut reader = Reader { bytes };
+        let (Some(window), Some(offset)) = (reader.take(), reader.take()) else { return Ok(None) };
+        let [window, offset] = [window, offset].map(u64::from_be_bytes);
+        if !WINDOWS.contains(&window) || offset > size || bytes.len() > REPLY_BYTES {
             return Err(Error::Malformed("answer"));
         }
-        Ok(Some(Self { window }))
+        Ok(Some(Self { window, offset }))
     }
 }
 
@@ -220,10 +227,12 @@ mod tests {
         }
         assert!(Hello::decode(&[&bytes[..], &[0]].concat()).is_err(), "nothing follows");
         for window in [*WINDOWS.start(), *WINDOWS.end()] {
-            let reply = Reply { window };
-            assert_eq!(Reply::decode(&reply.encode()).expect("it is one"), Some(reply));
+            let reply = Reply { window, offset: 7 };
+            assert_eq!(Reply::decode(&reply.encode(), 7).expect("it is one"), Some(reply));
+            assert!(Reply::decode(&reply.encode(), 6).is_err(), "beyond the end");
+            assert_eq!(Reply::decode(&reply.encode()[..15], 7).expect("it may become one"), None);
         }
-        assert!(Reply::decode(&[0xff; 8]).is_err());
+        assert!(Reply::decode(&[0xff; REPLY_BYTES], u64::MAX).is_err());
     }
 
     #[test]

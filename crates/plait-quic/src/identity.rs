@@ -15,7 +15,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// What a connection is for, told in TLS (ALPN): another program, or another version of what is said, is refused there.
-const PROTOCOL: &[u8] = b"plait/1";
+const PROTOCOL: &[u8] = b"plait/2";
 
 /// The name in the handshake, which means nothing.
 pub(crate) const NAME: &str = "plait";

@@ -1,22 +1,24 @@
-//! The end that takes files. After any input ([`Receiver::handle_datagram`], [`Receiver::handle_timeout`], [`Receiver::conclude`]) call
+//! The end that takes files. An offer ([`Event::Begun`]) is answered by [`Receiver::accept`] or [`Receiver::refuse`]. After any input ([`Receiver::handle_datagram`], [`Receiver::handle_timeout`], [`Receiver::conclude`]) call
 //! [`Receiver::poll`] until it has nothing, then [`Receiver::transmit`], and look at [`Receiver::next_wakeup`].
 //!
 //! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes.
 
+mod greeting;
+
 use crate::error::Error;
-use crate::hello::{Hello, MAX_HELLO, Reply, VERDICT_BYTES, Verdict};
+use crate::hello::{Hello, MAX_HELLO, Verdict};
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
 use crate::sender::endpoint_config;
-use crate::session::{Agreed, Session};
+use crate::session::Session;
 use crate::settings::Settings;
 use crate::transfer::Transfer;
-pub use crate::transfer::{Event, Id, Summary};
+pub use crate::transfer::{Event, Id, Prefix, Summary};
 use bytes::{Bytes, BytesMut};
+use greeting::Waiting;
 use noq_proto::{ConnectionHandle, DatagramEvent, Endpoint, FourTuple, Incoming, ServerConfig};
 use plait_sched::{Builtin, PathId};
-use plait_transport::endpoint::Side;
-use sha2::{Digest, Sha256};
+use sha2::Digest;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -53,6 +55,8 @@ pub struct Receiver {
     secret: Secret,
     endpoint: Endpoint,
     links: BTreeMap<ConnectionHandle, Connected>,
+    /// Offers that nobody has answered.
+    waiting: BTreeMap<Id, Waiting>,
     transfers: BTreeMap<Id, Transfer>,
     events: VecDeque<Event>,
     replies: Vec<Outgoing>,
@@ -81,6 +85,7 @@ impl Receiver {
             secret,
             endpoint: Endpoint::new(config, Some(Arc::new(server)), false),
             links: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             transfers: BTreeMap::new(),
             events: VecDeque::new(),
             replies: Vec::new(),
@@ -163,6 +168,11 @@ impl Receiver {
                 over.push((*id, Err(Error::Silent(self.settings.patience.as_secs()))));
             }
         }
+        let silent = || Error::Silent(self.settings.patience.as_secs());
+        let late = |waiting: &Waiting| now.saturating_duration_since(waiting.since) >= self.settings.patience;
+        over.extend(
+            self.waiting.iter().filter(|(_, waiting)| late(waiting)).map(|(id, _)| (*id, Err(silent()))),
+        );
         for (id, outcome) in over {
             self.end(now, &id, outcome);
         }
@@ -198,89 +208,6 @@ impl Receiver {
                 Err(error) => link.close(now, REFUSED, &error.to_string()),
             },
         }
-    }
-
-    /// A connection has said who it is.
-    fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello) {
-        let Some(connected) = self.links.get_mut(&handle) else { return };
-        let refusal = if !self.secret.agrees(&hello.secret) {
-            Some("the secret is not the receiver's")
-        } else if let Some(transfer) = self.transfers.get(&hello.session) {
-            let (first, same) = (&transfer.hello, transfer.hello.offer == hello.offer);
-            let agrees = same && first.paths == hello.paths && first.segment == hello.segment;
-            (!agrees).then_some("the paths of one transfer differ in what they offer")
-        } else if self.transfers.len() >= MAX_TRANSFERS {
-            Some("the receiver is busy")
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
-            connected.link.close(now, REFUSED, refusal);
-            return;
-        }
-        let (id, path) = (hello.session, usize::from(hello.path));
-        if connected.link.say(&Reply { window: self.settings.window }.encode()).is_err() {
-            connected.link.close(now, BROKEN, "the stream is not open");
-            return;
-        }
-        if hello.offer.is_question() {
-            connected.answered = true;
-            return;
-        }
-        connected.joined = Some((id, path));
-        let remote = connected.remote;
-        if !self.transfers.contains_key(&id) && !self.begin(now, hello, remote) {
-            return;
-        }
-        let Some(transfer) = self.transfers.get_mut(&id) else { return };
-        transfer.heard_at = now;
-        // A path that is opened anew: the old connection is as dead as its sender takes it for.
-        if let Some(old) = transfer.links[path].replace(handle).filter(|old| *old != handle)
-            && let Some(connected) = self.links.get_mut(&old)
-        {
-            connected.joined = None;
-            connected.link.close(now, BROKEN, "replaced");
-        }
-        self.take(now, handle, &id, path);
-        self.deliver(now, &id);
-    }
-
-    fn begin(&mut self, now: Instant, hello: Hello, remote: SocketAddr) -> bool {
-        let (id, offer) = (hello.session, hello.offer.clone());
-        let agreed = Agreed {
-            paths: hello.paths.into(),
-            initial: hello.path.into(),
-            segment: hello.segment,
-            window: self.settings.window,
-            // Written when it is known what it says; its size is.
-            sends: VERDICT_BYTES as u64,
-            gets: offer.size,
-        };
-        let session = match Session::silent(Side::Server, &self.settings, agreed, self.scheduler.clone()) {
-            Ok(session) => session,
-            Err(error) => {
-                self.events.push_back(Event::Ended { id, offer, outcome: Err(error) });
-                return false;
-            }
-        };
-        let links = vec![None; hello.paths.into()];
-        let (hash, verdict) = (Sha256::new(), Vec::new());
-        let transfer = Transfer {
-            session,
-            hello,
-            links,
-            epoch: now,
-            heard_at: now,
-            hash,
-            got: 0,
-            whole_at: None,
-            verdict,
-            said: false,
-            kept: None,
-        };
-        self.transfers.insert(id, transfer);
-        self.events.push_back(Event::Begun { id, offer, remote });
-        true
     }
 
     /// The packets that came on a path.
@@ -334,12 +261,9 @@ impl Receiver {
 
     /// A file is not wanted, or cannot be kept: the sender is told why.
     pub fn refuse(&mut self, now: Instant, id: &Id, reason: &str) {
-        let Some(transfer) = self.transfers.get(id) else { return };
-        for handle in transfer.links.iter().flatten() {
-            if let Some(connected) = self.links.get_mut(handle) {
-                connected.joined = None;
-                connected.link.close(now, REFUSED, reason);
-            }
+        for connected in self.links.values_mut().filter(|one| one.joined.is_some_and(|(of, _)| of == *id)) {
+            connected.joined = None;
+            connected.link.close(now, REFUSED, reason);
         }
         self.end(now, id, Err(Error::NotKept(reason.to_owned())));
     }
@@ -363,6 +287,7 @@ impl Receiver {
         let Some(transfer) = self.transfers.get(id) else { return };
         let summary = Summary {
             bytes: transfer.got,
+            resumed: transfer.resumed,
             duration: transfer.whole_at.unwrap_or(now).saturating_duration_since(transfer.epoch),
             paths: transfer.session.carried().1.to_vec(),
             longest_gap: transfer.session.longest_gap(),
@@ -376,16 +301,15 @@ impl Receiver {
     }
 
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
-        let Some(transfer) = self.transfers.remove(id) else { return };
-        for handle in transfer.links.into_iter().flatten() {
-            if let Some(connected) = self.links.get_mut(&handle) {
-                connected.joined = None;
-                if !connected.link.is_closing() {
-                    connected.link.close(now, DONE, "done");
-                }
+        let waited = self.waiting.remove(id).map(|waiting| waiting.hello);
+        let Some(hello) = self.transfers.remove(id).map(|transfer| transfer.hello).or(waited) else { return };
+        for connected in self.links.values_mut().filter(|one| one.joined.is_some_and(|(of, _)| of == *id)) {
+            connected.joined = None;
+            if !connected.link.is_closing() {
+                connected.link.close(now, DONE, "done");
             }
         }
-        self.events.push_back(Event::Ended { id: *id, offer: transfer.hello.offer, outcome });
+        self.events.push_back(Event::Ended { id: *id, offer: hello.offer, outcome });
     }
 
     /// What happened next.
@@ -432,7 +356,8 @@ impl Receiver {
             let wakeup = wakeup.map(|time| transfer.epoch + Duration::from_nanos(time.as_nanos()));
             [wakeup, Some(transfer.heard_at + self.settings.patience)]
         });
-        links.chain(transfers).flatten().min()
+        let waiting = self.waiting.values().map(|waiting| Some(waiting.since + self.settings.patience));
+        links.chain(transfers).flatten().chain(waiting.flatten()).min()
     }
 
     /// Connections at the moment, of whoever it is; for looking at its limits.

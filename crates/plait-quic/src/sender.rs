@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{self, Fingerprint, NAME, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::session::{Agreed, Session, Source};
+use crate::session::{Agreed, Rest, Session, Source};
 use crate::settings::{MAX_LINKS, Settings};
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
@@ -229,7 +229,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             }
         }
         if !way.joined && way.greeted {
-            match Reply::decode(link.heard()) {
+            match Reply::decode(link.heard(), self.order.offer.size) {
                 Ok(Some(reply)) => {
                     way.joined = true;
                     way.opened += 1;
@@ -267,7 +267,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             initial: path,
             segment: self.settings.segment(),
             window: reply.window,
-            sends: self.order.offer.size,
+            sends: self.order.offer.size - reply.offset,
             gets: VERDICT_BYTES as u64,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
@@ -321,8 +321,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
         let mut packets = std::mem::take(&mut self.packets);
+        let place = self.resumed();
+        let mut source = Rest { place, source: &mut self.source };
         if let Some(session) = &mut self.session
-            && let Err(error) = session.transmit(time, &mut self.source, &mut packets)
+            && let Err(error) = session.transmit(time, &mut source, &mut packets)
         {
             self.end(Err(error));
         }
@@ -366,6 +368,16 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// Likewise, taken.
     pub fn into_outcome(self) -> Option<Result<(), Error>> {
         self.outcome
+    }
+
+    /// Bytes of the file that the receiver had before.
+    pub fn resumed(&self) -> u64 {
+        self.first.map_or(0, |(_, reply, _)| reply.offset)
+    }
+
+    /// Bytes of the file that the receiver has, as far as that is known.
+    pub fn acknowledged(&self) -> u64 {
+        self.session.as_ref().map_or(0, |session| self.resumed() + session.acknowledged())
     }
 
     /// The transport, once a path is open.

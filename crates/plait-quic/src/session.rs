@@ -28,6 +28,18 @@ impl Source for std::fs::File {
     }
 }
 
+/// What is left of something from a place on.
+pub(crate) struct Rest<'a, S> {
+    pub(crate) source: &'a mut S,
+    pub(crate) place: u64,
+}
+
+impl<S: Source> Source for Rest<'_, S> {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.source.read_at(self.place + offset, buffer)
+    }
+}
+
 /// Without one, nothing can be sent.
 impl<S: Source> Source for Option<S> {
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {

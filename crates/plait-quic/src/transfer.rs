@@ -16,7 +16,8 @@ pub type Id = [u8; 16];
 /// What happened.
 #[derive(Debug)]
 pub enum Event {
-    /// A file is offered by someone who knows the secret, and begins to arrive.
+    /// A file is offered by someone who knows the secret, who waits for [`Receiver::accept`](crate::Receiver::accept) or
+    /// [`Receiver::refuse`](crate::Receiver::refuse).
     Begun {
         /// Which.
         id: Id,
@@ -53,12 +54,23 @@ pub enum Event {
 pub struct Summary {
     /// Bytes of the file.
     pub bytes: u64,
+    /// Bytes of it that were there before.
+    pub resumed: u64,
     /// From the first path to the last byte.
     pub duration: Duration,
     /// Bytes that came first on each path.
     pub paths: Vec<u64>,
     /// The longest time in which nothing was handed on in order.
     pub longest_gap: Duration,
+}
+
+/// The beginning of a file that is there already, of an earlier transfer. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Prefix {
+    /// How long it is.
+    pub bytes: u64,
+    /// The hash of it so far.
+    pub hash: Sha256,
 }
 
 /// A file that arrives.
@@ -71,6 +83,7 @@ pub(crate) struct Transfer {
     pub(crate) heard_at: Instant,
     pub(crate) hash: Sha256,
     pub(crate) got: u64,
+    pub(crate) resumed: u64,
     pub(crate) whole_at: Option<Instant>,
     /// What is said at the end; empty before.
     pub(crate) verdict: Vec<u8>,
@@ -79,6 +92,23 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
+    pub(crate) fn new(now: Instant, session: Session, hello: Hello, prefix: Prefix) -> Self {
+        Self {
+            session,
+            links: vec![None; hello.paths.into()],
+            hello,
+            epoch: now,
+            heard_at: now,
+            hash: prefix.hash,
+            got: prefix.bytes,
+            resumed: prefix.bytes,
+            whole_at: None,
+            verdict: Vec::new(),
+            said: false,
+            kept: None,
+        }
+    }
+
     pub(crate) fn time(&self, now: Instant) -> Time {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }

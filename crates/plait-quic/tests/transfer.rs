@@ -135,6 +135,27 @@ fn who_does_not_know_the_secret_is_refused() {
 }
 
 #[test]
+fn a_transfer_goes_on_from_what_is_there() {
+    let whole = content(2_000_000, 1);
+    for there in [1, 999_999, 1_999_999, 2_000_000] {
+        let case = Case { there: &whole[..there], paths: &LOSSY, ..Case::default() };
+        let run = run(&case);
+        assert_whole(&case, &run);
+        let summary = run.received.and_then(|received| received.1.ok()).expect("it is whole");
+        assert_eq!((summary.bytes, summary.resumed), (2_000_000, there as u64));
+        assert_eq!(summary.paths.iter().sum::<u64>(), (2_000_000 - there) as u64, "no byte twice");
+    }
+}
+
+#[test]
+fn what_is_there_but_is_not_the_file_is_told() {
+    let mut there = content(2_000_000, 1)[..1_000_000].to_vec();
+    there[5] ^= 1;
+    let run = run(&Case { there: &there, ..Case::default() });
+    assert!(matches!(run.outcome, Err(Error::Differs)), "{:?}", run.outcome);
+}
+
+#[test]
 fn who_only_asks_is_answered_on_every_path_and_no_transfer_begins() {
     let asked = run(&Case { asks: true, ..Case::default() });
     assert!(asked.outcome.is_ok(), "{:?}", asked.outcome);

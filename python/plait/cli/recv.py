@@ -11,7 +11,7 @@ from plait import _core
 from plait.cli.output import say
 from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
 from plait.transfers.receiver import LISTEN, WINDOW
-from plait.transfers.report import progress_of, received_of
+from plait.transfers.report import Received, progress_of, received_of
 
 
 @click.command()
@@ -65,15 +65,15 @@ def recv(out: Path, listen: str, once: bool, secret: str | None, window: int, as
             clear()
             got = received_of(event)
             if got.error is None:
-                rate = megabits(got.bytes * 8 / max(got.seconds, 1e-9))
+                rate = megabits((got.bytes - got.resumed_bytes) * 8 / max(got.seconds, 1e-9))
                 gap = f"longest gap {got.longest_gap_s * 1e3:.0f} ms"
                 click.echo(
                     f"{got.file}: {got.bytes} bytes in {got.seconds:.2f} s, {rate}, SHA-256 equal, {gap}"
                 )
             elif not once:
-                say(f"plait: {got.file}: {got.error}")
+                say(f"plait: {failure(got)}")
         if ended and once:
-            failed.extend(f"{event['file']}: {event['error']}" for _ in range(event["event"] == "failed"))
+            failed.extend([failure(received_of(event))] if event["event"] == "failed" else [])
             receiving.stop()
 
     try:
@@ -82,3 +82,9 @@ def recv(out: Path, listen: str, once: bool, secret: str | None, window: int, as
         clear()
     if failed:
         raise _core.TransferError(failed[0])
+
+
+def failure(got: Received) -> str:
+    """Why a file is not there, and what is kept of it."""
+    kept = f"; {got.kept_bytes} bytes are kept for another try" if got.kept_bytes else ""
+    return f"{got.file}: {got.error}{kept}"

@@ -65,12 +65,14 @@ class SentPath:
 class Sent:
     """A file that the receiver has, whole.
 
-    bytes: its size. sha256: of its content, which the receiver has confirmed. seconds: from the first packet to the
-    receiver's word. retransmissions, reinjections: packets sent again after a loss, and copies that the scheduler made.
+    bytes: its size. resumed_bytes: how many of them the receiver had before, of an interrupted transfer. sha256: of its
+    content, which the receiver has confirmed. seconds: from the first packet to the receiver's word. retransmissions,
+    reinjections: packets sent again after a loss, and copies that the scheduler made.
     """
 
     file: str
     bytes: int
+    resumed_bytes: int
     sha256: str
     seconds: float
     paths: tuple[SentPath, ...]
@@ -79,23 +81,26 @@ class Sent:
 
     @property
     def goodput_bps(self) -> float:
-        """Bits of the file in a second."""
-        return self.bytes * 8 / self.seconds if self.seconds else 0.0
+        """Bits of the file in a second, without what the receiver had before."""
+        return (self.bytes - self.resumed_bytes) * 8 / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
 class Received:
     """A file that arrived, or did not.
 
-    path: where it is; None if it did not arrive, and `error` says why. bytes, sha256: of its content. seconds: from the
-    first path to the last byte. paths: bytes that came first on each path. longest_gap_s: the longest time in which
-    nothing could be handed on in order.
+    path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did not,
+    for a transfer of the same content to go on from. bytes, sha256: of its content. resumed_bytes: how many of them
+    were there before. seconds: from the first path to the last byte. paths: bytes that came first on each path.
+    longest_gap_s: the longest time in which nothing could be handed on in order.
     """
 
     file: str
     path: Path | None
     error: str | None = None
+    kept_bytes: int = 0
     bytes: int = 0
+    resumed_bytes: int = 0
     sha256: str = ""
     seconds: float = 0.0
     paths: tuple[int, ...] = ()
@@ -131,6 +136,6 @@ def sent_of(text: str) -> Sent:
 def received_of(data: dict[str, Any]) -> Received:
     """Of the core's event for a file that arrived, or failed to."""
     if data["event"] == "failed":
-        return Received(data["file"], None, data["error"])
+        return Received(data["file"], None, data["error"], data["kept_bytes"])
     known = {key: value for key, value in data.items() if key != "event"}
     return Received(**{**known, "path": Path(data["path"]), "paths": tuple(data["paths"])})

@@ -57,11 +57,12 @@ fn tell(options: &RecvOptions, news: &News<'_>) -> Result<(), Error> {
         News::Status(status) => show(&options.common, status)?,
         News::Kept { offer, summary, .. } => {
             clear(&options.common);
-            let (seconds, rate) = (summary.duration.as_secs_f64(), megabits(summary.bytes, summary.duration));
+            let (seconds, rate) =
+                (summary.duration.as_secs_f64(), megabits(summary.bytes - summary.resumed, summary.duration));
             let gap = summary.longest_gap.as_secs_f64() * 1e3;
             print(&if json {
                 json!({
-                    "event": "received", "file": offer.name, "bytes": summary.bytes, "sha256": hexadecimal(&offer.digest),
+                    "event": "received", "file": offer.name, "bytes": summary.bytes, "resumed_bytes": summary.resumed, "sha256": hexadecimal(&offer.digest),
                     "seconds": seconds, "paths": summary.paths, "longest_gap_ms": gap,
                 })
                 .to_string()
@@ -72,12 +73,13 @@ fn tell(options: &RecvOptions, news: &News<'_>) -> Result<(), Error> {
                 )
             })?;
         }
-        News::Failed { offer, error } if json => {
-            print(&json!({"event": "failed", "file": offer.name, "error": error.to_string()}).to_string())?;
+        News::Failed { offer, error, left } if json => {
+            print(&json!({"event": "failed", "file": offer.name, "error": error.to_string(), "kept_bytes": left}).to_string())?;
         }
-        News::Failed { offer, error } => {
+        News::Failed { offer, error, left } => {
             clear(&options.common);
-            say(&format!("plait-quic: {}: {error}\n", offer.name));
+            let kept = if *left > 0 { format!("; {left} bytes are kept") } else { String::new() };
+            say(&format!("plait-quic: {}: {error}{kept}\n", offer.name));
         }
     }
     Ok(())

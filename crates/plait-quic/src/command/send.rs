@@ -49,8 +49,8 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
             })
         });
         let line = json!({
-            "event": "sent", "file": name, "bytes": bytes, "sha256": hexadecimal(&sent.digest),
-            "seconds": duration.as_secs_f64(), "goodput_bps": megabits(*bytes, *duration) * 1e6,
+            "event": "sent", "file": name, "bytes": bytes, "resumed_bytes": sent.resumed, "sha256": hexadecimal(&sent.digest),
+            "seconds": duration.as_secs_f64(), "goodput_bps": megabits(*bytes - sent.resumed, *duration) * 1e6,
             "scheduler": scheduler, "paths": paths.collect::<Vec<_>>(), "retransmissions": counters.retransmissions,
             "reinjections": counters.reinjections, "oversized": sent.oversized,
         });
@@ -61,7 +61,7 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
             .iter()
             .map(|(local, path)| format!("{local} {:.1} MB", path.sent as f64 / 1e6))
             .collect();
-        let (seconds, rate) = (duration.as_secs_f64(), megabits(*bytes, *duration));
+        let (seconds, rate) = (duration.as_secs_f64(), megabits(*bytes - sent.resumed, *duration));
         print(&format!(
             "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal; {}",
             paths.join(", ")

@@ -4,6 +4,7 @@
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
 
 mod interfaces;
+mod partial;
 mod receive;
 mod send;
 mod sockets;

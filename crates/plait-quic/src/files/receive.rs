@@ -1,21 +1,26 @@
 //! Receiving files into a folder.
 
+use super::partial::Partial;
 use super::sockets::Sockets;
 use super::{Meter, NAP, PathStatus, Status, now};
 use crate::error::Error;
 use crate::hello::Offer;
 use crate::identity::{self, Fingerprint, Identity, Secret};
-use crate::receiver::{Event, Id, Receiver, Summary};
+use crate::receiver::{Event, Id, Prefix, Receiver, Summary};
 use crate::settings::Settings;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// After the end: for so long senders may still have to be told.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// Bytes that are read at once; more by a thread.
+const SHORT: u64 = 4 << 20;
 
 /// Where files are taken.
 #[derive(Clone, Debug)]
@@ -57,6 +62,8 @@ pub enum News<'a> {
         offer: &'a Offer,
         /// Why not.
         error: &'a Error,
+        /// Bytes of it that are kept, for a transfer of the same file to go on from.
+        left: u64,
     },
 }
 
@@ -66,7 +73,7 @@ type Watch<'a> = dyn FnMut(Instant, Option<&News<'_>>) -> ControlFlow<()> + 'a;
 /// A file that arrives. It has its name once it is whole.
 struct Arriving {
     offer: Offer,
-    file: tempfile::NamedTempFile,
+    file: Partial,
     begun: Instant,
     meter: Meter,
 }
@@ -80,7 +87,12 @@ pub struct Receiving {
     receiver: Receiver,
     sockets: Sockets,
     files: BTreeMap<Id, Arriving>,
+    /// What was there of files, from the threads that read it.
+    hashed: Hashed,
 }
+
+/// Both ends of a channel.
+type Hashed = (mpsc::Sender<(Id, io::Result<Prefix>)>, mpsc::Receiver<(Id, io::Result<Prefix>)>);
 
 impl Receiving {
     /// Makes the folder and a certificate, and binds the socket.
@@ -101,8 +113,8 @@ impl Receiving {
         let mut sockets = Sockets::new()?;
         let address =
             sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
-        let (fingerprint, files) = (identity.fingerprint(), BTreeMap::new());
-        Ok(Self { folder, secret, address, fingerprint, receiver, sockets, files })
+        let (fingerprint, files, hashed) = (identity.fingerprint(), BTreeMap::new(), mpsc::channel());
+        Ok(Self { folder, secret, address, fingerprint, receiver, sockets, files, hashed })
     }
 
     /// Where it listens.
@@ -139,10 +151,12 @@ impl Receiving {
                 let next = self.handle(moment, event, watch);
                 flow = if flow.is_break() { flow } else { next };
             }
+            self.accept(moment);
             let next = self.report(moment, watch);
             if (flow.is_break() || next.is_break()) && ended.is_none() {
                 ended = Some(moment);
-                for id in std::mem::take(&mut self.files).into_keys() {
+                for (id, arriving) in std::mem::take(&mut self.files) {
+                    arriving.file.leave();
                     self.receiver.refuse(moment, &id, "the receiver was ended");
                 }
             }
@@ -165,7 +179,9 @@ impl Receiving {
         match event {
             Event::Begun { id, offer, remote } => {
                 let flow = watch(moment, Some(&News::Begun { offer: &offer, remote }));
-                match begin(&self.folder, &offer) {
+                let begun =
+                    Partial::open(&self.folder, &offer).and_then(|file| self.look(id, &file).map(|()| file));
+                match begun {
                     Ok(file) => {
                         let arriving = Arriving { offer, file, begun: moment, meter: Meter::new(moment) };
                         self.files.insert(id, arriving);
@@ -176,29 +192,58 @@ impl Receiving {
             }
             Event::Data { id, bytes } => {
                 if let Some(arriving) = self.files.get_mut(&id)
-                    && let Err(error) = arriving.file.write_all(&bytes)
+                    && let Err(error) = arriving.file.write(&bytes)
                 {
-                    self.files.remove(&id);
+                    // What comes behind a hole would be none of the file's beginning.
+                    self.files.remove(&id).map(|arriving| arriving.file.leave());
                     self.receiver.refuse(moment, &id, &error.to_string());
                 }
             }
             Event::Whole { id } => {
-                let kept = self.files.remove(&id).map(|Arriving { offer, file, .. }| {
-                    file.as_file().sync_all()?;
-                    file.persist_noclobber(self.folder.join(&offer.name)).map_err(|error| error.error)
-                });
-                self.receiver.conclude(&id, matches!(kept, Some(Ok(_))));
+                let arriving = self.files.remove(&id);
+                let kept =
+                    arriving.map(|Arriving { offer, file, .. }| file.keep(&self.folder.join(&offer.name)));
+                self.receiver.conclude(&id, matches!(kept, Some(Ok(()))));
             }
             Event::Ended { id, offer, outcome } => {
-                self.files.remove(&id);
+                let file = self.files.remove(&id).map(|arriving| arriving.file);
+                let left = match (file, &outcome) {
+                    (None, _) => 0,
+                    (Some(file), Err(Error::Differs)) => {
+                        file.discard();
+                        0
+                    }
+                    (Some(file), _) => file.leave(),
+                };
                 let news = match &outcome {
                     Ok(summary) => News::Kept { offer: &offer, path: self.folder.join(&offer.name), summary },
-                    Err(error) => News::Failed { offer: &offer, error },
+                    Err(error) => News::Failed { offer: &offer, error, left },
                 };
                 return watch(moment, Some(&news));
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Offers whose files were looked at.
+    fn accept(&mut self, moment: Instant) {
+        while let Ok((id, prefix)) = self.hashed.1.try_recv() {
+            match prefix {
+                Ok(prefix) => self.receiver.accept(moment, &id, prefix),
+                Err(error) => self.receiver.refuse(moment, &id, &error.to_string()),
+            }
+        }
+    }
+
+    /// Finds out what is there of a file, beside everything else; [`Receiver::accept`] is told in the loop.
+    fn look(&mut self, id: Id, file: &Partial) -> io::Result<()> {
+        let (hash, answers) = (file.hashing()?, self.hashed.0.clone());
+        if file.length() <= SHORT {
+            let _ = answers.send((id, hash()));
+        } else {
+            std::thread::Builder::new().spawn(move || drop(answers.send((id, hash()))))?;
+        }
+        Ok(())
     }
 
     /// How those stand that it is time to tell of.
@@ -229,12 +274,4 @@ impl Receiving {
         }
         ControlFlow::Continue(())
     }
-}
-
-fn begin(folder: &Path, offer: &Offer) -> std::io::Result<tempfile::NamedTempFile> {
-    if folder.join(&offer.name).exists() {
-        let text = format!("the receiver has a file {} already", offer.name);
-        return Err(std::io::Error::new(std::io::ErrorKind::AlreadyExists, text));
-    }
-    tempfile::Builder::new().prefix(".plait-").tempfile_in(folder)
 }

@@ -53,6 +53,8 @@ pub struct Sent {
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
+    /// Bytes of it that the receiver had before, of an interrupted transfer.
+    pub resumed: u64,
     /// Its SHA-256, which the receiver has confirmed.
     pub digest: [u8; 32],
     /// From the first packet of the first handshake to the verdict.
@@ -117,10 +119,10 @@ impl Sending {
         let duration = now().duration_since(begun);
         let paths = self.locals.into_iter().zip(sender.progress()).collect();
         let counters = sender.session().map(Session::counters).unwrap_or_default();
-        let oversized = sender.oversized();
+        let (oversized, resumed) = (sender.oversized(), sender.resumed());
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
-        Ok(Sent { name, bytes, digest, duration, paths, counters, oversized })
+        Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized })
     }
 
     /// What is offered: a look at the whole file.
@@ -161,7 +163,7 @@ impl Sending {
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
-                    bytes: sender.session().map_or(0, Session::acknowledged),
+                    bytes: sender.acknowledged(),
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: paths(sender, locals, &mut meter, moment),

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use plait_quic::link::Outgoing;
-use plait_quic::receiver::{Event, Id, Summary};
+use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::sender::Order;
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings};
 use plait_sched::Builtin;
@@ -69,6 +69,8 @@ pub(crate) struct Case<'a> {
     pub(crate) secret: &'a str,
     /// Whether the receiver is only asked if it would take a file.
     pub(crate) asks: bool,
+    /// What the receiver has of the file.
+    pub(crate) there: &'a [u8],
     /// Where a byte is changed in what is sent, after it was hashed.
     pub(crate) damaged: Option<usize>,
 }
@@ -84,6 +86,7 @@ impl Default for Case<'_> {
             fingerprint: None,
             secret: "told",
             asks: false,
+            there: &[],
             damaged: None,
         }
     }
@@ -217,7 +220,12 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         while let Some(event) = receiver.poll() {
             let id: Id = [7; 16];
             match event {
-                Event::Begun { .. } => assert!(got.is_empty(), "once"),
+                Event::Begun { id, .. } => {
+                    assert!(got.is_empty(), "once");
+                    got.extend_from_slice(case.there);
+                    let hash = Sha256::new_with_prefix(case.there);
+                    receiver.accept(now, &id, Prefix { bytes: case.there.len() as u64, hash });
+                }
                 Event::Data { bytes, .. } => got.extend_from_slice(&bytes),
                 Event::Whole { .. } => receiver.conclude(&id, true),
                 Event::Ended { outcome, .. } => ended = Some(outcome),
