@@ -1,5 +1,8 @@
+import warnings
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from plait.statistics.estimate import (
     Estimate,
@@ -95,3 +98,44 @@ def test_intervals_for_many_comparisons_are_wider() -> None:
     assert width_for_many(1, 10**6) == pytest.approx(1, abs=1e-3)
     assert width_for_many(1, 12) == pytest.approx(2.201 / 1.96, abs=1e-3)
     assert width_for_many(18, 12) > 1.7
+
+
+def test_resamples_are_those_of_scipy() -> None:
+    """Where no resample is infinite, the interval is that of scipy's bootstrap."""
+    drawn = np.random.default_rng(5)
+    above, below = drawn.normal(10, 1, 17), drawn.normal(9, 1, 17)
+    found = change_of_mean(above, below)
+    assert found is not None
+    interval = stats.bootstrap(
+        (above, below),
+        lambda one, other, axis: (one.mean(axis=axis) / other.mean(axis=axis) - 1) * 100,
+        n_resamples=4999,
+        paired=True,
+        method="percentile",
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    assert found.interval == pytest.approx((interval.low, interval.high), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("values", "base", "has_interval"),
+    [
+        ([2, 2, 2], [1, 1, 1], True),  # equal data
+        ([0, 0, 0, 0, 0], [0, 1, 0, 1, 1], True),  # a hundredth of resamples is of zeros alone: 0 / 0
+        ([3, 3, 3, 3, 3], [0, 1, 0, 1, 1], True),  # the same, 3 / 0: infinitely more, beyond the 97.5 %
+        ([0, 3], [0, 5], True),  # a quarter is 0 / 0, no change
+        ([3, 3], [0, 5], False),  # a quarter is infinite
+        ([1, 3], [-1, 5], False),
+    ],
+)
+def test_changes_of_degenerate_data_warn_of_nothing(
+    values: list[float], base: list[float], has_interval: bool
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = change_of_mean(values, base)
+    assert found is not None
+    assert np.isfinite(found.value)
+    assert (found.interval is not None) == has_interval
+    if found.interval is not None:
+        assert np.isfinite(found.interval).all()

@@ -96,15 +96,18 @@ def median_by_ranks(values: Values) -> Estimate:
 def change_of_mean(values: Values, base: Values) -> Estimate | None:
     """By how many percent the mean is above that of `base`; runs in the same place are pairs (same seed or point).
 
-    None unless the base's mean is more than zero; without an interval if that of a resample is zero.
+    None unless the base's mean is more than zero; without an interval if the base is zero in so many places that
+    resamples of nothing but zeros, which are infinitely exceeded, reach into it.
     """
     above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
     if below.mean() <= 0:
         return None
 
     def percent(one: Any, other: Any, axis: int) -> Any:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return (one.mean(axis=axis) / other.mean(axis=axis) - 1) * 100
+        mean, base_mean = one.mean(axis=axis), other.mean(axis=axis)
+        of_zero = np.where(mean > 0, np.inf, 0.0)  # of two samples of zeros neither exceeds the other
+        ratio = np.divide(mean, base_mean, out=np.ones_like(mean), where=base_mean > 0) - 1
+        return np.where(base_mean > 0, ratio * 100, of_zero)
 
     value = float(percent(above, below, -1))
     if np.count_nonzero(below) < len(below) / 2:
@@ -144,15 +147,14 @@ def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
         return Estimate(value)
     if all(np.ptp(one) == 0 for one in data):
         return Estimate(value, value, value)
-    interval = stats.bootstrap(
-        data,
-        statistic,
-        n_resamples=RESAMPLES,
-        paired=len(data) > 1,
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(1),
-        batch=_batch(len(data[0])),
-    ).confidence_interval
-    return Estimate(value, float(interval.low), float(interval.high))
+    # Not scipy's bootstrap: it takes an infinite resample for data without any interval, and warns of it.
+    rng, size = np.random.default_rng(1), len(data[0])
+    batch = _batch(size) or RESAMPLES
+    found = []
+    for start in range(0, RESAMPLES, batch):
+        drawn = rng.integers(0, size, (min(batch, RESAMPLES - start), size))
+        found.append(statistic(*(one[drawn] for one in data), axis=-1))
+    tail = (1 - CONFIDENCE) / 2
+    with np.errstate(invalid="ignore"):  # between two infinite resamples
+        low, high = np.quantile(np.concatenate(found), [tail, 1 - tail])
+    return Estimate(value, float(low), float(high)) if np.isfinite([low, high]).all() else Estimate(value)
