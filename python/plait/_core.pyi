@@ -396,6 +396,9 @@ class Sending:
         secret: str,
         local: list[str],
         interface: list[str],
+        cost: dict[str, int] | None = None,
+        budget: dict[str, int] | None = None,
+        backup: list[str] | None = None,
         congestion: str = "cubic",
         mtu: int | None = None,
     ) -> Sending:

@@ -15,6 +15,7 @@ import pytest
 from conftest import Command
 
 import plait
+import plait.transfers.sender
 from plait import Assign, Receiver, Scheduler, TransferError, Wait
 
 LOCALS = ["127.0.0.2", "127.0.0.3"]
@@ -127,6 +128,27 @@ def test_what_was_there_but_is_another_is_not_kept(content: Path, receiver: Rece
     assert receiver.wait(60).error is None
 
 
+def test_a_budget_is_kept_and_what_is_beyond_all_of_them_is_not_sent(
+    content: Path, receiver: Receiver
+) -> None:
+    sent = plait.send(
+        content, **told(receiver), local=LOCALS, budget={LOCALS[0]: "200kB"}, scheduler="redundant"
+    )
+    # A packet more at most: none is cut.
+    assert sent.paths[0].bytes < 200_000 + plait.transfers.sender.MTU
+    assert receiver.wait(60).error is None
+    content.write_bytes(content.read_bytes()[1:])
+    with pytest.raises(TransferError, match="has a file"):
+        plait.send(content, **told(receiver))
+    receiver.wait(60)
+    other = content.rename(content.with_name("other"))
+    with pytest.raises(TransferError, match="budgets"):
+        plait.send(other, **told(receiver), local=LOCALS[:1], budget={LOCALS[0]: 200_000})
+    assert receiver.wait(60).kept_bytes > 100_000
+    again = plait.send(other, **told(receiver), local=LOCALS[:1])
+    assert again.resumed_bytes > 100_000
+
+
 def test_what_cannot_be_is_said(content: Path, receiver: Receiver) -> None:
     good = told(receiver)
     cases: list[tuple[dict[str, Any], str]] = [
@@ -136,6 +158,8 @@ def test_what_cannot_be_is_said(content: Path, receiver: Receiver) -> None:
         ({"scheduler": "fastest"}, 'unknown scheduler "fastest"'),
         ({"congestion": "vegas"}, 'congestion "vegas": choose'),
         ({"mtu": 3}, "choose 1200 to"),
+        ({"budget": {"wwan0": 5}}, "wwan0: no such path: choose 127.0.0.1"),
+        ({"budget": {"127.0.0.1": "5 apples"}}, "5 apples"),
     ]
     for wrong, says in cases:
         with pytest.raises(plait.ScenarioError, match=says):

@@ -3,7 +3,7 @@
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::{TransferError, bad_input};
-use plait_quic::files::{self, Inbox, Local, News, Sent, Shipment, Status};
+use plait_quic::files::{self, Inbox, Local, News, Sent, Shipment, Status, Term};
 use plait_quic::identity::hexadecimal;
 use plait_quic::{Error, Secret, Settings};
 use plait_sched::{Builtin, Value};
@@ -11,6 +11,7 @@ use plait_sched_ffi::Fault;
 use plait_transport::congestion::Algorithm;
 use pyo3::prelude::*;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +85,7 @@ pub(crate) struct Sending {
 #[pymethods]
 impl Sending {
     #[new]
-    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, congestion = "cubic", mtu = None))]
+    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -94,6 +95,9 @@ impl Sending {
         secret: &str,
         local: Vec<String>,
         interface: Vec<String>,
+        cost: Option<BTreeMap<String, u32>>,
+        budget: Option<BTreeMap<String, u64>>,
+        backup: Option<Vec<String>>,
         congestion: &str,
         mtu: Option<u16>,
     ) -> PyResult<Self> {
@@ -103,6 +107,9 @@ impl Sending {
         let defaults = Settings::default();
         let settings =
             Settings { congestion: controller(congestion)?, mtu: mtu.unwrap_or(defaults.mtu), ..defaults };
+        let cost = cost.into_iter().flatten().map(|(name, cost)| (name, Term::Cost(cost)));
+        let budget = budget.into_iter().flatten().map(|(name, bytes)| (name, Term::Budget(bytes)));
+        let backup = backup.into_iter().flatten().map(|name| (name, Term::Backup));
         let shipment = Shipment {
             file,
             to,
@@ -110,6 +117,7 @@ impl Sending {
             secret: Secret::new(secret),
             locals: local.into_iter().map(read).collect::<PyResult<_>>()?,
             interfaces: interface,
+            terms: cost.chain(budget).chain(backup).collect(),
             settings,
         };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;

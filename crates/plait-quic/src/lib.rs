@@ -18,6 +18,7 @@
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
+//! - [`terms`]: what a path costs, and how much it may carry;
 //! - [`files`]: the ends with sockets, files and a clock;
 //! - `command` (feature `program`): the program around them.
 
@@ -32,6 +33,7 @@ pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod settings;
+pub mod terms;
 mod transfer;
 pub mod unlimited;
 
@@ -41,3 +43,4 @@ pub use identity::{Fingerprint, Identity, Secret};
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use settings::Settings;
+pub use terms::Terms;

@@ -9,6 +9,7 @@ use crate::identity::{self, Fingerprint, NAME, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
 use crate::session::{Agreed, Rest, Session, Source};
 use crate::settings::{MAX_LINKS, Settings};
+use crate::terms::{Budgeted, Spent, Terms};
 use bytes::{Bytes, BytesMut};
 use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
 use plait_sched::{Builtin, PathId, PathState, Scheduler, Time};
@@ -28,6 +29,9 @@ const GRACE: Duration = Duration::from_millis(200);
 /// Who only asks wants to know which paths there are.
 const ANSWERS: Duration = Duration::from_secs(1);
 
+/// When all paths have carried what they may: for so long an answer may still be on its way.
+const LAST_WORD: Duration = Duration::from_secs(3);
+
 /// What is to be sent, from where, to whom.
 #[derive(Debug)]
 pub struct Order {
@@ -35,6 +39,8 @@ pub struct Order {
     pub remote: SocketAddr,
     /// A local address for each path.
     pub locals: Vec<IpAddr>,
+    /// What each is for; paths beyond these have none.
+    pub terms: Vec<Terms>,
     /// The receiver's certificate.
     pub fingerprint: Fingerprint,
     /// What the receiver wants to hear.
@@ -85,7 +91,8 @@ pub struct Sender<S, W = Builtin> {
     ways: Vec<Way>,
     /// Who decides which path carries what, until the transport has it.
     scheduler: Option<W>,
-    session: Option<Session<W>>,
+    session: Option<Session<Budgeted<W>>>,
+    spent: Spent,
     /// The path that was there first, what the receiver said, and until when the others are waited for.
     first: Option<(usize, Reply, Instant)>,
     source: S,
@@ -134,6 +141,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             order,
             scheduler: Some(scheduler),
             session: None,
+            spent: Spent::default(),
             first: None,
             source,
             epoch: now,
@@ -184,6 +192,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let timeout = self.session.as_mut().map_or(Ok(()), |session| session.handle_timeout(time));
         if let Err(error) = timeout {
             self.end(Err(error));
+        }
+        if self.is_spent(now) {
+            self.end(Err(Error::Spent));
         }
         if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
             let trouble = self.ways.iter().find_map(|way| way.trouble.clone());
@@ -271,8 +282,13 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             gets: VERDICT_BYTES as u64,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
-        match Session::new(Side::Client, &self.settings, agreed, scheduler) {
-            Ok(session) => self.session = Some(session),
+        self.order.terms.resize(self.ways.len(), Terms::default());
+        let scheduler = Budgeted::new(scheduler, self.spent.clone());
+        match Session::over(Side::Client, &self.settings, agreed, &self.order.terms, scheduler) {
+            Ok(mut session) => {
+                session.write();
+                self.session = Some(session);
+            }
             Err(error) => self.end(Err(error)),
         }
     }
@@ -298,6 +314,14 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
                 Err(error) => Err(error),
             });
         }
+    }
+
+    /// Nothing may leave any more, and what left was answered or will not be; and the receiver lacks something.
+    fn is_spent(&self, now: Instant) -> bool {
+        let over = |path: usize| self.spent.has(path) || self.ways[path].refused;
+        let waits = self.session.as_ref().is_some_and(|session| !session.is_drained());
+        let quiet = now.saturating_duration_since(self.heard_at) >= LAST_WORD;
+        waits && quiet && self.spent.paths().0 != 0 && (0..self.ways.len()).all(over)
     }
 
     /// If no path is left that may be tried, there is nothing to wait for.
@@ -327,6 +351,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             && let Err(error) = session.transmit(time, &mut source, &mut packets)
         {
             self.end(Err(error));
+        }
+        if let Some(session) = &self.session {
+            self.spent.count(&self.order.terms, session.carried().0);
         }
         for (path, packet) in packets.drain(..) {
             let route = self.route(path.index());
@@ -381,7 +408,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     }
 
     /// The transport, once a path is open.
-    pub fn session(&self) -> Option<&Session<W>> {
+    pub fn session(&self) -> Option<&Session<Budgeted<W>>> {
         self.session.as_ref()
     }
 

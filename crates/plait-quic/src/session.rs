@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::settings::Settings;
+use crate::terms::Terms;
 use bytes::Bytes;
 use core::num::NonZeroU32;
 use plait_sched::{Builtin, Path, PathId, Scheduler, Time};
@@ -86,6 +87,7 @@ pub struct Session<W = Builtin> {
     waiting: BTreeMap<u64, Bytes>,
     ready: VecDeque<Bytes>,
     sent: Vec<u64>,
+    budgets: Vec<u64>,
 }
 
 /// What happens as a packet is taken.
@@ -136,8 +138,22 @@ impl<W: Scheduler> Session<W> {
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
     pub fn silent(side: Side, settings: &Settings, agreed: Agreed, scheduler: W) -> Result<Self, Error> {
+        Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
+    }
+
+    /// Likewise, over paths of which each has its terms. A budget is kept to the packet: payload beyond it is lost as on a path that is cut.
+    ///
+    /// # Errors
+    /// If the scheduler needs what the transport does not offer.
+    pub fn over(
+        side: Side,
+        settings: &Settings,
+        agreed: Agreed,
+        terms: &[Terms],
+        scheduler: W,
+    ) -> Result<Self, Error> {
         let config = settings.protocol(agreed.segment, agreed.window, agreed.initial);
-        let paths = vec![PathConfig::default(); agreed.paths];
+        let paths: Vec<PathConfig> = terms.iter().map(|terms| terms.path()).collect();
         let end = Endpoint::new(&config, side, &paths, scheduler)?;
         let [client, server] = Image::pair(&config, agreed.paths, [0; 2]);
         let image = if side == Side::Client { client } else { server };
@@ -151,6 +167,7 @@ impl<W: Scheduler> Session<W> {
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
             sent: vec![0; agreed.paths],
+            budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
         })
     }
 
@@ -206,8 +223,9 @@ impl<W: Scheduler> Session<W> {
         source: &mut impl Source,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
-        let Self { end, image, peer, sent, .. } = self;
-        let mut encoder = Encoder { image, peer, source, sent, packets, payload: Vec::new(), failed: None };
+        let Self { end, image, peer, sent, budgets, .. } = self;
+        let mut encoder =
+            Encoder { image, peer, source, sent, budgets, packets, payload: Vec::new(), failed: None };
         end.transmit(now, &mut encoder, &mut ())?;
         encoder.failed.map_or(Ok(()), |error| Err(error.into()))
     }
@@ -266,6 +284,7 @@ struct Encoder<'a, S> {
     peer: &'a Boundaries,
     source: &'a mut S,
     sent: &'a mut Vec<u64>,
+    budgets: &'a [u64],
     packets: &'a mut Vec<(PathId, Bytes)>,
     payload: Vec<u8>,
     failed: Option<io::Error>,
@@ -277,12 +296,16 @@ impl<S: Source> Sink for Encoder<'_, S> {
         if let Packet::OneRtt(packet) = transmit.packet
             && let Some(stream) = packet.stream
         {
+            let path = transmit.path.index();
+            if self.sent[path] >= self.budgets[path] {
+                return;
+            }
             self.payload.resize(stream.data.bytes as usize, 0);
             if let Err(error) = self.source.read_at(stream.offset, &mut self.payload) {
                 self.failed.get_or_insert(error);
                 return;
             }
-            self.sent[transmit.path.index()] += u64::from(stream.data.bytes);
+            self.sent[path] += u64::from(stream.data.bytes);
         }
         let mut bytes = Vec::with_capacity(self.payload.len() + 128);
         self.image.encode(transmit, &self.payload, self.peer, &mut bytes);

@@ -3,7 +3,7 @@
 mod network;
 
 use network::{Case, FAST, Path, Run, SLOW, content, run};
-use plait_quic::{Error, Fingerprint};
+use plait_quic::{Error, Fingerprint, Terms};
 use plait_sched::SCHEDULERS;
 use std::time::Duration;
 
@@ -73,6 +73,21 @@ fn a_path_that_comes_back_is_used_again() {
     assert!(run.sent[0] > 4_000_000, "{:?}", run.sent);
 }
 
+/// Its connection goes on: the receiver answers where packets come from (RFC 9000 §9).
+#[test]
+fn a_translator_that_forgets_a_path_stops_nothing() {
+    for paths in [&[FAST][..], &[FAST, SLOW]] {
+        let rebound = Some(Duration::from_millis(700));
+        let case = Case { bytes: 6_000_000, paths, rebound, ..Case::default() };
+        let run = run(&case);
+        assert_whole(&case, &run);
+        assert!(run.opened.iter().all(|&times| times == 1), "{:?}", run.opened);
+        let gap = run.received.and_then(|received| received.1.ok()).map(|summary| summary.longest_gap);
+        assert!(gap < Some(Duration::from_millis(500)), "{gap:?}");
+        assert!(run.sent[0] > 3_000_000, "it is used as before: {:?}", run.sent);
+    }
+}
+
 /// So long that noq gives the path's connection up: it is opened anew, and takes its place.
 #[test]
 fn a_path_that_was_given_up_is_opened_anew() {
@@ -132,6 +147,39 @@ fn who_does_not_know_the_secret_is_refused() {
     let text = run.outcome.map_err(|error| error.to_string());
     assert!(text.as_ref().is_err_and(|text| text.contains("secret")), "{text:?}");
     assert!(run.received.is_none());
+}
+
+#[test]
+fn a_path_carries_no_more_than_its_budget() {
+    for scheduler in SCHEDULERS {
+        let terms = [Terms { budget: Some(400_000), ..Terms::default() }];
+        let case = Case { scheduler: scheduler.name, bytes: 3_000_000, terms: &terms, ..Case::default() };
+        let run = run(&case);
+        assert_whole(&case, &run);
+        assert!((400_000..402_000).contains(&run.sent[0]), "{}: {:?}", scheduler.name, run.sent);
+    }
+}
+
+#[test]
+fn a_file_beyond_all_budgets_ends_when_they_are_spent() {
+    let terms = [Terms { budget: Some(200_000), ..Terms::default() }; 2];
+    let run = run(&Case { terms: &terms, ..Case::default() });
+    assert!(matches!(run.outcome, Err(Error::Spent)), "{:?}", run.outcome);
+    assert!(run.duration < Duration::from_secs(5), "{:?}", run.duration);
+}
+
+#[test]
+fn what_stands_by_is_left_alone_until_it_is_needed() {
+    let terms = [Terms::default(), Terms { backup: true, ..Terms::default() }];
+    let case = Case { terms: &terms, ..Case::default() };
+    let stood_by = run(&case);
+    assert_whole(&case, &stood_by);
+    assert_eq!(stood_by.sent[1], 0);
+    let dead = Path { outage: Some([Duration::from_millis(500), Duration::from_secs(1_000)]), ..FAST };
+    let case = Case { terms: &terms, paths: &[dead, SLOW], ..Case::default() };
+    let needed = run(&case);
+    assert_whole(&case, &needed);
+    assert!(needed.sent[1] > 500_000, "{:?}", needed.sent);
 }
 
 #[test]

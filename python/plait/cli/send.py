@@ -38,6 +38,21 @@ DEFAULT = "lowest-rtt"
     help="An interface to send from, a path; repeatable. Default: all that are up, the loopback one to this machine.",
 )
 @click.option(
+    "--cost",
+    multiple=True,
+    metavar="PATH=NUMBER",
+    help="What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.",
+)
+@click.option(
+    "--budget",
+    multiple=True,
+    metavar="PATH=SIZE",
+    help="How much a path may carry, copies included, for example wwan0=500MB.",
+)
+@click.option(
+    "--backup", multiple=True, metavar="PATH", help="A path that is used only while no other works."
+)
+@click.option(
     "--scheduler",
     "name",
     metavar="NAME",
@@ -61,6 +76,9 @@ def send(
     secret: str | None,
     local: tuple[str, ...],
     interface: tuple[str, ...],
+    cost: tuple[str, ...],
+    budget: tuple[str, ...],
+    backup: tuple[str, ...],
     name: str | None,
     redundant: bool,
     congestion: str,
@@ -85,6 +103,9 @@ def send(
         secret=secret,
         local=local,
         interface=interface,
+        cost={name: _number(text) for name, text in _pairs("--cost", cost).items()},
+        budget=_pairs("--budget", budget),
+        backup=backup,
         scheduler=parse_choice("redundant" if redundant else name or DEFAULT),
         congestion=congestion,
         mtu=mtu,
@@ -107,3 +128,21 @@ def send(
     click.echo(
         f"{sent.file}: {sent.bytes} bytes in {sent.seconds:.2f} s, {megabits(sent.goodput_bps)}, SHA-256 equal; {paths}"
     )
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """PATH=VALUE of an option, by path."""
+    pairs = [text.rpartition("=") for text in texts]
+    for text, (path, _, _) in zip(texts, pairs, strict=True):
+        if not path:
+            message = f"{option} {text!r}: expected PATH={'NUMBER' if option == '--cost' else 'SIZE'}"
+            raise click.UsageError(message)
+    return {path: value for path, _, value in pairs}
+
+
+def _number(text: str) -> int:
+    """What a path costs."""
+    if not text.isdecimal():
+        message = f"--cost: expected PATH=NUMBER, got {text!r}"
+        raise click.UsageError(message)
+    return int(text)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from types import TracebackType
 
 from plait import _core
 from plait.scenarios.scheduler import Choice, override
+from plait.scenarios.units import size_bytes
 from plait.transfers.report import Sent, Watcher, heard_by, sent_of
 
 MTU = 1232
@@ -25,6 +26,9 @@ class Transfer:
         secret: what the receiver wants to hear.
         local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
         interface: interfaces to send from, each a path. Without these and addresses: every interface that is up.
+        cost: what paths cost, by interface or address, for schedulers that look at it ("cheapest-first").
+        budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
+        backup: paths that are used only while no other works.
         scheduler: who decides which path carries what.
         congestion: congestion control of each path.
         mtu: bytes of a UDP datagram's payload; every path has to carry it.
@@ -42,6 +46,9 @@ class Transfer:
         secret: str,
         local: Sequence[str] = (),
         interface: Sequence[str] = (),
+        cost: Mapping[str, int] | None = None,
+        budget: Mapping[str, int | str] | None = None,
+        backup: Sequence[str] = (),
         scheduler: Choice = "lowest-rtt",
         congestion: str = "cubic",
         mtu: int = MTU,
@@ -54,6 +61,9 @@ class Transfer:
             secret=secret,
             local=list(local),
             interface=list(interface),
+            cost=dict(cost or {}),
+            budget={name: size_bytes(size) for name, size in (budget or {}).items()},
+            backup=list(backup),
             congestion=congestion,
             mtu=mtu,
         )
@@ -100,6 +110,9 @@ def send(
     secret: str,
     local: Sequence[str] = (),
     interface: Sequence[str] = (),
+    cost: Mapping[str, int] | None = None,
+    budget: Mapping[str, int | str] | None = None,
+    backup: Sequence[str] = (),
     scheduler: Choice = "lowest-rtt",
     congestion: str = "cubic",
     mtu: int = MTU,
@@ -117,6 +130,9 @@ def send(
         local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
         interface: interfaces to send from, each a path. Without these and addresses: every interface that is up, the
             loopback interface to this machine.
+        cost: what paths cost, by interface or address, for schedulers that look at it ("cheapest-first").
+        budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
+        backup: paths that are used only while no other works.
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
         congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
@@ -124,7 +140,7 @@ def send(
 
     Raises:
         ScenarioError: an argument is not what it may be; names it and the choices.
-        TransferError: the receiver does not have the file, and why.
+        TransferError: the receiver does not have the file, and why; all budgets are spent, for example.
     """
     transfer = Transfer(
         file,
@@ -133,6 +149,9 @@ def send(
         secret=secret,
         local=local,
         interface=interface,
+        cost=cost,
+        budget=budget,
+        backup=backup,
         scheduler=scheduler,
         congestion=congestion,
         mtu=mtu,
@@ -154,11 +173,15 @@ class Sender:
         secret: str,
         local: Sequence[str] = (),
         interface: Sequence[str] = (),
+        cost: Mapping[str, int] | None = None,
+        budget: Mapping[str, int | str] | None = None,
+        backup: Sequence[str] = (),
         congestion: str = "cubic",
         mtu: int = MTU,
     ) -> None:
         self.to, self.fingerprint, self._secret = to, fingerprint, secret
         self.local, self.interface = tuple(local), tuple(interface)
+        self.cost, self.budget, self.backup = cost, budget, tuple(backup)
         self.congestion, self.mtu = congestion, mtu
         self.paths: tuple[str, ...] = ()
         """The paths on which the receiver answered, by their local addresses."""
@@ -173,6 +196,9 @@ class Sender:
             secret=self._secret,
             local=self.local,
             interface=self.interface,
+            cost=self.cost,
+            budget=self.budget,
+            backup=self.backup,
             scheduler=scheduler,
             congestion=self.congestion,
             mtu=self.mtu,
@@ -232,6 +258,9 @@ async def connect(
     secret: str,
     local: Sequence[str] = (),
     interface: Sequence[str] = (),
+    cost: Mapping[str, int] | None = None,
+    budget: Mapping[str, int | str] | None = None,
+    backup: Sequence[str] = (),
     congestion: str = "cubic",
     mtu: int = MTU,
 ) -> Sender:
@@ -243,6 +272,9 @@ async def connect(
         secret: what the receiver wants to hear.
         local: local addresses to send from.
         interface: interfaces to send from.
+        cost: what paths cost.
+        budget: bytes that paths may carry for each file.
+        backup: paths that are used only while no other works.
         congestion: congestion control of each path.
         mtu: bytes of a UDP datagram's payload.
 
@@ -256,6 +288,9 @@ async def connect(
         secret=secret,
         local=local,
         interface=interface,
+        cost=cost,
+        budget=budget,
+        backup=backup,
         congestion=congestion,
         mtu=mtu,
     )

@@ -66,6 +66,15 @@ struct SendOptions {
     /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
+    /// What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.
+    #[arg(long, value_name = "PATH=NUMBER")]
+    cost: Vec<String>,
+    /// How much a path may carry, copies included, for example wwan0=500MB.
+    #[arg(long, value_name = "PATH=SIZE")]
+    budget: Vec<String>,
+    /// A path that is used only while no other works.
+    #[arg(long, value_name = "PATH")]
+    backup: Vec<String>,
     /// Which scheduler decides, with its parameters; +rp and +bm are its options.
     #[arg(long, value_name = "NAME[:PARAMETER=VALUE]...", default_value = "lowest-rtt")]
     scheduler: String,

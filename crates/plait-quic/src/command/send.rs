@@ -2,10 +2,10 @@
 
 use super::{SendOptions, clear, megabits, print, show, told};
 use crate::error::Error;
-use crate::files::{Sending, Sent, Shipment};
+use crate::files::{Sending, Sent, Shipment, Term};
 use crate::identity::hexadecimal;
 use crate::settings::Settings;
-use plait_sched::{Builtin, Value};
+use plait_sched::{Builtin, Value, units};
 use serde_json::json;
 use std::ops::ControlFlow;
 
@@ -19,6 +19,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         secret: told(&options.common)?,
         locals: options.local.clone(),
         interfaces: options.interface.clone(),
+        terms: terms(options)?,
         settings: Settings { congestion: options.congestion, ..options.common.settings() },
     };
     let mut failed = None;
@@ -67,6 +68,20 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
             paths.join(", ")
         ))
     }
+}
+
+/// What the options say of paths.
+fn terms(options: &SendOptions) -> Result<Vec<(String, Term)>, Error> {
+    let read = |text: &str, of: &dyn Fn(&str) -> Option<Term>, expected: &str| {
+        let pair = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), of(value)?)));
+        pair.ok_or_else(|| Error::Setting(format!("\"{text}\": expected {expected}")))
+    };
+    let cost = |value: &str| value.parse().ok().map(Term::Cost);
+    let budget = |value: &str| units::parse_bytes(value).ok().map(Term::Budget);
+    let costs = options.cost.iter().map(|text| read(text, &cost, "PATH=NUMBER"));
+    let budgets = options.budget.iter().map(|text| read(text, &budget, "PATH=SIZE, such as wwan0=500MB"));
+    let backups = options.backup.iter().map(|name| Ok((name.clone(), Term::Backup)));
+    costs.chain(budgets).chain(backups).collect()
 }
 
 /// A built-in scheduler as `plait run` names it: `NAME:parameter=value:parameter=value`.

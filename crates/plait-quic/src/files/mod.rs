@@ -11,7 +11,7 @@ mod sockets;
 
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
-pub use send::{Sending, Sent, Shipment};
+pub use send::{Sending, Sent, Shipment, Term};
 
 use std::fmt;
 use std::net::IpAddr;

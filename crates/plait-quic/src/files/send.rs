@@ -8,6 +8,7 @@ use crate::identity::{self, Fingerprint, Secret};
 use crate::sender::{Order, Progress, Sender};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::terms::Terms;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
 use sha2::{Digest, Sha256};
@@ -33,8 +34,21 @@ pub struct Shipment {
     pub locals: Vec<Local>,
     /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](super::usable).
     pub interfaces: Vec<String>,
+    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
+    pub terms: Vec<(String, Term)>,
     /// Everything else.
     pub settings: Settings,
+}
+
+/// One of a path's terms; see [`Terms`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Term {
+    /// What it costs.
+    Cost(u32),
+    /// Payload bytes that it may carry.
+    Budget(u64),
+    /// Only while no other path works.
+    Backup,
 }
 
 /// A file that is ready to be sent: sockets are bound.
@@ -42,6 +56,7 @@ pub struct Sending {
     shipment: Shipment,
     remote: SocketAddr,
     locals: Vec<Local>,
+    terms: Vec<Terms>,
     file: Option<(String, File)>,
     sockets: Sockets,
 }
@@ -84,13 +99,14 @@ impl Sending {
         if locals.is_empty() {
             locals = interfaces::usable(remote)?;
         }
+        let terms = terms(&shipment.terms, &locals)?;
         let file = shipment.file.as_deref().map(open).transpose()?;
         let mut sockets = Sockets::new()?;
         for local in &locals {
             let refused = |error| Error::Setting(format!("local address {local}: {error}"));
             sockets.add(SocketAddr::new(local.address, 0), local.interface.as_deref()).map_err(refused)?;
         }
-        Ok(Self { shipment, remote, locals, file, sockets })
+        Ok(Self { shipment, remote, locals, terms, file, sockets })
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -107,6 +123,7 @@ impl Sending {
         let order = Order {
             remote: self.remote,
             locals: self.locals.iter().map(|local| local.address).collect(),
+            terms: self.terms.clone(),
             fingerprint: self.shipment.fingerprint,
             secret: self.shipment.secret,
             session: identity::random()?,
@@ -189,6 +206,30 @@ impl Sending {
             sockets.wait(due.min(NAP))?;
         }
     }
+}
+
+/// The terms of each path.
+fn terms(given: &[(String, Term)], locals: &[Local]) -> Result<Vec<Terms>, Error> {
+    let mut terms = vec![Terms::default(); locals.len()];
+    for (name, term) in given {
+        let meant = |local: &Local| {
+            local.interface.as_ref() == Some(name)
+                || local.address.to_string() == *name
+                || local.to_string() == *name
+        };
+        if !locals.iter().any(meant) {
+            let known: Vec<String> = locals.iter().map(Local::to_string).collect();
+            return Err(Error::Setting(format!("{name}: no such path: choose {}", known.join(", "))));
+        }
+        for (terms, _) in terms.iter_mut().zip(locals).filter(|(_, local)| meant(local)) {
+            match *term {
+                Term::Cost(cost) => terms.cost = cost,
+                Term::Budget(bytes) => terms.budget = Some(bytes),
+                Term::Backup => terms.backup = true,
+            }
+        }
+    }
+    Ok(terms)
 }
 
 /// A file and the name under which it is offered.

@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use plait_quic::link::Outgoing;
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::sender::Order;
-use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings};
+use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings, Terms};
 use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -69,6 +69,10 @@ pub(crate) struct Case<'a> {
     pub(crate) secret: &'a str,
     /// Whether the receiver is only asked if it would take a file.
     pub(crate) asks: bool,
+    /// When a translator on the first path forgets its table: packets come from another port, and what is sent to the old one is lost.
+    pub(crate) rebound: Option<Duration>,
+    /// What the paths are for.
+    pub(crate) terms: &'a [Terms],
     /// What the receiver has of the file.
     pub(crate) there: &'a [u8],
     /// Where a byte is changed in what is sent, after it was hashed.
@@ -86,6 +90,8 @@ impl Default for Case<'_> {
             fingerprint: None,
             secret: "told",
             asks: false,
+            rebound: None,
+            terms: &[],
             there: &[],
             damaged: None,
         }
@@ -168,6 +174,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let order = Order {
         remote: (SERVER, 4433).into(),
         locals: (0..case.paths.len()).map(|path| address(path).ip()).collect(),
+        terms: case.terms.to_vec(),
         fingerprint: case.fingerprint.unwrap_or(identity.fingerprint()),
         secret: Secret::new(case.secret),
         session: [7; 16],
@@ -195,6 +202,11 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
     let mut sent_at_end = None;
     loop {
+        let rebound = case.rebound.is_some_and(|at| now.duration_since(start) >= at);
+        let seen = |path: usize| match address(path) {
+            old if path == 0 && rebound => SocketAddr::new(old.ip(), 50_000),
+            old => old,
+        };
         sender.handle_timeout(now);
         receiver.handle_timeout(now);
         while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= now) {
@@ -202,7 +214,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                 To::Server(piece) => {
                     receiver.handle_datagram(
                         now,
-                        address(piece.path),
+                        seen(piece.path),
                         Some(SERVER),
                         BytesMut::from(&piece.bytes[..]),
                     );
@@ -245,6 +257,9 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                 IpAddr::V6(_) => unreachable!("all addresses have 4 bytes"),
             });
             outgoing.path = path;
+            if outgoing.remote != seen(path) {
+                continue;
+            }
             network.send(now, 2 * path + 1, &outgoing);
         }
         let over = sent_at_end.is_some() && (ended.is_some() || network.under_way.is_empty());
