@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ format: setup ## rewrite Rust and Python in the project's format
 docs: setup ## build the documentation site into site/, warnings as errors (look at it: python -m http.server -d site)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "wrote $(CURDIR)/site/index.html"
+
+reference: setup ## write what the code says of itself (keys, commands, Python, metrics) into the pages of docs
+	$(BIN)/python docs/generate.py
 
 figures: setup ## draw the figures of README and site, write the measured tables and values of their pages anew
 	$(BIN)/python docs/images/space_time.py

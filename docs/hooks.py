@@ -1,7 +1,8 @@
 """What MkDocs asks of us while it builds the site.
 
 Pages stay as they are read in the repository; here their links to files outside of `docs` are led to pages, the marks
-of `plait.support.pages` are taken out, and `<!-- generated: … -->` is replaced by what the code says (`generated`).
+of `plait.support.pages` are taken out, and what stands behind `<!-- generated: … -->` is made anew from what the code
+says (`generated`).
 Files outside of `docs` that are pages of the site, such as the papers' READMEs, are read from where they are.
 """
 
@@ -53,7 +54,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     uri = page.file.src_uri
     source = next((file for file, place in OUTSIDE.items() if place == uri), f"docs/{uri}")
     try:
-        text = outside_of_code(filled, markdown)
+        text = outside_of_code(filled, generated.emptied(markdown))
         return outside_of_code(lambda part: enlarged(spaced(links(unmarked(part), source, uri))), text)
     except (ValueError, LookupError) as error:
         message = f"{source}: {error}"

@@ -1,7 +1,11 @@
-"""What the site takes from the code while it is built: nothing of this is written twice."""
+"""What pages take from the code, behind `<!-- generated: NAME -->`: in the repository, and in the site.
+
+`.venv/bin/python docs/generate.py`, or `make reference`, writes it into the pages; a test holds them current.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from generated import api, commands, keys, metrics, schedulers
@@ -17,6 +21,21 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "papers": lambda _: schedulers.papers(),
 }
 """What a page can ask for by `<!-- generated: NAME -->` or `<!-- generated: NAME: ARGUMENT -->`."""
+
+
+END = "<!-- generated until here -->"
+PLACE = re.compile(r"^<!-- generated: ([^:\n]+?)(?:: ([^\n]+?))? -->$", re.MULTILINE)
+BODY = re.compile(rf"^(<!-- generated: [^\n]+? -->\n).*?^{END}\n", re.MULTILINE | re.DOTALL)
+
+
+def emptied(text: str) -> str:
+    """A page without what is generated: the marks alone."""
+    return BODY.sub(r"\1", text)
+
+
+def filled(text: str) -> str:
+    """A page with all that is generated, between the marks."""
+    return PLACE.sub(lambda found: f"{found[0]}\n{part(found[1], found[2] or '')}\n{END}", emptied(text))
 
 
 class UnknownPartError(ValueError):

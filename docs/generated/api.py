@@ -63,7 +63,7 @@ def entry(name: str, thing: Any) -> str:
     return "\n\n".join(parts[:3]) + ("\n\n" + "\n".join(parts[3:]) if parts[3:] else "")
 
 
-COMPILED = ("Scheduler", "Connection", "PathFacts", "Event", "check_scheduler", *DECISIONS)
+COMPILED = ("Scheduler", "Connection", "Message", "PathFacts", "Event", "check_scheduler", *DECISIONS)
 """What is compiled: its attributes and their meaning are in the stub."""
 
 
@@ -85,6 +85,8 @@ def stub(name: str) -> str:
     if isinstance(first, ast.Expr):
         quoted = ast.get_source_segment(text, first) or ""
         source = re.sub(r"\n\s*\n", "\n", source.replace(f"    {quoted}", "", 1), count=1)
+    # An empty line between what it has and what it does: as ruff formats the page.
+    source = re.sub(r"(\n    \w+: [^\n]*|\n    \S[^\n]*\"\"\")\n(    (?:def|@))", r"\1\n\n\2", source)
     return f"{prose(about)}\n\n```python\n{source.strip()}\n```"
 
 

@@ -42,6 +42,7 @@ from plait._core import (
 )
 from plait._core import Path as PathFacts
 from plait.scenarios import workloads
+from plait.scenarios.keys import scenario_keys
 from plait.scenarios.models import PathModel, asymmetry, max_blocking_ms, min_receive_buffer_bytes
 from plait.scenarios.scenario import (
     ConstantRateFlow,
@@ -54,7 +55,6 @@ from plait.scenarios.scenario import (
     TcpFlow,
     Transport,
     load,
-    scenario_keys,
 )
 from plait.scenarios.scheduler import schedulers
 from plait.scenarios.workloads import *  # noqa: F403 - a class for each kind

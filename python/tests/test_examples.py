@@ -46,12 +46,17 @@ PAGES = [
     for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
     if page.is_file()
 ]
+GENERATED = re.compile(
+    r"^<!-- generated: [^\n]+ -->\n.*?^<!-- generated until here -->$", re.MULTILINE | re.DOTALL
+)
+"""What the code says of itself: signatures, and no examples."""
 PREAMBLE = f'cargo() {{ (cd "{ROOT}" && command cargo "$@"); }}\n'
 
 
 def blocks(page: str) -> Iterator[tuple[str, str, str]]:
     """Kind, words after it and text of every fenced block of a page, in order."""
-    for kind, words, body in FENCE.findall((ROOT / page).read_text(encoding="utf-8")):
+    text = GENERATED.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    for kind, words, body in FENCE.findall(text):
         yield kind, words.strip(), body
 
 

@@ -105,6 +105,18 @@ def test_generated_pages_have_what_the_code_has(site: Path) -> None:
             assert parameter["name"] in text
 
 
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(DOCS)))
+def test_what_is_generated_is_current_in_the_repository(file: Path, parts: dict[str, ModuleType]) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert parts["generated"].filled(text) == text, "run: make reference"
+
+
+def test_no_style_and_no_script_asks_for_another_place(site: Path) -> None:
+    for file in site.rglob("*.css"):
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", text), file.name
+
+
 def test_every_metric_is_defined(parts: dict[str, ModuleType]) -> None:
     class Lacking:
         """Metrics.

@@ -28,35 +28,66 @@ pub(crate) fn state_name(state: sched::PathState) -> &'static str {
     }
 }
 
-/// The facts of one path.
+/// The facts of one path at the moment of a decision; times in seconds, amounts in segments.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Path {
+    /// The path's number, from 0 in the scenario's order; no unit.
     index: u8,
+    /// What the scenario calls it.
     name: String,
+    /// `active`, `backup`, `potentially-failed` or `failed`.
     state: &'static str,
+    /// Whether new data may use it now, the rule for backups included.
     usable: bool,
+    /// Whether a segment assigned now would leave at once: usable, and both windows have room.
     open: bool,
+    /// How many segments would leave at once; 0 unless open.
     room: u32,
+    /// Smoothed round-trip time in seconds; None before the first sample.
     srtt: Option<f64>,
+    /// Mean deviation of the round-trip time in seconds; None before the first sample.
     rttvar: Option<f64>,
+    /// The latest sample of the round-trip time in seconds; None before the first.
     latest_rtt: Option<f64>,
+    /// Smoothed round-trip time in seconds of packets whose acknowledgement came back on this path, too; None
+    /// before the first sample.
     own_rtt: Option<f64>,
+    /// The smallest sample of `own_rtt`, in seconds; None before the first.
     min_rtt: Option<f64>,
+    /// Retransmission timeout in seconds, back-off included.
     rto: f64,
+    /// Payload bytes of a full segment.
     mss: u32,
+    /// Congestion window in segments.
     cwnd: u32,
+    /// Slow-start threshold in segments; None while there is none.
     ssthresh: Option<u32>,
+    /// Segments in flight.
     in_flight: u32,
+    /// Segments considered lost that wait to be sent again on this path: they leave before anything new.
     lost: u32,
+    /// Segments assigned and not yet sent.
     queued: u32,
+    /// Segments in flight that the scheduler allows (`Limit`); None while there is no limit.
     limit: Option<u32>,
+    /// Estimated one-way delay towards the receiver in seconds, with one clock offset common to all paths; None
+    /// if not measured.
     forward_delay: Option<f64>,
+    /// True after a timeout, until its losses are repaired: the path takes no new data.
     in_recovery: bool,
+    /// True while losses are being repaired, in whatever way.
     repairing: bool,
+    /// Payload acknowledged recently, in bit/s; 0 until measured.
     delivery_rate: u64,
+    /// Share of segments lost, from 0 to 1.
     loss_rate: f64,
+    /// What using it costs, in units of the scenario's choice.
     cost: u32,
+    /// Its share of what is sent, against the weights of the others; no unit, 1 unless the scenario says
+    /// otherwise.
     weight: u32,
+    /// Number of the oldest segment in flight on other paths that this one lacks; for schedulers that need
+    /// `uncarried`.
     uncarried: Option<u64>,
 }
 
@@ -113,10 +144,15 @@ impl Path {
 #[pyclass(frozen, get_all, module = "plait._core")]
 #[derive(Clone)]
 pub(crate) struct Message {
+    /// Messages are numbered from 0 in the order in which they were written; no unit.
     number: u64,
+    /// The number of its stream; no unit.
     stream: u32,
+    /// Segments of it in the data queue.
     segments_left: u64,
+    /// Higher goes first, between streams; no unit.
     priority: u8,
+    /// When all of it should have arrived, in seconds from the start; None if that does not matter.
     deadline: Option<f64>,
 }
 
@@ -143,18 +179,29 @@ impl Message {
     }
 }
 
-/// The facts of the connection.
+/// The facts of the connection at the moment of a decision; times in seconds, amounts in segments.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Connection {
+    /// Segments in the data queue, given to no path yet.
     unassigned: u64,
+    /// Number of the next segment to be assigned, from 0.
     next_segment: u64,
+    /// Segments that the receiver's window still admits.
     window_left: u64,
+    /// Segments that the receiver's window admits from the oldest unacknowledged one on, sent or not.
     window: u64,
+    /// Segments that the application could still write.
     send_buffer_left: u64,
+    /// Number of the oldest segment in flight; None if nothing is.
     oldest_unacked: Option<u64>,
+    /// Whether the application has written everything.
     finished: bool,
+    /// The message that the next segment is of; for schedulers that need `messages`, as is what follows.
     message: Option<Message>,
+    /// How many streams of its priority have something in the data queue: `Defer` chooses between them.
     streams: u32,
+    /// The earliest deadline of what is not wholly acknowledged, in seconds from the start; None if there is
+    /// none.
     due: Option<f64>,
 }
 
@@ -188,7 +235,9 @@ impl Connection {
 /// What happened on a path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Event {
+    /// What happened, in a word.
     kind: &'static str,
+    /// Number of the path, from 0.
     path: u8,
 }
 
@@ -208,7 +257,9 @@ impl Event {
 /// Give the next segments to a path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Assign {
+    /// Number of the path, from 0.
     pub(crate) path: u8,
+    /// How many segments.
     pub(crate) segments: u32,
 }
 
@@ -228,7 +279,9 @@ impl Assign {
 /// Send a copy of a segment in flight on another path.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Reinject {
+    /// Number of the path, from 0.
     pub(crate) path: u8,
+    /// Number of the segment, from 0.
     pub(crate) segment: u64,
 }
 
@@ -247,6 +300,7 @@ impl Reinject {
 /// Take the unsent segments of a path back.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Recall {
+    /// Number of the path, from 0.
     pub(crate) path: u8,
 }
 
@@ -265,7 +319,9 @@ impl Recall {
 /// Hold a path back below its congestion window.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Limit {
+    /// Number of the path, from 0.
     pub(crate) path: u8,
+    /// Fewer segments than this may be in flight; None lifts the limit.
     pub(crate) in_flight: Option<u32>,
 }
 
@@ -285,6 +341,7 @@ impl Limit {
 /// Halve the congestion window of a path that holds up the others.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Penalize {
+    /// Number of the path, from 0.
     pub(crate) path: u8,
 }
 
@@ -319,6 +376,7 @@ impl Defer {
 /// Nothing now.
 #[pyclass(frozen, get_all, module = "plait._core")]
 pub(crate) struct Wait {
+    /// When to ask again at the latest, in seconds from the start; None: at the next event.
     pub(crate) until: Option<f64>,
 }
 

@@ -80,7 +80,7 @@ def advise(
         paths: each ``"NAME RATE RTT [LOSS] [KEY=VALUE…]"``, such as ``"lte 30Mbit 60ms 1%"`` or
             ``"lte trace=FILE 40ms"``, or a preset's name. MPTCP opens its first subflow on the first one.
         traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"`` or ``"file:SIZE"``.
-        receive_buffer: of the connection.
+        receive_buffer: of the connection; text with a unit, or bytes.
         protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
         schedulers: names of built-in ones, with options or parameters; all that differ for this traffic unless given.
         seed: of variations and losses: the same seed, the same advice.

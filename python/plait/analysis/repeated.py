@@ -304,7 +304,7 @@ def repeat(
         scenario: a scenario, or the name of a scenario file.
         schedulers: as `plait.compare` takes them.
         seeds: how many, at least 1.
-        seed: the first one, instead of the scenario's; the others follow it.
+        seed: the first of the seeds, instead of the scenario's; a whole number without a unit.
         threads: 0: one per core.
         engine: ``"sim"`` or ``"linux"``.
 

@@ -12,7 +12,7 @@ import click
 from plait._core import ScenarioError
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
-from plait.scenarios.scenario import Key, scenario_keys
+from plait.scenarios.keys import Key, scenario_keys
 from plait.support.words import nearest
 
 IGNORED = ("protocol", "kind", "model", "name", "or")

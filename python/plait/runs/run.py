@@ -154,9 +154,10 @@ def run(
         scenario: a scenario, or the name of a scenario file.
         scheduler: used instead of the scenario's: a name, with parameters as on the command line or in a table, a
             subclass of `Scheduler` or an instance, or one from a file: ``"mine.py:Mine:share=0.5"``.
-        seed: used instead of the scenario's.
+        seed: used instead of the scenario's; a whole number without a unit.
         packets: record every transmission (`Result.packets`).
-        series: record time series with this interval, such as ``"10ms"`` (`Result.path_series`).
+        series: record time series with this interval, text with a unit such as ``"10ms"`` or seconds
+            (`Result.path_series`).
         decisions: record every decision (`Result.decisions`, `Result.decision_paths`).
         pcap: write what both ends of every path capture below this folder, for Wireshark
             (``SCENARIO-SCHEDULER/PATH-sender.pcapng``, …); competing flows are not captured.
@@ -194,8 +195,18 @@ def compare(
 ) -> Comparison:
     """Run one scenario with each of the schedulers, with the same seed, so that all meet the same losses.
 
-    The arguments are those of `run`; `threads` 0 means one per core. Schedulers written in Python run one after the
-    other.
+    The other arguments are those of `run`. Schedulers written in Python run one after the other.
+
+    Args:
+        scenario: as `run` takes it.
+        schedulers: what to compare, as `run` takes each.
+        seed: of all runs, instead of the scenario's; a whole number without a unit.
+        packets: as for `run`.
+        series: interval of time series, text with a unit such as ``"10ms"`` or seconds.
+        decisions: as for `run`.
+        pcap: as for `run`.
+        threads: how many runs are made at a time; 0: one per core.
+        engine: as for `run`.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed. OutputError: captures cannot be written.

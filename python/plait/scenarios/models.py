@@ -15,7 +15,12 @@ from plait.scenarios.units import Duration, Rate, Size, duration_ns, rate_bps, s
 
 @dataclass(frozen=True)
 class PathModel:
-    """What the models know of a path: `rate` (text with unit, or bit/s) and `rtt` (text with unit, or seconds)."""
+    """What the models know of a path.
+
+    Args:
+        rate: text with a unit, or bit/s.
+        rtt: the round-trip time; text with a unit, or seconds.
+    """
 
     rate: Rate
     rtt: Duration
@@ -45,6 +50,10 @@ def max_blocking_ms(paths: Sequence[PathModel], packet: Size = "1500B") -> float
     A packet sent on the path where it arrives last, right before one on the path where it arrives first:
     T = r_s/2 + 8L/c_s − r_f/2 − 8L/c_f. With more than two paths: slowest against fastest. Packets already in flight
     are not counted, so queueing on the slow path can exceed it.
+
+    Args:
+        paths: at least two.
+        packet: its size on the wire; text with a unit, or bytes.
 
     Raises:
         ScenarioError: fewer than two paths, or a value that is no rate, duration or size.

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path as FilePath
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal
 
 from plait import _core
 from plait.scenarios.changes import change
+from plait.scenarios.keys import keyed
 from plait.scenarios.units import Duration, Rate, Size, duration_text, rate_text, size_text
 from plait.scenarios.workloads import TEXTS, WORKLOADS, Bulk, Workload
 
@@ -52,6 +53,7 @@ def _table(builder: Any) -> dict[str, Any]:
     return table
 
 
+@keyed("forward, backward", "[[path]]")
 @dataclass(frozen=True, kw_only=True)
 class Direction:
     """One direction of a path or a link; what it does not say, the path or link says."""
@@ -68,6 +70,7 @@ class Direction:
     trace: str | None = None
 
 
+@keyed("[[path]]")
 @dataclass(frozen=True, kw_only=True)
 class Path:
     """One path between sender and receiver.
@@ -102,6 +105,7 @@ class Path:
     weight: int | None = None
 
 
+@keyed("[[link]]", "[[path]]")
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """A link that paths and flows share: they meet in its queue and divide its capacity.
@@ -125,6 +129,7 @@ class Link:
     backward: Direction | None = None
 
 
+@keyed('[[flow]] kind = "tcp"')
 @dataclass(frozen=True, kw_only=True)
 class TcpFlow:
     """A competing reliable stream over the route of `path`, or over `links`; without a `size`, it does not end.
@@ -142,6 +147,7 @@ class TcpFlow:
     kind: Literal["tcp"] = field(default="tcp", init=False)
 
 
+@keyed('[[flow]] kind = "multipath"')
 @dataclass(frozen=True, kw_only=True)
 class MultipathFlow:
     """A second connection with the scenario's transport that always has data to send, over all paths unless given.
@@ -158,6 +164,7 @@ class MultipathFlow:
     kind: Literal["multipath"] = field(default="multipath", init=False)
 
 
+@keyed('[[flow]] kind = "cbr"')
 @dataclass(frozen=True, kw_only=True)
 class ConstantRateFlow:
     """Datagrams at equal intervals; `rate` and `packet` count on the wire, `packet` is the transport's unless given."""
@@ -173,6 +180,7 @@ class ConstantRateFlow:
     kind: Literal["cbr"] = field(default="cbr", init=False)
 
 
+@keyed('[[flow]] kind = "on-off"')
 @dataclass(frozen=True, kw_only=True)
 class OnOffFlow:
     """Datagrams at `rate` during random on times of mean `on`, none during off times of mean `off`.
@@ -199,6 +207,7 @@ Flow = TcpFlow | MultipathFlow | ConstantRateFlow | OnOffFlow
 """Traffic that competes with the connection."""
 
 
+@keyed("[transport]")
 @dataclass(frozen=True, kw_only=True)
 class Transport:
     """How the endpoints behave: MPTCP as Linux does it, with CUBIC, unless given; see `scenario_keys`.
@@ -237,6 +246,7 @@ class Transport:
     ecn: bool | None = None
 
 
+@keyed("(top)")
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """Paths, links that they share, traffic and transport of a run. Trace files are found relative to `base`.
@@ -343,21 +353,6 @@ _FLOWS: dict[str, Callable[..., Flow]] = {
 
 def _with_directions(table: dict[str, Any]) -> dict[str, Any]:
     return table | {key: Direction(**table[key]) for key in ("forward", "backward") if key in table}
-
-
-class Key(TypedDict):
-    """One key of the scenario file."""
-
-    table: str
-    key: str
-    kind: str
-    default: Any
-    doc: str
-
-
-def scenario_keys() -> list[Key]:
-    """Every key of a scenario file, with what it takes, its default and its meaning."""
-    return cast("list[Key]", json.loads(_core.scenario_keys()))
 
 
 def scenario_json(scenario: AnyScenario) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from plait.scenarios.keys import keyed
 from plait.scenarios.units import Duration, Rate, Size, duration_text, size_text
 
 __all__ = ["Bulk", "ConstantRate", "File", "OnOff", "RequestResponse"]
 
 
+@keyed('[workload] kind = "bulk"')
 @dataclass(frozen=True, kw_only=True)
 class Bulk:
     """The application always has data to send, from `start` on."""
@@ -19,6 +21,7 @@ class Bulk:
     kind: Literal["bulk"] = field(default="bulk", init=False)
 
 
+@keyed('[workload] kind = "file"')
 @dataclass(frozen=True, kw_only=True)
 class File:
     """The application writes `size` payload bytes at once; the run ends when all of them have arrived.
@@ -32,6 +35,7 @@ class File:
     kind: Literal["file"] = field(default="file", init=False)
 
 
+@keyed('[workload] kind = "cbr"')
 @dataclass(frozen=True, kw_only=True)
 class ConstantRate:
     """The application writes blocks of `block` payload bytes at equal intervals, at the rate `rate`, up to `stop`.
@@ -47,6 +51,7 @@ class ConstantRate:
     kind: Literal["cbr"] = field(default="cbr", init=False)
 
 
+@keyed('[workload] kind = "on-off"')
 @dataclass(frozen=True, kw_only=True)
 class OnOff:
     """The application writes blocks at `rate` during random on times of mean `on`, none during off times of mean `off`.
@@ -67,6 +72,7 @@ class OnOff:
     kind: Literal["on-off"] = field(default="on-off", init=False)
 
 
+@keyed('[workload] kind = "request-response"')
 @dataclass(frozen=True, kw_only=True)
 class RequestResponse:
     """Clients at the far end ask, and the near end answers at once; `parallel` clients share the connection.

@@ -48,7 +48,7 @@ class Receiver:
 
     @property
     def port(self) -> int:
-        """The UDP port on which it listens."""
+        """The number of the UDP port on which it listens."""
         return self._core.port
 
     @property

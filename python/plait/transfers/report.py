@@ -16,7 +16,7 @@ class PathProgress:
     name: at the sender the local address, with ``%INTERFACE`` behind it where it is bound to one; at the receiver the
         path's number.
     usable: whether it carries data now.
-    bytes: payload so far; at the sender what left, copies included, at the receiver what came first on this path.
+    bytes: payload bytes so far; at the sender what left, copies included, at the receiver what came first on this path.
     rate_bps: the same since the last report (half a second ago), in bit/s.
     srtt_s: smoothed round trip in seconds; None before there is one, and at the receiver.
     trouble: why it carries nothing, where that is known.
@@ -46,13 +46,16 @@ class TransferProgress:
 
     @property
     def share(self) -> float:
-        """How much of the file has arrived: 0 to 1."""
+        """The share of the file that has arrived, from 0 to 1."""
         return self.bytes / self.size if self.size else 1.0
 
 
 @dataclass(frozen=True)
 class SentPath:
-    """What a path did for a file that was sent; see `PathProgress`. opened: how often its connection was made."""
+    """What a path did for a file that was sent; see `PathProgress`. opened: how many times its connection was made.
+
+    bytes: payload bytes that left, copies included. srtt_s: smoothed round trip in seconds, None if there was none.
+    """
 
     name: str
     bytes: int
@@ -92,7 +95,7 @@ class Received:
     path: where it is; None if it did not arrive, and `error` says why. kept_bytes: what is kept of one that did not,
     for a transfer of the same content to go on from. bytes, sha256: of its content. resumed_bytes: how many of them
     were there before. seconds: from the first path to the last byte. paths: bytes that came first on each path.
-    longest_gap_s: the longest time in which nothing could be handed on in order.
+    longest_gap_s: the longest time, in seconds, in which nothing could be handed on in order.
     """
 
     file: str

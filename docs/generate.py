@@ -1,0 +1,24 @@
+"""Write what the code says of itself into the pages that ask for it: `make reference`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS)]
+
+import generated  # noqa: E402
+
+
+def main() -> None:
+    """Every page below `docs` with a place for it."""
+    for file in sorted(DOCS.rglob("*.md")):
+        before = file.read_text(encoding="utf-8")
+        after = generated.filled(before)
+        if after != before:
+            file.write_text(after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
