@@ -26,7 +26,7 @@ class Transfer:
         secret: what the receiver wants to hear.
         local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
         interface: interfaces to send from, each a path. Without these and addresses: every interface that is up.
-        cost: what paths cost, by interface or address, for schedulers that look at it ("cheapest-first").
+        cost: what paths cost, in units of your choice, by interface or address; for "cheapest-first".
         budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
         backup: paths that are used only while no other works.
         scheduler: who decides which path carries what.
@@ -130,7 +130,7 @@ def send(
         local: local addresses to send from, each a path; "ADDRESS%INTERFACE" leaves there whatever the routes prefer.
         interface: interfaces to send from, each a path. Without these and addresses: every interface that is up, the
             loopback interface to this machine.
-        cost: what paths cost, by interface or address, for schedulers that look at it ("cheapest-first").
+        cost: what paths cost, in units of your choice, by interface or address; for "cheapest-first".
         budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
         backup: paths that are used only while no other works.
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
