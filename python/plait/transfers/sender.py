@@ -272,7 +272,7 @@ async def connect(
         secret: what the receiver wants to hear.
         local: local addresses to send from.
         interface: interfaces to send from.
-        cost: what paths cost.
+        cost: what paths cost, in units of your choice.
         budget: bytes that paths may carry for each file.
         backup: paths that are used only while no other works.
         congestion: congestion control of each path.
