@@ -123,16 +123,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         }
         let mut client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
         client.transport_config(settings.tunnel());
-        let ways = order.locals.iter().enumerate().map(|(index, &local)| Way {
-            local,
-            endpoint: Endpoint::new(Arc::new(endpoint_config(&settings, index as u8)), None, false),
-            link: None,
-            greeted: false,
-            joined: false,
-            retry_at: Some(now),
-            refused: false,
-            trouble: None,
-            opened: 0,
+        let ways = order.locals.iter().enumerate().map(|(index, &local)| {
+            let config = endpoint_config(&settings, index as u8);
+            Way::new(now, local, Endpoint::new(Arc::new(config), None, false))
         });
         Ok(Self {
             settings,
@@ -180,6 +173,16 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         if let Some(way) = self.ways.get_mut(path) {
             way.trouble = Some(trouble.to_owned());
         }
+    }
+
+    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
+    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+        let Some(way) = self.ways.get_mut(path) else { return };
+        // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
+        let which = path + MAX_LINKS * (1 + way.opened as usize);
+        let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, which as u8)), None, false);
+        *way = Way { opened: way.opened, ..Way::new(now, local, endpoint) };
+        self.work(now, path);
     }
 
     /// Call when [`Sender::next_wakeup`] has come; harmless at any other time.
@@ -436,6 +439,20 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
 }
 
 impl Way {
+    fn new(now: Instant, local: IpAddr, endpoint: Endpoint) -> Self {
+        Self {
+            local,
+            endpoint,
+            link: None,
+            greeted: false,
+            joined: false,
+            retry_at: Some(now),
+            refused: false,
+            trouble: None,
+            opened: 0,
+        }
+    }
+
     fn open(&mut self, now: Instant, client: &ClientConfig, remote: SocketAddr) {
         self.greeted = false;
         self.joined = false;

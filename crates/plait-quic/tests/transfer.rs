@@ -88,6 +88,20 @@ fn a_translator_that_forgets_a_path_stops_nothing() {
     }
 }
 
+#[test]
+fn a_path_whose_interface_gets_another_address_goes_on_from_there() {
+    for paths in [&[FAST][..], &[FAST, SLOW]] {
+        let moved = Some(Duration::from_millis(700));
+        let case = Case { bytes: 6_000_000, paths, moved, ..Case::default() };
+        let run = run(&case);
+        assert_whole(&case, &run);
+        assert_eq!(run.opened[0], 2);
+        let gap = run.received.and_then(|received| received.1.ok()).map(|summary| summary.longest_gap);
+        assert!(gap < Some(Duration::from_secs(1)), "{gap:?}");
+        assert!(run.sent[0] > 3_000_000, "it is used as before: {:?}", run.sent);
+    }
+}
+
 /// So long that noq gives the path's connection up: it is opened anew, and takes its place.
 #[test]
 fn a_path_that_was_given_up_is_opened_anew() {

@@ -19,6 +19,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Between two looks at which addresses interfaces have.
+const RESCAN: Duration = Duration::from_secs(1);
+
 /// What is to be sent, to whom, from where.
 #[derive(Clone, Debug)]
 pub struct Shipment {
@@ -167,8 +170,9 @@ impl Sending {
         offer: &Offer,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let Self { sockets, locals, .. } = self;
+        let Self { sockets, locals, remote, .. } = self;
         let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
+        let (mut troubled, mut looked_at) = (vec![false; locals.len()], begun);
         loop {
             let moment = now();
             for path in 0..sockets.len() {
@@ -177,6 +181,15 @@ impl Sending {
                 });
             }
             sender.handle_timeout(moment);
+            if moment.duration_since(looked_at) >= RESCAN {
+                looked_at = moment;
+                for path in moved(locals, *remote, &mut troubled) {
+                    let Local { address, interface } = &locals[path];
+                    if sockets.replace(path, SocketAddr::new(*address, 0), interface.as_deref()).is_ok() {
+                        sender.relocate(moment, path, *address);
+                    }
+                }
+            }
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
@@ -196,6 +209,7 @@ impl Sending {
             for outgoing in out.drain(..) {
                 let path = outgoing.path;
                 if let Some(trouble) = sockets.send(path, Some(outgoing)) {
+                    troubled[path] = true;
                     sender.handle_failure(path, &trouble.to_string());
                 }
             }
@@ -206,6 +220,21 @@ impl Sending {
             sockets.wait(due.min(NAP))?;
         }
     }
+}
+
+/// The paths that need another socket: their interface has another address, or took no packets and is there now. Where each is, is
+/// noted.
+fn moved(locals: &mut [Local], remote: SocketAddr, troubled: &mut [bool]) -> Vec<usize> {
+    let mut moved = Vec::new();
+    for (path, local) in locals.iter_mut().enumerate() {
+        let Some(name) = &local.interface else { continue };
+        let Ok(found) = interfaces::named(name, remote) else { continue };
+        if std::mem::take(&mut troubled[path]) || found.address != local.address {
+            *local = found;
+            moved.push(path);
+        }
+    }
+    moved
 }
 
 /// The terms of each path.

@@ -51,6 +51,26 @@ impl Sockets {
 
     /// Another socket; where it is.
     pub(crate) fn add(&mut self, local: SocketAddr, interface: Option<&str>) -> io::Result<SocketAddr> {
+        let socket = self.open(self.sockets.len(), local, interface)?;
+        let address = socket.io.local_addr()?;
+        self.sockets.push(socket);
+        Ok(address)
+    }
+
+    /// Another socket in the place of one; what waited there is lost.
+    pub(crate) fn replace(
+        &mut self,
+        index: usize,
+        local: SocketAddr,
+        interface: Option<&str>,
+    ) -> io::Result<()> {
+        let socket = self.open(index, local, interface)?;
+        self.poll.registry().deregister(&mut self.sockets[index].io)?;
+        self.sockets[index] = socket;
+        Ok(())
+    }
+
+    fn open(&self, index: usize, local: SocketAddr, interface: Option<&str>) -> io::Result<Socket> {
         let domain = socket2::Domain::for_address(local);
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, Some(socket2::Protocol::UDP))?;
         bind_interface(&socket, interface)?;
@@ -61,11 +81,9 @@ impl Sockets {
         let _ = socket.set_recv_buffer_size(BUFFER);
         let mut io = UdpSocket::from_std(socket.into());
         let state = UdpSocketState::new(UdpSockRef::from(&io))?;
-        let token = Token(self.sockets.len());
+        let token = Token(index);
         self.poll.registry().register(&mut io, token, Interest::READABLE | Interest::WRITABLE)?;
-        let address = io.local_addr()?;
-        self.sockets.push(Socket { io, state, waiting: VecDeque::new() });
-        Ok(address)
+        Ok(Socket { io, state, waiting: VecDeque::new() })
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -71,6 +71,8 @@ pub(crate) struct Case<'a> {
     pub(crate) asks: bool,
     /// When a translator on the first path forgets its table: packets come from another port, and what is sent to the old one is lost.
     pub(crate) rebound: Option<Duration>,
+    /// When the first path's interface gets another address.
+    pub(crate) moved: Option<Duration>,
     /// What the paths are for.
     pub(crate) terms: &'a [Terms],
     /// What the receiver has of the file.
@@ -91,6 +93,7 @@ impl Default for Case<'_> {
             secret: "told",
             asks: false,
             rebound: None,
+            moved: None,
             terms: &[],
             there: &[],
             damaged: None,
@@ -107,6 +110,8 @@ pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
 fn address(path: usize) -> SocketAddr {
     (Ipv4Addr::new(10, 0, path as u8, 1), 40_000).into()
 }
+
+const MOVED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1)), 40_000);
 
 const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
 
@@ -200,10 +205,15 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     };
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
-    let mut sent_at_end = None;
+    let (mut sent_at_end, mut has_moved) = (None, false);
     loop {
         let rebound = case.rebound.is_some_and(|at| now.duration_since(start) >= at);
+        let moved = case.moved.is_some_and(|at| now.duration_since(start) >= at);
+        if moved && !std::mem::replace(&mut has_moved, true) {
+            sender.relocate(now, 0, MOVED.ip());
+        }
         let seen = |path: usize| match address(path) {
+            _ if path == 0 && moved => MOVED,
             old if path == 0 && rebound => SocketAddr::new(old.ip(), 50_000),
             old => old,
         };
