@@ -199,3 +199,20 @@ def test_a_library_that_was_built_anew_is_another_one(outside: Path) -> None:
     assert after.metrics != before.metrics
     assert after.metrics == plait.run(scenario, f"{outside}/capped.py:Capped:share=1").metrics
     assert plait.run(scenario, kept).metrics == before.metrics  # what was read is what runs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_is_sent_over_real_paths_by_each(kind: str, outside: Path) -> None:
+    content = outside / "content"
+    content.write_bytes(bytes(500_000))
+    with plait.receive(outside / "inbox", listen="127.0.0.1:0") as receiver:
+        sent = plait.send(
+            content,
+            receiver.address,
+            fingerprint=receiver.fingerprint,
+            secret=receiver.secret,
+            local=["127.0.0.2", "127.0.0.3"],
+            scheduler=f"{outside / kind}:Capped:share=0.5",
+        )
+        assert receiver.wait(60).error is None
+    assert sent.bytes == 500_000

@@ -10,6 +10,7 @@ import click
 from plait import _core
 from plait.cli.output import say
 from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
+from plait.support.progress import Progress
 from plait.transfers.receiver import LISTEN, WINDOW
 from plait.transfers.report import Received, progress_of, received_of
 
@@ -58,7 +59,8 @@ def recv(out: Path, listen: str, once: bool, secret: str | None, window: int, as
         event = json.loads(text)
         ended = event["event"] in ("received", "failed")
         if as_json:
-            print_line(event)
+            if ended or not Progress.quiet:
+                print_line(event)
         elif event["event"] == "progress":
             show(progress_of(event))
         elif ended:

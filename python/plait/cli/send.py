@@ -9,6 +9,7 @@ import click
 
 from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
 from plait.scenarios.scheduler import parse_choice
+from plait.support.progress import Progress
 from plait.transfers.report import TransferProgress
 from plait.transfers.sender import MTU, Transfer
 
@@ -112,9 +113,9 @@ def send(
     )
 
     def tell(progress: TransferProgress) -> None:
-        if as_json:
+        if as_json and not Progress.quiet:
             print_line({"event": "progress", **asdict(progress)})
-        else:
+        elif not as_json:
             show(progress)
 
     try:
