@@ -13,15 +13,15 @@ import pytest
 
 import plait
 from plait.analysis.comparison import units
-from plait.analysis.contest import contest, evidence
+from plait.analysis.contest import ahead, contest, evidence
 from plait.analysis.regions import regions
 from plait.reports.chart import distribution, thinned
 from plait.reports.definition import definitions
 from plait.reports.field import cut, field_data
 from plait.reports.reading import Rows
-from plait.reports.sample import Sample
+from plait.reports.sample import Sample, _best
 from plait.results.metrics import Metrics, PathMetrics
-from plait.results.summary import METRICS
+from plait.results.summary import METRICS, written
 
 
 def test_few_points_keep_the_extremes() -> None:
@@ -137,3 +137,22 @@ def test_analyze_and_report_agree_on_regions_winners_and_ties() -> None:
             cell = y * len(labels["rtt"]) + x
             assert (winners[cell], bool(ties[cell])) == told[across, down][:2]
     assert {tie for _, tie, _ in told.values()} == {False, True}
+
+
+def test_bold_is_what_is_best_beyond_chance() -> None:
+    """The first is ahead by its mean and its median, but as often behind: nothing is bold."""
+    noisy = np.array([[10.0, 9.0], [8.0, 9.5], [12.0, 9.0], [9.0, 10.0], [11.0, 9.2], [8.5, 9.9]])
+    assert noisy[:, 0].mean() > noisy[:, 1].mean()
+    assert _best(noisy, 1, None) == frozenset()
+    assert _best(noisy, 1, [9.5, 9.35]) == frozenset()
+    sure = np.array([[10.0 + place, 9.0 + place] for place in range(6)])
+    assert _best(sure, 1, None) == {0}
+    assert _best(sure, -1, None) == {1}
+    assert _best(sure, 1, [12.5, 11.5]) == {0}
+    assert _best(sure, 0, None) == frozenset()
+    assert ahead(sure[:0], 1) is None
+
+
+def test_there_is_no_negative_zero() -> None:
+    assert written("retransmissions", -0.04) == "0"
+    assert written("retransmissions", -0.06) == "−0.1"

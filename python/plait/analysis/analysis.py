@@ -10,7 +10,7 @@ import numpy as np
 
 from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
-from plait.analysis.contest import NOBODY, contest
+from plait.analysis.contest import ahead
 from plait.analysis.regions import ENOUGH, Region, check_variables, regions
 from plait.results.metrics import direction
 from plait.statistics.estimate import CONFIDENCE
@@ -165,11 +165,8 @@ def _compared(region: Region, found: Units, baseline: str, *, higher: bool, tie:
 
 
 def _ahead(found: Units, *, higher: bool) -> str | None:
-    if not len(found.values):
-        return None
-    place = np.zeros(len(found.values), dtype=np.int64)
-    held = contest(found.values, place, 1, 1 if higher else -1)
-    return None if held.tie[0] or held.winner[0] == NOBODY else found.schedulers[held.winner[0]]
+    first = ahead(found.values, 1 if higher else -1)
+    return None if first is None else found.schedulers[first]
 
 
 def _best(found: Units, *, higher: bool, tie: float) -> dict[str, int]:

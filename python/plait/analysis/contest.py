@@ -69,6 +69,14 @@ def contest(
     return Contest(np.where(contested, first, NOBODY), tie, margin, pairs, means)
 
 
+def ahead(values: Floats, way: int) -> int | None:
+    """The scheduler (column of `values`, a row per pair) that is best beyond chance; None if the next is as good."""
+    if way == 0 or not len(values):
+        return None
+    held = contest(values, np.zeros(len(values), dtype=np.int64), 1, way)
+    return None if held.tie[0] or held.winner[0] == NOBODY else int(held.winner[0])
+
+
 def evidence(
     values: Floats, place: NDArray[np.int64], cells: int, points: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64]]:

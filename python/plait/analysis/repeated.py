@@ -16,7 +16,7 @@ import polars as pl
 
 from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, compare, units
-from plait.analysis.contest import NOBODY, contest
+from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
 from plait.results.metrics import CLOSE, direction, metric
@@ -113,15 +113,11 @@ class Repeated(Sequence[Comparison]):
 
     def best(self, name: str) -> frozenset[int]:
         """The scheduler that is best beyond chance, by its place; nobody if the next one may be as good."""
-        way = direction(name)
         values = self.values(name)
-        if way == 0 or len(values) < 2 or any(None in one for one in values):
+        if any(None in one for one in values):
             return frozenset()
-        table = np.array(values, dtype=np.float64).T
-        found = contest(table, np.zeros(len(table), dtype=np.int64), 1, way)
-        if found.tie[0] or found.winner[0] == NOBODY:
-            return frozenset()
-        return frozenset({int(found.winner[0])})
+        first = ahead(np.array(values, dtype=np.float64).T, direction(name))
+        return frozenset() if first is None else frozenset({first})
 
     def known(self) -> list[str]:
         """The metrics that tables have, as far as some run has them."""

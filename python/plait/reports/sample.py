@@ -5,6 +5,7 @@ From them come distributions, estimates, and differences of pairs, which met the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,11 +14,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from plait.analysis.contest import evidence
+from plait.analysis.contest import ahead, evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
 from plait.results.metrics import direction
-from plait.results.summary import METRICS, best, heading, scale, written
+from plait.results.summary import METRICS, heading, scale, written
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
 MOST_METRICS = 32
@@ -117,7 +118,7 @@ def known(values: Floats) -> Floats:
 
 
 def estimate_table(sample: Sample) -> list[dict[str, Any]]:
-    """Mean and median of every metric by scheduler, with their intervals; the best of each in bold."""
+    """Mean and median of every metric by scheduler, with their intervals; what is best beyond chance in bold."""
     lines = []
     for name in sample.shown:
         values = sample.evidence(name)
@@ -126,11 +127,8 @@ def estimate_table(sample: Sample) -> list[dict[str, Any]]:
         for kind, estimate in (("mean", mean), ("median", median_by_ranks)):
             estimates = [estimate(column) if len(column) else None for column in columns]
             line[kind] = [_cell(name, one) for one in estimates]
-            line[f"best_{kind}"] = best(
-                [None if one is None else one.value for one in estimates],
-                [text for text, _ in line[kind]],
-                direction(name),
-            )
+            medians = [None if one is None else one.value for one in estimates]
+            line[f"best_{kind}"] = _best(values, direction(name), None if kind == "mean" else medians)
         lines.append(line)
     return lines
 
@@ -227,6 +225,22 @@ def _difference(value: Floats, reference: Floats, way: int) -> list[Any]:
 
 def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.5g}")
+
+
+def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> frozenset[int]:
+    """The scheduler that is best beyond chance: by its mean, or by the median of the differences to the next one."""
+    if medians is None:
+        first = ahead(values, way)
+        return frozenset() if first is None else frozenset({first})
+    ranked = sorted(
+        (index for index, one in enumerate(medians) if one is not None),
+        key=lambda index: -way * (medians[index] or 0.0),
+    )
+    if way == 0 or len(ranked) < 2:
+        return frozenset()
+    gaps = known(values[:, ranked[0]] - values[:, ranked[1]])
+    interval = median_by_ranks(gaps).interval if len(gaps) else None
+    return frozenset({ranked[0]}) if interval and interval[0] * interval[1] > 0 else frozenset()
 
 
 def _cell(name: str, one: Estimate | None) -> tuple[str, str]:

@@ -83,6 +83,7 @@ def written(name: str, value: float | None) -> str:
         return NONE
     words = wording(name)
     if not words.unit and words.label not in RATIOS:  # counts; only their means are no whole numbers
+        value = round(value, 1) + 0.0  # no negative zero
         text = f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
         return text.replace("-", "−")
     return words.number(value)
