@@ -28,7 +28,11 @@ GROUPS = {
         "check_scheduler", "schedulers", "verdicts", "scenario_keys",
     ),
     "Models": ("PathModel", "max_blocking_ms", "min_receive_buffer_bytes", "asymmetry"),
-    "Errors": ("ScenarioError", "RunError", "ConformanceError", "NotRecordedError"),
+    "Real paths": (
+        "send", "receive", "connect", "Sender", "Receiver",
+        "Sent", "SentPath", "Received", "TransferProgress", "PathProgress",
+    ),
+    "Errors": ("ScenarioError", "RunError", "TransferError", "ConformanceError", "NotRecordedError"),
 }  # fmt: skip
 """What belongs together; a name of `plait.__all__` that is nowhere comes last, under its own heading."""
 SECTIONS = ("Args:", "Raises:", "Returns:")
