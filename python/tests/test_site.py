@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -20,6 +21,7 @@ from plait.support.pages import tables_wanted, values_in
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture(scope="session")
@@ -204,3 +206,43 @@ def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType])
     assert own["metrics"] == ours.metrics
     assert own["paths"] == ours.paths
     assert ours.metrics["goodput_bps"] > plait.run(file, "lowest-rtt").metrics["goodput_bps"]
+
+
+OUTSIDE = """() => {
+    const outside = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode, range = document.createRange();
+        if (!text.textContent.trim() || getComputedStyle(text.parentElement).visibility === "hidden") continue;
+        range.selectNodeContents(text);
+        const box = range.getBoundingClientRect();
+        let scrolls = false;
+        for (let one = text.parentElement; one; one = one.parentElement)
+            scrolls ||= /auto|scroll|hidden/.test(getComputedStyle(one).overflowX);
+        if (!scrolls && box.width && box.right > innerWidth + 1) outside.push(text.textContent.trim());
+    }
+    return outside;
+}"""
+"""The texts that reach beyond the window and are in nothing that scrolls."""
+SHOWN = (
+    "index", "quick-start", "advise", "deploy", "league", "validation", "reference/commands", "reference/python",
+    "reference/scenario", "schedulers/index", "schedulers/daps", "papers/daps-icc14", "questions/asymmetry",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_no_page_is_wider_than_the_window(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for width in (390, 1280):
+            context = chromium.new_context(viewport={"width": width, "height": 844}, offline=True)
+            page = context.new_page()
+            for name in SHOWN:
+                page.goto((site / f"{name}.html").as_uri())
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+                assert page.evaluate(OUTSIDE) == [], (name, width)
+            page.set_content("<p style='white-space: nowrap'>" + "word " * 400)
+            assert page.evaluate(OUTSIDE), "what is outside is found"
+            context.close()
+        chromium.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,8 @@ def _print_paths(decision: dict[str, Any], output: Console, width: int) -> None:
         [Text(column[row]) for column in columns.values()] for row in range(len(verdicts))
     ]
     content = Content([*columns], rows, words)
-    widths = content.widths(width - BARE.gap - LEAST_FOR_VERDICT, BARE)
-    beside = widths is not None
+    whole_widths = content.widths(sys.maxsize, BARE) or []
+    beside = width - sum(one + BARE.gap for one in whole_widths) >= LEAST_FOR_VERDICT
     if beside:
         whole = [[*row, verdict] for row, verdict in zip(rows, verdicts, strict=True)]
         content = Content([*columns, "verdict"], whole, [*words, len(columns)])

@@ -114,7 +114,7 @@ def source_of(kind: type) -> tuple[str, str] | None:
 
 
 def _refused(what: str, error: BaseException, file: str) -> _core.ScenarioError:
-    where = place(error, file)
+    where = "" if isinstance(error, SyntaxError) else place(error, file)  # that says itself where it is
     return _core.ScenarioError(f"{what}: {type(error).__name__}: {error}{f' ({where})' if where else ''}")
 
 
