@@ -17,6 +17,7 @@ __all__ = [
     "Job",
     "Library",
     "Limit",
+    "LinkSockets",
     "Message",
     "OutputError",
     "Path",
@@ -33,6 +34,8 @@ __all__ = [
     "TransferError",
     "Wait",
     "check_scheduler",
+    "link_plan",
+    "link_run",
     "load_scenario",
     "measurement",
     "observed",
@@ -61,6 +64,40 @@ class OutputError(ValueError):
 
 class ConformanceError(AssertionError):
     """A scheduler broke one of the rules that `check_scheduler` tests."""
+
+def link_plan(file: str) -> str:
+    """The addresses and interfaces that `link_run` makes for a scenario file, as JSON. Raises ScenarioError."""
+
+def link_run(
+    file: str,
+    command: Sequence[str],
+    *,
+    seed: int | None,
+    server: str | None,
+    patience: int,
+    mtu: int,
+    mptcp: bool,
+    spin: int,
+) -> str:
+    """Run a command on a scenario file's links; its status and counters as JSON. Durations in nanoseconds.
+
+    The calling thread stays in the command's network namespace: for a process that does nothing else afterwards.
+    Raises RunError where the system forbids namespaces.
+    """
+
+@final
+class LinkSockets:
+    """The links between UDP sockets on addresses of loopback, and a target."""
+
+    def __new__(cls, file: str, target: str, *, port: int, seed: int | None) -> Self: ...
+    def plan(self) -> str:
+        """Addresses as JSON, like those of `link_plan`."""
+
+    def port(self) -> int:
+        """The port of all paths."""
+
+    def run(self, command: Sequence[str], *, spin: int) -> str:
+        """Relay while a command runs, or without one until an interrupt; status and counters as JSON."""
 
 def load_scenario(path: str) -> str:
     """Read and validate a scenario file; returns canonical JSON, defaults filled in. Raises ScenarioError."""

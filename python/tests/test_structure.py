@@ -131,7 +131,7 @@ def crate(source: Path) -> dict[str, set[str]]:
     return needed
 
 
-@pytest.mark.parametrize("name", ["plait-sched", "plait-transport", "plait-sim", "plait-quic"])
+@pytest.mark.parametrize("name", ["plait-sched", "plait-transport", "plait-sim", "plait-quic", "plait-link"])
 def test_no_modules_of_a_crate_need_each_other(name: str) -> None:
     needed = crate(CRATES / name / "src")
     assert any(needed.values())

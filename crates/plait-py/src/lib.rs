@@ -8,6 +8,8 @@ mod describe;
 mod facts;
 mod foreign;
 mod jobs;
+#[cfg(target_os = "linux")]
+mod link;
 mod pool;
 mod scheduler;
 mod tables;
@@ -59,5 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     jobs::register(module)?;
     pool::register(module)?;
     foreign::register(module)?;
+    #[cfg(target_os = "linux")]
+    link::register(module)?;
     transfers::register(module)
 }

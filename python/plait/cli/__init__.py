@@ -46,6 +46,9 @@ COMMANDS = {
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
     "send": Place("send:send", "Send a file over several network interfaces at once."),
     "recv": Place("recv:recv", "Receive files into a folder; who sends has to know the secret."),
+    "link": Place(
+        "link:link", "Run a command on the links of SCENARIO: an interface per path, without root."
+    ),
     "linux": Place("linux:linux", "The real kernel's MPTCP, in virtual time, without being root."),
     "validate": Place("validate:validate", "How true the simulator is, against other engines."),
     "completion": Place(
@@ -73,6 +76,7 @@ def cli(quiet: bool) -> None:
     plait explain links.toml --at 1.2s                one decision, and why
     plait report out -o report.html                   what was written with --out, as a page
     plait run links.toml --engine linux               in the real kernel (plait linux build once)
+    plait link links.toml -- COMMAND                  any program on these links
     plait sweep plan.toml                             many runs, into a dataset
     plait analyze results/plan                        what they say, with intervals
     plait plot results/plan --x rtt --metric goodput -o fig.pdf

@@ -22,17 +22,30 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 
+class Ended(Exception):  # noqa: N818
+    """A command that was run for somebody ended with a status, which is ours too."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 def guarded(command: Callable[[], Any]) -> NoReturn:
     """Run the command and leave the process: 0 done, 1 a run failed, 2 bad input, 130 interrupted.
 
     Every failure is one line on standard error, never a traceback; only `PLAIT_TRACEBACK=1` shows one.
     """
     if os.environ.get("PLAIT_TRACEBACK") == "1":
-        command()
+        try:
+            command()
+        except Ended as ended:
+            sys.exit(ended.status)
         sys.exit(0)
     try:
         command()
         sys.stdout.flush()
+    except Ended as ended:
+        sys.exit(ended.status)
     except (Interrupted, KeyboardInterrupt, click.Abort):
         fail("interrupted", INTERRUPTED)
     except click.ClickException as error:

@@ -1,0 +1,47 @@
+//! A scenario's links for any program, in user space and without root.
+//!
+//! ```text
+//!  COMMAND ─► near namespace ─► one interface per path ─► Relay: plait-sim's links ─► far namespace ─► server
+//!                               (TUN)                     driven by a real clock
+//! ```
+//! - [`relay`]: which packet leaves when: the simulator's own links, and nothing that knows of sockets or clocks;
+//! - [`packet`]: what links have to know of an IP packet: its flow, and whether it understands marks;
+//! - [`plan`]: names and addresses of both ends of every path;
+//! - [`driver`]: the loop between a clock, file descriptors and the relay;
+//! - [`tunnel`], [`netlink`], [`namespace`], [`command`]: interfaces, routes, namespaces, and the programs in them (Linux);
+//! - [`loopback`]: the same links between UDP sockets on addresses of loopback, where there are no namespaces.
+//!
+//! ```
+//! use plait_link::relay::Relay;
+//! use plait_sched::{Duration, Time};
+//! use plait_sim::scenario::{Scenario, Way};
+//! use std::path::Path;
+//!
+//! let text = "[[path]]\nrate = \"1Mbit\"\nrtt = \"20ms\"";
+//! let scenario = Scenario::from_toml(text, "example.toml", Path::new("."))?;
+//! let mut relay = Relay::new(&scenario);
+//! relay.send(Time::ZERO, 0, Way::Forward, 1500, &[0; 1500]);
+//! // 12 ms for 1500 bytes, 10 ms on the way.
+//! assert_eq!(relay.next(), Some(Time::ZERO + Duration::from_millis(22)));
+//! # Ok::<(), plait_sim::error::ScenarioError>(())
+//! ```
+
+pub mod error;
+pub mod packet;
+pub mod plan;
+pub mod relay;
+
+#[cfg(target_os = "linux")]
+pub mod command;
+#[cfg(target_os = "linux")]
+pub mod driver;
+#[cfg(target_os = "linux")]
+pub mod loopback;
+#[cfg(target_os = "linux")]
+pub mod namespace;
+#[cfg(target_os = "linux")]
+pub mod netlink;
+#[cfg(target_os = "linux")]
+mod system;
+#[cfg(target_os = "linux")]
+pub mod tunnel;

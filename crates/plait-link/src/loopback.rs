@@ -1,0 +1,204 @@
+//! The links between UDP sockets on addresses of loopback: no namespaces, no interfaces, any user.
+//!
+//! Path i is between 127.77.i.2, which a program binds, and 127.77.i.1. Whoever sends to 127.77.255.1 takes the path of the address
+//! from which it sends, as with one server's address behind several uplinks. What arrives goes to the target, from a socket for
+//! each client, and answers come back over the same path.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::process::Command;
+
+use plait_sched::Duration;
+use plait_sim::scenario::{Scenario, Way};
+
+use crate::command::{Outcome, await_child, counters};
+use crate::driver::{Clock, Ports, Received};
+use crate::error::Error;
+use crate::plan::Ends;
+use crate::relay::{Arrival, Relay};
+use crate::system::{self, Signals};
+
+/// The address that is reached over every path.
+pub const PEER: Ipv4Addr = Ipv4Addr::new(127, 77, 255, 1);
+
+/// Headers of IP and UDP, which the links carry and sockets never show.
+const HEADERS: u32 = 28;
+
+/// How many bytes of a packet inside say whose it is.
+const NUMBER: usize = 4;
+
+/// Most clients that are told apart; what others send is dropped.
+const MOST_CLIENTS: usize = 1024;
+
+/// The ends of a scenario's paths on loopback.
+pub fn ends(scenario: &Scenario) -> Vec<Ends> {
+    let paths = scenario.paths.iter().enumerate();
+    let ends = paths.map(|(index, path)| Ends {
+        path: path.name.clone(),
+        interface: "lo".to_owned(),
+        near: Ipv4Addr::new(127, 77, index as u8, 2),
+        far: Ipv4Addr::new(127, 77, index as u8, 1),
+    });
+    ends.collect()
+}
+
+/// Who sent something to one of our addresses.
+#[derive(Debug)]
+struct Client {
+    path: usize,
+    address: SocketAddr,
+    /// Which of our sockets it sent to, and gets answers from.
+    entrance: usize,
+    /// Talks to the target for it.
+    exit: UdpSocket,
+}
+
+/// The sockets: one per path, one for all, one per client.
+#[derive(Debug)]
+pub struct Sockets {
+    target: SocketAddr,
+    entrances: Vec<UdpSocket>,
+    clients: Vec<Client>,
+    buffer: Vec<u8>,
+}
+
+impl Sockets {
+    /// Listens for `paths` paths, all on the same port; 0 is any that is free.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub fn new(paths: usize, target: SocketAddr, port: u16) -> io::Result<Self> {
+        let attempts = if port == 0 { 16 } else { 1 };
+        let mut entrances = listen(paths, port);
+        for _ in 1..attempts {
+            if entrances.is_err() {
+                entrances = listen(paths, port);
+            }
+        }
+        Ok(Self { target, entrances: entrances?, clients: Vec::new(), buffer: vec![0; NUMBER + 65_535] })
+    }
+
+    /// The port of all paths.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn port(&self) -> io::Result<u16> {
+        Ok(self.entrances[0].local_addr()?.port())
+    }
+
+    fn paths(&self) -> usize {
+        self.entrances.len() - 1
+    }
+
+    /// The number of the client at `address`, a new one if there is room.
+    fn client(&mut self, entrance: usize, address: SocketAddr) -> Option<u32> {
+        let known = |one: &Client| one.entrance == entrance && one.address == address;
+        if let Some(number) = self.clients.iter().position(known) {
+            return Some(number as u32);
+        }
+        let path = if entrance < self.paths() { entrance } else { path_of(address)? };
+        if path >= self.paths() || self.clients.len() == MOST_CLIENTS {
+            return None;
+        }
+        let any: IpAddr = if self.target.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            std::net::Ipv6Addr::UNSPECIFIED.into()
+        };
+        let exit = UdpSocket::bind((any, 0)).ok()?;
+        exit.connect(self.target).ok()?;
+        exit.set_nonblocking(true).ok()?;
+        self.clients.push(Client { path, address, entrance, exit });
+        Some((self.clients.len() - 1) as u32)
+    }
+}
+
+/// The path of a client that has chosen it by its own address.
+fn path_of(address: SocketAddr) -> Option<usize> {
+    match address.ip() {
+        IpAddr::V4(address) => match address.octets() {
+            [127, 77, path, _] => Some(usize::from(path)),
+            _ => None,
+        },
+        IpAddr::V6(_) => None,
+    }
+}
+
+fn listen(paths: usize, port: u16) -> io::Result<Vec<UdpSocket>> {
+    let all = UdpSocket::bind((PEER, port))?;
+    let port = all.local_addr()?.port();
+    let each = (0..paths).map(|path| UdpSocket::bind((Ipv4Addr::new(127, 77, path as u8, 1), port)));
+    let mut sockets = each.collect::<io::Result<Vec<_>>>()?;
+    sockets.push(all);
+    for socket in &sockets {
+        socket.set_nonblocking(true)?;
+    }
+    Ok(sockets)
+}
+
+impl Ports for Sockets {
+    fn descriptors(&self) -> Vec<RawFd> {
+        let clients = self.clients.iter().map(|client| &client.exit);
+        self.entrances.iter().chain(clients).map(AsRawFd::as_raw_fd).collect()
+    }
+
+    fn len(&self) -> usize {
+        self.entrances.len() + self.clients.len()
+    }
+
+    fn receive(&mut self, index: usize) -> io::Result<Option<Received<'_>>> {
+        let (length, number, way) = if let Some(entrance) = self.entrances.get(index) {
+            let Ok((length, address)) = entrance.recv_from(&mut self.buffer[NUMBER..]) else {
+                return Ok(None);
+            };
+            let Some(number) = self.client(index, address) else { return Ok(None) };
+            (length, number, Way::Forward)
+        } else {
+            let number = index - self.entrances.len();
+            // An error is the target's, which may not be there yet.
+            let Ok(length) = self.clients[number].exit.recv(&mut self.buffer[NUMBER..]) else {
+                return Ok(None);
+            };
+            (length, number as u32, Way::Backward)
+        };
+        self.buffer[..NUMBER].copy_from_slice(&number.to_be_bytes());
+        let path = self.clients[number as usize].path;
+        let content = &self.buffer[..NUMBER + length];
+        Ok(Some(Received { path, way, bytes: length as u32 + HEADERS, content }))
+    }
+
+    fn deliver(&mut self, arrival: &Arrival<'_>) {
+        let Some((number, datagram)) = arrival.content.split_first_chunk::<NUMBER>() else { return };
+        let client = &self.clients[u32::from_be_bytes(*number) as usize];
+        // What a socket does not take is lost, as UDP is.
+        let _ = match arrival.way {
+            Way::Forward => client.exit.send(datagram),
+            Way::Backward => self.entrances[client.entrance].send_to(datagram, client.address),
+        };
+    }
+}
+
+/// Relays between loopback and `sockets`' target while `command` runs; without one, until somebody interrupts.
+///
+/// # Errors
+/// If the command does not start, or the system fails.
+pub fn run(
+    scenario: &Scenario,
+    sockets: &mut Sockets,
+    command: Option<&mut Command>,
+    spin: Duration,
+) -> Result<Outcome, Error> {
+    let signals = Signals::new().map_err(|error| Error::system("waiting for signals", error))?;
+    let mut relay = Relay::new(scenario);
+    let child = match command {
+        Some(command) => {
+            system::prepare(command, None);
+            let name = command.get_program().display().to_string();
+            Some(command.spawn().map_err(|error| Error::Input(format!("{name}: {error}")))?)
+        }
+        None => None,
+    };
+    let status = await_child(&mut relay, sockets, Clock::start(), spin, &signals, child)?;
+    Ok(Outcome { status, counters: counters(scenario, &relay) })
+}

@@ -1,0 +1,129 @@
+//! The two network namespaces, and in them interfaces, addresses, routes and rules.
+//!
+//! They belong to this process and have no names in the file system: when it ends, however it does, they are gone with all that is in them.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd as _, RawFd};
+
+use crate::error::Error;
+use crate::netlink::{MAIN, Netlink, Route};
+use crate::plan::{Ends, PEER, PREFIX};
+use crate::system;
+use crate::tunnel::{Tunnel, Tunnels};
+
+/// Packets that wait in an interface for this process: far more than it is ever behind, so that queues are only in the links.
+const WAITING: u32 = 10_000;
+
+/// The first table of the routes by sender's address.
+const TABLES: u8 = 100;
+
+const USERS: &str = "user namespaces, which plait link needs without the rights of root";
+const USERS_HELP: &str = "run it as root, or let root allow them (Ubuntu: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; \
+     Debian: sysctl -w kernel.unprivileged_userns_clone=1; user.max_user_namespaces above 0; containers: --privileged), or use --udp";
+const NETWORKS: &str = "network namespaces";
+const NETWORKS_HELP: &str = "a container needs --privileged, or --cap-add SYS_ADMIN and a seccomp profile that allows unshare; or use --udp";
+
+/// The namespace in which a server runs; this thread is in the near one from now on.
+#[derive(Debug)]
+pub struct Namespaces {
+    far: File,
+}
+
+/// Which of the two ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Near,
+    Far,
+}
+
+impl Namespaces {
+    /// Makes both, with an interface for each path in each, and leaves this thread in the near one.
+    ///
+    /// # Errors
+    /// If the system forbids it, which names what helps.
+    pub fn new(ends: &[Ends], mtu: u32) -> Result<(Self, Tunnels), Error> {
+        let user = system::user();
+        // Root of a container may lack the right to the one and have it to the other.
+        if user.0 != 0 || system::unshare(libc::CLONE_NEWNET).is_err() {
+            unshare_user(user)?;
+        }
+        let far_tunnels = furnish(ends, Side::Far, mtu)?;
+        let name = "/proc/thread-self/ns/net";
+        let far = File::open(name).map_err(|error| Error::system(name, error))?;
+        let what = NETWORKS;
+        let second = system::unshare(libc::CLONE_NEWNET);
+        second.map_err(|reason| Error::Forbidden { what, reason, help: NETWORKS_HELP })?;
+        let near_tunnels = furnish(ends, Side::Near, mtu)?;
+        Ok((Self { far }, Tunnels::new(near_tunnels, far_tunnels)))
+    }
+
+    /// The far one, to be entered.
+    pub fn far(&self) -> RawFd {
+        self.far.as_raw_fd()
+    }
+}
+
+/// A user namespace in which this user is root, as `unshare --map-root-user` makes it; files are still this user's.
+fn unshare_user((user, group): (u32, u32)) -> Result<(), Error> {
+    let forbidden = |reason| Error::Forbidden { what: USERS, reason, help: USERS_HELP };
+    system::unshare(libc::CLONE_NEWUSER).map_err(forbidden)?;
+    // A namespace may be given, and what makes it worth something withheld: these fail then.
+    fs::write("/proc/self/setgroups", "deny").map_err(forbidden)?;
+    fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(forbidden)?;
+    fs::write("/proc/self/gid_map", format!("0 {group} 1")).map_err(forbidden)?;
+    system::unshare(libc::CLONE_NEWNET).map_err(forbidden)
+}
+
+/// Everything that one end needs, in this thread's namespace.
+fn furnish(ends: &[Ends], side: Side, mtu: u32) -> Result<Vec<Tunnel>, Error> {
+    // Nothing but what programs send may be on the links: no search for routers. Where the system keeps these files from us, it is.
+    let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+    // Packets of one address may come over any interface.
+    for place in ["all", "default"] {
+        let _ = fs::write(format!("/proc/sys/net/ipv4/conf/{place}/rp_filter"), "0");
+    }
+    let _ = fs::write("/proc/sys/net/ipv4/ping_group_range", "0 0");
+    let mut netlink = Netlink::open().map_err(|error| Error::system("a netlink socket", error))?;
+    let failed = |name: &str| {
+        let what = format!("setting up the interface {name:?}");
+        move |error: io::Error| Error::system(what.clone(), error)
+    };
+    let loopback = system::interface_index("lo").map_err(failed("lo"))?;
+    netlink.set_up(loopback, None).map_err(failed("lo"))?;
+    if side == Side::Far {
+        netlink.add_address(loopback, PEER, 32).map_err(failed("lo"))?;
+    }
+    let mut tunnels = Vec::new();
+    for (index, one) in ends.iter().enumerate() {
+        let name = one.interface.as_str();
+        tunnels.push(Tunnel::new(name)?);
+        let interface = system::interface_index(name).map_err(failed(name))?;
+        let address = if side == Side::Near { one.near } else { one.far };
+        netlink.set_up(interface, Some((mtu, WAITING))).map_err(failed(name))?;
+        netlink.add_address(interface, address, PREFIX).map_err(failed(name))?;
+        let routed = match side {
+            Side::Near => routes(&mut netlink, index, interface, address),
+            // A server of UDP that has chosen no address answers from the one that it is known by.
+            Side::Far => netlink.add_route(&Route {
+                to: Some(one.near),
+                interface,
+                source: PEER,
+                metric: 1,
+                table: MAIN,
+            }),
+        };
+        routed.map_err(failed(name))?;
+    }
+    Ok(tunnels)
+}
+
+/// Who has chosen an address leaves over its interface; who has not, over the first. The far end answers by destination.
+fn routes(netlink: &mut Netlink, index: usize, interface: u32, source: Ipv4Addr) -> io::Result<()> {
+    let table = TABLES + index as u8;
+    let metric = index as u32 + 1;
+    netlink.add_route(&Route { to: Some(PEER), interface, source, metric, table: MAIN })?;
+    netlink.add_route(&Route { to: None, interface, source, metric: 1, table })?;
+    netlink.add_rule(source, table)
+}

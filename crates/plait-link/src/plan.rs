@@ -1,0 +1,87 @@
+//! What both ends of every path are called, and their addresses.
+//!
+//! Path i has 10.77.i.1 at the near end, where the command runs, and 10.77.i.2 at the far end. The far end has one address more,
+//! [`PEER`], which is reached over every path: a server there is one server, as on a host with one address.
+
+use std::net::Ipv4Addr;
+
+use plait_sim::scenario::Scenario;
+
+/// The far end's address that is reached over every path.
+pub const PEER: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 1);
+
+/// Bits of a path's subnet.
+pub const PREFIX: u8 = 24;
+
+/// The longest name of an interface: `IFNAMSIZ` has the end of the string, too.
+const LONGEST: usize = 15;
+
+/// Both ends of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ends {
+    /// The path's name in the scenario.
+    pub path: String,
+    /// What its interface is called, on both ends.
+    pub interface: String,
+    /// Where the command runs.
+    pub near: Ipv4Addr,
+    /// Where the server runs.
+    pub far: Ipv4Addr,
+}
+
+/// The ends of a scenario's paths, in its order. Interfaces have the paths' names if all can be such, else p0, p1, ….
+pub fn ends(scenario: &Scenario) -> Vec<Ends> {
+    let names: Vec<_> = scenario.paths.iter().map(|path| path.name.clone()).collect();
+    let usable = names.iter().all(|name| is_interface(name));
+    let ends = names.into_iter().enumerate().map(|(index, path)| {
+        let number = index as u8;
+        let interface = if usable { path.clone() } else { format!("p{index}") };
+        Ends {
+            path,
+            interface,
+            near: Ipv4Addr::new(10, 77, number, 1),
+            far: Ipv4Addr::new(10, 77, number, 2),
+        }
+    });
+    ends.collect()
+}
+
+/// Whether Linux takes it for an interface, and a shell for one word.
+fn is_interface(name: &str) -> bool {
+    let fits = (1..=LONGEST).contains(&name.len()) && !["lo", ".", "..", "all", "default"].contains(&name);
+    fits && name.chars().all(|one| one.is_ascii_alphanumeric() || "-_.".contains(one))
+        && !name.starts_with('-')
+}
+
+/// What programs on the links find in their environment; `peer` is the far end's address over every path.
+pub fn environment(ends: &[Ends], peer: Ipv4Addr) -> Vec<(String, String)> {
+    let mut variables =
+        vec![("PLAIT_PEER".to_owned(), peer.to_string()), ("PLAIT_PATHS".to_owned(), ends.len().to_string())];
+    for (index, one) in ends.iter().enumerate() {
+        variables.push((format!("PLAIT_INTERFACE_{index}"), one.interface.clone()));
+        variables.push((format!("PLAIT_ADDRESS_{index}"), one.near.to_string()));
+        variables.push((format!("PLAIT_PEER_{index}"), one.far.to_string()));
+    }
+    variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn interfaces(names: &[&str]) -> Vec<String> {
+        let paths =
+            names.iter().map(|name| format!("[[path]]\nname = {name:?}\nrate = \"1Mbit\"\nrtt = \"1ms\"\n"));
+        let scenario = Scenario::from_toml(&paths.collect::<String>(), "x.toml", Path::new(".")).unwrap();
+        ends(&scenario).into_iter().map(|one| one.interface).collect()
+    }
+
+    #[test]
+    fn interfaces_have_the_paths_names_if_all_can() {
+        assert_eq!(interfaces(&["dsl", "lte-1"]), ["dsl", "lte-1"]);
+        for name in ["lo", "sixteen-letters-", "a b", "a/b", "-x", "löwe"] {
+            assert_eq!(interfaces(&["dsl", name]), ["p0", "p1"], "{name}");
+        }
+    }
+}

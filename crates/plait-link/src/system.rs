@@ -1,0 +1,182 @@
+//! Calls of Linux that the standard library lacks, each as a safe function.
+#![allow(unsafe_code, reason = "calls of the C library; each says why it is right")]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use plait_sched::Duration;
+
+fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// Whether this process is root in its namespace.
+pub(crate) fn user() -> (u32, u32) {
+    // SAFETY: these cannot fail and take nothing.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// New namespaces for this thread; a user namespace only while it is the process' only thread.
+pub(crate) fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: takes no memory.
+    checked(unsafe { libc::unshare(flags) }).map(drop)
+}
+
+/// This thread enters a network namespace.
+fn set_namespace(namespace: RawFd) -> io::Result<()> {
+    // SAFETY: takes no memory.
+    checked(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// An interface's number in this thread's network namespace.
+pub(crate) fn interface_index(name: &str) -> io::Result<u32> {
+    let name = CString::new(name)?;
+    // SAFETY: the string ends with 0 and lives through the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// Makes a TUN interface called `name` of an opened `/dev/net/tun`.
+pub(crate) fn make_tunnel(device: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    // SAFETY: all zeros is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes one ifreq.
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) }).map(drop)
+}
+
+/// Waits until one of `descriptors` can be read, or `patience` is over; true for each that can be.
+pub(crate) fn wait(descriptors: &mut [libc::pollfd], patience: Option<Duration>) -> io::Result<()> {
+    let patience = patience.map(|patience| libc::timespec {
+        tv_sec: (patience.as_nanos() / 1_000_000_000) as libc::time_t,
+        tv_nsec: (patience.as_nanos() % 1_000_000_000) as _,
+    });
+    let pointer = patience.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the slice and the time live through the call.
+    let answer = unsafe {
+        libc::ppoll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, pointer, std::ptr::null())
+    };
+    match checked(answer) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+            descriptors.iter_mut().for_each(|one| one.revents = 0);
+            Ok(())
+        }
+        other => other.map(drop),
+    }
+}
+
+/// What to wait for: that `descriptor` can be read.
+pub(crate) const fn readable(descriptor: RawFd) -> libc::pollfd {
+    libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 }
+}
+
+/// Timers of this thread are not put off so as to be run together with others.
+pub(crate) fn be_punctual() {
+    // SAFETY: takes no memory. Where it fails, timers are 50 microseconds late as they always were.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
+/// A raw socket of netlink's routing family.
+pub(crate) fn netlink() -> io::Result<OwnedFd> {
+    // SAFETY: takes no memory; the descriptor is new and ours.
+    unsafe {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        checked(libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE))
+            .map(|one| OwnedFd::from_raw_fd(one))
+    }
+}
+
+/// A signal that somebody sent to this process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Signal {
+    pub(crate) number: i32,
+    /// A process sent it, to this process; the terminal sends to all in the foreground.
+    pub(crate) personal: bool,
+}
+
+/// Interrupts, requests to end and ends of children, as something to wait for; what was before comes back when it is dropped.
+pub(crate) struct Signals {
+    descriptor: OwnedFd,
+    before: libc::sigset_t,
+}
+
+impl Signals {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: a zeroed set is memory for sigemptyset to fill; all pointers live through the calls; the descriptor is new.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for number in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD] {
+                libc::sigaddset(&raw mut set, number);
+            }
+            match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) {
+                0 => {}
+                number => return Err(io::Error::from_raw_os_error(number)),
+            }
+            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+            let descriptor = checked(libc::signalfd(-1, &raw const set, flags))?;
+            Ok(Self { descriptor: OwnedFd::from_raw_fd(descriptor), before })
+        }
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+
+    /// The next one that has come.
+    pub(crate) fn next(&self) -> Option<Signal> {
+        // SAFETY: signalfd writes whole records of this size, for which any bytes are valid.
+        let information = unsafe {
+            let mut information: libc::signalfd_siginfo = std::mem::zeroed();
+            let size = size_of::<libc::signalfd_siginfo>();
+            let read = libc::read(self.descriptor(), (&raw mut information).cast(), size);
+            (read == size as isize).then_some(information)
+        }?;
+        Some(Signal { number: information.ssi_signo as i32, personal: information.ssi_code == libc::SI_USER })
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // SAFETY: the set is the one that pthread_sigmask gave.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// A signal to a process, or to a group of them if the number is negative; none if they are gone.
+pub(crate) fn send_signal(process: i32, number: i32) {
+    // SAFETY: takes no memory.
+    unsafe { libc::kill(process, number) };
+}
+
+/// The command will run in `namespace` (else in this thread's), with no signal blocked, and end if this process does.
+pub(crate) fn prepare(command: &mut Command, namespace: Option<RawFd>) {
+    let prepare = move || {
+        if let Some(namespace) = namespace {
+            set_namespace(namespace)?;
+        }
+        // SAFETY: a zeroed set is filled before it is used; no memory is allocated after the fork.
+        unsafe {
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+            // Python ignores it, and programs inherit that.
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)).map(drop)
+        }
+    };
+    // SAFETY: between fork and exec only calls that are allowed there.
+    unsafe { command.pre_exec(prepare) };
+}

@@ -1,0 +1,209 @@
+"""`plait link`: programs on a scenario's links. What the links do to packets is tested in virtual time, in Rust."""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from plait._core import LinkSockets, ScenarioError, link_plan
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="links for programs need Linux")
+
+SCENARIO = """
+[[path]]
+name = "dsl"
+rate = "100Mbit"
+rtt = "2ms"
+[[path]]
+name = "lte"
+rate = "50Mbit"
+rtt = "4ms"
+"""
+LOSSY = '[[path]]\nrate = "100Mbit"\nrtt = "2ms"\nqueue = "infinite"\nforward = { loss = "100%" }\n'
+ECHO = """
+import socket, sys
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(("", 9000))
+while True:
+    data, sender = here.recvfrom(2000)
+    here.sendto(data + b" from " + sender[0].encode(), sender)
+"""
+ASK = """
+import os, socket, time
+for index in range(int(os.environ["PLAIT_PATHS"])):
+    here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    here.bind((os.environ[f"PLAIT_ADDRESS_{index}"], 0))
+    here.connect((os.environ["PLAIT_PEER"], int(os.environ.get("PLAIT_PORT", "9000"))))
+    here.settimeout(20)
+    begin = time.monotonic()
+    here.send(b"hello")
+    print(here.recv(2000).decode(), time.monotonic() - begin)
+"""
+
+SEND = """
+import os, socket, time
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(5):
+    here.sendto(b"x", (os.environ["PLAIT_PEER"], 9))
+time.sleep(0.3)
+"""
+
+
+def link(*words: str | Path, prefix: tuple[str, ...] = ()) -> "subprocess.CompletedProcess[str]":
+    command = [*prefix, sys.executable, "-m", "plait", "link", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    file = tmp_path / "links.toml"
+    file.write_text(SCENARIO)
+    return file
+
+
+def forbidden() -> str:
+    """Why this system lets nobody make namespaces; empty if it does."""
+    probe = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+    try:
+        done = subprocess.run([*probe, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "no program unshare"
+    if done.returncode:
+        return done.stderr.strip()
+    return "" if os.access("/dev/net/tun", os.R_OK | os.W_OK) else "/dev/net/tun is not for this user"
+
+
+spaces = pytest.mark.skipif(bool(forbidden()), reason=f"needs namespaces: {forbidden()}")
+
+
+@spaces
+def test_each_address_leaves_over_its_path(scenario: Path) -> None:
+    server = f"exec {sys.executable} -c '{ECHO}'"
+    done = link(scenario, "--server", server, "--summary", "--", sys.executable, "-c", ASK)
+    assert done.returncode == 0, done.stderr
+    answers = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
+    assert [words for words, _ in answers] == ["hello from 10.77.0.1", "hello from 10.77.1.1"]
+    # Never earlier than the paths' round trips; how much later is the machine's affair.
+    assert [float(seconds) >= rtt for (_, seconds), rtt in zip(answers, (0.002, 0.004), strict=True)] == [
+        True,
+        True,
+    ]
+    for name in ("dsl", "lte"):
+        assert f"{name} forward: 1 packets, 1 arrived (33 bytes)" in done.stderr
+    assert "dsl (dsl): 10.77.0.1 to 10.77.0.2" in done.stderr
+    assert "over any path: 10.77.255.1" in done.stderr
+
+
+@spaces
+def test_the_command_has_its_interfaces_and_nothing_else(scenario: Path) -> None:
+    done = link(
+        scenario,
+        "--",
+        sys.executable,
+        "-c",
+        "import socket; print([one for _, one in socket.if_nameindex()])",
+    )
+    assert done.stdout.strip() == "['lo', 'dsl', 'lte']"
+
+
+@spaces
+@pytest.mark.parametrize(("line", "status"), [("exit 7", 7), ("kill -9 $$", 137), ("true ''", 0)])
+def test_the_status_is_the_commands(scenario: Path, line: str, status: int) -> None:
+    assert link(scenario, "--", line).returncode == status
+
+
+@spaces
+def test_losses_are_the_scenarios(tmp_path: Path) -> None:
+    file = tmp_path / "lossy.toml"
+    file.write_text(LOSSY)
+    done = link(file, "--summary", "--", sys.executable, "-c", SEND)
+    assert "path1 forward: 5 packets, 0 arrived (0 bytes), 5 lost" in done.stderr
+
+
+@spaces
+def test_a_server_that_ends_or_does_not_listen_is_said(scenario: Path) -> None:
+    ended = link(scenario, "--server", "exit 4", "--", "true")
+    assert (ended.returncode, 'the server "exit 4" ended before it listened' in ended.stderr) == (1, True)
+    silent = link(scenario, "--server", "sleep 50", "--wait", "100ms", "--", "true")
+    assert (silent.returncode, "does not listen after 0.1 s (--wait)" in silent.stderr) == (1, True)
+
+
+@spaces
+def test_a_request_to_end_reaches_the_command_and_the_server_ends_too(scenario: Path, tmp_path: Path) -> None:
+    note = tmp_path / "server"
+    server = f"echo $$ > {note}; exec {sys.executable} -m http.server 9000"
+    command = [sys.executable, "-m", "plait", "link", str(scenario), "--server", server, "--", "sleep", "50"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 20
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while len(children.read_text().split()) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 128 + signal.SIGTERM
+    assert not Path(f"/proc/{note.read_text().strip()}").exists()
+
+
+@spaces
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, to be somebody else"
+)
+def test_somebody_who_is_not_root(scenario: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    prefix = ("setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups")
+    probe = [*prefix, sys.executable, "-c", f"import plait; open({str(scenario)!r})"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        pytest.skip("nobody may not read this checkout or its temporary files")
+    done = link(scenario, "--", "cat /proc/net/dev", prefix=prefix)
+    if "the system forbids" in done.stderr:
+        pytest.skip(done.stderr.splitlines()[-1])
+    assert (done.returncode, "lte:" in done.stdout) == (0, True), done.stderr
+
+
+def test_the_relay_on_loopback(scenario: Path) -> None:
+    """Without namespaces: an echo here, and a client that takes every path by its own address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as target:
+        target.bind(("127.0.0.1", 0))
+        target.settimeout(20)
+        words = [str(scenario), "--udp", f"127.0.0.1:{target.getsockname()[1]}", "--summary"]
+        command = [sys.executable, "-m", "plait", "link", *words, "--", sys.executable, "-c", ASK]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            for _ in range(2):
+                data, sender = target.recvfrom(100)
+                target.sendto(data, sender)
+            out, errors = process.communicate(timeout=30)
+    assert process.returncode == 0, errors
+    assert [line.split()[0] for line in out.splitlines()] == ["hello", "hello"]
+    for name in ("dsl", "lte"):
+        assert f"{name} forward: 1 packets, 1 arrived (33 bytes)" in errors
+        assert f"{name} backward: 1 packets, 1 arrived (33 bytes)" in errors
+
+
+def test_slips_are_said(scenario: Path, tmp_path: Path) -> None:
+    missing = link(tmp_path / "none.toml", "--", "true")
+    assert (missing.returncode, "none.toml" in missing.stderr) == (2, True)
+    target = link(scenario, "--udp", "localhost", "--", "true")
+    assert (target.returncode, "expected ADDRESS:PORT such as 127.0.0.1:4433" in target.stderr) == (2, True)
+    both = link(scenario, "--udp", "127.0.0.1:1", "--mptcp", "--", "true")
+    assert (both.returncode, "--udp and --mptcp exclude each other" in both.stderr) == (2, True)
+    port = link(scenario, "--port", "1", "--", "true")
+    assert (port.returncode, "--port needs --udp" in port.stderr) == (2, True)
+    unknown = link(scenario, "--udp", "127.0.0.1:1", "--", "no-such-program")
+    assert (unknown.returncode, "no-such-program: No such file" in unknown.stderr) == (2, True)
+
+
+def test_the_plan_names_interfaces_after_paths(scenario: Path) -> None:
+    plan = json.loads(link_plan(str(scenario)))
+    assert [end["interface"] for end in plan["ends"]] == ["dsl", "lte"]
+    scenario.write_text(SCENARIO.replace("lte", "a name that no interface has"))
+    plan = json.loads(link_plan(str(scenario)))
+    assert [end["interface"] for end in plan["ends"]] == ["p0", "p1"]
+    with pytest.raises(ScenarioError, match="target"):
+        LinkSockets(str(scenario), "nowhere", port=0, seed=None)
