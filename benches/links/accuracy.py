@@ -9,6 +9,8 @@ the kernel and these processes take is in the numbers.
 - *round trip*: the same, sent back by the far end;
 - *rate*: datagrams at 1.5 times the link's rate; what arrives while they are sent, per time, against the rate;
 - *loaded*: delay at 0.5 times the rate.
+
+Beside each delay: what the same two programs take on loopback, without any link.
 """
 
 from __future__ import annotations
@@ -79,6 +81,22 @@ def near(kind: str, rate: float, seconds: float, place: str) -> None:
     Path(place).write_text(json.dumps(times))
 
 
+def bare(kind: str, rate: float, seconds: float) -> str:
+    """What the two programs take on loopback, without any link: not the links' fault."""
+    with tempfile.TemporaryDirectory() as folder:
+        seen, times = Path(folder) / "seen.json", Path(folder) / "times.json"
+        this = [sys.executable, str(Path(__file__).resolve())]
+        environment = {**os.environ, "PLAIT_PEER": "127.0.0.1"}
+        with subprocess.Popen([*this, "--far", str(seen)]) as server:
+            time.sleep(1)
+            words = [*this, "--near", kind, str(rate), str(seconds), str(times)]
+            subprocess.run(words, env=environment, check=True)
+            server.wait()
+        arrivals, trips = json.loads(seen.read_text()), json.loads(times.read_text())
+    values = sorted(trips if kind == "round trip" else [arrived - sent for sent, arrived, _ in arrivals])
+    return f"{kind:10} without links: median {statistics.median(values) / 1e3:.0f} µs"
+
+
 def measure(kind: str, rate: float, delay: float, seconds: float, spin: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "links.toml"
@@ -131,6 +149,8 @@ def main() -> None:
     for kind in ("delay", "round trip", "rate", "loaded"):
         rate, delay = options.rate * 1e6, options.delay / 1e3
         print(measure(kind, rate, delay, options.seconds, options.spin), flush=True)
+        if kind != "rate":
+            print(bare(kind, rate, options.seconds), flush=True)
     return None
 
 

@@ -167,6 +167,20 @@ def test_somebody_who_is_not_root(scenario: Path) -> None:
     assert (done.returncode, "lte:" in done.stdout) == (0, True), done.stderr
 
 
+@spaces
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs the program unshare")
+def test_where_user_namespaces_are_forbidden_it_says_who_can_allow_them(scenario: Path) -> None:
+    """A user namespace whose limit of further ones is 0, in which this process is not root."""
+    words = f"echo 0 > /proc/sys/user/max_user_namespaces && exec {sys.executable} -m plait link {scenario} -- true"
+    outer = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--keep-caps", "sh", "-c", words]
+    done = subprocess.run(outer, capture_output=True, text=True, timeout=60, check=False)
+    if "max_user_namespaces" in done.stderr and "plait:" not in done.stderr:
+        pytest.skip(f"the limit cannot be set here: {done.stderr.strip()}")
+    assert done.returncode == 1
+    assert "plait: the system forbids user namespaces" in done.stderr
+    assert "or use --udp" in done.stderr
+
+
 def test_the_relay_on_loopback(scenario: Path) -> None:
     """Without namespaces: an echo here, and a client that takes every path by its own address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as target:
