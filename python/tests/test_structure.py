@@ -167,3 +167,13 @@ def test_every_public_name_is_there_and_listed() -> None:
     assert set(plait.__all__) <= set(dir(plait))
     for name in plait.__all__:
         assert getattr(plait, name).__doc__, name
+
+
+def test_the_readme_names_the_oldest_rust_and_python() -> None:
+    root = Path(__file__).parents[2]
+    rust = re.search(r'^rust-version = "([\d.]+)"', (root / "Cargo.toml").read_text(encoding="utf-8"), re.M)
+    python = re.search(r'^requires-python = ">=([\d.]+)"', (root / "pyproject.toml").read_text("utf-8"), re.M)
+    assert rust is not None
+    assert python is not None
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert f"Rust ≥ {rust[1]} and Python ≥ {python[1]}" in text
