@@ -180,11 +180,10 @@ function wireSchedule(plan) {
 
   function draw() {
     const look = theme();
-    const hue = colour(look, plan.schedulers[state.run]);
     state.range ||= first();
     const [low, high] = state.range;
     const view = { low, high, pixel: (high - low) / inner(), line: lineWidth(run(), state.range, inner()) };
-    const traces = plan.paths.flatMap((_, path) => pathTraces(plan, window(), run(), path, hue, look, view));
+    const traces = plan.paths.flatMap((_, path) => pathTraces(plan, window(), run(), path, colour(look, path), look, view));
     const texts = numbersShown(run(), plan.paths, state.range, inner()).map((shown, path) => ({ type: "scatter", mode: "text", name: "numbers", ...shown,
       yaxis: path ? `y${path + 1}` : "y", hoverinfo: "skip", textfont: { size: 10, color: look.ink, shadow: Array(4).fill(`0 0 3px ${look.card}`).join(", ") } }));
     const layout = dressed(scheduleLayout(plan, window(), run(), state.range, look), look);
