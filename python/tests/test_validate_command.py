@@ -61,10 +61,12 @@ def test_command_line(command: Command, tmp_path: Path, monkeypatch: pytest.Monk
         "77-003",
     ]
     scenarios = tmp_path / "scenarios"
-    done = command("validate", "linux", "--draw", "77", "--only", "77-002", "--scenarios", str(scenarios))
+    done = command("validate", "linux", "--draw", "77", "--only", "77-001", "--scenarios", str(scenarios))
     assert done.returncode == 0, done.stderr
+    files = [file.name for file in scenarios.iterdir()]
+    assert "77-001-linux-default:buffer=16777216.toml" in files  # parameters are a scheduler's, not its name
     for file in scenarios.iterdir():
-        assert plait.load(file).name == "77-002"
+        assert plait.load(file).name == "77-001"
     assert "table2-2-100-500kB (quick)" in command("validate", "linux", "--list").stdout
     for arguments, status, message in (
         (["--only", "nothing"], 2, "case 'nothing': unknown; expected one of: table2-2-100-35kB,"),

@@ -16,6 +16,7 @@ from plait._core import RunError
 from plait.cli.groups import PlaitGroup
 from plait.cli.options import JSON, THREADS, excludes, needs
 from plait.cli.output import console, print_json, say
+from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.text import scenario_text
 from plait.support.files import make_folder, write_text
 from plait.support.progress import Progress
@@ -200,7 +201,7 @@ def _write_scenarios(validation: Validation, folder: Path) -> int:
     written = 0
     for case in validation.cases:
         for scheduler in case.schedulers:
-            table = {**case.scenario.to_dict(), "scheduler": scheduler}
+            table = {**case.scenario.to_dict(), "scheduler": parse_choice(scheduler)}
             write_text(folder / f"{case.id}-{scheduler}.toml", scenario_text(table, case.title))
             written += 1
     return written
