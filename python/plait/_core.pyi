@@ -260,6 +260,8 @@ class Connection:
     """Streams of its priority that have something in the data queue: `Defer` chooses between them."""
     due: float | None
     """The earliest deadline of what is not wholly acknowledged, in seconds."""
+    writer_waits: bool
+    """The application has more to write than there is room for, and so waits."""
 
 @final
 class Event:

@@ -203,6 +203,7 @@ pub(crate) struct Connection {
     /// The earliest deadline of what is not wholly acknowledged, in seconds from the start; None if there is
     /// none.
     due: Option<f64>,
+    writer_waits: bool,
 }
 
 impl From<&sched::Connection> for Connection {
@@ -218,6 +219,7 @@ impl From<&sched::Connection> for Connection {
             message: connection.message.map(Message::from),
             streams: connection.streams,
             due: connection.due.map(sched::Time::as_secs_f64),
+            writer_waits: connection.writer_waits,
         }
     }
 }

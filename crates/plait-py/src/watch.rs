@@ -77,4 +77,8 @@ impl<S: Scheduler> Scheduler for Watched<S> {
     fn waits_without_room(&self) -> bool {
         self.scheduler.waits_without_room()
     }
+
+    fn send_memory(&self) -> Option<u64> {
+        self.scheduler.send_memory()
+    }
 }

@@ -71,7 +71,7 @@ class Connection(Structure):
 
     _fields_ = (
         ("size", c_uint32),
-        *((name, c_uint8) for name in ("finished", "has_oldest", "reserved0", "reserved1")),
+        *((name, c_uint8) for name in ("finished", "has_oldest", "writer_waits", "reserved")),
         *(
             (name, c_uint64)
             for name in ("unassigned", "next_segment", "window_left", "send_buffer_left", "oldest_segment")

@@ -166,8 +166,10 @@ typedef struct plait_connection {
   uint8_t finished;
   // Not 0 if the three `oldest_…` say something.
   uint8_t has_oldest;
+  // Not 0 while the application has more to write than there is room for, and so waits.
+  uint8_t writer_waits;
   // Zero.
-  uint8_t reserved[2];
+  uint8_t reserved;
   // Written by the application and assigned to no path.
   uint64_t unassigned;
   // The number of the next segment that an assignment would hand out.

@@ -182,8 +182,10 @@ pub struct CConnection {
     pub finished: u8,
     /// Not 0 if the three `oldest_…` say something.
     pub has_oldest: u8,
+    /// Not 0 while the application has more to write than there is room for, and so waits.
+    pub writer_waits: u8,
     /// Zero.
-    pub reserved: [u8; 2],
+    pub reserved: u8,
     /// Written by the application and assigned to no path.
     pub unassigned: u64,
     /// The number of the next segment that an assignment would hand out.
@@ -220,14 +222,15 @@ pub struct CConnection {
     pub due: u64,
 }
 
-// SAFETY: integers only, without padding: 4 + 1 + 1 + 2 bytes, 5 times 8, 2 times 4; what came later: 4 times 8, 4 times 4, 8.
+// SAFETY: integers only, without padding: 4 + 1 + 1 + 1 + 1 bytes, 5 times 8, 2 times 4; what came later: 4 times 8, 4 times 4, 8.
 unsafe impl Sized32 for CConnection {
     const FIRST: u32 = 56;
     const DEFAULT: Self = Self {
         size: size_of::<Self>() as u32,
         finished: 0,
         has_oldest: 0,
-        reserved: [0; 2],
+        writer_waits: 0,
+        reserved: 0,
         unassigned: 0,
         next_segment: 0,
         window_left: 0,
@@ -256,6 +259,7 @@ impl CConnection {
         Self {
             finished: connection.finished.into(),
             has_oldest: oldest.is_some().into(),
+            writer_waits: connection.writer_waits.into(),
             unassigned: connection.unassigned,
             next_segment: connection.next_segment,
             window_left: connection.window_left,
@@ -302,6 +306,7 @@ impl CConnection {
             message: facts.message()?,
             streams: facts.streams,
             due: deadline(facts.due),
+            writer_waits: facts.writer_waits != 0,
         })
     }
 

@@ -291,6 +291,13 @@ pub trait Scheduler {
     fn waits_without_room(&self) -> bool {
         false
     }
+
+    /// Memory that what the application has written may take, in bytes, for a scheduler whose rule says that, too (Linux' own does: its subflows'
+    /// send buffers make the connection's). An engine that reckons memory asks with each acknowledgement, unless its user said how large the send
+    /// buffer is.
+    fn send_memory(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl<S: Scheduler + ?Sized> Scheduler for &mut S {
@@ -312,5 +319,9 @@ impl<S: Scheduler + ?Sized> Scheduler for &mut S {
 
     fn waits_without_room(&self) -> bool {
         (**self).waits_without_room()
+    }
+
+    fn send_memory(&self) -> Option<u64> {
+        (**self).send_memory()
     }
 }

@@ -72,6 +72,12 @@ macro_rules! builtins {
                     $(Self::$scheduler(scheduler) => scheduler.waits_without_room(),)*
                 }
             }
+
+            fn send_memory(&self) -> Option<u64> {
+                match self {
+                    $(Self::$scheduler(scheduler) => scheduler.send_memory(),)*
+                }
+            }
         }
     };
 }
@@ -149,6 +155,10 @@ impl Scheduler for Builtin {
 
     fn waits_without_room(&self) -> bool {
         self.0.waits_without_room()
+    }
+
+    fn send_memory(&self) -> Option<u64> {
+        self.0.send_memory()
     }
 }
 

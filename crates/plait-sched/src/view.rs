@@ -252,6 +252,8 @@ pub struct Connection {
     pub streams: u32,
     /// The earliest deadline of the messages that are not wholly acknowledged.
     pub due: Option<Time>,
+    /// True while the application has more to write than there is room for, and so waits; an engine that does not know says false.
+    pub writer_waits: bool,
 }
 
 impl Connection {

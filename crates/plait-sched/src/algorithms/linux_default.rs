@@ -14,10 +14,13 @@
 //! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that (the defaults of
 //!   `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
 //! * A burst is a whole number of segments, the last of which may exceed 65,428 bytes: what the kernel hands over are packets, too.
-//! * The send buffer as it grows by itself: 2 · `segment_memory` bytes for each segment of the largest window so far, 10 at least, up to 4 MiB
-//!   (`net.ipv4.tcp_wmem`, third number); or a fixed one, `buffer`. A segment in flight takes mss + 640 bytes of it (packets leave in pairs at least, each pair with
+//! * The send buffer as it grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10 at least, up to 4 MiB
+//!   (`net.ipv4.tcp_wmem`, third number), taken anew with an acknowledgement while the application waits for room and the subflow has less than its window
+//!   (`tcp_check_space`, `tcp_should_expand_sndbuf`: SOCK_NOSPACE is the connection's), and never taken back; or a fixed one, `buffer`. A segment in flight takes mss + 640 bytes of it (packets leave in pairs at least, each pair with
 //!   1,280 bytes for itself), one that waits mss + 28 (they wait in packets of 64 KB). `segment_memory` depends on how the kernel was configured: 4,352
 //!   for a full packet of 1,500 bytes with the headers of radio networks, as distributions have it; 2,304 without.
+//! * The application may fill 4,096 bytes and the send buffers of all subflows (`__mptcp_sync_sndbuf`): the engine asks for that ([`Scheduler::send_memory`]) where it
+//!   reckons memory and the scenario says nothing of a send buffer.
 //! * There are no copies and no penalties. Data of a path that failed is sent again by the engine, as by the kernel's timer.
 //!
 //! # Departures
@@ -38,6 +41,8 @@ use crate::view::{Connection, MAX_PATHS, Path, usable};
 const BURST: u64 = 65_428;
 /// Windows of fewer segments have a buffer like one of so many: TCP_INIT_CWND.
 const LEAST_WINDOW: u64 = 10;
+/// What a connection has beside its subflows' buffers: the first number of net.ipv4.tcp_wmem.
+const LEAST_BUFFER: u64 = 4096;
 /// A buffer that grows by itself ends here: the third number of net.ipv4.tcp_wmem where nobody changed it.
 const MOST_BUFFER: u64 = 4 << 20;
 /// Bytes of memory beside the payload, of a segment in flight and of one that waits.
@@ -53,8 +58,10 @@ const MOST_SEGMENTS: u32 = 1 << 20;
 struct Subflow {
     /// The mean pacing rate, in bytes per second; 0 before the first look at it.
     rate: u64,
-    /// The largest window so far.
-    window: u32,
+    /// Its send buffer, in bytes; 0 before the first look at it.
+    buffer: u64,
+    /// It was opened, and so counts before anything is sent on it.
+    open: bool,
 }
 
 /// The state of Linux' default.
@@ -109,7 +116,7 @@ impl LinuxDefault {
 
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
-        let none = Subflow { rate: 0, window: 0 };
+        let none = Subflow { rate: 0, buffer: 0, open: false };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS] }
     }
 
@@ -127,13 +134,23 @@ impl LinuxDefault {
         (held << 32) / subflow.rate
     }
 
+    /// The send buffer that a subflow with this window may have.
+    fn most(&self, path: &Path) -> u64 {
+        if self.buffer > 0 { self.buffer } else { self.grown(path.cwnd) }
+    }
+
+    fn grown(&self, window: u32) -> u64 {
+        (u64::from(window).max(LEAST_WINDOW) * 2 * self.segment_memory).min(MOST_BUFFER)
+    }
+
     /// How many segments its send buffer still takes; the last one may exceed it, as the kernel's packets do.
     fn free(&mut self, path: &Path, held: u64) -> u64 {
-        let window = &mut self.subflows[path.id.index()].window;
-        *window = path.cwnd.max(*window);
-        let buffer = u64::from(*window).max(LEAST_WINDOW) * 2 * self.segment_memory;
-        let buffer = if self.buffer > 0 { self.buffer } else { buffer.min(MOST_BUFFER) };
-        buffer.saturating_sub(held).div_ceil(u64::from(path.mss) + WAITING)
+        let first = self.most(path);
+        let subflow = &mut self.subflows[path.id.index()];
+        if subflow.buffer == 0 {
+            subflow.buffer = first;
+        }
+        subflow.buffer.saturating_sub(held).div_ceil(u64::from(path.mss) + WAITING)
     }
 
     /// Takes the pacing rate of the moment into the mean.
@@ -186,10 +203,28 @@ impl Scheduler for LinuxDefault {
         Decision::Assign { path: path.id, segments: clip(segments as u32, sendable) }
     }
 
-    fn on_event(&mut self, event: &Event, _connection: &Connection, _paths: &[Path]) {
-        if let Event::PathUp { path } = event {
-            self.subflows[path.index()] = Subflow::default();
+    fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+        match *event {
+            Event::PathUp { path } => {
+                self.subflows[path.index()] = Subflow { open: true, ..Subflow::default() };
+            }
+            Event::Acked { path, .. } if connection.writer_waits => {
+                let path = &paths[path.index()];
+                if path.in_flight.saturating_add(path.queued) < path.cwnd {
+                    let most = self.most(path);
+                    let buffer = &mut self.subflows[path.id.index()].buffer;
+                    *buffer = most.max(*buffer);
+                }
+            }
+            _ => {}
         }
+    }
+
+    fn send_memory(&self) -> Option<u64> {
+        let first = if self.buffer > 0 { self.buffer } else { self.grown(LEAST_WINDOW as u32) };
+        let there = self.subflows.iter().filter(|subflow| subflow.open || subflow.buffer > 0);
+        let sum: u64 = there.map(|subflow| subflow.buffer.max(first)).sum();
+        Some(LEAST_BUFFER + sum.max(first))
     }
 
     fn needs(&self) -> Capabilities {
@@ -197,7 +232,7 @@ impl Scheduler for LinuxDefault {
     }
 
     fn interest(&self) -> Interest {
-        Interest::NONE
+        Interest::ACKED
     }
 }
 

@@ -155,6 +155,7 @@ impl Model {
             message,
             streams,
             due,
+            writer_waits: self.written < self.total,
         }
     }
 

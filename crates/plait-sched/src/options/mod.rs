@@ -271,6 +271,10 @@ impl<S: Scheduler> Scheduler for WithOptions<S> {
         let Options { penalization, mitigation, .. } = &self.options;
         penalization.is_none() && mitigation.is_none() && self.scheduler.waits_without_room()
     }
+
+    fn send_memory(&self) -> Option<u64> {
+        self.scheduler.send_memory()
+    }
 }
 
 #[cfg(test)]

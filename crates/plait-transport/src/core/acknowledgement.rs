@@ -204,6 +204,11 @@ impl<S: Scheduler> Core<S> {
     /// What was acknowledged makes room in the send buffer, and its messages are forgotten.
     pub(super) fn release_buffer(&mut self) {
         self.stream.forget_messages();
+        if self.autotuned
+            && let Some(size) = self.scheduler.send_memory()
+        {
+            self.buffer.resize(size);
+        }
         let kept = if self.hands_down { 0 } else { self.held };
         self.buffer.release(self.stream.frontier_offset() - kept, self.stream.end());
     }

@@ -193,6 +193,8 @@ pub(crate) struct Core<S> {
     held: u64,
     buffer: SendBuffer,
     /// The send buffer keeps nothing that a path has been given.
+    /// The scheduler says how large the send buffer is.
+    autotuned: bool,
     hands_down: bool,
     queued_segments: u64,
     /// A penalty falls due with the path's next acknowledgement.
@@ -250,6 +252,7 @@ impl<S: Scheduler> Core<S> {
             held: 0,
             buffer: SendBuffer::of_payload(config.send_buffer),
             hands_down: false,
+            autotuned: false,
             queued_segments: 0,
             penalties_wait: rules.penalties_wait,
             commits: rules.commits,
@@ -276,7 +279,15 @@ impl<S: Scheduler> Core<S> {
             BufferRule::Memory => Pieces::packets(self.config.segment_bytes),
             BufferRule::MemoryOfEachPath => Pieces::FRAGMENTS,
         };
-        self.buffer = SendBuffer::of_memory(self.config.send_buffer, pieces);
+        let found = self
+            .scheduler
+            .send_memory()
+            .filter(|_| rule == BufferRule::MemoryOfEachPath && self.config.send_buffer == u64::MAX);
+        self.autotuned = found.is_some();
+        self.buffer = SendBuffer::of_memory(found.unwrap_or(self.config.send_buffer), pieces);
+        if self.autotuned {
+            return;
+        }
         if let Some(size) = self.buffer.memory().filter(|_| rule == BufferRule::MemoryOfEachPath) {
             self.paths.iter_mut().for_each(|path| path.send_memory = size);
         }

@@ -69,6 +69,7 @@ impl<S: Scheduler> Core<S> {
             message: None,
             streams: 0,
             due: None,
+            writer_waits: self.writer_waits(),
         };
         if self.needs.messages {
             self.show_messages(&mut connection);

@@ -95,6 +95,11 @@ impl SendBuffer {
         if self.pieces.is_some() && self.written == self.edge { left.div_ceil(bytes) } else { left / bytes }
     }
 
+    /// Its memory, which grows and shrinks.
+    pub(crate) fn resize(&mut self, size: u64) {
+        self.size = size.max(LEAST);
+    }
+
     /// The application, which has `end` bytes to write, writes the next of them; false if it has to wait, or has no more.
     pub(crate) fn write_on(&mut self, end: u64) -> bool {
         let more = self.written < self.edge.min(end);

@@ -101,5 +101,34 @@ fn what_comes_back_is_a_new_subflow() {
     script.connection.unassigned = 1;
     script.opportunity();
     script.tell(&Event::PathUp { path: PathId(0) });
-    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].window), (0, 0));
+    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer), (0, 0));
+}
+
+#[test]
+fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
+    script.connection.unassigned = 1;
+    assert_eq!(script.opportunity(), [(0, 1)]);
+    let buffer = |script: &Script<LinuxDefault>| script.scheduler.subflows[0].buffer;
+    assert_eq!(buffer(&script), 87_040);
+    script.paths[0].cwnd = 20;
+    script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
+    assert_eq!(buffer(&script), 87_040, "nobody waits");
+    script.connection.writer_waits = true;
+    (script.paths[0].in_flight, script.paths[0].queued) = (4, 16);
+    script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
+    assert_eq!(buffer(&script), 87_040, "what waits fills the window");
+    script.paths[0].queued = 15;
+    script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
+    assert_eq!(buffer(&script), 2 * 20 * 4352);
+}
+
+#[test]
+fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 87_040), "the first subflow is there");
+    script.opportunity();
+    script.tell(&Event::PathUp { path: PathId(1) });
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 87_040));
+    assert_eq!(LinuxDefault::new(4352, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
 }
