@@ -1,0 +1,84 @@
+"""Holds `linux-default` against the kernel's own scheduler: which share of the bytes does the first path carry?
+
+    .venv/bin/python benches/linux/shares.py --draw 7 --points 100
+
+Takes the drawn scenarios of several paths in which `plait validate linux` has that scheduler, with the send buffers
+that users have, and makes the same runs in both engines. One run says little where chance decides who gets the first
+burst, so the means are compared, and beside them those of the kernel's own runs with odd and with even numbers: what
+two identical engines would give, roughly. 100 points are some 15 scenarios and take four minutes on two cores; the
+kernel has to be built (`plait linux build`).
+"""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+
+import click
+
+from plait.linux.refusals import STOCK
+from plait.results.result import Result
+from plait.runs.run import Task, run_tasks
+from plait.support.progress import Progress
+from plait.validate.cases import Case, load_validation
+
+NEAR = 3.0
+"""Percentage points within which shares agree."""
+
+
+def cases(draw: str, points: int) -> list[Case]:
+    """The drawn scenarios of several paths with that scheduler."""
+    return [
+        case
+        for case in load_validation(draw=draw, points=points).cases
+        if case.id.startswith(f"{draw}-")
+        and any(scheduler.split(":")[0] == STOCK for scheduler in case.schedulers)
+        and len(case.scenario.paths) > 1
+    ]
+
+
+def share(result: Result) -> float:
+    """The first path's share of the throughput, in percent."""
+    rates = [path["throughput_bps"] for path in result.paths]
+    return 100 * rates[0] / (sum(rates) or 1.0)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--draw", required=True, help="Which draw from the domain: any seed.")
+@click.option(
+    "--points", default=100, show_default=True, help="How many scenarios are drawn; every eighth or so fits."
+)
+@click.option("--runs", default=6, show_default=True, help="Runs of each, in each engine; at least 2.")
+def main(draw: str, points: int, runs: int) -> None:
+    """Print a line per scenario, and how many agree."""
+    chosen = cases(draw, points)
+    found: dict[str, list[Result]] = {}
+    for engine in ("sim", "linux"):
+        tasks = [
+            Task(scenario=case.run(number, simulated=engine == "sim"), scheduler=STOCK, seed=number)
+            for case in chosen
+            for number in range(1, runs + 1)
+        ]
+        with Progress(engine) as progress:
+            found[engine] = run_tasks(tasks, engine=engine, progress=progress.update)
+    apart, halves, goodput = [], [], []
+    for number, case in enumerate(chosen):
+        ours, theirs = (found[engine][number * runs : (number + 1) * runs] for engine in ("sim", "linux"))
+        mine, kernel = [share(one) for one in ours], [share(one) for one in theirs]
+        apart.append(abs(fmean(mine) - fmean(kernel)))
+        halves.append(abs(fmean(kernel[::2]) - fmean(kernel[1::2])))
+        rates = [fmean(one.metrics["goodput_bps"] for one in some) for some in (ours, theirs)]
+        goodput.append(100 * abs(rates[0] / rates[1] - 1))
+        print(
+            f"{case.id}  share {fmean(mine):5.1f} %, kernel {fmean(kernel):5.1f} %  "
+            f"goodput {rates[0] / 1e6:6.2f} and {rates[1] / 1e6:6.2f} Mbit/s  {case.title}"
+        )
+    print(
+        f"{len(chosen)} scenarios, {runs} runs each: "
+        f"shares within {NEAR:.0f} points in {sum(one <= NEAR for one in apart)} (median {median(apart):.1f}), "
+        f"the kernel's own halves in {sum(one <= NEAR for one in halves)} "
+        f"(median {median(halves):.1f}); goodput differs by {median(goodput):.1f} % in the median"
+    )
+
+
+if __name__ == "__main__":
+    main()
