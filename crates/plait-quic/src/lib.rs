@@ -19,6 +19,7 @@
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`terms`]: what a path costs, and how much it may carry;
+//! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
 //! - [`files`]: the ends with sockets, files and a clock;
 //! - `command` (feature `program`): the program around them.
 
@@ -35,6 +36,8 @@ pub mod session;
 pub mod settings;
 pub mod terms;
 mod transfer;
+#[cfg(feature = "simulation")]
+pub mod tunnels;
 pub mod unlimited;
 
 pub use error::Error;

@@ -32,8 +32,14 @@ const OWN: u16 = 1 + 8 + 4 + 1 + 1 + 8 + 2;
 /// Room for an acknowledgement that rides on data.
 const RIDER: u16 = 16;
 
+/// Bytes of a UDP datagram's payload that carries so many of a segment.
+#[cfg(feature = "simulation")]
+pub(crate) fn mtu_of(segment: u32) -> u32 {
+    segment + u32::from(NOQ + OWN + RIDER)
+}
+
 /// What the headers of UDP and IPv4 take.
-const UDP: u32 = 28;
+pub(crate) const UDP: u32 = 28;
 
 /// A path that is dead to noq for so long is opened anew.
 const IDLE_MILLIS: u32 = 10_000;
@@ -96,6 +102,11 @@ impl Settings {
 
     /// noq's part: a protected way for datagrams, and one small stream.
     pub(crate) fn tunnel(&self) -> Arc<TransportConfig> {
+        Arc::new(self.transport())
+    }
+
+    /// Likewise, to be changed.
+    pub(crate) fn transport(&self) -> TransportConfig {
         let mut config = TransportConfig::default();
         let mut acknowledgements = AckFrequencyConfig::default();
         // Nothing depends on noq's own acknowledgements but the handshake, so there are few; none for what is out of order.
@@ -117,7 +128,7 @@ impl Settings {
             .mtu_discovery_config(None)
             .max_idle_timeout(Some(VarInt::from_u32(IDLE_MILLIS).into()))
             .keep_alive_interval(Some(KEEP_ALIVE));
-        Arc::new(config)
+        config
     }
 
     /// The transport's part.

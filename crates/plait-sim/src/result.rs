@@ -230,6 +230,8 @@ pub enum Engine {
     Simulator,
     /// The Linux kernel's own MPTCP and TCP.
     Linux,
+    /// The transport of real paths in virtual time: QUIC connections over the simulator's links (`plait-quic`).
+    Quic,
 }
 
 impl Engine {
@@ -238,6 +240,7 @@ impl Engine {
         match self {
             Self::Simulator => "sim",
             Self::Linux => "linux",
+            Self::Quic => "quic",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One connection: its two ends, what is written into it, and the routes between.
 
+use super::carrier::{Carried, Carrier, Datagram};
 use super::network::{End, Network, RouteId};
 use super::tap::{PacketId, Sighting, Tap};
 use crate::application::{Application as _, Ends, Event, Input, Place, Running};
@@ -107,13 +108,14 @@ pub(super) enum Timer {
     Near,
     Far,
     Application,
+    Carrier,
 }
 
 /// How many sources of the agenda a connection has.
-pub(super) const TIMERS: usize = 3;
+pub(super) const TIMERS: usize = 4;
 
 /// A connection in progress: the near end sends what is observed, the far end may send, too.
-pub(crate) struct ConnectionRun<S, O, T = ()> {
+pub(crate) struct ConnectionRun<S, O, T = (), C = ()> {
     pub(crate) near: Endpoint<S>,
     far: Endpoint<Builtin>,
     overhead: Overhead,
@@ -133,6 +135,8 @@ pub(crate) struct ConnectionRun<S, O, T = ()> {
     source: usize,
     /// Who sees its packets.
     pub(super) tap: T,
+    /// What carries them.
+    pub(super) carrier: C,
     /// How many packets without data it has sent, of both ends.
     others: u64,
 }
@@ -145,15 +149,16 @@ macro_rules! wire {
             routes: &$connection.routes,
             overhead: $connection.overhead,
             tap: &mut $connection.tap,
+            carrier: &mut $connection.carrier,
             others: &mut $connection.others,
             way: $way,
         }
     };
 }
 
-impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
+impl<S: Scheduler, O: Record, T: Tap, C: Carrier> ConnectionRun<S, O, T, C> {
     /// A connection whose sources in the agenda begin at `source`.
-    pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T) -> Self {
+    pub(super) fn new(parts: Parts<S, O>, source: usize, tap: T, carrier: C) -> Self {
         let Parts { near, far, overhead, observer, application, client, routes, until } = parts;
         Self {
             near,
@@ -170,6 +175,7 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
             until,
             source,
             tap,
+            carrier,
             others: 0,
         }
     }
@@ -198,6 +204,12 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
             n if n == Timer::Far as usize => {
                 self.far.handle_timeout(network.now, &mut Receiving(&mut self.observer))?;
                 self.drain_far(network)
+            }
+            n if C::CARRIES && n == Timer::Carrier as usize => {
+                if self.carrier.next_wakeup().is_some_and(|due| due <= network.now) {
+                    self.carrier.handle_timeout(network.now);
+                }
+                self.deliver_carried(network)
             }
             _ => {
                 let _ = self.tell(network.now, Input::Timer);
@@ -288,6 +300,36 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
         }
     }
 
+    /// A carrier's datagram comes out of one of the routes.
+    #[inline(never)]
+    pub(super) fn arrive_carried(&mut self, network: &mut Network, number: u64) -> Result<(), Error> {
+        self.carrier.arrived(network.now, number);
+        self.deliver_carried(network)
+    }
+
+    /// Takes what the carrier has for the ends and for the links.
+    fn deliver_carried(&mut self, network: &mut Network) -> Result<(), Error> {
+        while let Some(Carried { path, way, packet, transmission }) = self.carrier.next_packet() {
+            self.arrive(network, End { connection: 0, path: path.0, way }, &packet, transmission)?;
+        }
+        self.launch_carried(network);
+        Ok(())
+    }
+
+    /// Puts the carrier's datagrams on the links.
+    #[inline]
+    fn launch_carried(&mut self, network: &mut Network) {
+        if !C::CARRIES {
+            return;
+        }
+        while let Some(Datagram { path, way, number, bytes }) = self.carrier.next_datagram() {
+            let route = self.routes[path.index()][usize::from(way == Way::Backward)];
+            network.send_carried(route, number, bytes);
+        }
+        let wakeup = self.carrier.next_wakeup();
+        self.set_timer(network, Timer::Carrier, wakeup);
+    }
+
     #[inline]
     fn drain(&mut self, network: &mut Network, end: Place) -> Result<(), Error> {
         match end {
@@ -301,6 +343,7 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
         let now = network.now;
         let mut wire = wire!(self, network, Way::Backward);
         self.far.transmit(now, &mut wire, &mut ())?;
+        self.launch_carried(network);
         let timer = self.far.next_wakeup();
         self.set_timer(network, Timer::Far, timer);
         Ok(())
@@ -314,6 +357,7 @@ impl<S: Scheduler, O: Record, T: Tap> ConnectionRun<S, O, T> {
         let now = network.now;
         let mut wire = wire!(self, network, Way::Forward);
         self.near.transmit(now, &mut wire, &mut self.observer)?;
+        self.launch_carried(network);
         let timer = self.near.next_wakeup();
         self.set_timer(network, Timer::Near, timer);
         Ok(())
@@ -392,18 +436,23 @@ impl<S: Scheduler, O: Record> Ends for Both<'_, S, O> {
 }
 
 /// Takes the packets of one end to its routes.
-struct Wire<'a, T> {
+struct Wire<'a, T, C> {
     network: &'a mut Network,
     routes: &'a [[RouteId; 2]],
     overhead: Overhead,
     tap: &'a mut T,
+    carrier: &'a mut C,
     others: &'a mut u64,
     way: Way,
 }
 
-impl<T: Tap> Sink for Wire<'_, T> {
+impl<T: Tap, C: Carrier> Sink for Wire<'_, T, C> {
     #[inline]
     fn send(&mut self, transmit: &Transmit<'_>) {
+        if C::CARRIES {
+            self.carrier.carry(self.network.now, self.way, transmit);
+            return;
+        }
         let &Transmit { path, packet, transmission, origin } = transmit;
         let (bytes, data) = (self.overhead.wire_bytes(packet), packet.carries_data());
         *self.others += u64::from(!data);

@@ -1,7 +1,7 @@
 //! What the simulator knows at the end of a run beside what its recorder saw.
 
-use super::{Flow, Simulation, Tap};
-use crate::result::{Ending, Engine, FlowEnding, PathEnding, QueueMetrics, RunResult};
+use super::{Carrier, Flow, Simulation, Tap};
+use crate::result::{Ending, FlowEnding, PathEnding, QueueMetrics, RunResult};
 use plait_sched::Scheduler;
 
 /// Why a connection falls back to TCP, by the kernel's counters of the same (`why_fallen_back` in the engine's guest): the receiver's is the
@@ -9,7 +9,7 @@ use plait_sched::Scheduler;
 const FALLBACK: &str = "receiver: the packet that ended the handshake came without MP_CAPABLE (MPCapableFallbackACK); \
                         sender: the first data came without MP_CAPABLE (MPCapableDataFallback)";
 
-impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
+impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
     /// The result of a run that is over.
     pub(super) fn finish(self) -> RunResult {
         let sender = &self.main.near;
@@ -31,7 +31,7 @@ impl<S: Scheduler, T: Tap> Simulation<'_, S, T> {
         });
         let sampled = !self.connection_series.time.is_empty();
         let ending = Ending {
-            engine: Engine::Simulator,
+            engine: C::ENGINE,
             fallback: sender.fell_back().then(|| FALLBACK.to_owned()),
             kernel: None,
             end: self.network.now,

@@ -15,6 +15,8 @@ pub enum RunError {
         /// Why.
         error: plait_transport::Error,
     },
+    /// What carries the connection's packets could not go on.
+    Carrier(String),
     /// The caller wanted to stop.
     Interrupted,
     /// Nothing was left to happen although data was left to deliver: a defect of the simulator.
@@ -35,6 +37,7 @@ impl fmt::Display for RunError {
         match self {
             Self::Connection(error) => error.fmt(f),
             Self::Flow { name, error } => write!(f, "flow {name:?}: {error}"),
+            Self::Carrier(why) => f.write_str(why),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Stalled { at } => {
                 write!(f, "at {at} the simulation stalled with undelivered data (a defect)")

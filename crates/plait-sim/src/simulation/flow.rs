@@ -111,7 +111,7 @@ impl Flow {
                     routes,
                     until,
                 };
-                return Ok(Self::Connection(ConnectionRun::new(parts, source, ())));
+                return Ok(Self::Connection(ConnectionRun::new(parts, source, (), ())));
             }
             FlowKind::ConstantRate { rate, packet } => {
                 (Pace::constant(*rate, u64::from(*packet), flow.start, flow.stop), *packet)

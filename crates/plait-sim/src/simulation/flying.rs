@@ -48,6 +48,8 @@ enum Kind {
     KeptData,
     /// Belongs to no connection.
     Datagram,
+    /// Belongs to whoever carries the connection's packets.
+    Carried,
 }
 
 impl Payload for Flying {
@@ -68,6 +70,16 @@ impl Flying {
         Self { segment: sent.as_nanos(), kind: Kind::Datagram, ..Self::default() }
     }
 
+    /// A carrier's datagram of this number.
+    pub(super) fn carried(number: u64) -> Self {
+        Self { transmission: number, kind: Kind::Carried, ..Self::default() }
+    }
+
+    /// The number of a carrier's datagram; `None` if it is none.
+    pub(super) fn carried_number(&self) -> Option<u64> {
+        (self.kind == Kind::Carried).then_some(self.transmission)
+    }
+
     /// The same packet on a leg, with its size on the wire.
     #[inline]
     pub(super) fn on(self, leg: u32, bytes: u32) -> Self {
@@ -79,9 +91,10 @@ impl Flying {
         (self.kind == Kind::Datagram).then_some(Time::from_nanos(self.segment))
     }
 
-    /// The packet's number and whether it carries data, which is numbered by itself; `None` for a datagram.
+    /// The packet's number and whether it carries data, which is numbered by itself; `None` for what is no packet of a connection.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
-        (self.kind != Kind::Datagram).then_some((self.transmission, self.kind != Kind::Kept))
+        let own = !matches!(self.kind, Kind::Datagram | Kind::Carried);
+        own.then_some((self.transmission, self.kind != Kind::Kept))
     }
 
     /// Where it is in the store, if it is there, and what its headers say of congestion by now.
@@ -90,7 +103,7 @@ impl Flying {
         matches!(self.kind, Kind::Kept | Kind::KeptData).then_some((self.segment as u32, self.ecn))
     }
 
-    /// The packet as it was sent; `None` if it is in the store, and for a datagram.
+    /// The packet as it was sent; `None` if it is in the store, and for what is no packet of a connection.
     #[inline]
     pub(super) fn packet(&self) -> Option<Packet> {
         let &Self { segment, number, offset, timestamp, echo, push, ecn, .. } = self;
@@ -103,7 +116,7 @@ impl Flying {
             Kind::Stream => {
                 Packet::OneRtt(OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) })
             }
-            Kind::Kept | Kind::KeptData | Kind::Datagram => return None,
+            Kind::Kept | Kind::KeptData | Kind::Datagram | Kind::Carried => return None,
         })
     }
 

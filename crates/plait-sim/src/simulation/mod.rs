@@ -1,27 +1,31 @@
 //! One run: connections, other traffic and the links that they share, in virtual time.
 //!
 //! `network` carries packets over routes; `connection` drives the two ends of one; `flow` is the competing traffic. Who wants
-//! to see the packets themselves gives a [`Tap`].
+//! to see the packets themselves gives a [`Tap`]; who wants to carry them in datagrams of another kind, a [`Carrier`].
 
+mod carrier;
 mod connection;
 mod datagrams;
 mod ending;
 mod error;
 mod flow;
 mod flying;
+mod images;
 mod network;
 mod setup;
 mod tap;
 mod through_bytes;
 
+pub use carrier::{Carried, Carrier, Datagram};
 pub use error::RunError;
+pub use images::Images;
 pub use setup::transport;
 pub use tap::{Origin, PacketId, Sighting, Tap};
 pub use through_bytes::ThroughBytes;
 
 use connection::{ConnectionRun, Parts};
 use flow::{Flow, Totals};
-use network::{End, Layout, Network, RouteCounters};
+use network::{End, Gone, Layout, Network, RouteCounters};
 
 pub use crate::application::times::OnTimes;
 use crate::application::{Demand, Place, Workload, pace};
@@ -100,10 +104,10 @@ pub(crate) struct Baseline {
 }
 
 /// A run in progress.
-pub(crate) struct Simulation<'a, S, T> {
+pub(crate) struct Simulation<'a, S, T, C> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) network: Network,
-    pub(crate) main: ConnectionRun<S, Recorder, T>,
+    pub(crate) main: ConnectionRun<S, Recorder, T, C>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) baseline: Baseline,
     sampling: Option<Duration>,
@@ -136,14 +140,31 @@ pub fn run_tapped<S: Scheduler, T: Tap>(
     tap: T,
     control: &mut dyn FnMut(f64) -> Control,
 ) -> Result<RunResult, RunError> {
-    let mut simulation = Simulation::new(scenario, scheduler, options, tap)?;
-    simulation.run(control)?;
-    debug_assert!(simulation.network.is_conserved(), "no packet appears or vanishes");
-    Ok(simulation.finish())
+    Simulation::new(scenario, scheduler, options, tap, ())?.make(control)
 }
 
-impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
-    fn new(scenario: &'a Scenario, scheduler: S, options: &RecordOptions, tap: T) -> Result<Self, RunError> {
+/// Runs `scenario` with `scheduler`, and lets `carrier` carry the packets of the scenario's own connection.
+///
+/// # Errors
+/// As [`run`]'s, and if the carrier fails.
+pub fn run_carried<S: Scheduler, C: Carrier>(
+    scenario: &Scenario,
+    scheduler: S,
+    options: &RecordOptions,
+    carrier: C,
+    control: &mut dyn FnMut(f64) -> Control,
+) -> Result<RunResult, RunError> {
+    Simulation::new(scenario, scheduler, options, (), carrier)?.make(control)
+}
+
+impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
+    fn new(
+        scenario: &'a Scenario,
+        scheduler: S,
+        options: &RecordOptions,
+        tap: T,
+        carrier: C,
+    ) -> Result<Self, RunError> {
         let config = setup::transport(scenario);
         let paths = scenario.paths.len();
         let mut layout = Layout::new(scenario);
@@ -171,8 +192,8 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
             client,
             until: Time::MAX,
         };
-        let main = ConnectionRun::new(parts, links, tap);
-        if T::LOOKS {
+        let main = ConnectionRun::new(parts, links, tap, carrier);
+        if T::LOOKS || C::CARRIES {
             network.watch();
         }
         let mut flows = Vec::with_capacity(scenario.flows.len());
@@ -198,6 +219,12 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
         })
     }
 
+    fn make(mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<RunResult, RunError> {
+        self.run(control)?;
+        debug_assert!(self.network.is_conserved(), "no packet appears or vanishes");
+        Ok(self.finish())
+    }
+
     fn run(&mut self, control: &mut dyn FnMut(f64) -> Control) -> Result<(), RunError> {
         let end = Time::ZERO + self.scenario.duration;
         if !self.scenario.warmup.is_zero() {
@@ -219,10 +246,16 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
             self.network.now = key.time;
             self.events += 1;
             self.handle(source)?;
-            if T::LOOKS {
-                while let Some(id) = self.network.next_gone() {
-                    self.main.tap.gone(id);
+            if T::LOOKS || C::CARRIES {
+                while let Some(gone) = self.network.next_gone() {
+                    match gone {
+                        Gone::Packet(id) => self.main.tap.gone(id),
+                        Gone::Carried(number) => self.main.carrier.gone(number),
+                    }
                 }
+            }
+            if C::CARRIES && let Some(failure) = self.main.carrier.failure() {
+                return Err(RunError::Carrier(failure.to_owned()));
             }
             if self.is_complete() {
                 return Ok(());
@@ -254,6 +287,9 @@ impl<'a, S: Scheduler, T: Tap> Simulation<'a, S, T> {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
             if end.connection == 0 {
                 let main = &mut self.main;
+                if C::CARRIES && let Some(number) = flying.carried_number() {
+                    return Ok(main.arrive_carried(&mut self.network, number)?);
+                }
                 let arrived = self
                     .network
                     .hand_over(&flying, |network, packet, number| main.arrive(network, end, packet, number));

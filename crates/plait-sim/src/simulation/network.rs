@@ -60,7 +60,16 @@ pub(crate) struct Network {
     kept: Kept,
     pub(crate) now: Time,
     /// What got lost of the scenario's own connection, if somebody wants to know.
-    gone: Option<Vec<PacketId>>,
+    gone: Option<Vec<Gone>>,
+}
+
+/// What never arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gone {
+    /// A packet of the scenario's own connection.
+    Packet(PacketId),
+    /// A carrier's datagram.
+    Carried(u64),
 }
 
 /// Where each link of a scenario is among the links of a run.
@@ -133,8 +142,8 @@ impl Network {
         self.gone = Some(Vec::new());
     }
 
-    /// A packet of the scenario's own connection that got lost or was dropped since the last call.
-    pub(super) fn next_gone(&mut self) -> Option<PacketId> {
+    /// What got lost or was dropped since the last call, of what somebody wants to know about.
+    pub(super) fn next_gone(&mut self) -> Option<Gone> {
         self.gone.as_mut()?.pop()
     }
 
@@ -143,8 +152,11 @@ impl Network {
     fn forget(&mut self, flying: &Flying) {
         self.kept.forget(flying);
         let End { connection, path, way } = self.end(flying);
-        if let (Some(gone), 0, Some((number, data))) = (&mut self.gone, connection, flying.number()) {
-            gone.push(PacketId { path: PathId(path), way, data, number });
+        let Some(gone) = &mut self.gone else { return };
+        if let Some(number) = flying.carried_number() {
+            gone.push(Gone::Carried(number));
+        } else if let (0, Some((number, data))) = (connection, flying.number()) {
+            gone.push(Gone::Packet(PacketId { path: PathId(path), way, data, number }));
         }
     }
 
@@ -180,6 +192,11 @@ impl Network {
     /// Puts a datagram on a route.
     pub(super) fn send_datagram(&mut self, route: RouteId, bytes: u32) {
         self.begin(route, Flying::datagram(self.now), bytes);
+    }
+
+    /// Puts a carrier's datagram of this number on a route.
+    pub(super) fn send_carried(&mut self, route: RouteId, number: u64, bytes: u32) {
+        self.begin(route, Flying::carried(number), bytes);
     }
 
     #[inline]

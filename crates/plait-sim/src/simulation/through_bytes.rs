@@ -1,25 +1,21 @@
 //! A run whose packets go through the wire's bytes: what shows that the ends live on what a real network would carry.
 
-use super::setup;
+use super::images::Images;
 use super::tap::{Origin, PacketId, Sighting, Tap};
 use crate::scenario::{Scenario, Way};
 use plait_transport::Transmit;
-use plait_transport::image::{Arriving, Boundaries, Image};
+use plait_transport::image::Arriving;
 use plait_transport::packet::Packet;
 use plait_transport::wire::DecodeError;
 use std::collections::BTreeMap;
 
-/// The stream's bytes.
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-
 /// Encodes every packet of the scenario's own connection as it leaves an end, and hands the other end what it decodes as the packet
 /// arrives. Sizes on the links stay those of the scenario, so the result is the same to the last bit, or something that an end
-/// needs is not on the wire. Where segments begin is handed from image to image beside the bytes ([`Boundaries`]), and what the header of IP
+/// needs is not on the wire. Where segments begin is handed from image to image beside the bytes ([`Images`]), and what the header of IP
 /// says of congestion. Competing flows stay as they are.
 #[derive(Clone, Debug)]
 pub struct ThroughBytes {
-    /// Of the near end and of the far one.
-    images: [Image; 2],
+    images: Images,
     under_way: BTreeMap<(bool, bool, u64), Vec<u8>>,
     packets: u64,
     failure: Option<DecodeError>,
@@ -28,8 +24,7 @@ pub struct ThroughBytes {
 impl ThroughBytes {
     /// For runs of `scenario`, with the numbers that stand for the first segment of the near end and of the far one.
     pub fn new(scenario: &Scenario, initial: [u32; 2]) -> Self {
-        let images = Image::pair(&setup::transport(scenario), scenario.paths.len(), initial);
-        Self { images, under_way: BTreeMap::new(), packets: 0, failure: None }
+        Self { images: Images::new(scenario, initial), under_way: BTreeMap::new(), packets: 0, failure: None }
     }
 
     /// How many packets were encoded and decoded again.
@@ -41,13 +36,6 @@ impl ThroughBytes {
     pub const fn failure(&self) -> Option<DecodeError> {
         self.failure
     }
-
-    /// The end on one side of a way, and what is known of the other's segments.
-    fn ends(&mut self, far: bool) -> (&mut Image, &Boundaries) {
-        let [near_image, far_image] = &mut self.images;
-        let (own, other) = if far { (far_image, near_image) } else { (near_image, far_image) };
-        (own, other.boundaries())
-    }
 }
 
 const fn key(id: PacketId) -> (bool, bool, u64) {
@@ -57,11 +45,9 @@ const fn key(id: PacketId) -> (bool, bool, u64) {
 impl Tap for ThroughBytes {
     fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
         let &Sighting { id, packet, .. } = seen;
-        let payload = &ZEROS[..packet.payload_bytes() as usize];
         let transmit = Transmit { path: id.path, packet, transmission: id.number, origin };
         let mut bytes = Vec::new();
-        let (own, peer) = self.ends(id.way == Way::Backward);
-        own.encode(&transmit, payload, peer, &mut bytes);
+        self.images.encode(id.way, &transmit, &mut bytes);
         let before = self.under_way.insert(key(id), bytes);
         debug_assert!(before.is_none(), "a packet is sent once: {id:?}");
     }
@@ -71,8 +57,7 @@ impl Tap for ThroughBytes {
         let arriving =
             Arriving { path: seen.id.path, ecn: seen.packet.ecn().unwrap_or_default(), bytes: &bytes };
         let mut read = None;
-        let (own, peer) = self.ends(seen.id.way == Way::Forward);
-        let decoded = own.decode(&arriving, peer, |packet, _payload| read = Some(*packet));
+        let decoded = self.images.decode(seen.id.way, &arriving, |packet| read = Some(*packet));
         self.failure = self.failure.or(decoded.err());
         self.packets += 1;
         assert!(read.is_some() || self.failure.is_some(), "bytes that hold a packet: {:?}", seen.packet);

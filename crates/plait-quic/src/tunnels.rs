@@ -1,0 +1,368 @@
+//! The simulator's links carry QUIC connections: what makes a run of the engine `quic`.
+//!
+//! The ends are the simulator's, which are the transport crate's; their packets travel as [`crate::session`] sends them, as datagrams in a QUIC
+//! connection per path, with TLS, over the scenario's links in virtual time. So what a run adds to the simulation of Multipath QUIC is noq: its headers,
+//! its acknowledgements and probes, what it drops because it came too late. Connections are opened before the clock starts, over the paths' delays alone.
+
+use crate::error::Error;
+use crate::identity::{self, Identity, NAME};
+use crate::link::{Link, Outgoing, Route};
+use crate::sender::endpoint_config;
+use crate::settings::{MTUS, Settings, UDP, mtu_of};
+use bytes::BytesMut;
+use noq_proto::{
+    ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple, ServerConfig, TransportConfig,
+};
+use plait_sched::{PathId, Time};
+use plait_sim::result::Engine;
+use plait_sim::scenario::{Scenario, Way};
+use plait_sim::simulation::{self, Carried, Carrier, Datagram, Images};
+use plait_transport::Transmit;
+use plait_transport::endpoint::Config;
+use plait_transport::image::Arriving;
+use plait_transport::packet::{Packet, SegmentEcn};
+use plait_transport::wire::quic::TAG_BYTES;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An opening that takes longer than this beside its round trips will not end.
+const OPENING: Duration = Duration::from_secs(10);
+
+/// Where data goes both ways, whole acknowledgements ride on full segments, which the simulator's links take.
+const RIDERS: u32 = 512;
+
+/// One datagram at a time: each has its own place in a link's queue.
+const SINGLE: Route = Route { path: 0, burst: NonZeroUsize::MIN };
+
+/// Why a run of this scenario cannot be made over QUIC connections; `None` if it can.
+pub fn refusal(scenario: &Scenario) -> Option<String> {
+    mtu(scenario).err()
+}
+
+/// Bytes of a UDP datagram's payload that a scenario needs, or why it cannot be carried.
+fn mtu(scenario: &Scenario) -> Result<u16, String> {
+    let Config::Mpquic(config) = simulation::transport(scenario) else {
+        let found = scenario.transport.protocol.name();
+        return Err(format!("transport.protocol {found:?}: real paths carry \"mpquic\""));
+    };
+    if config.ecn {
+        return Err("transport.ecn: noq does not tell which datagram was marked".to_owned());
+    }
+    let (needed, most) = (mtu_of(config.connection.segment_bytes) + RIDERS, *MTUS.end());
+    u16::try_from(needed)
+        .ok()
+        .filter(|needed| *needed <= most)
+        .map(|needed| needed.max(*MTUS.start()))
+        .ok_or_else(|| format!("transport.packet: {needed} bytes in a UDP datagram; at most {most} are taken"))
+}
+
+/// One end of a path's connection.
+#[derive(Debug)]
+struct End {
+    endpoint: Endpoint,
+    link: Option<Link>,
+    remote: SocketAddr,
+    local: SocketAddr,
+}
+
+impl End {
+    /// Takes a datagram; whether it is of the connection.
+    fn handle(&mut self, now: Instant, datagram: &[u8]) -> Result<(), Error> {
+        let tuple = FourTuple::new(self.remote, Some(self.local.ip()));
+        let mut answer = Vec::new();
+        match self.endpoint.handle(now, tuple, None, BytesMut::from(datagram), &mut answer) {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some(link) = &mut self.link {
+                    link.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) if self.link.is_none() => {
+                let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
+                self.link = Some(Link::new(accepted.map_err(|error| Error::Tls(error.cause.to_string()))?));
+            }
+            Some(DatagramEvent::NewConnection(_) | DatagramEvent::Response(_)) | None => {}
+        }
+        self.work(now);
+        Ok(())
+    }
+
+    fn work(&mut self, now: Instant) {
+        if let Some(link) = &mut self.link {
+            link.work(now, &mut self.endpoint, 0);
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        if let Some(link) = &mut self.link {
+            link.transmit(now, SINGLE, out);
+        }
+    }
+
+    fn next_wakeup(&self) -> Option<Instant> {
+        self.link.as_ref().and_then(Link::next_wakeup)
+    }
+
+    fn is_connected(&self) -> bool {
+        self.link.as_ref().is_some_and(Link::is_connected)
+    }
+}
+
+/// A path's connection: the near end and the far one.
+#[derive(Debug)]
+struct Tunnel {
+    ends: [End; 2],
+    /// The moment of the run's beginning, as noq sees it.
+    epoch: Instant,
+}
+
+impl Tunnel {
+    fn instant(&self, now: Time) -> Instant {
+        self.epoch + Duration::from_nanos(now.as_nanos())
+    }
+
+    fn next_wakeup(&self) -> Option<Time> {
+        let due = self.ends.iter().filter_map(End::next_wakeup).min()?;
+        Some(Time::from_nanos(due.saturating_duration_since(self.epoch).as_nanos() as u64))
+    }
+
+    /// Opens the connection, over nothing but the delays of both ways.
+    fn open(&mut self, path: usize, delays: [Duration; 2]) -> Result<(), Error> {
+        let mut now = self.epoch;
+        let until = now + OPENING + 20 * (delays[0] + delays[1]);
+        let mut under_way: BTreeMap<(Instant, u64), (usize, Vec<u8>)> = BTreeMap::new();
+        let (mut count, mut out) = (0, Vec::new());
+        loop {
+            for (end, own) in self.ends.iter_mut().enumerate() {
+                own.work(now);
+                own.transmit(now, &mut out);
+                for outgoing in out.drain(..) {
+                    under_way.insert((now + delays[end], count), (1 - end, outgoing.bytes));
+                    count += 1;
+                }
+            }
+            if under_way.is_empty() && self.ends.iter().all(End::is_connected) {
+                self.epoch = now;
+                return Ok(());
+            }
+            let arrival = under_way.first_key_value().map(|(key, _)| key.0);
+            let timer = self.ends.iter().filter_map(End::next_wakeup).min();
+            let next = arrival.into_iter().chain(timer).min();
+            now = next.filter(|next| *next <= until).ok_or(Error::Silent(OPENING.as_secs()))?.max(now);
+            while let Some(first) = under_way.first_entry()
+                && first.key().0 <= now
+            {
+                let (end, datagram) = first.remove();
+                self.ends[end].handle(now, &datagram)?;
+            }
+            if let Some(reason) = self.lost() {
+                return Err(Error::Tls(format!("path {path}: {reason}")));
+            }
+        }
+    }
+
+    /// Why the connection is none any more.
+    fn lost(&self) -> Option<String> {
+        let lost = |end: &End| end.link.as_ref().and_then(Link::lost).map(ToString::to_string);
+        self.ends.iter().find_map(lost)
+    }
+}
+
+/// A QUIC connection per path of a scenario, between the ends of a simulation.
+#[derive(Debug)]
+pub struct Tunnels {
+    tunnels: Vec<Tunnel>,
+    images: Images,
+    /// By number: the path, the way, and the datagram.
+    under_way: BTreeMap<u64, (PathId, Way, Vec<u8>)>,
+    /// Numbers of transmissions by path, way and packet number.
+    transmissions: BTreeMap<(u8, bool, u64), u64>,
+    datagrams: VecDeque<Datagram>,
+    packets: VecDeque<Carried>,
+    count: u64,
+    out: Vec<Outgoing>,
+    failure: Option<String>,
+}
+
+impl Tunnels {
+    /// Opens the connections.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] with what [`refusal`] says; [`Error::Tls`].
+    pub fn new(scenario: &Scenario) -> Result<Self, Error> {
+        let mtu = mtu(scenario).map_err(Error::Setting)?;
+        let identity = Identity::generate()?;
+        let transport = || {
+            let mut transport = Settings { mtu, ..Settings::default() }.transport();
+            // A path may be dead for as long as the scenario wants.
+            transport.max_idle_timeout(None);
+            Arc::new(transport)
+        };
+        let tunnels = (0..scenario.paths.len()).map(|path| {
+            let delays = [Way::Forward, Way::Backward].map(|way| scenario.delay(path, way).as_nanos());
+            let seed = scenario.seed.to_be_bytes();
+            let mut tunnel = tunnel(path, &seed, &identity, &transport)?;
+            tunnel.open(path, delays.map(Duration::from_nanos))?;
+            Ok(tunnel)
+        });
+        Ok(Self {
+            tunnels: tunnels.collect::<Result<_, Error>>()?,
+            images: Images::new(scenario, [0; 2]),
+            under_way: BTreeMap::new(),
+            transmissions: BTreeMap::new(),
+            datagrams: VecDeque::new(),
+            packets: VecDeque::new(),
+            count: 0,
+            out: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// All that an end has to send on a path goes there.
+    fn flush(&mut self, now: Time, path: PathId, way: Way) {
+        let tunnel = &mut self.tunnels[path.index()];
+        let instant = tunnel.instant(now);
+        tunnel.ends[usize::from(way == Way::Backward)].transmit(instant, &mut self.out);
+        for Outgoing { bytes: datagram, .. } in self.out.drain(..) {
+            let (number, bytes) = (self.count, datagram.len() as u32 + UDP);
+            self.count += 1;
+            self.datagrams.push_back(Datagram { path, way, number, bytes });
+            self.under_way.insert(number, (path, way, datagram));
+        }
+        if let Some(reason) = tunnel.lost() {
+            self.failure.get_or_insert(format!("path {}: the QUIC connection is lost: {reason}", path.0));
+        }
+    }
+
+    /// The packets that have come to the end of a path.
+    fn read(&mut self, path: PathId, way: Way) {
+        let far = usize::from(way == Way::Forward);
+        let Some(link) = &mut self.tunnels[path.index()].ends[far].link else { return };
+        while let Some(datagram) = link.receive() {
+            // The image has the tag's place, though nothing protects in here.
+            let bytes = &[&datagram[..], &[0; TAG_BYTES]].concat();
+            let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
+            let (packets, transmissions) = (&mut self.packets, &mut self.transmissions);
+            let read = self.images.decode(way, &arriving, |packet| {
+                let number = stream_number(packet);
+                let transmission =
+                    number.and_then(|number| transmissions.remove(&(path.0, way == Way::Forward, number)));
+                packets.push_back(Carried {
+                    path,
+                    way,
+                    packet: *packet,
+                    transmission: transmission.unwrap_or(0),
+                });
+            });
+            if let Err(error) = read {
+                self.failure.get_or_insert(format!("path {}: {error}", path.0));
+            }
+        }
+    }
+}
+
+/// The number of a packet that carries data.
+fn stream_number(packet: &Packet) -> Option<u64> {
+    match packet {
+        Packet::OneRtt(packet) if packet.stream.is_some() => Some(packet.number),
+        _ => None,
+    }
+}
+
+impl Carrier for Tunnels {
+    const ENGINE: Engine = Engine::Quic;
+
+    fn carry(&mut self, now: Time, way: Way, transmit: &Transmit<'_>) {
+        let path = transmit.path;
+        if let Some(number) = stream_number(transmit.packet) {
+            self.transmissions.insert((path.0, way == Way::Forward, number), transmit.transmission);
+        }
+        let mut bytes = Vec::new();
+        self.images.encode(way, transmit, &mut bytes);
+        bytes.truncate(bytes.len() - TAG_BYTES);
+        let tunnel = &mut self.tunnels[path.index()];
+        let instant = tunnel.instant(now);
+        if let Some(link) = &mut tunnel.ends[usize::from(way == Way::Backward)].link {
+            link.send(instant, bytes.into(), SINGLE, &mut self.out);
+            if link.oversized() > 0 {
+                self.failure.get_or_insert(format!("path {}: a packet is too large for a datagram", path.0));
+            }
+        }
+        self.flush(now, path, way);
+    }
+
+    fn arrived(&mut self, now: Time, number: u64) {
+        let Some((path, way, datagram)) = self.under_way.remove(&number) else { return };
+        let tunnel = &mut self.tunnels[path.index()];
+        let instant = tunnel.instant(now);
+        if let Err(error) = tunnel.ends[usize::from(way == Way::Forward)].handle(instant, &datagram) {
+            self.failure.get_or_insert(error.to_string());
+        }
+        self.read(path, way);
+        self.flush(now, path, if way == Way::Forward { Way::Backward } else { Way::Forward });
+    }
+
+    fn gone(&mut self, number: u64) {
+        self.under_way.remove(&number);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        for path in 0..self.tunnels.len() {
+            let tunnel = &mut self.tunnels[path];
+            let instant = tunnel.instant(now);
+            tunnel.ends.iter_mut().for_each(|end| end.work(instant));
+            for way in [Way::Forward, Way::Backward] {
+                self.flush(now, PathId(path as u8), way);
+            }
+        }
+    }
+
+    fn next_wakeup(&mut self) -> Option<Time> {
+        self.tunnels.iter().filter_map(Tunnel::next_wakeup).min()
+    }
+
+    fn next_datagram(&mut self) -> Option<Datagram> {
+        self.datagrams.pop_front()
+    }
+
+    fn next_packet(&mut self) -> Option<Carried> {
+        self.packets.pop_front()
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+}
+
+/// A path's connection that is not open yet.
+#[expect(clippy::disallowed_methods, reason = "noq counts from some moment; which one has no effect")]
+fn tunnel(
+    path: usize,
+    seed: &[u8],
+    identity: &Identity,
+    transport: &dyn Fn() -> Arc<TransportConfig>,
+) -> Result<Tunnel, Error> {
+    let address = |end: u8| SocketAddr::new(Ipv4Addr::new(10, end, 0, path as u8 + 1).into(), 4_433);
+    let config = |end: usize| -> EndpointConfig {
+        let mut bytes = [0; 32];
+        bytes[..seed.len()].copy_from_slice(seed);
+        endpoint_config(&Settings { seed: Some(bytes), ..Settings::default() }, (2 * path + end) as u8)
+    };
+    let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
+    server.transport_config(transport());
+    let mut client = ClientConfig::new(Arc::new(identity::client(identity.fingerprint())?));
+    client.transport_config(transport());
+    let end = |number: usize, server: Option<Arc<ServerConfig>>| End {
+        endpoint: Endpoint::new(Arc::new(config(number)), server, false),
+        link: None,
+        remote: address(1 - number as u8),
+        local: address(number as u8),
+    };
+    let epoch = Instant::now();
+    let mut near = end(0, None);
+    let connected = near.endpoint.connect(epoch, client, near.remote, NAME);
+    near.link = Some(Link::new(connected.map_err(|error| Error::Tls(error.to_string()))?));
+    Ok(Tunnel { ends: [near, end(1, Some(Arc::new(server)))], epoch })
+}
