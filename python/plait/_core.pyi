@@ -336,6 +336,9 @@ class Job:
         "-receiver.pcapng" added.
         """
 
+    def refusal_of_quic(self) -> tuple[str, str] | None:
+        """What QUIC connections cannot carry of it, key and value, and why; None if they can carry all."""
+
     def demands(self, least_ns: int, most: int) -> list[list[tuple[int, int, int]]] | None:
         """What each client of a workload of requests asks for: bytes of request and response, nanoseconds of thinking.
 
@@ -405,9 +408,15 @@ class Pool:
         """End the runs under way and the threads."""
 
 def run(
-    jobs: Sequence[Job], *, threads: int = 0, progress: Callable[[float], None] | None = None
+    jobs: Sequence[Job],
+    *,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+    quic: bool = False,
 ) -> list[Run]:
     """Make the runs on `threads` threads (0: one per core); results in the order of the jobs.
+
+    quic: over QUIC connections on the simulator's links; `Job.refusal_of_quic` says what they cannot carry.
 
     An exception that a scheduler written in Python raises passes through. Raises OutputError: a capture cannot be
     written.

@@ -1,7 +1,8 @@
-//! Runs whose packets are captured while they are made.
+//! Runs: of packets alone, of packets that are captured meanwhile, and over real connections.
 
 use crate::{OutputError, RunError};
 use plait_capture::write::{Capture, Side, WriteError};
+use plait_quic::tunnels::Tunnels;
 use plait_sched::Scheduler;
 use plait_sim::recorder::RecordOptions;
 use plait_sim::result::RunResult;
@@ -27,9 +28,20 @@ impl Captures {
     }
 }
 
+/// What is on a run's links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wire {
+    /// The packets of the ends.
+    Packets,
+    /// QUIC connections that carry them.
+    Quic,
+}
+
 /// Why a run has no result.
 pub(crate) enum Failure {
     Run(simulation::RunError),
+    /// The connections could not be opened.
+    Opening(plait_quic::Error),
     Output(WriteError),
     /// A scheduler of one's own could not be made or failed, or why the run failed has to do with it.
     Scheduler(String),
@@ -40,21 +52,27 @@ impl Failure {
     pub(crate) fn exception(&self, scenario: &str) -> PyErr {
         match self {
             Self::Run(error) => RunError::new_err(format!("{scenario}: {error}")),
+            Self::Opening(error) => RunError::new_err(format!("{scenario}: {error}")),
             Self::Output(error) => OutputError::new_err(error.to_string()),
             Self::Scheduler(message) => RunError::new_err(format!("{scenario}: {message}")),
         }
     }
 }
 
-/// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over.
+/// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over. Those of connections would
+/// hold nothing that can be read, and are not made.
 pub(crate) fn simulate<S: Scheduler>(
     scenario: &Scenario,
     scheduler: S,
     options: &RecordOptions,
-    captures: Option<&Captures>,
+    (wire, captures): (Wire, Option<&Captures>),
     control: &mut dyn FnMut(f64) -> Control,
     wanted: impl FnOnce() -> bool,
 ) -> Result<RunResult, Failure> {
+    if wire == Wire::Quic {
+        let tunnels = Tunnels::new(scenario).map_err(Failure::Opening)?;
+        return simulation::run_carried(scenario, scheduler, options, tunnels, control).map_err(Failure::Run);
+    }
     let Some(captures) = captures else {
         return simulation::run(scenario, scheduler, options, control).map_err(Failure::Run);
     };

@@ -1,6 +1,6 @@
 //! Making runs: on several threads for built-in schedulers, on the calling one for schedulers written in Python.
 
-use crate::captured::{self, Captures, Failure};
+use crate::captured::{self, Captures, Failure, Wire};
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::tables::{self, ArrowTable};
@@ -94,6 +94,11 @@ impl Job {
         simulation::demands(&self.scenario, Duration::from_nanos(least_ns), most)
     }
 
+    /// What QUIC connections cannot carry of it, and why; none if they can carry all.
+    fn refusal_of_quic(&self) -> Option<(String, String)> {
+        plait_quic::tunnels::refusal(&self.scenario)
+    }
+
     /// The on times of the workload, then of each flow: pairs of beginning and length in nanoseconds.
     fn on_times(&self) -> (Nanos, Vec<Nanos>) {
         let nanos = |times: OnTimes| -> Nanos {
@@ -106,11 +111,12 @@ impl Job {
 
 impl Job {
     /// Makes the run of a scheduler that is not written in Python.
-    fn make(&self, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
+    fn make(&self, wire: Wire, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
             let Self { scenario, options, captures, .. } = self;
             let scheduler = scenario.scheduler.build();
-            return captured::simulate(scenario, scheduler, options, captures.as_ref(), control, || true)
+            let wire = (wire, captures.as_ref());
+            return captured::simulate(scenario, scheduler, options, wire, control, || true)
                 .map(|result| (result, None));
         };
         let fault = Fault::default();
@@ -118,7 +124,7 @@ impl Job {
         let mut control = |share: f64| {
             if fault.message().is_some() { Control::Interrupt } else { control(share) }
         };
-        let outcome = self.watch(scheduler, &mut control, || fault.message().is_none());
+        let outcome = self.watch(scheduler, wire, &mut control, || fault.message().is_none());
         fault.message().map_or(outcome, |message| Err(Failure::Scheduler(message.to_owned())))
     }
 
@@ -126,12 +132,14 @@ impl Job {
     fn watch<S: Scheduler>(
         &self,
         scheduler: S,
+        wire: Wire,
         control: &mut dyn FnMut(f64) -> Control,
         wanted: impl FnOnce() -> bool,
     ) -> Outcome {
         let Self { scenario, options, captures, .. } = self;
         let mut watched = Watched::new(scheduler);
-        let outcome = captured::simulate(scenario, &mut watched, options, captures.as_ref(), control, wanted);
+        let wire = (wire, captures.as_ref());
+        let outcome = captured::simulate(scenario, &mut watched, options, wire, control, wanted);
         let silence = watched.silence().map(|silence| silence.to_string());
         match (outcome, silence) {
             (Ok(result), silence) => Ok((result, silence)),
@@ -235,16 +243,18 @@ impl Run {
 /// A result, and why a scheduler of one's own sent nothing, if it did not.
 type Outcome = Result<(RunResult, Option<String>), Failure>;
 
-/// Makes the runs; results in the order of the jobs, whatever the threads.
+/// Makes the runs; results in the order of the jobs, whatever the threads. `quic`: over real QUIC connections on the simulator's links.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python arrive owned")]
-#[pyo3(signature = (jobs, *, threads = 0, progress = None))]
+#[pyo3(signature = (jobs, *, threads = 0, progress = None, quic = false))]
 fn run(
     py: Python<'_>,
     jobs: Vec<Py<Job>>,
     threads: usize,
     progress: Option<Py<PyAny>>,
+    quic: bool,
 ) -> PyResult<Vec<Run>> {
+    let wire = if quic { Wire::Quic } else { Wire::Packets };
     let jobs: Vec<&Job> = jobs.iter().map(Py::get).collect();
     let mut outcomes: Vec<Option<Outcome>> = jobs.iter().map(|_| None).collect();
     let report = |py: Python<'_>, done: f64| -> PyResult<()> {
@@ -253,10 +263,11 @@ fn run(
     };
     let native: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_none()).collect();
     let share = native.len() as f64 / jobs.len().max(1) as f64;
-    run_native(py, &jobs, &native, threads, &mut outcomes, |py, done| report(py, done * share))?;
+    let chosen = (&native[..], wire);
+    run_native(py, &jobs, chosen, threads, &mut outcomes, |py, done| report(py, done * share))?;
     let python: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at].python_scheduler.is_some()).collect();
     for (count, &at) in python.iter().enumerate() {
-        let outcome = run_python(py, jobs[at], |py, done| {
+        let outcome = run_python(py, jobs[at], wire, |py, done| {
             report(py, share + (1.0 - share) * (count as f64 + done) / python.len() as f64)
         })?;
         outcomes[at] = Some(outcome);
@@ -291,7 +302,7 @@ fn observed(py: Python<'_>, job: Py<Job>, folder: PathBuf) -> PyResult<Run> {
 fn run_native(
     py: Python<'_>,
     jobs: &[&Job],
-    chosen: &[usize],
+    (chosen, wire): (&[usize], Wire),
     threads: usize,
     outcomes: &mut [Option<Outcome>],
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
@@ -318,7 +329,7 @@ fn run_native(
                         elapsed[at].store(share.to_bits(), Ordering::Relaxed);
                         if stop.load(Ordering::Relaxed) { Control::Interrupt } else { Control::Continue }
                     };
-                    let outcome = job.make(&mut control);
+                    let outcome = job.make(wire, &mut control);
                     elapsed[at].store(1f64.to_bits(), Ordering::Relaxed);
                     if sender.send((at, outcome)).is_err() {
                         return;
@@ -355,6 +366,7 @@ fn run_native(
 fn run_python(
     py: Python<'_>,
     job: &Job,
+    wire: Wire,
     mut report: impl FnMut(Python<'_>, f64) -> PyResult<()>,
 ) -> PyResult<Outcome> {
     let Some(object) = &job.python_scheduler else { return Err(bad_input("no scheduler")) };
@@ -369,7 +381,7 @@ fn run_python(
             Control::Interrupt
         }
     };
-    let outcome = job.watch(scheduler, &mut control, || !is_raised(&raised));
+    let outcome = job.watch(scheduler, wire, &mut control, || !is_raised(&raised));
     if let Some(error) = take(&raised).or(interrupted) {
         return Err(error);
     }

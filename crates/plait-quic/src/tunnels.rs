@@ -37,26 +37,31 @@ const RIDERS: u32 = 512;
 /// One datagram at a time: each has its own place in a link's queue.
 const SINGLE: Route = Route { path: 0, burst: NonZeroUsize::MIN };
 
-/// Why a run of this scenario cannot be made over QUIC connections; `None` if it can.
-pub fn refusal(scenario: &Scenario) -> Option<String> {
+/// What of this scenario cannot be carried by QUIC connections, and why; `None` if all can.
+pub fn refusal(scenario: &Scenario) -> Option<(String, String)> {
     mtu(scenario).err()
 }
 
 /// Bytes of a UDP datagram's payload that a scenario needs, or why it cannot be carried.
-fn mtu(scenario: &Scenario) -> Result<u16, String> {
+fn mtu(scenario: &Scenario) -> Result<u16, (String, String)> {
     let Config::Mpquic(config) = simulation::transport(scenario) else {
         let found = scenario.transport.protocol.name();
-        return Err(format!("transport.protocol {found:?}: real paths carry \"mpquic\""));
+        let why = "QUIC connections carry \"mpquic\" alone";
+        return Err((format!("transport.protocol = {found:?}"), why.to_owned()));
     };
     if config.ecn {
-        return Err("transport.ecn: noq does not tell which datagram was marked".to_owned());
+        let why = "noq does not tell which datagram was marked";
+        return Err(("transport.ecn = true".to_owned(), why.to_owned()));
     }
     let (needed, most) = (mtu_of(config.connection.segment_bytes) + RIDERS, *MTUS.end());
     u16::try_from(needed)
         .ok()
         .filter(|needed| *needed <= most)
         .map(|needed| needed.max(*MTUS.start()))
-        .ok_or_else(|| format!("transport.packet: {needed} bytes in a UDP datagram; at most {most} are taken"))
+        .ok_or_else(|| {
+            let why = format!("{needed} bytes in a UDP datagram; at most {most} are taken");
+            ("transport.packet".to_owned(), why)
+        })
 }
 
 /// One end of a path's connection.
@@ -192,7 +197,7 @@ impl Tunnels {
     /// # Errors
     /// [`Error::Setting`] with what [`refusal`] says; [`Error::Tls`].
     pub fn new(scenario: &Scenario) -> Result<Self, Error> {
-        let mtu = mtu(scenario).map_err(Error::Setting)?;
+        let mtu = mtu(scenario).map_err(|(what, why)| Error::Setting(format!("{what}: {why}")))?;
         let identity = Identity::generate()?;
         let transport = || {
             let mut transport = Settings { mtu, ..Settings::default() }.transport();

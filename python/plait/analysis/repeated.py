@@ -302,7 +302,7 @@ def repeat(
         seeds: how many, at least 1.
         seed: the first of the seeds, instead of the scenario's; a whole number without a unit.
         threads: 0: one per core.
-        engine: ``"sim"`` or ``"linux"``.
+        engine: ``"sim"``, ``"linux"`` or ``"quic"``.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed.

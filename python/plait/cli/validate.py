@@ -23,7 +23,7 @@ from plait.support.progress import Progress
 from plait.support.tables import Cell, Content, table
 
 if TYPE_CHECKING:
-    from plait.validate import Agreement, Measured, Validation, requests
+    from plait.validate import Agreement, Measured, Validation, quic, requests
 
 DRAW = "reported"
 WORST = 10
@@ -39,6 +39,7 @@ def validate() -> None:
     plait validate linux --quick              eight scenarios against the kernel (a minute)
     plait validate linux --out out --resume   all of them; goes on where it was interrupted
     plait validate linux --draw 4711          others from the same domain, which nobody has seen
+    plait validate quic --draw 4711           such scenarios against real QUIC connections (a minute)
     """  # noqa: D301  click wants the character, not its escape
 
 
@@ -173,6 +174,92 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
             f"missed: mean latencies differ by {median:.1f} % (median) and {most:.1f} % (90th percentile)"
         )
         raise RunError(message)
+
+
+@validate.command("quic")
+@click.option(
+    "--draw",
+    "draw_name",
+    default="1",
+    show_default=True,
+    metavar="NAME|SEED",
+    help="What is drawn from the domain of plait validate linux.",
+)
+@click.option(
+    "--points", default=30, show_default=True, type=click.IntRange(min=2), help="How many.", metavar="N"
+)
+@click.option(
+    "--seeds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Runs of each case and scheduler on each engine.",
+)
+@JSON
+@THREADS
+def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
+    """Compare the simulated Multipath QUIC with real QUIC connections over the same links.
+
+    Scenarios are drawn from the domain of plait validate linux, one to four paths, and run with six schedulers by both
+    engines, and once more by the simulator with other seeds: so much is chance. Exit status 1 if half of the goodputs
+    differ by more than 5 %, a tenth by more than 15 %, less than 90 % of the pairs of schedulers are ranked alike, or
+    a run failed.
+    """
+    from plait.validate import quic
+
+    cases = list(quic.draw(draw_name, points))
+    with Progress("validating") as progress:
+        found = quic.measure(cases, seeds, threads=threads, progress=progress.update)
+    if as_json:
+        print_json(quic.document(found))
+    else:
+        _print_quic(found)
+    missed = quic.missed(found)
+    if missed:
+        sys.stdout.flush()
+        raise RunError(f"missed: {'; '.join(missed)}")
+
+
+def _print_quic(found: Sequence[quic.Compared]) -> None:
+    from plait.validate import quic
+
+    def signed(value: float) -> str:
+        return f"{value:+.1f}".replace("-", "−")
+
+    worst = sorted(found, key=lambda one: -abs(one.percent))[:WORST]
+    rows = [
+        [
+            one.case.id,
+            one.scheduler,
+            f"{one.quic / 1e6:.3g}",
+            signed(one.percent),
+            signed(one.chance),
+            one.case.title,
+        ]
+        for one in worst
+    ]
+    headings = ("case", "scheduler", "QUIC (Mbit/s)", "simulator (%)", "chance (%)", "what")
+    _table("Largest differences of goodput", headings, rows, (0, 1, 5))
+    engines = quic.percentiles([one.percent for one in found])
+    chance = quic.percentiles([one.chance for one in found])
+    ranked = quic.rankings(found)
+    summary = [
+        [
+            "goodputs, half differ by at most (%)",
+            *(f"{one[0]:.1f}" for one in (engines, chance)),
+            f"{quic.MOST_MEDIAN:g}",
+        ],
+        ["goodputs, nine in ten (%)", *(f"{one[1]:.1f}" for one in (engines, chance)), f"{quic.MOST_P90:g}"],
+        [
+            "pairs of schedulers ranked alike (%)",
+            *(f"{one.percent:.0f}" for one in ranked),
+            f"{quic.LEAST_ALIKE:g}",
+        ],
+        ["of so many", *(str(one.pairs) for one in ranked), ""],
+    ]
+    count = len({one.case.id for one in found})
+    title = f"{count} scenarios, {len(found)} goodputs"
+    _table(title, ("", "simulator against QUIC", "against itself", "goal"), summary, (0,))
 
 
 def _print_requests(found: Sequence[requests.Difference]) -> None:

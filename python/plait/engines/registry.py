@@ -9,10 +9,11 @@ from plait import _core
 from plait.engines import Engine
 from plait.engines.kernel import Kernel
 from plait.engines.names import EngineName
+from plait.engines.quic import Quic
 from plait.engines.simulator import Simulator
 from plait.support.words import expected
 
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel())}
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in (Simulator(), Kernel(), Quic())}
 
 
 def engine_called(name: EngineName) -> Engine:

@@ -16,7 +16,11 @@ from plait.reports.series import LEVELS, buffer_chart, decision_rows, delay_char
 from plait.results.result import Result
 from plait.results.summary import count, flow_rows, metric_rows, path_rows
 
-ENGINES = {"sim": "simulator", "linux": "Linux kernel in virtual time"}
+ENGINES = {
+    "sim": "simulator",
+    "linux": "Linux kernel in virtual time",
+    "quic": "QUIC connections in virtual time",
+}
 
 
 def runs_page(runs: Runs) -> dict[str, Any]:

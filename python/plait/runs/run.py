@@ -161,7 +161,8 @@ def run(
         decisions: record every decision (`Result.decisions`, `Result.decision_paths`).
         pcap: write what both ends of every path capture below this folder, for Wireshark
             (``SCENARIO-SCHEDULER/PATH-sender.pcapng``, …); competing flows are not captured.
-        engine: ``"sim"``, or ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux build`` once).
+        engine: ``"sim"``; ``"linux"`` for the real kernel's MPTCP in virtual time (``plait linux build`` once);
+            ``"quic"`` for real QUIC connections over the simulator's links (protocol ``"mpquic"``).
 
     Raises:
         ScenarioError: bad input. RunError: the run failed. OutputError: captures cannot be written.

@@ -254,7 +254,9 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                     }
                 }
             }
-            if C::CARRIES && let Some(failure) = self.main.carrier.failure() {
+            if C::CARRIES
+                && let Some(failure) = self.main.carrier.failure()
+            {
                 return Err(RunError::Carrier(failure.to_owned()));
             }
             if self.is_complete() {
@@ -287,7 +289,9 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
             if end.connection == 0 {
                 let main = &mut self.main;
-                if C::CARRIES && let Some(number) = flying.carried_number() {
+                if C::CARRIES
+                    && let Some(number) = flying.carried_number()
+                {
                     return Ok(main.arrive_carried(&mut self.network, number)?);
                 }
                 let arrived = self

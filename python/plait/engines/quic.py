@@ -1,0 +1,37 @@
+"""Real QUIC connections in virtual time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from plait import _core
+from plait.engines import Ability, Engine, Order, Refused
+
+
+class Quic(Engine):
+    """What `plait send` puts on a network, on the simulator's links: a QUIC connection with TLS per path.
+
+    The ends are those of `transport.protocol = "mpquic"`; a run adds the connections' headers, acknowledgements and
+    probes. They are opened before the run begins.
+    """
+
+    name = "quic"
+    lacks: ClassVar[Mapping[Ability, str]] = {
+        "pcap": "its packets are encrypted; --engine sim writes what is in them",
+    }
+
+    def refusal(self, order: Order) -> str | None:
+        """What QUIC connections cannot carry."""
+        refused = order.job.refusal_of_quic()
+        return None if refused is None else ": ".join(refused)
+
+    def run(
+        self, orders: Sequence[Order], *, workers: int, progress: Callable[[float], None] | None
+    ) -> list[_core.Run]:
+        """See `Engine.run`."""
+        for order in orders:
+            if (refused := order.job.refusal_of_quic()) is not None:
+                raise Refused(self.name, json.loads(order.job.scenario_json)["name"], *refused)
+        return _core.run([order.job for order in orders], threads=workers, progress=progress, quic=True)

@@ -1,0 +1,198 @@
+"""Real QUIC connections against the simulation of Multipath QUIC: drawn scenarios, and chance beside the difference.
+
+The engines share their ends and links, so what is compared is what the connections add (`plait.engines.quic`): whether
+what the simulator says of a scheduler is true of the transport that `plait send` uses. Losses and jitter fall on other
+packets there, as the connections' own are between; so each scenario is simulated once more with other seeds, and what
+two simulations differ by is chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from plait.engines.names import EngineName
+from plait.results.metrics import metric
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import Scenario, from_table
+from plait.validate import space
+
+SCHEDULERS = ("lowest-rtt", "round-robin", "blest", "ecf", "delivery-delay", "redundant")
+MOST_MEDIAN, MOST_P90 = 5.0, 15.0
+"""Percent: how far half, and nine tenths, of the goodputs may be apart at most."""
+LEAST_ALIKE = 90.0
+"""Percent of the pairs of schedulers that have to be ranked alike, if they are more than `APART` percent apart."""
+APART = 5.0
+METRIC = "goodput_bps"
+
+
+@dataclass(frozen=True)
+class QuicCase:
+    """A scenario that was drawn, and the schedulers that it is run with."""
+
+    id: str
+    title: str
+    scenario: Scenario
+    schedulers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Mean goodputs in bit/s of a case with a scheduler: over QUIC connections, simulated, and with other seeds."""
+
+    case: QuicCase
+    scheduler: str
+    quic: float
+    simulator: float
+    again: float
+
+    @property
+    def percent(self) -> float:
+        """The simulator's difference from the connections, with its sign; infinite where these carried nothing."""
+        return _percent(self.simulator, self.quic)
+
+    @property
+    def chance(self) -> float:
+        """What two simulations differ by, in percent."""
+        return _percent(self.again, self.simulator)
+
+
+def draw(seed: str, points: int) -> Iterator[QuicCase]:
+    """Scenarios of the domain of `plait validate linux`, with Multipath QUIC; the first `points` of a draw.
+
+    Raises:
+        ScenarioError: the draw has no such name, or there are fewer than two points.
+    """
+    for one in space.draw(seed, points):
+        table: dict[str, Any] = dict(one.table)
+        given: Mapping[str, Any] = table["transport"]
+        table["transport"] = {
+            "protocol": "mpquic",
+            "receive_buffer": given["receive_buffer"],
+            "congestion_control": given["congestion_control"],
+        }
+        several = len(table["path"]) > 1
+        yield QuicCase(
+            one.id,
+            one.title.partition(", ")[2],
+            from_table(table, one.id),
+            SCHEDULERS if several else SCHEDULERS[:1],
+        )
+
+
+def measure(
+    cases: Sequence[QuicCase],
+    seeds: int,
+    *,
+    threads: int = 0,
+    progress: Callable[[float], None] = lambda _share: None,
+) -> list[Compared]:
+    """Every case on both engines with as many seeds, and simulated with as many others.
+
+    Raises:
+        RunError: a run failed.
+    """
+    found = []
+    for done, case in enumerate(cases):
+        first, second = range(1, seeds + 1), range(seeds + 1, 2 * seeds + 1)
+        quic = _means(case, first, "quic", threads)
+        simulator, again = _means(case, first, "sim", threads), _means(case, second, "sim", threads)
+        found += [Compared(case, *row) for row in zip(case.schedulers, quic, simulator, again, strict=True)]
+        progress((done + 1) / len(cases))
+    return found
+
+
+def _means(case: QuicCase, seeds: Sequence[int], engine: EngineName, threads: int) -> list[float]:
+    tasks = [
+        Task(scenario=case.scenario, scheduler=scheduler, seed=seed)
+        for scheduler in case.schedulers
+        for seed in seeds
+    ]
+    runs = run_tasks(tasks, threads=threads, progress=lambda _share: None, engine=engine)
+    values = [metric(run, METRIC) or 0.0 for run in runs]
+    return [float(np.mean(values[start : start + len(seeds)])) for start in range(0, len(values), len(seeds))]
+
+
+def percentiles(differences: Sequence[float]) -> tuple[float, float]:
+    """Without their signs: the median and the 90th percentile."""
+    sizes = np.abs(differences)
+    return float(np.percentile(sizes, 50)), float(np.percentile(sizes, 90))
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Pairs of schedulers of a case that are more than `APART` percent apart, and how many are ranked alike."""
+
+    pairs: int
+    alike: int
+
+    @property
+    def percent(self) -> float:
+        """NaN if there are no pairs."""
+        return 100 * self.alike / self.pairs if self.pairs else math.nan
+
+
+def rankings(found: Sequence[Compared]) -> tuple[Ranking, Ranking]:
+    """By QUIC connections and the simulator; and by two simulations."""
+    pairs = [(one, other) for one, other in combinations(found, 2) if one.case is other.case]
+    engines = [((one.quic, other.quic), (one.simulator, other.simulator)) for one, other in pairs]
+    chance = [((one.simulator, other.simulator), (one.again, other.again)) for one, other in pairs]
+    return _ranking(engines), _ranking(chance)
+
+
+def _ranking(pairs: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> Ranking:
+    """Of pairs of schedulers, each with the goodputs that count, and with those that rank them, too."""
+    apart = [(these, those) for these, those in pairs if abs(these[0] - these[1]) > APART / 100 * min(these)]
+    return Ranking(len(apart), sum((a > b) == (c > d) for (a, b), (c, d) in apart))
+
+
+def _percent(value: float, base: float) -> float:
+    if base == 0:
+        return 0.0 if value == 0 else math.inf
+    return 100 * (value / base - 1)
+
+
+def missed(found: Sequence[Compared]) -> list[str]:
+    """The goals that are not reached, in words; none if all are."""
+    median, most = percentiles([one.percent for one in found])
+    alike = rankings(found)[0]
+    said = []
+    if median > MOST_MEDIAN:
+        said.append(f"half of the goodputs differ by more than {MOST_MEDIAN:g} % ({median:.1f} %)")
+    if most > MOST_P90:
+        said.append(f"a tenth of the goodputs by more than {MOST_P90:g} % ({most:.1f} %)")
+    if alike.pairs and alike.percent < LEAST_ALIKE:
+        said.append(f"less than {LEAST_ALIKE:g} % of the pairs are ranked alike ({alike.percent:.0f} %)")
+    return said
+
+
+def document(found: Sequence[Compared]) -> dict[str, Any]:
+    """All of it, for JSON."""
+    ranked = rankings(found)
+    return {
+        "goodputs": [
+            {
+                "case": one.case.id,
+                "scheduler": one.scheduler,
+                "quic_bps": one.quic,
+                "sim_bps": one.simulator,
+                "sim_other_seeds_bps": one.again,
+            }
+            for one in found
+        ],
+        "difference_percent": _summary([one.percent for one in found]),
+        "chance_percent": _summary([one.chance for one in found]),
+        "pairs": ranked[0].pairs,
+        "ranked_alike_percent": ranked[0].percent if ranked[0].pairs else None,
+        "chance_ranked_alike_percent": ranked[1].percent if ranked[1].pairs else None,
+        "missed": missed(found),
+    }
+
+
+def _summary(differences: Sequence[float]) -> dict[str, float]:
+    return dict(zip(("median", "p90"), percentiles(differences), strict=True))
