@@ -207,7 +207,7 @@ def possible(
     if absent and not runs:
         message = f"paper {paper.id}: not with the {paper.engine} engine: {next(iter(absent.values()))}"
         others = [one for one in names(paper.engine) if one != paper.id]
-        raise ScenarioError(f"{message}; papers with that engine: {', '.join(others)}")
+        raise ScenarioError(f"{message}; papers with that engine: {', '.join(others) or 'none'}")
     return runs, absent
 
 
