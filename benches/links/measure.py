@@ -8,16 +8,16 @@ here. Links are veth pairs; rates are those of the token bucket filter on both e
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
-import os
 import random
 import resource
 import subprocess
 import tempfile
 import threading
-import time
 from pathlib import Path
+from typing import Any
+
+import ends
+from ends import Receiver, content, same
 
 NEAR, FAR = "plait-near", "plait-far"
 LINKS = [(30, 50), (15, 50)]  # Mbit/s, and ms in the token bucket's queue
@@ -67,63 +67,13 @@ def inside(space: str | None) -> list[str]:
     return ["ip", "netns", "exec", space] if space else []
 
 
-class Receiver:
-    """`recv` in its own process."""
-
-    def __init__(self, program: str, out: Path, listen: str, space: str | None, *more: str) -> None:
-        words = [
-            *inside(space),
-            program,
-            "recv",
-            "--out",
-            str(out),
-            "--listen",
-            listen,
-            "--json",
-            "--quiet",
-            *more,
-        ]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        self.hello = self.line()
-
-    def line(self) -> dict:
-        assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
 def send(
     program: str, receiver: Receiver, file: Path, locals_: list[str], space: str | None, *more: str
-) -> dict:
-    words = [
-        *inside(space),
-        program,
-        "send",
-        str(file),
-        receiver.hello["address"].replace("0.0.0.0", "10.77.9.9"),
-    ]
-    words += ["--fingerprint", receiver.hello["fingerprint"], "--json", "--quiet", *more]
-    for local in locals_:
-        words += ["--local", local]
-    environment = {**os.environ, "PLAIT_SECRET": receiver.hello["secret"]}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout)
-
-
-def content(folder: Path, megabytes: float) -> Path:
-    file = folder / f"{time.monotonic_ns()}.bin"
-    file.write_bytes(os.urandom(int(megabytes * 1e6)))
-    return file
-
-
-def same(one: Path, other: Path) -> bool:
-    digests = [hashlib.sha256(path.read_bytes()).digest() for path in (one, other)]
-    return digests[0] == digests[1]
+) -> dict[str, Any]:
+    addresses = [word for local in locals_ for word in ("--local", local)]
+    return ends.send(
+        program, receiver.hello, file, "10.77.9.9", *addresses, *more, before=inside(space), timeout=300
+    )
 
 
 def sources() -> list[str]:
@@ -134,7 +84,7 @@ def links(program: str, folder: Path) -> None:
     addresses, out = sources(), folder / "links"
     build()
     try:
-        receiver = Receiver(program, out, "0.0.0.0:4433", FAR)
+        receiver = Receiver(program, out, "0.0.0.0:4433", before=inside(FAR))
         for mtu in ("1232", "1472"):
             for scheduler in ("lowest-rtt", "blest", "ecf", "round-robin", "redundant"):
                 file = content(folder, 50)
@@ -180,7 +130,7 @@ def failures(program: str, folder: Path, transfers: int) -> None:
     addresses, out = sources(), folder / "failures"
     build()
     try:
-        receiver = Receiver(program, out, "0.0.0.0:4433", FAR)
+        receiver = Receiver(program, out, "0.0.0.0:4433", before=inside(FAR))
         gaps, failed = [], 0
         chance = random.Random(1)
         for number in range(transfers):
@@ -251,7 +201,7 @@ def pull(seed: float, stop: threading.Event) -> None:
 def loopback(program: str, folder: Path) -> None:
     out = folder / "loopback"
     for mtu in ("1232", "1472", "8972"):
-        receiver = Receiver(program, out, "127.0.0.1:0", None, "--mtu", mtu, "--once")
+        receiver = Receiver(program, out, "127.0.0.1:0", "--mtu", mtu, "--once")
         file = content(folder, 300)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = send(program, receiver, file, ["127.0.0.2", "127.0.0.3"], None, "--mtu", mtu)

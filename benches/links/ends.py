@@ -1,0 +1,101 @@
+"""Both ends of a file's transfer as processes, for the programs beside this one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+
+def recv_words(program: str, out: Path, listen: str, *more: str) -> list[str]:
+    """The command that receives."""
+    return [program, "recv", "--out", str(out), "--listen", listen, "--json", "--quiet", *more]
+
+
+class Lines:
+    """The lines of JSON that a receiver writes; the first one says how to reach it."""
+
+    def __init__(self, stream: TextIO, patience: float = 0.0) -> None:
+        self._stream = stream
+        self._patience = patience
+        self.hello = self.line()
+
+    def line(self) -> dict[str, Any]:
+        """The next one. Of a file that is still written, `patience` seconds are waited for it."""
+        text, until = self._stream.readline(), time.monotonic() + self._patience
+        while not text.endswith("\n") and time.monotonic() < until:
+            time.sleep(0.01)
+            text += self._stream.readline()
+        answer: dict[str, Any] = json.loads(text)
+        return answer
+
+
+class Receiver(Lines):
+    """`recv` in a process of its own, behind the words that lead to where it runs."""
+
+    def __init__(self, program: str, out: Path, listen: str, *more: str, before: Sequence[str] = ()) -> None:
+        words = [*before, *recv_words(program, out, listen, *more)]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        super().__init__(self.process.stdout)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def send(
+    program: str,
+    hello: dict[str, Any],
+    file: Path,
+    host: str,
+    *more: str,
+    before: Sequence[str] = (),
+    timeout: float = 600,
+) -> dict[str, Any]:
+    """Sends a file to the receiver that said `hello`, at another address if that is all addresses; what came of it.
+
+    Raises:
+        RuntimeError: it failed, and why.
+    """
+    to = hello["address"].replace("0.0.0.0", host)
+    words = [*before, program, "send", str(file), to, "--fingerprint", hello["fingerprint"]]
+    environment = {**os.environ, "PLAIT_SECRET": hello["secret"]}
+    done = subprocess.run(
+        [*words, "--json", "--quiet", *more],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def content(folder: Path, megabytes: float) -> Path:
+    """A file of random bytes with a name of its own."""
+    file = folder / f"{time.monotonic_ns()}.bin"
+    left = int(megabytes * 1e6)
+    with file.open("wb") as stream:
+        while left:
+            left -= stream.write(os.urandom(min(left, 1 << 20)))
+    return file
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file, read anew."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two files have the same SHA-256, which is not asked of those who transferred them."""
+    return digest(one) == digest(other)
