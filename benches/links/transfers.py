@@ -96,9 +96,14 @@ def outages(
 
 
 def over_links(
-    scenario: str, task: dict[str, Any], folder: Path, *more: str, server: str | None = None
+    scenario: str,
+    task: dict[str, Any],
+    folder: Path,
+    *more: str,
+    server: str | None = None,
+    this: str = __file__,
 ) -> list[dict[str, Any]]:
-    """Runs this program inside of `plait link`, with a receiver (or `server`) at the far end; what it said."""
+    """Runs `this` program inside of `plait link`, with a receiver (or `server`) at the far end; what it said."""
     place = folder / "links.toml"
     place.write_text(scenario)
     if server is None:
@@ -106,8 +111,8 @@ def over_links(
         server = f"echo $$ > {folder}/recv.pid; exec {words} > {folder}/recv.json"
     told = folder / "task.json"
     told.write_text(json.dumps({**task, "folder": str(folder)}))
-    this = [sys.executable, str(Path(__file__).resolve()), "--near", str(told)]
-    command = [*PLAIT, *more, "--server", server, str(place), "--", *this]
+    near = [sys.executable, str(Path(this).resolve()), "--near", str(told)]
+    command = [*PLAIT, *more, "--server", server, str(place), "--", *near]
     came = []
     with (folder / "errors").open("w+") as errors:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
