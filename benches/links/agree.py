@@ -2,7 +2,8 @@
 
 ``python benches/links/agree.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as any user who may
 have namespaces, on a machine that does nothing else. A case is drawn: one to three links, a file that takes some
-seconds, and schedulers. `plait-quic` sends it inside of `plait link`; the engines `sim` and `quic` run the same file with Multipath
+seconds, and schedulers. `plait-quic` sends it inside of `plait link`; the engines `sim` and `quic` run the same file with
+Multipath
 QUIC. What counts is the goodput less the opening, which is what a file of one byte takes on the same links; the engines
 begin with open paths.
 
