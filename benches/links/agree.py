@@ -2,10 +2,9 @@
 
 ``python benches/links/agree.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as any user who may
 have namespaces, on a machine that does nothing else. A case is drawn: one to three links, a file that takes some
-seconds, and schedulers. `plait-quic` sends it inside of `plait link`; the engines `sim` and `quic` run the same file with
-Multipath
-QUIC. What counts is the goodput less the opening, which is what a file of one byte takes on the same links; the engines
-begin with open paths.
+seconds, and schedulers. `plait-quic` sends it inside of `plait link`; the engines `sim` and `quic` run the same with
+Multipath QUIC. What counts is the goodput less the opening, which is what a file of one byte takes on the same links;
+the engines begin with open paths.
 
 Every line is one of JSON; the last ones have how far the goodputs are apart, and how many pairs of schedulers that are
 more than 5 % apart over sockets are ranked alike.
@@ -69,7 +68,7 @@ def engine(
 ) -> float:
     """Goodput in bit/s in virtual time."""
     place = folder / "case.toml"
-    head = f'duration = "120s"\n[transport]\nprotocol = "mpquic"\npacket = "{PACKET}B"\nreceive_buffer = "{WINDOW}"\n'
+    head = f'duration = "120s"\n[transport]\nprotocol = "mpquic"\npacket = "{PACKET}B"\nhandshake = false\nreceive_buffer = "{WINDOW}"\n'
     place.write_text(f'{head}[workload]\nkind = "file"\nsize = "{round(megabytes * 1e6)}B"\n{links}')
     seconds = plait.run(place, scheduler=scheduler, seed=seed, engine=name).metrics["completion_time_s"]
     return megabytes * 8e6 / seconds if seconds else 0.0
