@@ -68,7 +68,8 @@ def engine(
 ) -> float:
     """Goodput in bit/s in virtual time."""
     place = folder / "case.toml"
-    head = f'duration = "120s"\n[transport]\nprotocol = "mpquic"\npacket = "{PACKET}B"\nhandshake = false\nreceive_buffer = "{WINDOW}"\n'
+    transport = f'protocol = "mpquic"\npacket = "{PACKET}B"\nreceive_buffer = "{WINDOW}"\nhandshake = false'
+    head = f'duration = "120s"\n[transport]\n{transport}\n'
     place.write_text(f'{head}[workload]\nkind = "file"\nsize = "{round(megabytes * 1e6)}B"\n{links}')
     seconds = plait.run(place, scheduler=scheduler, seed=seed, engine=name).metrics["completion_time_s"]
     return megabytes * 8e6 / seconds if seconds else 0.0
