@@ -32,7 +32,17 @@ SEGMENT = 1153
 """Payload bytes of a full segment of `plait-quic` at this MTU."""
 PACKET = SEGMENT + 67
 """What the simulator's Multipath QUIC makes of it on the wire."""
-WINDOW = "16MiB"
+TRANSPORT = f"""protocol = "mpquic"
+packet = "{PACKET}B"
+receive_buffer = "16MiB"
+congestion_control = "cubic"
+hystart = true
+handshake = false
+potentially_failed = true
+rto_initial = "300ms"
+rto_max = "1s"
+"""
+"""What `plait-quic` has set (crates/plait-quic/src/settings.rs), with paths that are open."""
 APART = 5.0
 
 
@@ -68,8 +78,7 @@ def engine(
 ) -> float:
     """Goodput in bit/s in virtual time."""
     place = folder / "case.toml"
-    transport = f'protocol = "mpquic"\npacket = "{PACKET}B"\nreceive_buffer = "{WINDOW}"\nhandshake = false'
-    head = f'duration = "120s"\n[transport]\n{transport}\n'
+    head = f'duration = "120s"\n[transport]\n{TRANSPORT}\n'
     place.write_text(f'{head}[workload]\nkind = "file"\nsize = "{round(megabytes * 1e6)}B"\n{links}')
     seconds = plait.run(place, scheduler=scheduler, seed=seed, engine=name).metrics["completion_time_s"]
     return megabytes * 8e6 / seconds if seconds else 0.0

@@ -346,6 +346,51 @@ fn what_waits_in_a_queue_since_before_the_last_answer_counts() {
     assert_eq!(check(scenario), Ok(()));
 }
 
+/// Its answer is behind another's packets, which never end.
+#[test]
+fn what_arrived_and_whose_answer_waits_in_a_queue_counts() {
+    let scenario = r#"
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "cmt-sctp"
+        packet = "1500B"
+        receive_buffer = "1009500B"
+        receive_window_accounting = "buffer"
+        initial_window = "4380B"
+        max_burst = 0
+        grow_in_recovery = false
+        ack_every = 1
+        ack_delay = "1ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "same"
+        fast_retransmit_threshold = 3
+        rto_min = "769ms"
+        rto_initial = "2273ms"
+        rto_max = "2273ms"
+        path_max_retransmissions = 1
+        association_max_retransmissions = 10
+        potentially_failed = false
+        heartbeat_interval = "4091ms"
+        [workload]
+        kind = "file"
+        size = "60449B"
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "46825bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "46825bit", delay = "1us", queue = "infinite" }
+        [[flow]]
+        direction = "backward"
+        kind = "cbr"
+        path = "path1"
+        rate = "2912kbit"
+        packet = "20B"
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
+
 /// Paths that were set aside were probed before data left on others: of the one place in the queue that they share, a probe had it each
 /// time, since all timers were backed off alike.
 #[test]

@@ -53,6 +53,10 @@ struct Silence {
     under_way: BTreeMap<(u8, bool, u64), Time>,
     /// When those were sent on each path that got lost.
     lost: Vec<Vec<Time>>,
+    /// When those were sent and arrived on each path whose answer has not come back: it may wait in a queue.
+    arrived: Vec<Vec<(Time, Time)>>,
+    /// When what comes back was sent, by path, kind and number.
+    answers: BTreeMap<(u8, bool, u64), Time>,
     /// Paths on which anything was ever sent.
     begun: Vec<bool>,
     /// Something arrived at the receiver that it has not answered, since then.
@@ -70,6 +74,8 @@ impl Silence {
             heard_on: vec![Time::ZERO; paths],
             under_way: BTreeMap::new(),
             lost: vec![Vec::new(); paths],
+            arrived: vec![Vec::new(); paths],
+            answers: BTreeMap::new(),
             begun: vec![false; paths],
             owed: None,
             most: u64::from(scenario.transport.association_max_retransmissions),
@@ -79,8 +85,9 @@ impl Silence {
     /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
     /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
     /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
-    /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what has arrived: one that had
-    /// got lost or waits in a queue, and left so lately that its timer was still running, is unanswered too; the timer goes by one of them.
+    /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what had arrived when
+    /// it left: one that had got lost, waits in a queue or is answered by what waits there, and left so lately that its timer was still running, is
+    /// unanswered too; the timer goes by one of them.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
@@ -91,7 +98,8 @@ impl Silence {
         let before = |path: usize| {
             let timed = |sent: &Time| *sent <= heard_on[path] && *sent + transport.rto_max >= heard_on[path];
             let under_way = self.under_way.iter().filter(|((on, ..), _)| usize::from(*on) == path);
-            u64::from(self.lost[path].iter().any(timed) || under_way.map(|(_, sent)| sent).any(timed))
+            let arrived = self.arrived[path].iter().map(|(sent, _)| sent);
+            u64::from(self.lost[path].iter().chain(under_way.map(|(_, sent)| sent)).chain(arrived).any(timed))
         };
         let unanswered: Vec<u64> =
             self.unanswered.iter().enumerate().map(|(path, since)| since + before(path)).collect();
@@ -119,16 +127,22 @@ impl Tap for Silence {
             true => {
                 self.unanswered[seen.id.path.index()] += 1;
                 self.begun[seen.id.path.index()] = true;
-                self.under_way.insert((seen.id.path.0, seen.id.data, seen.id.number), seen.time);
+                self.under_way.insert(key(seen.id), seen.time);
             }
-            false => self.owed = None,
+            false => {
+                self.owed = None;
+                self.answers.insert(key(seen.id), seen.time);
+            }
         }
     }
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
-        let own = seen.id.way == self.way;
-        if own {
-            self.under_way.remove(&(seen.id.path.0, seen.id.data, seen.id.number));
+        let (own, path) = (seen.id.way == self.way, seen.id.path.index());
+        if own && let Some(sent) = self.under_way.remove(&key(seen.id)) {
+            self.arrived[path].push((sent, seen.time));
+        }
+        if !own && let Some(left) = self.answers.remove(&key(seen.id)) {
+            self.arrived.iter_mut().for_each(|some| some.retain(|(_, arrived)| *arrived > left));
         }
         match own {
             // What ends a handshake need not be answered, nor what answers.
@@ -138,19 +152,26 @@ impl Tap for Silence {
             }
             false => {
                 self.heard = seen.time;
-                self.unanswered[seen.id.path.index()] = 0;
-                self.heard_on[seen.id.path.index()] = seen.time;
+                self.unanswered[path] = 0;
+                self.heard_on[path] = seen.time;
             }
         }
     }
 
     fn gone(&mut self, id: PacketId) {
         if id.way == self.way
-            && let Some(sent) = self.under_way.remove(&(id.path.0, id.data, id.number))
+            && let Some(sent) = self.under_way.remove(&key(id))
         {
             self.lost[id.path.index()].push(sent);
         }
+        if id.way != self.way {
+            self.answers.remove(&key(id));
+        }
     }
+}
+
+const fn key(id: PacketId) -> (u8, bool, u64) {
+    (id.path.0, id.data, id.number)
 }
 
 fn is_answer(packet: &Packet) -> bool {
