@@ -17,6 +17,8 @@ pub enum Error {
     Silent(u64),
     /// What the peer says cannot be read.
     Malformed(&'static str),
+    /// The peer does what it must not.
+    Violation(&'static str),
     /// All paths have carried what they may.
     Spent,
     /// Who watched it wanted no more.
@@ -40,6 +42,7 @@ impl fmt::Display for Error {
             Self::Refused(text) => write!(f, "no path could be opened: {text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
+            Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),
             Self::Spent => write!(f, "all paths have carried what their budgets allow"),
             Self::Stopped => write!(f, "the transfer was stopped"),
             Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),

@@ -18,6 +18,7 @@
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
+//! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
 //! - [`terms`]: what a path costs, and how much it may carry;
 //! - [`files`]: the ends with sockets, files and a clock;
 //! - `command` (feature `program`): the program around them.
@@ -33,6 +34,7 @@ pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod settings;
+pub mod streams;
 pub mod terms;
 mod transfer;
 pub mod unlimited;

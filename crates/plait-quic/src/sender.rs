@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{self, Fingerprint, NAME, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::session::{Agreed, Rest, Session, Source};
+use crate::session::{Agreed, Extent, Rest, Session, Source};
 use crate::settings::{MAX_LINKS, Settings};
 use crate::terms::{Budgeted, Spent, Terms};
 use bytes::{Bytes, BytesMut};
@@ -281,8 +281,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             initial: path,
             segment: self.settings.segment(),
             window: reply.window,
-            sends: self.order.offer.size - reply.offset,
-            gets: VERDICT_BYTES as u64,
+            extent: Extent::Piece { sends: self.order.offer.size - reply.offset, gets: VERDICT_BYTES as u64 },
         };
         let Some(scheduler) = self.scheduler.take() else { return };
         self.order.terms.resize(self.ways.len(), Terms::default());

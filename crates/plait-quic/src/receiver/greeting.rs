@@ -4,7 +4,7 @@ use super::{MAX_TRANSFERS, Receiver};
 use crate::error::Error;
 use crate::hello::{Hello, Reply, VERDICT_BYTES};
 use crate::link::{BROKEN, REFUSED};
-use crate::session::{Agreed, Session};
+use crate::session::{Agreed, Extent, Session};
 use crate::transfer::{Event, Id, Prefix, Transfer};
 use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
@@ -72,8 +72,7 @@ impl Receiver {
             segment: hello.segment,
             window: self.settings.window,
             // Written when it is known what it says; its size is.
-            sends: VERDICT_BYTES as u64,
-            gets,
+            extent: Extent::Piece { sends: VERDICT_BYTES as u64, gets },
         });
         let session = agreed
             .and_then(|agreed| Session::silent(Side::Server, &self.settings, agreed, self.scheduler.clone()));
