@@ -38,6 +38,7 @@ pub mod streams;
 pub mod terms;
 mod transfer;
 pub mod unlimited;
+mod ways;
 
 pub use error::Error;
 pub use hello::Offer;
