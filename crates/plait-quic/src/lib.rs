@@ -25,6 +25,7 @@
 
 #[cfg(feature = "program")]
 pub mod command;
+mod door;
 pub mod error;
 pub mod files;
 pub mod hello;
