@@ -203,7 +203,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         }
         self.ways.transmit(now, &mut self.packets, out);
         if self.outcome.is_some() {
-            self.ways.close(now, out);
+            self.ways.close(now, "done", out);
         }
     }
 

@@ -283,11 +283,11 @@ impl Ways {
     }
 
     /// Ends all paths; the peer is told by what is appended.
-    pub(crate) fn close(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    pub(crate) fn close(&mut self, now: Instant, reason: &str, out: &mut Vec<Outgoing>) {
         for path in 0..self.ways.len() {
             let route = self.route(path);
             if let Some(link) = &mut self.ways[path].link {
-                link.close(now, DONE, "done");
+                link.close(now, DONE, reason);
                 link.transmit(now, route, out);
             }
         }

@@ -108,9 +108,7 @@ impl<'a> Net<'a> {
             let (to, path, packet) = self.under_way.remove(&key).expect("it is there");
             let End { session, streams, failed } = &mut self.ends[to];
             session.handle(time, path, &packet);
-            while let Some(segment) = session.read() {
-                *failed = failed.take().or(streams.handle(&segment).err());
-            }
+            *failed = failed.take().or(streams.take(session).err());
         }
         let mut packets = Vec::new();
         for from in 0..2 {
@@ -118,18 +116,7 @@ impl<'a> Net<'a> {
             if session.next_wakeup().is_some_and(|due| due <= time) {
                 session.handle_timeout(time).expect("the peer is there");
             }
-            streams.settle(session.settled());
-            loop {
-                let mut more = false;
-                while let Some(bytes) = streams.reserve() {
-                    session.extend(bytes);
-                    more = true;
-                }
-                session.transmit(time, streams, &mut packets).expect("segments are there");
-                if !more {
-                    break;
-                }
-            }
+            streams.transmit(time, session, &mut packets).expect("segments are there");
             self.most_memory = self.most_memory.max(streams.memory() + session.buffered());
             for (path, packet) in packets.drain(..) {
                 self.send(from, path, packet.to_vec());

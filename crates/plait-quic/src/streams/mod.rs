@@ -12,17 +12,25 @@
 //! Memory is bounded by credit: a stream's reader has promised room for what comes, and no more comes. All promises together are never more than
 //! [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
 //!
-//! After any input call [`Streams::poll`] and [`Streams::woken`] until they have nothing, then [`Streams::reserve`].
+//! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and [`Streams::woken`] until they have nothing, then
+//! [`Streams::transmit`].
 
+pub mod far;
 mod incoming;
+pub mod near;
 mod outgoing;
 mod record;
 #[cfg(test)]
 mod tests;
 
-use bytes::{Buf, BytesMut};
+use crate::error::Error;
+use crate::session::Session;
+use bytes::{Buf, Bytes, BytesMut};
+pub use far::Far;
 pub use incoming::MOST_PROMISED;
+pub use near::Near;
 use outgoing::Outgoing;
+use plait_sched::{PathId, Scheduler, Time};
 pub use record::{Class, MAX_TARGET, Reason};
 use record::{MAX_CONTROL, Record};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -256,6 +264,42 @@ impl Streams {
     /// A stream of which something came, or that has room again.
     pub fn woken(&mut self) -> Option<u32> {
         self.woken.pop_first()
+    }
+
+    /// What has come to a session, in order.
+    ///
+    /// # Errors
+    /// Those of [`Streams::handle`].
+    pub fn take<W: Scheduler>(&mut self, session: &mut Session<W>) -> Result<(), Error> {
+        while let Some(segment) = session.read() {
+            self.handle(&segment)?;
+        }
+        Ok(())
+    }
+
+    /// All packets that leave a session now, with their paths.
+    ///
+    /// # Errors
+    /// If the scheduler broke its contract.
+    pub fn transmit<W: Scheduler>(
+        &mut self,
+        now: Time,
+        session: &mut Session<W>,
+        packets: &mut Vec<(PathId, Bytes)>,
+    ) -> Result<(), Error> {
+        self.settle(session.settled());
+        loop {
+            let mut more = false;
+            while let Some(bytes) = self.reserve() {
+                session.extend(bytes);
+                more = true;
+            }
+            session.transmit(now, self, packets)?;
+            // What has left may have made room for more: an opening, which data waits for.
+            if !more {
+                return Ok(());
+            }
+        }
     }
 
     /// Bytes of streams that came, and that are in segments.
