@@ -111,7 +111,7 @@ impl Ways {
             session: order.session,
             path: 0,
             paths: count as u8,
-            segment: settings.segment(),
+            segment: if order.offer.is_streams() { settings.shared_segment() } else { settings.segment() },
             offer: order.offer.clone(),
         };
         Ok(Self {

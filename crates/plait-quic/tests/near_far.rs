@@ -39,6 +39,14 @@ fn start() -> Instant {
     Instant::now()
 }
 
+/// What is said on a stream, and comes back.
+struct Talk {
+    stream: u32,
+    says: Vec<u8>,
+    said: usize,
+    heard: Vec<u8>,
+}
+
 impl<'a> World<'a> {
     fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
         let (start, identity) = (start(), Identity::generate().expect("a key"));
@@ -145,13 +153,14 @@ impl<'a> World<'a> {
             (0..bytes as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ stream as u8).collect()
         };
         let open = |_| self.near.streams().open("host:1", Class::Bulk).expect("there is room");
-        let mut talks: Vec<(u32, usize, Vec<u8>)> =
-            (0..streams).map(open).map(|stream| (stream, 0, Vec::new())).collect();
+        let opened: Vec<u32> = (0..streams).map(open).collect();
+        let mut talks: Vec<Talk> = (opened.into_iter())
+            .map(|stream| Talk { stream, says: content(stream), said: 0, heard: Vec::new() })
+            .collect();
         let done = self.run_until(120, |world| {
             world.echo();
             let streams = world.near.streams();
-            for (stream, said, heard) in &mut talks {
-                let says = content(*stream);
+            for Talk { stream, says, said, heard } in &mut talks {
                 *said += streams.write(*stream, &says[*said..]);
                 if *said == says.len() {
                     streams.finish(*stream);
@@ -163,9 +172,10 @@ impl<'a> World<'a> {
             streams.is_empty()
         });
         assert!(done, "{:?} after {:?}", self.near.outcome(), self.elapsed());
-        for (stream, _, heard) in &talks {
-            assert!(*heard == content(*stream), "stream {stream}: {} of {bytes} bytes", heard.len());
+        for Talk { stream, says, heard, .. } in &talks {
+            assert!(heard == says, "stream {stream}: {} of {bytes} bytes", heard.len());
         }
+        assert_eq!(self.near.oversized(), 0, "every packet fits");
         self.now.duration_since(begun)
     }
 }
@@ -175,12 +185,12 @@ const DARK: Option<[Duration; 2]> = Some([Duration::from_millis(700), Duration::
 #[test]
 fn streams_cross_both_paths_both_ways() {
     let mut world = World::new(&[FAST, SLOW], "told", &[]);
-    let took = world.exchange(20, 200_000);
-    // 4 MB each way at 30 Mbit/s, of which headers take a twelfth.
-    assert!(took < Duration::from_millis(2_000), "{took:?}");
+    let took = world.exchange(20, 600_000);
+    let alone = World::new(&[FAST], "told", &[]).exchange(20, 600_000);
+    eprintln!("{took:?} {alone:?}");
+    assert!(took < alone.mul_f64(0.9), "{took:?} {alone:?}");
     let sent: Vec<u64> = world.near.progress().iter().map(|path| path.sent).collect();
-    assert!(sent.iter().all(|bytes| *bytes > 400_000), "{sent:?}");
-    assert_eq!(world.near.oversized(), 0, "every packet fits");
+    assert!(sent.iter().all(|bytes| *bytes > 2_000_000), "{sent:?}");
     assert!(matches!(world.news[..], [News::Came { id: ID, .. }]), "{:?}", world.news);
 }
 
@@ -236,7 +246,7 @@ fn streams_outlive_a_darkness_of_all_paths() {
     let paths = [Path { outage, ..FAST }, Path { outage, ..SLOW }];
     let mut world = World::new(&paths, "told", &[]);
     let took = world.exchange(5, 500_000);
-    assert!(took > Duration::from_secs(15) && took < Duration::from_secs(20), "{took:?}");
+    assert!(took > Duration::from_secs(15) && took < Duration::from_secs(25), "{took:?}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl<W: Scheduler> Near<W> {
             ways,
             scheduler: Some(scheduler),
             session: None,
-            streams: Streams::new(true, settings.segment()),
+            streams: Streams::new(true, settings.shared_segment()),
             spent: Spent::default(),
             epoch: now,
             open_at: now,
@@ -129,7 +129,7 @@ impl<W: Scheduler> Near<W> {
         let agreed = Agreed {
             paths: self.ways.len(),
             initial: path,
-            segment: self.settings.segment(),
+            segment: self.settings.shared_segment(),
             window: reply.window,
             extent: Extent::Endless,
         };
