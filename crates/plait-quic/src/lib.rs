@@ -11,7 +11,7 @@
 //! QUIC connection is deliberate: noq 1.4.0 acknowledges all paths on the lowest one, gives up those that are busy in one direction and needs the
 //! first to work (`tests/noq_multipath.rs` holds that, so that an update which mends it is noticed). Here no path needs another.
 //!
-//! No sockets and no clock but in [`files`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
+//! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
@@ -20,7 +20,7 @@
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
 //! - [`terms`]: what a path costs, and how much it may carry;
-//! - [`files`]: the ends with sockets, files and a clock;
+//! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
 //! - `command` (feature `program`): the program around them.
 
 #[cfg(feature = "program")]
@@ -31,6 +31,7 @@ pub mod files;
 pub mod hello;
 pub mod identity;
 pub mod link;
+pub mod proxy;
 pub mod receiver;
 pub mod sender;
 pub mod session;
