@@ -1,14 +1,14 @@
 //! The near end: listeners, clients, and the paths to the far end.
 
 use super::pipe::{Flow, PIECE, Pipe, Socket};
+use super::plan::{Forward, Plan, Told};
 use super::socks::{self, Step};
-use super::{Status, Target, Tokens};
+use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
-use crate::files::routes::{Routes, Term};
+use crate::files::routes::Routes;
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
-use crate::identity::{self, Fingerprint, Secret};
-use crate::settings::Settings;
+use crate::identity;
 use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
 use crate::ways::Order;
 use mio::net::TcpListener;
@@ -17,7 +17,6 @@ use plait_sched::Scheduler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// A client of SOCKS has so long to say where it wants to go.
@@ -25,71 +24,6 @@ const GREETING: Duration = Duration::from_secs(10);
 
 /// Connections that are taken from a listener before others get their turn.
 const ACCEPTED: usize = 64;
-
-/// A listener whose connections all lead to one target.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Forward {
-    /// Where to listen.
-    pub listen: SocketAddr,
-    /// Where the far end connects to.
-    pub target: Target,
-}
-
-impl FromStr for Forward {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let read = || {
-            let (listen, target) = text.split_once('=')?;
-            Some(Self { listen: listen.parse().ok()?, target: target.parse().ok()? })
-        };
-        let needed = || Error::Setting(format!("\"{text}\": ADDR:PORT=HOST:PORT is needed"));
-        read().ok_or_else(needed)
-    }
-}
-
-/// What is to be carried, to whom, from where.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The far end's address, `HOST:PORT`.
-    pub to: String,
-    /// The SHA-256 of its certificate.
-    pub fingerprint: Fingerprint,
-    /// What it wants to hear.
-    pub secret: Secret,
-    /// Local addresses to send from, each a path.
-    pub locals: Vec<Local>,
-    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](crate::files::usable).
-    pub interfaces: Vec<String>,
-    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
-    pub terms: Vec<(String, Term)>,
-    /// Where SOCKS5 is spoken.
-    pub socks: Option<SocketAddr>,
-    /// Listeners that lead to one target each.
-    pub forwards: Vec<Forward>,
-    /// Connections to these ports go before others.
-    pub interactive: Vec<u16>,
-    /// Everything else.
-    pub settings: Settings,
-}
-
-/// What happened.
-#[derive(Debug)]
-pub enum Told<'a> {
-    /// A path to the far end is there.
-    Open,
-    /// How things stand: twice a second.
-    Status(&'a Status),
-    /// A connection came to nothing.
-    Refused {
-        /// Where it was to lead to.
-        target: &'a Target,
-        /// Why it does not.
-        reason: Reason,
-    },
-    /// All paths were dead for long: connections are broken off, and the far end is looked for anew.
-    Lost(&'a Error),
-}
 
 /// Who is asked in each turn, and told what happened; breaking ends it.
 type Watch<'a> = dyn FnMut(Instant, Option<&Told<'_>>) -> ControlFlow<()> + 'a;

@@ -336,8 +336,11 @@ impl Connection {
     }
 
     fn break_off(self) {
-        if let Outward::Joined(pipe) = self.outward {
-            pipe.socket.break_off();
+        match self.outward {
+            Outward::Looking => {}
+            // The target may have taken it, and has not been heard yet.
+            Outward::Connecting(connecting) => connecting.break_off(),
+            Outward::Joined(pipe) => pipe.socket.break_off(),
         }
     }
 }

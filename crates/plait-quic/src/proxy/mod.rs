@@ -12,32 +12,14 @@ mod exit;
 mod lookup;
 mod outward;
 mod pipe;
+mod plan;
 mod socks;
 mod target;
 
-pub use entrance::{Entrance, Forward, Plan, Told};
+pub use entrance::Entrance;
 pub use exit::{Exit, Hosting, Tidings};
+pub use plan::{Forward, Plan, Status, Told};
 pub use target::{Allowed, Target};
-
-use crate::files::PathStatus;
-use std::time::Duration;
-
-/// How a connection stands.
-#[derive(Clone, Debug)]
-pub struct Status {
-    /// TCP connections at the moment, and ever.
-    pub streams: usize,
-    /// How many there ever were.
-    pub opened: u32,
-    /// Bytes that were sent to the far end, and got from it.
-    pub sent: u64,
-    /// Bytes that came from there.
-    pub received: u64,
-    /// Since the connection began.
-    pub elapsed: Duration,
-    /// Its paths.
-    pub paths: Vec<PathStatus>,
-}
 
 /// Numbers of sockets that are not of paths.
 #[derive(Debug)]

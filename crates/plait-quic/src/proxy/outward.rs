@@ -33,6 +33,12 @@ impl Connecting {
         self.socket.as_mut().map(|(socket, _)| socket)
     }
 
+    pub(super) fn break_off(self) {
+        if let Some((socket, _)) = self.socket {
+            socket.break_off();
+        }
+    }
+
     /// Goes on: the connection once it is there; why there is none once no address is left.
     pub(super) fn step(
         &mut self,
