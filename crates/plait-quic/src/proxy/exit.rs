@@ -102,7 +102,10 @@ impl<W: Scheduler> Exit<W> {
     ///
     /// # Errors
     /// [`Error::Setting`] says what cannot be had.
-    pub fn open(hosting: Hosting, maker: impl FnMut() -> Result<W, Error> + 'static) -> Result<Self, Error> {
+    pub fn open(
+        hosting: Hosting,
+        maker: impl FnMut() -> Result<W, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
         let Hosting { listen, secret, allowed, settings } = hosting;
         settings.check()?;
         let secret = match secret {

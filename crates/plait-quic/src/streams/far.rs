@@ -62,7 +62,7 @@ impl<W: Scheduler> Peer<W> {
 }
 
 /// Makes a scheduler for each peer.
-type Maker<W> = Box<dyn FnMut() -> Result<W, Error>>;
+type Maker<W> = Box<dyn FnMut() -> Result<W, Error> + Send>;
 
 /// All peers.
 pub struct Far<W = Builtin> {
@@ -83,7 +83,7 @@ impl<W: Scheduler> Far<W> {
         settings: Settings,
         identity: &Identity,
         secret: Secret,
-        maker: impl FnMut() -> Result<W, Error> + 'static,
+        maker: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
         Ok(Self {
             settings,
