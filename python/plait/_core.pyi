@@ -12,7 +12,9 @@ __all__ = [
     "ConformanceError",
     "Connection",
     "Defer",
+    "Entrance",
     "Event",
+    "Exit",
     "Foreign",
     "Job",
     "Library",
@@ -428,6 +430,81 @@ def observed(job: Job, folder: str | PathLike[str]) -> Run:
     The run's JSON and tables are those that the simulator would give, with the engine "linux"; a table whose source the
     folder lacks is missing. Raises RunError: a file is missing, malformed or contradicts the others or the scenario.
     """
+
+@final
+class Entrance:
+    """The near end of a proxy, whose sockets are bound."""
+
+    paths: list[str]
+    """The local address of each path, with %INTERFACE behind it where it is bound to one."""
+    socks: str | None
+    """Where SOCKS5 is spoken."""
+    forwards: list[tuple[str, str]]
+    """The other listeners, and where each leads to."""
+    def __new__(
+        cls,
+        to: str,
+        *,
+        fingerprint: str,
+        secret: str,
+        local: list[str],
+        interface: list[str],
+        cost: dict[str, int] | None = None,
+        budget: dict[str, int] | None = None,
+        backup: list[str] | None = None,
+        congestion: str = "cubic",
+        mtu: int | None = None,
+        socks: str | None = None,
+        forward: list[str] | None = None,
+        interactive: list[int] | None = None,
+    ) -> Entrance:
+        """Raises ScenarioError: an argument is not what it may be, or an address or interface cannot be had."""
+
+    def run(
+        self,
+        news: Callable[[str], object],
+        *,
+        scheduler: str | None = None,
+        python_scheduler: object | None = None,
+        foreign: Foreign | None = None,
+    ) -> None:
+        """Carry until it is stopped, once; `news` is called with JSON of what happens. `scheduler` is JSON.
+
+        An exception that a scheduler or `news` raises passes through. Raises TransferError: why nothing is carried.
+        """
+
+    def stop(self) -> None:
+        """End it, from any thread."""
+
+@final
+class Exit:
+    """The far end of a proxy, whose socket is bound."""
+
+    host: str
+    port: int
+    fingerprint: str
+    secret: str
+    def __new__(
+        cls,
+        *,
+        listen: str,
+        allow: list[str],
+        secret: str | None = None,
+        scheduler: str | None = None,
+        congestion: str = "cubic",
+        window: int | None = None,
+        mtu: int | None = None,
+    ) -> Exit:
+        """Raises ScenarioError: an argument is not what it may be, or the address cannot be had."""
+
+    def run(self, news: Callable[[str], object]) -> None:
+        """Carry until it is stopped, once; `news` is called with JSON of what happens, its exceptions pass through.
+
+        Raises TransferError.
+        """
+
+    def stop(self) -> None:
+        """End it, from any thread; who is connected is told."""
 
 @final
 class Sending:

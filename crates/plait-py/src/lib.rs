@@ -11,6 +11,7 @@ mod jobs;
 #[cfg(target_os = "linux")]
 mod link;
 mod pool;
+mod proxies;
 mod scheduler;
 mod tables;
 mod transfers;
@@ -63,5 +64,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     foreign::register(module)?;
     #[cfg(target_os = "linux")]
     link::register(module)?;
+    proxies::register(module)?;
     transfers::register(module)
 }

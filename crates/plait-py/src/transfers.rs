@@ -27,7 +27,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Receiving>()
 }
 
-fn exception(error: &Error) -> PyErr {
+pub(crate) fn exception(error: &Error) -> PyErr {
     match error {
         Error::Setting(_) | Error::Fingerprint(_) => bad_input(error),
         _ => TransferError::new_err(error.to_string()),
@@ -35,19 +35,19 @@ fn exception(error: &Error) -> PyErr {
 }
 
 /// Who watches a transfer from Python: the keyboard, whoever wants to stop it, and who hears how it stands.
-struct Watcher<'a> {
+pub(crate) struct Watcher<'a> {
     stop: &'a AtomicBool,
     hears: Option<Py<PyAny>>,
     looked_at: Option<Instant>,
-    raised: Option<PyErr>,
+    pub(crate) raised: Option<PyErr>,
 }
 
 impl<'a> Watcher<'a> {
-    fn new(stop: &'a AtomicBool, hears: Option<Py<PyAny>>) -> Self {
+    pub(crate) fn new(stop: &'a AtomicBool, hears: Option<Py<PyAny>>) -> Self {
         Self { stop, hears, looked_at: None, raised: None }
     }
 
-    fn turn(&mut self, now: Instant, news: Option<&serde_json::Value>) -> ControlFlow<()> {
+    pub(crate) fn turn(&mut self, now: Instant, news: Option<&serde_json::Value>) -> ControlFlow<()> {
         if self.stop.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
@@ -101,23 +101,17 @@ impl Sending {
         congestion: &str,
         mtu: Option<u16>,
     ) -> PyResult<Self> {
-        let read = |text: String| {
-            text.parse::<Local>().map_err(|reason| bad_input(format!("local address {text}: {reason}")))
-        };
         let defaults = Settings::default();
         let settings =
             Settings { congestion: controller(congestion)?, mtu: mtu.unwrap_or(defaults.mtu), ..defaults };
-        let cost = cost.into_iter().flatten().map(|(name, cost)| (name, Term::Cost(cost)));
-        let budget = budget.into_iter().flatten().map(|(name, bytes)| (name, Term::Budget(bytes)));
-        let backup = backup.into_iter().flatten().map(|name| (name, Term::Backup));
         let shipment = Shipment {
             file,
             to,
             fingerprint: fingerprint.parse().map_err(|error| exception(&error))?,
             secret: Secret::new(secret),
-            locals: local.into_iter().map(read).collect::<PyResult<_>>()?,
+            locals: locals(local)?,
             interfaces: interface,
-            terms: cost.chain(budget).chain(backup).collect(),
+            terms: terms(cost, budget, backup),
             settings,
         };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
@@ -193,8 +187,28 @@ fn foreign_run(
     }
 }
 
+/// Local addresses, each a path.
+pub(crate) fn locals(texts: Vec<String>) -> PyResult<Vec<Local>> {
+    let read = |text: String| {
+        text.parse::<Local>().map_err(|reason| bad_input(format!("local address {text}: {reason}")))
+    };
+    texts.into_iter().map(read).collect()
+}
+
+/// What paths are for, by their names.
+pub(crate) fn terms(
+    cost: Option<BTreeMap<String, u32>>,
+    budget: Option<BTreeMap<String, u64>>,
+    backup: Option<Vec<String>>,
+) -> Vec<(String, Term)> {
+    let cost = cost.into_iter().flatten().map(|(name, cost)| (name, Term::Cost(cost)));
+    let budget = budget.into_iter().flatten().map(|(name, bytes)| (name, Term::Budget(bytes)));
+    let backup = backup.into_iter().flatten().map(|name| (name, Term::Backup));
+    cost.chain(budget).chain(backup).collect()
+}
+
 /// The controllers of TCP and QUIC; SCTP's is none of them.
-fn controller(name: &str) -> PyResult<Algorithm> {
+pub(crate) fn controller(name: &str) -> PyResult<Algorithm> {
     let known = || Algorithm::ALL.iter().filter(|algorithm| !matches!(algorithm, Algorithm::NewReno));
     let found = known().find(|algorithm| algorithm.info().name == name).copied();
     let names = || known().map(|algorithm| algorithm.info().name).collect::<Vec<_>>().join(", ");
@@ -202,7 +216,7 @@ fn controller(name: &str) -> PyResult<Algorithm> {
 }
 
 /// A built-in scheduler: a name, or an object with a name and parameters.
-fn builtin(choice: &str) -> PyResult<Builtin> {
+pub(crate) fn builtin(choice: &str) -> PyResult<Builtin> {
     let choice: serde_json::Value = serde_json::from_str(choice).map_err(bad_input)?;
     let name = choice.as_str().or(choice["name"].as_str()).unwrap_or_default();
     let mut given = Vec::new();
@@ -221,16 +235,21 @@ fn builtin(choice: &str) -> PyResult<Builtin> {
     Builtin::new(name, &given).map_err(bad_input)
 }
 
-fn standing(status: &Status) -> serde_json::Value {
+/// How paths stand.
+pub(crate) fn path_values(paths: &[files::PathStatus]) -> Vec<serde_json::Value> {
     let path = |path: &files::PathStatus| {
         json!({
             "name": path.name, "usable": path.usable, "bytes": path.bytes, "rate_bps": path.rate_bps,
             "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()), "trouble": path.trouble,
         })
     };
+    paths.iter().map(path).collect()
+}
+
+fn standing(status: &Status) -> serde_json::Value {
     json!({
         "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
-        "seconds": status.elapsed.as_secs_f64(), "paths": status.paths.iter().map(path).collect::<Vec<_>>(),
+        "seconds": status.elapsed.as_secs_f64(), "paths": path_values(&status.paths),
     })
 }
 

@@ -13,10 +13,14 @@ pub enum Error {
     Tls(String),
     /// A path could not be opened, or the peer refused it.
     Refused(String),
+    /// The peer has ended the connection.
+    Ended(String),
     /// Nothing was heard from the peer on any path for so many seconds.
     Silent(u64),
     /// What the peer says cannot be read.
     Malformed(&'static str),
+    /// The peer does what it must not.
+    Violation(&'static str),
     /// All paths have carried what they may.
     Spent,
     /// Who watched it wanted no more.
@@ -38,8 +42,10 @@ impl fmt::Display for Error {
             Self::Setting(text) => write!(f, "{text}"),
             Self::Tls(text) => write!(f, "TLS: {text}"),
             Self::Refused(text) => write!(f, "no path could be opened: {text}"),
+            Self::Ended(text) => write!(f, "the peer has ended the connection: {text}"),
             Self::Silent(seconds) => write!(f, "nothing was heard from the peer on any path for {seconds} s"),
             Self::Malformed(what) => write!(f, "the peer's {what} cannot be read"),
+            Self::Violation(what) => write!(f, "the peer breaks the rules: {what}"),
             Self::Spent => write!(f, "all paths have carried what their budgets allow"),
             Self::Stopped => write!(f, "the transfer was stopped"),
             Self::Differs => write!(f, "what arrived is not what was sent: its SHA-256 differs"),

@@ -1,6 +1,6 @@
 //! What the ends say around the data. On every path the sender says [`Hello`] on a QUIC stream, and the receiver answers [`Reply`] or closes the path; at the end
 //! the receiver says its [`Verdict`], over all paths, as the stream that it sends. A Hello that offers [nothing](Offer::QUESTION) is answered, and no transfer
-//! begins. Numbers are in the network's order.
+//! begins; one that offers [streams](Offer::STREAMS) opens a path for these. Numbers are in the network's order.
 //!
 //! ```text
 //! Hello    length 2 · secret 32 · session 16 · path 1 · paths 1 · segment 2 · size 8 · SHA-256 32 · name (the rest, UTF-8)
@@ -42,6 +42,15 @@ impl Offer {
     /// No file: the question whether one would be taken.
     pub const QUESTION: Self = Self { name: String::new(), size: 0, digest: [0; 32] };
 
+    /// No file: streams, both ways, as many as there are. No content has this SHA-256.
+    pub const STREAMS: Self = Self { name: String::new(), size: 0, digest: [0xff; 32] };
+
+    /// Whether it is of these.
+    #[must_use]
+    pub fn is_streams(&self) -> bool {
+        *self == Self::STREAMS
+    }
+
     /// Whether it is one.
     #[must_use]
     pub fn is_question(&self) -> bool {
@@ -67,6 +76,12 @@ pub struct Hello {
 }
 
 impl Hello {
+    /// Whether another path of the same session may say this.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.offer == other.offer && self.paths == other.paths && self.segment == other.segment
+    }
+
     /// As bytes.
     ///
     /// # Panics
@@ -111,7 +126,7 @@ impl Hello {
         let numbered = path < paths && usize::from(paths) <= MAX_LINKS;
         // QUIC's offsets have 62 bits.
         let offer = Offer { name, size, digest };
-        let named = is_plain(&offer.name) || offer.is_question();
+        let named = is_plain(&offer.name) || offer.is_question() || offer.is_streams();
         if !numbered || segment < LEAST_SEGMENT || size >= 1 << 60 || !named {
             return Err(MALFORMED);
         }
@@ -240,6 +255,9 @@ mod tests {
         let asks = Hello { offer: Offer::QUESTION, ..hello() };
         let read = Hello::decode(&asks.encode()).expect("it is one").expect("it is whole");
         assert!(read.offer.is_question() && !hello().offer.is_question());
+        let streams = Hello { offer: Offer::STREAMS, ..hello() };
+        let read = Hello::decode(&streams.encode()).expect("it is one").expect("it is whole");
+        assert!(read.offer.is_streams() && !read.offer.is_question());
     }
 
     #[test]

@@ -11,34 +11,39 @@
 //! QUIC connection is deliberate: noq 1.4.0 acknowledges all paths on the lowest one, gives up those that are busy in one direction and needs the
 //! first to work (`tests/noq_multipath.rs` holds that, so that an update which mends it is noticed). Here no path needs another.
 //!
-//! No sockets and no clock but in [`files`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
+//! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!
 //! - [`identity`]: certificates, fingerprints, who is believed;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
+//! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
 //! - [`terms`]: what a path costs, and how much it may carry;
 //! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
-//! - [`files`]: the ends with sockets, files and a clock;
+//! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
 //! - `command` (feature `program`): the program around them.
 
 #[cfg(feature = "program")]
 pub mod command;
+mod door;
 pub mod error;
 pub mod files;
 pub mod hello;
 pub mod identity;
 pub mod link;
+pub mod proxy;
 pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod settings;
+pub mod streams;
 pub mod terms;
 mod transfer;
 #[cfg(feature = "simulation")]
 pub mod tunnels;
 pub mod unlimited;
+mod ways;
 
 pub use error::Error;
 pub use hello::Offer;

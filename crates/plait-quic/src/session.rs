@@ -1,7 +1,7 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{LEAST_SEGMENT, Settings};
 use crate::terms::Terms;
 use bytes::Bytes;
 use core::num::NonZeroU32;
@@ -69,11 +69,37 @@ pub struct Agreed {
     pub segment: u16,
     /// The receiver's window.
     pub window: u64,
-    /// Bytes that this end sends in all, and that it gets.
-    pub sends: u64,
-    /// Bytes that it gets in all.
-    pub gets: u64,
+    /// What goes each way.
+    pub extent: Extent,
 }
+
+/// How much goes each way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// One piece, of which all segments but the last are full.
+    Piece {
+        /// Bytes that this end sends in all.
+        sends: u64,
+        /// Bytes that it gets in all.
+        gets: u64,
+    },
+    /// Segments of any length, without end: see [`Session::extend`]. They say their numbers.
+    Endless,
+}
+
+impl Extent {
+    /// Payload bytes of a segment whose frame says this place, if it may have so many.
+    fn admits(self, place: u64, bytes: u64, full: u64) -> bool {
+        bytes > 0
+            && match self {
+                Self::Piece { gets, .. } => bytes == full.min(gets.saturating_sub(place)),
+                Self::Endless => bytes <= full,
+            }
+    }
+}
+
+/// Segments beyond the next expected one that are taken, whatever the window: what is kept for each is bounded by that, also where segments are short.
+const LEAST_AHEAD: u64 = 4_096;
 
 /// One end, whose scheduler may be anybody's.
 #[derive(Debug)]
@@ -123,7 +149,7 @@ impl Observer for Arrivals {
 }
 
 impl<W: Scheduler> Session<W> {
-    /// An end that sends `agreed.sends` bytes and gets `agreed.gets`.
+    /// An end that sends what was agreed, which is there.
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
@@ -158,10 +184,16 @@ impl<W: Scheduler> Session<W> {
         let [client, server] = Image::pair(&config, agreed.paths, [0; 2]);
         let image = if side == Side::Client { client } else { server };
         let segment = NonZeroU32::new(agreed.segment.into()).ok_or(Error::Malformed("segment"))?;
+        let (image, peer) = match (agreed.extent, image) {
+            (Extent::Endless, Image::Mpquic(image)) => {
+                (Image::Mpquic(image.numbered()), Boundaries::numbered())
+            }
+            (_, image) => (image, Boundaries::uniform(segment)),
+        };
         Ok(Self {
             end,
             image,
-            peer: Boundaries::uniform(segment),
+            peer,
             agreed,
             arrivals: Arrivals { bytes: vec![0; agreed.paths], ..Arrivals::default() },
             waiting: BTreeMap::new(),
@@ -173,8 +205,23 @@ impl<W: Scheduler> Session<W> {
 
     /// All that this end sends may leave from now on. Once: it is written in one piece, so that segments begin where the peer expects them.
     pub fn write(&mut self) {
-        self.end.write(self.agreed.sends);
-        self.end.finish();
+        if let Extent::Piece { sends, .. } = self.agreed.extent {
+            self.end.write(sends);
+            self.end.finish();
+        }
+    }
+
+    /// So many bytes more may leave, where there is [no end](Extent::Endless). They are cut into segments by themselves: full ones and a shorter one. What is in
+    /// them is asked of the source when they leave.
+    pub fn extend(&mut self, bytes: u64) {
+        self.end.write(bytes);
+    }
+
+    /// All segments of this end's before this one were acknowledged.
+    pub fn settled(&self) -> u64 {
+        let connection = self.end.connection();
+        let nothing = if self.end.is_drained() { connection.next_segment } else { 0 };
+        connection.oldest_unacked.map_or(nothing, |oldest| oldest.segment)
     }
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
@@ -188,11 +235,13 @@ impl<W: Scheduler> Session<W> {
             if let Packet::OneRtt(packet) = packet
                 && let Some(stream) = packet.stream
             {
-                let whole = u64::from(agreed.segment).min(agreed.gets.saturating_sub(stream.offset));
-                if whole == 0 || payload.len() as u64 != whole {
+                number = stream.data.segment;
+                let most = (agreed.window / u64::from(LEAST_SEGMENT)).max(LEAST_AHEAD);
+                let ahead = number.saturating_sub(end.reassembly().next_expected());
+                let fits = agreed.extent.admits(stream.offset, payload.len() as u64, agreed.segment.into());
+                if ahead > most || !fits {
                     return;
                 }
-                number = stream.data.segment;
             }
             arrivals.fresh = false;
             end.handle_packet(now, path, packet, arrivals);
@@ -245,11 +294,10 @@ impl<W: Scheduler> Session<W> {
         self.end.is_drained()
     }
 
-    /// Bytes of this end's before the oldest that is on its way; 0 also if nothing is.
+    /// Bytes of this end's piece before the oldest that is on its way; 0 also if nothing is.
     pub fn acknowledged(&self) -> u64 {
-        let nothing = if self.end.is_drained() { self.agreed.sends } else { 0 };
-        let oldest = self.end.connection().oldest_unacked;
-        oldest.map_or(nothing, |oldest| oldest.segment * u64::from(self.agreed.segment))
+        let Extent::Piece { sends, .. } = self.agreed.extent else { return 0 };
+        (self.settled() * u64::from(self.agreed.segment)).min(sends)
     }
 
     /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.

@@ -29,8 +29,10 @@ const NOQ: u16 = 1 + 8 + 4 + 16 + 1 + 8;
 /// What the transport puts around payload: a short header with a connection ID of 8 bytes and a number of 4, a STREAM frame with an offset of 8 bytes.
 const OWN: u16 = 1 + 8 + 4 + 1 + 1 + 8 + 2;
 
-/// Room for an acknowledgement that rides on data.
+/// Room for an acknowledgement that rides on data: of a verdict, where data goes one way; of whatever there is, where it goes both ways. That has eight ranges of up to
+/// 2³⁰ packets, and the receiver's limit.
 const RIDER: u16 = 16;
+const LONG_RIDER: u16 = 4 + 1 + 8 + 4 + 1 + 4 + 7 * 8 + 9;
 
 /// Bytes of a UDP datagram's payload that carries so many of a segment.
 #[cfg(feature = "simulation")]
@@ -90,9 +92,14 @@ impl Settings {
         Ok(())
     }
 
-    /// Payload bytes of a full segment.
+    /// Payload bytes of a full segment of a file.
     pub(crate) const fn segment(&self) -> u16 {
         self.mtu - NOQ - OWN - RIDER
+    }
+
+    /// Likewise, where data goes both ways.
+    pub(crate) const fn shared_segment(&self) -> u16 {
+        self.mtu - NOQ - OWN - LONG_RIDER
     }
 
     /// Datagrams that leave at once (GSO): as many as the system takes in one call.

@@ -105,7 +105,7 @@ impl<W: Scheduler> Scheduler for Budgeted<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Agreed, Session};
+    use crate::session::{Agreed, Extent, Session};
     use crate::settings::Settings;
     use plait_sched::{Builtin, PathId};
     use plait_transport::endpoint::Side;
@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn schedulers_see_what_paths_cost_and_which_stand_by() {
         let terms = [Terms { cost: 5, ..Terms::default() }, Terms { backup: true, ..Terms::default() }];
-        let agreed = Agreed { paths: 2, initial: 0, segment: 1_000, window: 1 << 20, sends: 10, gets: 0 };
+        let extent = Extent::Piece { sends: 10, gets: 0 };
+        let agreed = Agreed { paths: 2, initial: 0, segment: 1_000, window: 1 << 20, extent };
         let scheduler = Builtin::new("cheapest-first", &[]).expect("it is built in");
         let session = Session::over(Side::Client, &Settings::default(), agreed, &terms, scheduler);
         let paths = session.expect("it needs nothing special").paths();

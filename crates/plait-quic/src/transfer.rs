@@ -10,8 +10,7 @@ use sha2::Sha256;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Which transfer.
-pub type Id = [u8; 16];
+pub use crate::door::Id;
 
 /// What happened.
 #[derive(Debug)]

@@ -7,8 +7,8 @@
 use crate::error::Error;
 use crate::identity::{self, Identity, NAME};
 use crate::link::{Link, Outgoing, Route};
-use crate::sender::endpoint_config;
 use crate::settings::{MTUS, Settings, UDP, mtu_of};
+use crate::ways::endpoint_config;
 use bytes::BytesMut;
 use noq_proto::{
     ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple, ServerConfig, TransportConfig,

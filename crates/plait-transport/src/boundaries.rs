@@ -187,6 +187,11 @@ impl Boundaries {
         Self { stream: Segmentation { uniform: Some(bytes), ..Segmentation::default() }, ..Self::default() }
     }
 
+    /// Of a QUIC stream whose frames say segments' numbers in the place of bytes: see [`crate::mpquic::Image::numbered`].
+    pub fn numbered() -> Self {
+        Self::uniform(NonZeroU32::MIN)
+    }
+
     /// For a protocol whose paths have numbers of their own.
     pub(crate) fn of_subflows(paths: usize) -> Self {
         Self { subflows: vec![SubflowSegments::default(); paths], ..Self::default() }

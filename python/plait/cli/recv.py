@@ -9,7 +9,7 @@ import click
 
 from plait import _core
 from plait.cli.output import say
-from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
+from plait.cli.transfers import LINES, SECRET, announce, clear, megabits, print_line, show
 from plait.support.progress import Progress
 from plait.transfers.receiver import LISTEN, WINDOW
 from plait.transfers.report import Received, progress_of, received_of
@@ -44,15 +44,7 @@ def recv(out: Path, listen: str, once: bool, secret: str | None, window: int, as
     time unless the secret is given.
     """
     receiving = _core.Receiving(out, listen=listen, secret=secret or None, window=window)
-    host, port = receiving.host, receiving.port
-    if as_json:
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        told = {"address": address, "fingerprint": receiving.fingerprint, "secret": receiving.secret}
-        print_line({"event": "listening", **told})
-    else:
-        place = "HOST" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        more = f"--fingerprint {receiving.fingerprint} --secret {receiving.secret}"
-        click.echo(f"plait send FILE {place}:{port} {more}")
+    announce(receiving, "plait send FILE", as_json)
     failed: list[str] = []
 
     def hear(text: str) -> None:

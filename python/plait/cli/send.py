@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
+from plait.cli.paths import chosen, costs, pairs, path_options, told
 from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
 from plait.scenarios.scheduler import parse_choice
 from plait.support.progress import Progress
 from plait.transfers.report import TransferProgress
-from plait.transfers.sender import MTU, Transfer
-
-DEFAULT = "lowest-rtt"
+from plait.transfers.sender import Transfer
 
 
 @click.command()
@@ -26,49 +25,7 @@ DEFAULT = "lowest-rtt"
     help="The SHA-256 of the receiver's certificate, which it prints.",
 )
 @SECRET
-@click.option(
-    "--local",
-    multiple=True,
-    metavar="ADDR[%INTERFACE]",
-    help="A local address to send from, a path; may be repeated. %INTERFACE: leaving there whatever the routes prefer.",
-)
-@click.option(
-    "--interface",
-    multiple=True,
-    metavar="NAME",
-    help="An interface to send from, a path; repeatable. Default: all that are up, the loopback one to this machine.",
-)
-@click.option(
-    "--cost",
-    multiple=True,
-    metavar="PATH=NUMBER",
-    help="What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.",
-)
-@click.option(
-    "--budget",
-    multiple=True,
-    metavar="PATH=SIZE",
-    help="How much a path may carry, copies included, for example wwan0=500MB.",
-)
-@click.option(
-    "--backup", multiple=True, metavar="PATH", help="A path that is used only while no other works."
-)
-@click.option(
-    "--scheduler",
-    "name",
-    metavar="NAME",
-    help=f"NAME, NAME:parameter=value:…, FILE.py:CLASS:… or LIBRARY.so:CLASS:…; default: {DEFAULT}.",
-)
-@click.option("--redundant", is_flag=True, help="Every packet on every path: --scheduler redundant.")
-@click.option("--congestion", default="cubic", show_default=True, help="Congestion control of each path.")
-@click.option(
-    "--mtu",
-    type=int,
-    default=MTU,
-    show_default=True,
-    metavar="BYTES",
-    help="A UDP datagram's payload; every path has to carry it.",
-)
+@path_options
 @LINES
 def send(
     file: Path,
@@ -91,23 +48,18 @@ def send(
     The other side is `plait recv` or `plait-quic recv`, which prints HOST:PORT, its fingerprint and the secret. Ends
     with 0 when the receiver has the file whole, by its SHA-256.
     """
-    if redundant and name is not None:
-        message = "--redundant and --scheduler exclude each other"
-        raise click.UsageError(message)
-    if not secret:
-        message = "a secret is needed: --secret or PLAIT_SECRET, as the receiver prints it"
-        raise click.UsageError(message)
+    scheduler = chosen(name, redundant)
     transfer = Transfer(
         file,
         to,
         fingerprint=fingerprint,
-        secret=secret,
+        secret=told(secret),
         local=local,
         interface=interface,
-        cost={name: _number(text) for name, text in _pairs("--cost", cost).items()},
-        budget=_pairs("--budget", budget),
+        cost=costs(cost),
+        budget=pairs("--budget", budget),
         backup=backup,
-        scheduler=parse_choice("redundant" if redundant else name or DEFAULT),
+        scheduler=parse_choice(scheduler),
         congestion=congestion,
         mtu=mtu,
     )
@@ -129,21 +81,3 @@ def send(
     click.echo(
         f"{sent.file}: {sent.bytes} bytes in {sent.seconds:.2f} s, {megabits(sent.goodput_bps)}, SHA-256 equal; {paths}"
     )
-
-
-def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
-    """PATH=VALUE of an option, by path."""
-    pairs = [text.rpartition("=") for text in texts]
-    for text, (path, _, _) in zip(texts, pairs, strict=True):
-        if not path:
-            message = f"{option} {text!r}: expected PATH={'NUMBER' if option == '--cost' else 'SIZE'}"
-            raise click.UsageError(message)
-    return {path: value for path, _, value in pairs}
-
-
-def _number(text: str) -> int:
-    """What a path costs."""
-    if not text.isdecimal():
-        message = f"--cost: expected PATH=NUMBER, got {text!r}"
-        raise click.UsageError(message)
-    return int(text)

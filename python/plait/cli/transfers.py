@@ -1,14 +1,15 @@
-"""What `plait send` and `plait recv` share: options, and how a transfer stands."""
+"""What `plait send`, `plait recv` and `plait proxy` share: options, and how a transfer stands."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
+from plait import _core
 from plait.support.progress import Progress
 from plait.transfers.report import PathProgress, TransferProgress
 
@@ -29,11 +30,29 @@ def print_line(event: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def announce(end: _core.Receiving | _core.Exit, command: str, as_json: bool) -> None:
+    """What the other side has to type: `command`, the address, the certificate's fingerprint, and the secret."""
+    host, port = end.host, end.port
+    if as_json:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        print_line(
+            {"event": "listening", "address": address, "fingerprint": end.fingerprint, "secret": end.secret}
+        )
+        return
+    place = "HOST" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    click.echo(f"{command} {place}:{port} --fingerprint {end.fingerprint} --secret {end.secret}")
+    sys.stdout.flush()
+
+
 def show(progress: TransferProgress) -> None:
     """One line on the terminal that says how a transfer stands; nothing where nobody watches."""
+    show_line(f"{100 * progress.share:5.1f} %", progress.paths)
+
+
+def show_line(words: str, paths: Iterable[PathProgress]) -> None:
+    """These words and how paths stand, in the place of the terminal's line; nothing where nobody watches."""
     if watched():
-        paths = "  ".join(_path(path) for path in progress.paths)
-        sys.stderr.write(f"{CLEAR}{100 * progress.share:5.1f} %  {paths}")
+        sys.stderr.write(f"{CLEAR}{words}  {'  '.join(_path(path) for path in paths)}")
         sys.stderr.flush()
 
 

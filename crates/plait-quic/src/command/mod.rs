@@ -1,15 +1,19 @@
 //! The program: options, and what is printed, around [`files`](crate::files).
 
+mod paths;
+mod proxy;
 mod recv;
 mod send;
 
 use crate::error::Error;
-use crate::files::{Local, Status};
+use crate::files::{PathStatus, Status};
 use crate::identity::{Fingerprint, Secret};
+use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
+use paths::PathOptions;
 use plait_transport::congestion::Algorithm;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -31,6 +35,8 @@ enum Action {
     Send(SendOptions),
     /// Receive files into a folder; who sends has to know the secret.
     Recv(RecvOptions),
+    /// Carry TCP connections over several paths: taken here, made at the other end (--serve).
+    Proxy(ProxyOptions),
 }
 
 /// What both ends can set.
@@ -60,30 +66,8 @@ struct SendOptions {
     /// The SHA-256 of the receiver's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     fingerprint: Fingerprint,
-    /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer.
-    #[arg(long, value_name = "ADDR[%INTERFACE]")]
-    local: Vec<Local>,
-    /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
-    #[arg(long, value_name = "NAME")]
-    interface: Vec<String>,
-    /// What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.
-    #[arg(long, value_name = "PATH=NUMBER")]
-    cost: Vec<String>,
-    /// How much a path may carry, copies included, for example wwan0=500MB.
-    #[arg(long, value_name = "PATH=SIZE")]
-    budget: Vec<String>,
-    /// A path that is used only while no other works.
-    #[arg(long, value_name = "PATH")]
-    backup: Vec<String>,
-    /// Which scheduler decides, with its parameters; +rp and +bm are its options.
-    #[arg(long, value_name = "NAME[:PARAMETER=VALUE]...", default_value = "lowest-rtt")]
-    scheduler: String,
-    /// Every packet on every path: the scheduler redundant.
-    #[arg(long, conflicts_with = "scheduler")]
-    redundant: bool,
-    /// Congestion control of each path.
-    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
-    congestion: Algorithm,
+    #[command(flatten)]
+    paths: PathOptions,
     #[command(flatten)]
     common: Common,
 }
@@ -106,6 +90,44 @@ struct RecvOptions {
     common: Common,
 }
 
+#[derive(Args, Debug)]
+struct ProxyOptions {
+    /// The other end's address.
+    #[arg(value_name = "HOST:PORT", required_unless_present = "serve", requires = "fingerprint")]
+    to: Option<String>,
+    /// The SHA-256 of the other end's certificate, which it prints.
+    #[arg(long, value_name = "HEX")]
+    fingerprint: Option<Fingerprint>,
+    /// Where to speak SOCKS5 (CONNECT, without authentication): 127.0.0.1:1080 if nothing else is said and nothing is forwarded.
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = SOCKS)]
+    socks: Option<SocketAddr>,
+    /// Connections that are taken at ADDR:PORT lead to HOST:PORT, as the other end sees it.
+    #[arg(long, value_name = "ADDR:PORT=HOST:PORT")]
+    forward: Vec<Forward>,
+    /// Connections to this port go before others.
+    #[arg(long, value_name = "PORT")]
+    interactive: Vec<u16>,
+    #[command(flatten)]
+    paths: PathOptions,
+    /// Be the other end: make connections for who knows the secret.
+    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "forward", "interactive", "local", "interface", "cost", "budget", "backup"])]
+    serve: bool,
+    /// Where the other end listens; port 0 is any that is free.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:4433", requires = "serve")]
+    listen: SocketAddr,
+    /// Where connections may lead, for example example.org:443, '*:443' or '*:*'; nowhere else. * is every host but this machine itself and what only its link knows.
+    #[arg(long, value_name = "HOST:PORT", requires = "serve")]
+    allow: Vec<Allowed>,
+    /// Bytes that may be on their way to this end, or wait for what is missing.
+    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().window, requires = "serve")]
+    window: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Where SOCKS5 is spoken if nobody says where.
+const SOCKS: &str = "127.0.0.1:1080";
+
 /// The controllers of TCP and QUIC; SCTP's is none of them.
 fn congestion(name: &str) -> Result<Algorithm, String> {
     let known = || Algorithm::ALL.iter().filter(|algorithm| !matches!(algorithm, Algorithm::NewReno));
@@ -126,6 +148,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match &program.action {
         Action::Send(options) => send::run(options).map(|()| true),
         Action::Recv(options) => recv::run(options),
+        Action::Proxy(options) => proxy::run(options).map(|()| true),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -173,27 +196,39 @@ fn show(common: &Common, status: &Status) -> Result<(), Error> {
         return Ok(());
     }
     if common.json {
-        let path = |path: &crate::files::PathStatus| {
-            let srtt = path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3);
-            json!({"name": path.name, "usable": path.usable, "bytes": path.bytes, "rate_bps": path.rate_bps, "srtt_ms": srtt, "trouble": path.trouble})
-        };
-        let paths: Vec<_> = status.paths.iter().map(path).collect();
         let line = json!({
             "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
-            "seconds": status.elapsed.as_secs_f64(), "paths": paths,
+            "seconds": status.elapsed.as_secs_f64(), "paths": path_values(&status.paths),
         });
         return print(&line.to_string());
     }
-    let rate = |path: &crate::files::PathStatus| match (path.usable, &path.trouble) {
+    let share = 100.0 * status.bytes as f64 / status.size.max(1) as f64;
+    say_again(&format!("{share:5.1} %  {}", path_words(&status.paths)));
+    Ok(())
+}
+
+/// Paths as JSON.
+fn path_values(paths: &[PathStatus]) -> Vec<Value> {
+    let path = |path: &PathStatus| {
+        let srtt = path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3);
+        json!({"name": path.name, "usable": path.usable, "bytes": path.bytes, "rate_bps": path.rate_bps, "srtt_ms": srtt, "trouble": path.trouble})
+    };
+    paths.iter().map(path).collect()
+}
+
+/// Paths for people.
+fn path_words(paths: &[PathStatus]) -> String {
+    let path = |path: &PathStatus| match (path.usable, &path.trouble) {
         (true, _) => format!("{} {:.1} Mbit/s", path.name, path.rate_bps / 1e6),
         (false, Some(trouble)) => format!("{} down ({trouble})", path.name),
         (false, None) => format!("{} down", path.name),
     };
-    let share = 100.0 * status.bytes as f64 / status.size.max(1) as f64;
-    let rates: Vec<String> = status.paths.iter().map(rate).collect();
-    let line = format!("{share:5.1} %  {}", rates.join("  "));
+    paths.iter().map(path).collect::<Vec<_>>().join("  ")
+}
+
+/// To standard error, in the place of the line before where that is a terminal.
+fn say_again(line: &str) {
     say(&if std::io::stderr().is_terminal() { format!("\r\x1b[K{line}") } else { format!("{line}\n") });
-    Ok(())
 }
 
 /// Takes the line of progress away, where there is one.

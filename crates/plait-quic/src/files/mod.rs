@@ -6,12 +6,14 @@
 mod interfaces;
 mod partial;
 mod receive;
+pub(crate) mod routes;
 mod send;
-mod sockets;
+pub(crate) mod sockets;
 
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
-pub use send::{Sending, Sent, Shipment, Term};
+pub use routes::Term;
+pub use send::{Sending, Sent, Shipment};
 
 use std::fmt;
 use std::net::IpAddr;
@@ -22,7 +24,7 @@ use std::time::{Duration, Instant};
 const STEP: Duration = Duration::from_millis(500);
 
 /// The longest sleep: who watches is asked as often at least.
-const NAP: Duration = Duration::from_millis(100);
+pub(crate) const NAP: Duration = Duration::from_millis(100);
 
 /// A local address to send from, and perhaps the interface that its packets leave on: a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,22 +89,22 @@ pub struct PathStatus {
 
 /// What makes rates of counters.
 #[derive(Debug)]
-struct Meter {
+pub(crate) struct Meter {
     at: Instant,
     before: Vec<u64>,
 }
 
 impl Meter {
-    fn new(now: Instant) -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self { at: now, before: Vec::new() }
     }
 
-    fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.at) >= STEP
     }
 
     /// What each counter grew by since the last time, in bit/s.
-    fn rates(&mut self, now: Instant, counts: &[u64]) -> Vec<f64> {
+    pub(crate) fn rates(&mut self, now: Instant, counts: &[u64]) -> Vec<f64> {
         let over = now.saturating_duration_since(self.at).as_secs_f64().max(1e-9);
         self.before.resize(counts.len(), 0);
         let grown = counts.iter().zip(&self.before).map(|(count, before)| count.saturating_sub(*before));
@@ -114,7 +116,7 @@ impl Meter {
 }
 
 #[expect(clippy::disallowed_methods, reason = "here is where the clock is")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 

@@ -1,26 +1,21 @@
 //! Sending a file.
 
-use super::sockets::Sockets;
-use super::{Local, Meter, NAP, PathStatus, Status, interfaces, now};
+use super::routes::{Routes, Term};
+use super::{Local, Meter, NAP, Status, now};
 use crate::error::Error;
 use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
 use crate::sender::{Order, Progress, Sender};
 use crate::session::Session;
 use crate::settings::Settings;
-use crate::terms::Terms;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Between two looks at which addresses interfaces have.
-const RESCAN: Duration = Duration::from_secs(1);
 
 /// What is to be sent, to whom, from where.
 #[derive(Clone, Debug)]
@@ -43,25 +38,11 @@ pub struct Shipment {
     pub settings: Settings,
 }
 
-/// One of a path's terms; see [`Terms`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Term {
-    /// What it costs.
-    Cost(u32),
-    /// Payload bytes that it may carry.
-    Budget(u64),
-    /// Only while no other path works.
-    Backup,
-}
-
 /// A file that is ready to be sent: sockets are bound.
 pub struct Sending {
     shipment: Shipment,
-    remote: SocketAddr,
-    locals: Vec<Local>,
-    terms: Vec<Terms>,
+    routes: Routes,
     file: Option<(String, File)>,
-    sockets: Sockets,
 }
 
 /// What was sent.
@@ -95,26 +76,15 @@ impl Sending {
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
         shipment.settings.check()?;
-        let remote = resolve(&shipment.to, &shipment.locals)?;
-        let named = shipment.interfaces.iter().map(|name| interfaces::named(name, remote));
-        let mut locals = shipment.locals.clone();
-        locals.extend(named.collect::<Result<Vec<_>, _>>()?);
-        if locals.is_empty() {
-            locals = interfaces::usable(remote)?;
-        }
-        let terms = terms(&shipment.terms, &locals)?;
-        let file = shipment.file.as_deref().map(open).transpose()?;
-        let mut sockets = Sockets::new()?;
-        for local in &locals {
-            let refused = |error| Error::Setting(format!("local address {local}: {error}"));
-            sockets.add(SocketAddr::new(local.address, 0), local.interface.as_deref()).map_err(refused)?;
-        }
-        Ok(Self { shipment, remote, locals, terms, file, sockets })
+        let Shipment { to, locals, interfaces, terms, file, .. } = &shipment;
+        let routes = Routes::open(now(), to, locals, interfaces, terms)?;
+        let file = file.as_deref().map(open).transpose()?;
+        Ok(Self { shipment, routes, file })
     }
 
     /// The paths, in the order in which schedulers see them.
     pub fn paths(&self) -> &[Local] {
-        &self.locals
+        &self.routes.locals
     }
 
     /// Sends it.
@@ -124,9 +94,9 @@ impl Sending {
     pub fn run<W: Scheduler>(mut self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
         let offer = self.offer(watch)?;
         let order = Order {
-            remote: self.remote,
-            locals: self.locals.iter().map(|local| local.address).collect(),
-            terms: self.terms.clone(),
+            remote: self.routes.remote,
+            locals: self.routes.addresses(),
+            terms: self.routes.terms.clone(),
             fingerprint: self.shipment.fingerprint,
             secret: self.shipment.secret,
             session: identity::random()?,
@@ -137,7 +107,7 @@ impl Sending {
         let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
         self.drive(&mut sender, begun, &offer, watch)?;
         let duration = now().duration_since(begun);
-        let paths = self.locals.into_iter().zip(sender.progress()).collect();
+        let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
         let counters = sender.session().map(Session::counters).unwrap_or_default();
         let (oversized, resumed) = (sender.oversized(), sender.resumed());
         sender.into_outcome().unwrap_or(Ok(()))?;
@@ -170,95 +140,34 @@ impl Sending {
         offer: &Offer,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let Self { sockets, locals, remote, .. } = self;
+        let routes = &mut self.routes;
         let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
-        let (mut troubled, mut looked_at) = (vec![false; locals.len()], begun);
         loop {
             let moment = now();
-            for path in 0..sockets.len() {
-                sockets.receive(path, |remote, _, datagram| {
-                    sender.handle_datagram(moment, path, remote, datagram);
-                });
-            }
+            routes.receive(|path, remote, datagram| sender.handle_datagram(moment, path, remote, datagram));
             sender.handle_timeout(moment);
-            if moment.duration_since(looked_at) >= RESCAN {
-                looked_at = moment;
-                for path in moved(locals, *remote, &mut troubled) {
-                    let Local { address, interface } = &locals[path];
-                    if sockets.replace(path, SocketAddr::new(*address, 0), interface.as_deref()).is_ok() {
-                        sender.relocate(moment, path, *address);
-                    }
-                }
-            }
+            routes.rescan(moment, |path, local| sender.relocate(moment, path, local));
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
                     bytes: sender.acknowledged(),
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
-                    paths: paths(sender, locals, &mut meter, moment),
+                    paths: routes.status(sender.progress(), &mut meter, moment),
                 });
                 if watch(moment, status.as_ref()).is_break() {
                     sender.stop();
                 }
             }
             sender.transmit(moment, &mut out);
-            for path in 0..sockets.len() {
-                sockets.send(path, None);
-            }
-            for outgoing in out.drain(..) {
-                let path = outgoing.path;
-                if let Some(trouble) = sockets.send(path, Some(outgoing)) {
-                    troubled[path] = true;
-                    sender.handle_failure(path, &trouble.to_string());
-                }
-            }
+            routes.send(&mut out, |path, trouble| sender.handle_failure(path, trouble));
             if sender.outcome().is_some() {
                 return Ok(());
             }
             let due = sender.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
-            sockets.wait(due.min(NAP))?;
+            routes.sockets.wait(due.min(NAP))?;
         }
     }
-}
-
-/// The paths that need another socket: their interface has another address, or took no packets and is there now. Where each is, is
-/// noted.
-fn moved(locals: &mut [Local], remote: SocketAddr, troubled: &mut [bool]) -> Vec<usize> {
-    let mut moved = Vec::new();
-    for (path, local) in locals.iter_mut().enumerate() {
-        let Some(name) = &local.interface else { continue };
-        let Ok(found) = interfaces::named(name, remote) else { continue };
-        if std::mem::take(&mut troubled[path]) || found.address != local.address {
-            *local = found;
-            moved.push(path);
-        }
-    }
-    moved
-}
-
-/// The terms of each path.
-fn terms(given: &[(String, Term)], locals: &[Local]) -> Result<Vec<Terms>, Error> {
-    let mut terms = vec![Terms::default(); locals.len()];
-    for (name, term) in given {
-        let meant = |local: &Local| {
-            local.interface.as_ref() == Some(name)
-                || local.address.to_string() == *name
-                || local.to_string() == *name
-        };
-        if !locals.iter().any(meant) {
-            let known: Vec<String> = locals.iter().map(Local::to_string).collect();
-            return Err(Error::Setting(format!("{name}: no such path: choose {}", known.join(", "))));
-        }
-        for (terms, _) in terms.iter_mut().zip(locals).filter(|(_, local)| meant(local)) {
-            match *term {
-                Term::Cost(cost) => terms.cost = cost,
-                Term::Budget(bytes) => terms.budget = Some(bytes),
-                Term::Backup => terms.backup = true,
-            }
-        }
-    }
-    Ok(terms)
 }
 
 /// A file and the name under which it is offered.
@@ -271,33 +180,4 @@ fn open(path: &Path) -> Result<(String, File), Error> {
     let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_plain(name));
     let name = name.ok_or_else(|| refused("its name cannot be sent".to_owned()))?;
     Ok((name.to_owned(), file))
-}
-
-fn paths<W: Scheduler>(
-    sender: &Sender<Option<File>, W>,
-    locals: &[Local],
-    meter: &mut Meter,
-    now: Instant,
-) -> Vec<PathStatus> {
-    let progress = sender.progress();
-    let rates = meter.rates(now, &progress.iter().map(|path| path.sent).collect::<Vec<_>>());
-    let path = |((path, local), rate_bps): ((Progress, &Local), f64)| PathStatus {
-        name: local.to_string(),
-        usable: path.usable,
-        bytes: path.sent,
-        rate_bps,
-        srtt: path.srtt,
-        trouble: path.trouble,
-    };
-    progress.into_iter().zip(locals).zip(rates).map(path).collect()
-}
-
-/// The receiver's address, of the family that the local addresses have.
-fn resolve(to: &str, locals: &[Local]) -> Result<SocketAddr, Error> {
-    let failed = |error: std::io::Error| Error::Setting(format!("{to}: {error}"));
-    let mut found = to.to_socket_addrs().map_err(failed)?;
-    let suits = |remote: &SocketAddr| locals.iter().all(|local| local.address.is_ipv4() == remote.is_ipv4());
-    found
-        .find(suits)
-        .ok_or_else(|| Error::Setting(format!("{to}: no address of the local addresses' family")))
 }

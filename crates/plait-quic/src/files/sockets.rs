@@ -3,7 +3,7 @@
 use crate::link::Outgoing;
 use bytes::BytesMut;
 use mio::net::UdpSocket;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use noq_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
@@ -18,6 +18,9 @@ const PIECE: usize = 64 << 10;
 
 /// Calls for datagrams between two looks at timers.
 const ROUNDS: usize = 8;
+
+/// Tokens of what are none of these sockets.
+pub(crate) const OTHERS: usize = 1 << 16;
 
 /// Batches that wait for a socket; what comes beyond is lost, as in any queue.
 const WAITING: usize = 4_096;
@@ -42,7 +45,7 @@ impl Sockets {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             poll: Poll::new()?,
-            events: Events::with_capacity(16),
+            events: Events::with_capacity(256),
             sockets: Vec::new(),
             buffer: vec![0; PIECE * BATCH_SIZE],
             more: false,
@@ -84,6 +87,20 @@ impl Sockets {
         let token = Token(index);
         self.poll.registry().register(&mut io, token, Interest::READABLE | Interest::WRITABLE)?;
         Ok(Socket { io, state, waiting: VecDeque::new() })
+    }
+
+    /// For what is waited for beside the sockets, with tokens from [`OTHERS`] on.
+    pub(crate) fn registry(&self) -> &Registry {
+        self.poll.registry()
+    }
+
+    /// What of that may be read or written since the last wait: its token, and which.
+    pub(crate) fn others(&self) -> impl Iterator<Item = (usize, bool, bool)> {
+        let others = self.events.iter().filter(|event| event.token().0 >= OTHERS);
+        others.map(|event| {
+            let gone = event.is_error() || event.is_read_closed() || event.is_write_closed();
+            (event.token().0, event.is_readable() || gone, event.is_writable() || gone)
+        })
     }
 
     pub(crate) fn len(&self) -> usize {

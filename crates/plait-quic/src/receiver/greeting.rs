@@ -2,9 +2,9 @@
 
 use super::{MAX_TRANSFERS, Receiver};
 use crate::error::Error;
-use crate::hello::{Hello, Reply, VERDICT_BYTES};
-use crate::link::{BROKEN, REFUSED};
-use crate::session::{Agreed, Session};
+use crate::hello::{Hello, VERDICT_BYTES};
+use crate::link::REFUSED;
+use crate::session::{Agreed, Extent, Session};
 use crate::transfer::{Event, Id, Prefix, Transfer};
 use noq_proto::ConnectionHandle;
 use plait_transport::endpoint::Side;
@@ -21,41 +21,35 @@ pub(super) struct Waiting {
 impl Receiver {
     /// A connection has said who it is.
     pub(super) fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello) {
-        let Some(connected) = self.links.get_mut(&handle) else { return };
-        let known = self.transfers.get(&hello.session).map(|transfer| &transfer.hello);
-        let known = known.or(self.waiting.get(&hello.session).map(|waiting| &waiting.hello));
-        let refusal = if !self.secret.agrees(&hello.secret) {
-            Some("the secret is not the receiver's")
+        let (id, path) = (hello.session, usize::from(hello.path));
+        if hello.offer.is_question() {
+            self.door.answer(now, handle, 0);
+            return;
+        }
+        let known = self.transfers.get(&id).map(|transfer| &transfer.hello);
+        let known = known.or(self.waiting.get(&id).map(|waiting| &waiting.hello));
+        let refusal = if hello.offer.is_streams() {
+            Some("this is a receiver of files (plait recv); streams are taken by plait proxy --serve")
         } else if let Some(first) = known {
-            let agrees =
-                first.offer == hello.offer && first.paths == hello.paths && first.segment == hello.segment;
-            (!agrees).then_some("the paths of one transfer differ in what they offer")
+            (!first.agrees(&hello)).then_some("the paths of one transfer differ in what they offer")
         } else if self.transfers.len() + self.waiting.len() >= MAX_TRANSFERS {
             Some("the receiver is busy")
         } else {
             None
         };
         if let Some(refusal) = refusal {
-            connected.link.close(now, REFUSED, refusal);
-            return;
+            return self.door.close(now, handle, REFUSED, refusal);
         }
-        if hello.offer.is_question() {
-            connected.answered = true;
-            self.answer(now, handle, 0);
-            return;
-        }
-        let (id, path) = (hello.session, usize::from(hello.path));
-        connected.joined = Some((id, path));
+        let Some(remote) = self.door.admit(handle, id, path) else { return };
         if let Some(transfer) = self.transfers.get(&id) {
-            let resumed = transfer.resumed;
-            if self.answer(now, handle, resumed) {
+            if self.door.answer(now, handle, transfer.resumed) {
                 self.join(now, handle, &id, path);
             }
         } else if let Some(waiting) = self.waiting.get_mut(&id) {
             // As many as there are paths, and one more for each that is opened anew meanwhile.
             waiting.handles.push(handle);
         } else {
-            let (offer, remote) = (hello.offer.clone(), connected.remote);
+            let offer = hello.offer.clone();
             self.waiting.insert(id, Waiting { hello, handles: vec![handle], since: now });
             self.events.push_back(Event::Begun { id, offer, remote });
         }
@@ -72,8 +66,7 @@ impl Receiver {
             segment: hello.segment,
             window: self.settings.window,
             // Written when it is known what it says; its size is.
-            sends: VERDICT_BYTES as u64,
-            gets,
+            extent: Extent::Piece { sends: VERDICT_BYTES as u64, gets },
         });
         let session = agreed
             .and_then(|agreed| Session::silent(Side::Server, &self.settings, agreed, self.scheduler.clone()));
@@ -84,9 +77,8 @@ impl Receiver {
         let Some(Waiting { hello, handles, .. }) = self.waiting.remove(id) else { return };
         self.transfers.insert(*id, Transfer::new(now, session, hello, prefix));
         for handle in handles {
-            let joined = self.links.get(&handle).and_then(|connected| connected.joined);
-            if let Some((_, path)) = joined.filter(|(of, _)| of == id)
-                && self.answer(now, handle, resumed)
+            if let Some(path) = self.door.path_of(handle, id)
+                && self.door.answer(now, handle, resumed)
             {
                 self.join(now, handle, id, path);
             }
@@ -95,29 +87,11 @@ impl Receiver {
         self.deliver(now, id);
     }
 
-    /// Says the answer to a greeting.
-    fn answer(&mut self, now: Instant, handle: ConnectionHandle, resumed: u64) -> bool {
-        let Some(connected) = self.links.get_mut(&handle) else { return false };
-        let reply = Reply { window: self.settings.window, offset: resumed };
-        let said: Result<(), Error> = connected.link.say(&reply.encode());
-        if said.is_err() {
-            connected.joined = None;
-            connected.link.close(now, BROKEN, "the stream is not open");
-        }
-        said.is_ok()
-    }
-
     /// A path of a transfer works.
     fn join(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
         let Some(transfer) = self.transfers.get_mut(id) else { return };
         transfer.heard_at = now;
-        // A path that is opened anew: the old connection is as dead as its sender takes it for.
-        if let Some(old) = transfer.links[path].replace(handle).filter(|old| *old != handle)
-            && let Some(connected) = self.links.get_mut(&old)
-        {
-            connected.joined = None;
-            connected.link.close(now, BROKEN, "replaced");
-        }
+        self.door.replace(now, &mut transfer.links[path], handle);
         self.take(now, handle, id, path);
         self.deliver(now, id);
     }

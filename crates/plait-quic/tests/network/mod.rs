@@ -1,7 +1,10 @@
-//! A network in memory and in virtual time: links with rates, delays, queues, random losses and reordering between a sender's addresses and one receiver.
+//! A transfer between a sender's addresses and one receiver, over a network in virtual time.
+
+mod links;
 
 use bytes::BytesMut;
-use plait_quic::link::Outgoing;
+pub(crate) use links::{FAST, Path, SLOW};
+use links::{Network, SERVER, To, address, path_to};
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::sender::Order;
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings, Terms};
@@ -9,40 +12,8 @@ use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
-
-/// A path, the same in both directions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
-    pub(crate) megabits: f64,
-    pub(crate) delay: Duration,
-    /// Lost at random, in parts of 1000.
-    pub(crate) lost: u32,
-    /// Additional delay at random at most, so that packets overtake each other.
-    pub(crate) jitter: Duration,
-    /// Bytes that wait at most.
-    pub(crate) queue: u64,
-    /// Nothing gets through between these moments.
-    pub(crate) outage: Option<[Duration; 2]>,
-}
-
-pub(crate) const FAST: Path = Path {
-    megabits: 20.0,
-    delay: Duration::from_millis(10),
-    lost: 0,
-    jitter: Duration::ZERO,
-    queue: 60_000,
-    outage: None,
-};
-
-pub(crate) const SLOW: Path = Path { megabits: 10.0, delay: Duration::from_millis(40), ..FAST };
-
-struct Lane {
-    free_at: Instant,
-    random: Xoshiro256PlusPlus,
-}
 
 /// What a run leaves.
 pub(crate) struct Run {
@@ -107,57 +78,7 @@ pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
     content
 }
 
-fn address(path: usize) -> SocketAddr {
-    (Ipv4Addr::new(10, 0, path as u8, 1), 40_000).into()
-}
-
 const MOVED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 1, 0, 1)), 40_000);
-
-const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
-
-enum To {
-    Server(Outgoing),
-    Client(Outgoing),
-}
-
-struct Network<'a> {
-    start: Instant,
-    paths: &'a [Path],
-    lanes: Vec<Lane>,
-    under_way: BTreeMap<(Instant, u64), To>,
-    count: u64,
-    trace: Sha256,
-}
-
-impl Network<'_> {
-    /// Lane `2 * path` leads to the server, the next one back.
-    fn send(&mut self, now: Instant, lane: usize, outgoing: &Outgoing) {
-        let path = self.paths[lane / 2];
-        let step = outgoing.segment.unwrap_or(outgoing.bytes.len()).max(1);
-        for piece in outgoing.bytes.chunks(step) {
-            let nanos = now.duration_since(self.start).as_nanos() as u64;
-            self.trace.update([nanos, lane as u64, piece.len() as u64].map(u64::to_be_bytes).concat());
-            let Lane { free_at, random } = &mut self.lanes[lane];
-            let [lost, jitter] = [random.next_u32() % 1_000 < path.lost, true];
-            let spread = path.jitter.as_nanos() as u64;
-            let extra = if jitter && spread > 0 { random.next_u64() % spread } else { 0 };
-            let elapsed = now.duration_since(self.start);
-            let dark = path.outage.is_some_and(|[from, to]| (from..to).contains(&elapsed));
-            let begins = (*free_at).max(now);
-            let waiting = begins.duration_since(now).as_secs_f64() * path.megabits * 125_000.0;
-            if lost || dark || waiting > path.queue as f64 {
-                continue;
-            }
-            *free_at =
-                begins + Duration::from_secs_f64((piece.len() + 28) as f64 / (path.megabits * 125_000.0));
-            let arrives = *free_at + path.delay + Duration::from_nanos(extra);
-            let piece = Outgoing { bytes: piece.to_vec(), segment: None, ..outgoing.clone() };
-            let to = if lane.is_multiple_of(2) { To::Server(piece) } else { To::Client(piece) };
-            self.count += 1;
-            self.under_way.insert((arrives, self.count), to);
-        }
-    }
-}
 
 /// Runs a transfer to its end; five minutes of virtual time at most.
 pub(crate) fn run(case: &Case<'_>) -> Run {
@@ -191,18 +112,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     };
     let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
     let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");
-    let lane = |lane| Lane {
-        free_at: start,
-        random: Xoshiro256PlusPlus::seed_from_u64(case.seed * 1_000 + lane as u64),
-    };
-    let mut network = Network {
-        start,
-        paths: case.paths,
-        lanes: (0..2 * case.paths.len()).map(lane).collect(),
-        under_way: BTreeMap::new(),
-        count: 0,
-        trace: Sha256::new(),
-    };
+    let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
     let (mut sent_at_end, mut has_moved) = (None, false);
@@ -262,10 +172,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         }
         receiver.transmit(now, &mut out);
         for mut outgoing in out.drain(..) {
-            let path = usize::from(match outgoing.remote.ip() {
-                IpAddr::V4(ip) => ip.octets()[2],
-                IpAddr::V6(_) => unreachable!("all addresses have 4 bytes"),
-            });
+            let path = path_to(outgoing.remote);
             outgoing.path = path;
             if outgoing.remote != seen(path) {
                 continue;

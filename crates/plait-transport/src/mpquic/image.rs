@@ -50,6 +50,7 @@ pub struct Image {
     /// Initial packets that were sent.
     initials: u64,
     sent: Boundaries,
+    numbered: bool,
 }
 
 impl Image {
@@ -59,7 +60,14 @@ impl Image {
     /// For an end with connection IDs from `own` on, whose peer has them from `peer` on and takes `window` bytes at first.
     pub fn new(own: u64, peer: u64, window: u64, paths: usize) -> Self {
         let sent = Boundaries::default();
-        Self { own, peer, window, paths: vec![Numbers::default(); paths], initials: 0, sent }
+        Self { own, peer, window, paths: vec![Numbers::default(); paths], initials: 0, sent, numbered: false }
+    }
+
+    /// STREAM frames say the segment's number where QUIC has the place of its first byte. So segments may have any length, and a peer that sees nothing but
+    /// packets reads them with [`Boundaries::numbered`]. Both ends have to be told; nobody else understands it.
+    #[must_use]
+    pub fn numbered(self) -> Self {
+        Self { numbered: true, ..self }
     }
 
     /// Where the segments begin that this end has sent.
@@ -96,8 +104,13 @@ impl Image {
         }
         if let Some(Stream { data, offset }) = packet.stream {
             debug_assert_eq!(payload.len(), data.bytes as usize, "the payload is the segment's");
-            self.sent.stream.note(data.segment, offset, data.bytes);
-            let (id, offset) = (VarInt::ZERO, integer(offset));
+            let place = if self.numbered {
+                data.segment
+            } else {
+                self.sent.stream.note(data.segment, offset, data.bytes);
+                offset
+            };
+            let (id, offset) = (VarInt::ZERO, integer(place));
             frames.push(Frame::Stream(quic::Stream { id, offset, data: payload, fin: false, to_end: false }));
         }
         let acknowledged = self.paths.get(path.index()).and_then(|numbers| numbers.acknowledged);
@@ -366,6 +379,21 @@ mod tests {
         let bytes = encode(&mut one, &Packet::OneRtt(data(0, 5)), b"abc");
         let refused = decode(&mut other, &bytes, &Boundaries::default());
         assert!(matches!(refused, Err(DecodeError::Value { field: "STREAM's offset", .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn segments_of_any_length_are_known_by_their_numbers() {
+        let [one, mut other] = images();
+        let mut one = one.numbered();
+        // The first that comes is not the first that left, and its place in bytes tells nothing.
+        for (number, segment, offset) in [(0, 5, 17), (1, 0, 0), (2, 1 << 40, 1 << 50)] {
+            let stream = Some(Stream { data: Data { segment, bytes: 3 }, offset });
+            let bytes = encode(&mut one, &Packet::OneRtt(OneRtt { stream, ..OneRtt::new(number) }), b"abc");
+            let Ok(Packet::OneRtt(read)) = decode(&mut other, &bytes, &Boundaries::numbered()) else {
+                panic!("it is read");
+            };
+            assert_eq!(read.stream.map(|stream| stream.data), Some(Data { segment, bytes: 3 }));
+        }
     }
 
     #[test]

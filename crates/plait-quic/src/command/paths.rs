@@ -1,0 +1,115 @@
+//! Options of the end that opens paths.
+
+use super::congestion;
+use crate::error::Error;
+use crate::files::{Local, Term};
+use clap::Args;
+use plait_sched::{Builtin, Value, units};
+use plait_transport::congestion::Algorithm;
+
+/// Where paths begin, what they are for, and who decides.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PathOptions {
+    /// A local address to send from: a path. With %INTERFACE its packets leave there whatever the routes prefer.
+    #[arg(long, value_name = "ADDR[%INTERFACE]")]
+    pub(super) local: Vec<Local>,
+    /// An interface to send from: a path. Without any, and without --local: every interface that is up, or the loopback interface to this machine.
+    #[arg(long, value_name = "NAME")]
+    pub(super) interface: Vec<String>,
+    /// What a path costs, for schedulers that look at it: cheapest-first. PATH is an interface or an address.
+    #[arg(long, value_name = "PATH=NUMBER")]
+    cost: Vec<String>,
+    /// How much a path may carry, copies included, for example wwan0=500MB.
+    #[arg(long, value_name = "PATH=SIZE")]
+    budget: Vec<String>,
+    /// A path that is used only while no other works.
+    #[arg(long, value_name = "PATH")]
+    backup: Vec<String>,
+    #[command(flatten)]
+    pub(super) decision: DecisionOptions,
+}
+
+/// Who decides, and how much may be on its way.
+#[derive(Args, Clone, Debug)]
+pub(super) struct DecisionOptions {
+    /// Which scheduler decides, with its parameters; +rp and +bm are its options.
+    #[arg(long, value_name = "NAME[:PARAMETER=VALUE]...", default_value = "lowest-rtt")]
+    scheduler: String,
+    /// Every packet on every path: the scheduler redundant.
+    #[arg(long, conflicts_with = "scheduler")]
+    redundant: bool,
+    /// Congestion control of each path.
+    #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = congestion)]
+    pub(super) congestion: Algorithm,
+}
+
+impl DecisionOptions {
+    /// The scheduler's name, with what it is given.
+    pub(super) fn name(&self) -> &str {
+        if self.redundant { "redundant" } else { &self.scheduler }
+    }
+
+    pub(super) fn scheduler(&self) -> Result<Builtin, Error> {
+        scheduler(self.name())
+    }
+}
+
+impl PathOptions {
+    /// What the options say of paths.
+    pub(super) fn terms(&self) -> Result<Vec<(String, Term)>, Error> {
+        let read = |text: &str, of: &dyn Fn(&str) -> Option<Term>, expected: &str| {
+            let pair = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), of(value)?)));
+            pair.ok_or_else(|| Error::Setting(format!("\"{text}\": expected {expected}")))
+        };
+        let cost = |value: &str| value.parse().ok().map(Term::Cost);
+        let budget = |value: &str| units::parse_bytes(value).ok().map(Term::Budget);
+        let costs = self.cost.iter().map(|text| read(text, &cost, "PATH=NUMBER"));
+        let budgets = self.budget.iter().map(|text| read(text, &budget, "PATH=SIZE, such as wwan0=500MB"));
+        let backups = self.backup.iter().map(|name| Ok((name.clone(), Term::Backup)));
+        costs.chain(budgets).chain(backups).collect()
+    }
+}
+
+/// A built-in scheduler as `plait run` names it: `NAME:parameter=value:parameter=value`.
+fn scheduler(text: &str) -> Result<Builtin, Error> {
+    let refused = |reason: String| Error::Setting(format!("scheduler \"{text}\": {reason}"));
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let mut given = Vec::new();
+    for item in rest.split(':').filter(|_| !rest.is_empty()) {
+        let pair = item.split_once('=').filter(|(key, _)| !key.is_empty());
+        let (key, value) =
+            pair.ok_or_else(|| refused(format!("expected NAME:parameter=value, got \"{item}\"")))?;
+        given.push((key, plain(value)));
+    }
+    Builtin::new(name, &given).map_err(|error| Error::Setting(error.to_string()))
+}
+
+/// A value as it looks.
+fn plain(text: &str) -> Value<'_> {
+    match text {
+        "true" => Value::Boolean(true),
+        "false" => Value::Boolean(false),
+        _ => match (text.parse(), text.parse()) {
+            (Ok(number), _) => Value::Integer(number),
+            (_, Ok(number)) => Value::Number(number),
+            _ => Value::Text(text),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedulers_are_named_with_their_parameters() {
+        let made = |text| scheduler(text).map(|scheduler| scheduler.to_string());
+        assert_eq!(made("lowest-rtt+rp").expect("it is one"), "lowest-rtt+rp");
+        assert_eq!(made("round-robin:segments=10").expect("it is one"), "round-robin");
+        assert_eq!(made("redundant:mode=when-idle").expect("it is one"), "redundant");
+        let wrong = |text| made(text).expect_err("it is none").to_string();
+        assert!(wrong("round-robin:segments").contains("expected NAME:parameter=value, got \"segments\""));
+        assert!(wrong("round-robin:segments=many").contains("segments"));
+        assert!(wrong("fastest").contains("unknown scheduler \"fastest\""));
+    }
+}

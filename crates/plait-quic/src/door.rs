@@ -1,0 +1,287 @@
+//! The paths of the end that is connected to: QUIC connections of whoever it is, until one has said the secret.
+//!
+//! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes.
+
+use crate::error::Error;
+use crate::hello::{Hello, MAX_HELLO, Reply};
+use crate::identity::{Identity, Secret};
+use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
+use crate::settings::Settings;
+use crate::ways::endpoint_config;
+use bytes::{Bytes, BytesMut};
+use noq_proto::{
+    ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, Incoming, ServerConfig,
+};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Connections at once, of whoever it is.
+const MAX_CONNECTIONS: usize = 64;
+
+/// From so many that have not said the secret on, addresses have to be proved before anything is kept (RFC 9000 §8.1.2).
+const MAX_UNPROVED: usize = 8;
+
+/// A connection has so long to say the secret.
+const GREETING: Duration = Duration::from_secs(10);
+
+/// Which session of a peer's: its paths have it in common.
+pub type Id = [u8; 16];
+
+#[derive(Debug)]
+struct Connected {
+    link: Link,
+    remote: SocketAddr,
+    accepted_at: Instant,
+    /// A question was answered: nothing more is expected.
+    answered: bool,
+    /// The session and the path, once the secret was said.
+    joined: Option<(Id, usize)>,
+}
+
+/// What came of looking at a connection.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Nothing,
+    /// Somebody who knows the secret wants something: to be [admitted](Door::admit), [answered](Door::answer) or refused.
+    Greeted(Hello),
+    /// It is a path, and packets may have come.
+    Packets(Id, usize),
+    /// It was a path; `done` if the peer has closed it on purpose.
+    Parted {
+        id: Id,
+        path: usize,
+        done: bool,
+    },
+}
+
+/// All connections.
+#[derive(Debug)]
+pub(crate) struct Door {
+    settings: Settings,
+    secret: Secret,
+    endpoint: Endpoint,
+    links: BTreeMap<ConnectionHandle, Connected>,
+    replies: Vec<Outgoing>,
+}
+
+impl Door {
+    /// # Errors
+    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    pub(crate) fn new(settings: Settings, identity: &Identity, secret: Secret) -> Result<Self, Error> {
+        settings.check()?;
+        let mut server = ServerConfig::with_crypto(Arc::new(identity.server()?));
+        server
+            .transport_config(settings.tunnel())
+            .max_incoming(MAX_CONNECTIONS)
+            .incoming_buffer_size(64 << 10)
+            .incoming_buffer_size_total(1 << 20);
+        let config = Arc::new(endpoint_config(&settings, 0xff));
+        let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
+        Ok(Self { settings, secret, endpoint, links: BTreeMap::new(), replies: Vec::new() })
+    }
+
+    /// Takes a UDP datagram that came from `remote` to the address `local`; the connection to look at.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagram: BytesMut,
+    ) -> Option<ConnectionHandle> {
+        let mut bytes = Vec::new();
+        match self.endpoint.handle(now, FourTuple::new(remote, local), None, datagram, &mut bytes)? {
+            DatagramEvent::ConnectionEvent(handle, event) => {
+                self.links.get_mut(&handle)?.link.handle_event(event);
+                Some(handle)
+            }
+            DatagramEvent::NewConnection(incoming) => self.meet(now, incoming),
+            DatagramEvent::Response(transmit) => {
+                self.reply(&transmit, bytes);
+                None
+            }
+        }
+    }
+
+    fn reply(&mut self, transmit: &noq_proto::Transmit, mut bytes: Vec<u8>) {
+        bytes.truncate(transmit.size);
+        let (remote, source) = (transmit.destination, transmit.src_ip);
+        self.replies.push(Outgoing { path: 0, remote, source, bytes, segment: None });
+    }
+
+    /// Somebody wants to connect.
+    fn meet(&mut self, now: Instant, incoming: Incoming) -> Option<ConnectionHandle> {
+        let mut bytes = Vec::new();
+        let unproved = self.links.values().filter(|connected| connected.joined.is_none()).count();
+        if self.links.len() >= MAX_CONNECTIONS {
+            let transmit = self.endpoint.refuse(incoming, &mut bytes);
+            self.reply(&transmit, bytes);
+        } else if unproved >= MAX_UNPROVED && !incoming.remote_address_validated() && incoming.may_retry() {
+            if let Ok(transmit) = self.endpoint.retry(incoming, &mut bytes) {
+                self.reply(&transmit, bytes);
+            }
+        } else {
+            let remote = incoming.remote_address();
+            match self.endpoint.accept(incoming, now, &mut bytes, None) {
+                Ok(accepted) => {
+                    let (handle, link) = (accepted.0, Link::new(accepted));
+                    let connected =
+                        Connected { link, remote, accepted_at: now, answered: false, joined: None };
+                    self.links.insert(handle, connected);
+                    return Some(handle);
+                }
+                Err(error) => {
+                    if let Some(transmit) = error.response {
+                        self.reply(&transmit, bytes);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// All connections, to be looked at when time has passed.
+    pub(crate) fn handles(&self) -> Vec<ConnectionHandle> {
+        self.links.keys().copied().collect()
+    }
+
+    /// One connection: its timers, its greeting, its end.
+    pub(crate) fn work(&mut self, now: Instant, handle: ConnectionHandle) -> Heard {
+        let Some(connected) = self.links.get_mut(&handle) else { return Heard::Nothing };
+        let link = &mut connected.link;
+        link.work(now, &mut self.endpoint, MAX_HELLO + 1);
+        if let Some(reason) = link.lost() {
+            let done = matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == u64::from(DONE));
+            let joined = connected.joined.take();
+            if link.is_drained() {
+                self.links.remove(&handle);
+            }
+            return joined.map_or(Heard::Nothing, |(id, path)| Heard::Parted { id, path, done });
+        }
+        if link.is_drained() {
+            self.links.remove(&handle);
+            return Heard::Nothing;
+        }
+        match connected.joined {
+            _ if link.is_closing() => {}
+            Some((id, path)) => return Heard::Packets(id, path),
+            None => match Hello::decode(link.heard()) {
+                Ok(Some(hello)) if !connected.answered => {
+                    if self.secret.agrees(&hello.secret) {
+                        return Heard::Greeted(hello);
+                    }
+                    link.close(now, REFUSED, "the secret is not the receiver's");
+                }
+                Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
+                Ok(_) => link.close(now, BROKEN, "no greeting"),
+                Err(error) => link.close(now, REFUSED, &error.to_string()),
+            },
+        }
+        Heard::Nothing
+    }
+
+    /// The next packet that came on a path.
+    pub(crate) fn receive(&mut self, handle: ConnectionHandle) -> Option<Bytes> {
+        self.links.get_mut(&handle).and_then(|connected| connected.link.receive())
+    }
+
+    /// A connection is a path of a session's from now on. From where it comes.
+    pub(crate) fn admit(&mut self, handle: ConnectionHandle, id: Id, path: usize) -> Option<SocketAddr> {
+        let connected = self.links.get_mut(&handle)?;
+        connected.joined = Some((id, path));
+        Some(connected.remote)
+    }
+
+    /// The path of this session that a connection is.
+    pub(crate) fn path_of(&self, handle: ConnectionHandle, id: &Id) -> Option<usize> {
+        let (of, path) = self.links.get(&handle)?.joined?;
+        (of == *id).then_some(path)
+    }
+
+    /// Says the answer to a greeting.
+    pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle, offset: u64) -> bool {
+        let Some(connected) = self.links.get_mut(&handle) else { return false };
+        let said = connected.link.say(&Reply { window: self.settings.window, offset }.encode());
+        connected.answered = true;
+        if said.is_err() {
+            connected.joined = None;
+            connected.link.close(now, BROKEN, "the stream is not open");
+        }
+        said.is_ok()
+    }
+
+    /// A connection is a path in the place of what was there: that is as dead as its peer takes it for.
+    pub(crate) fn replace(
+        &mut self,
+        now: Instant,
+        place: &mut Option<ConnectionHandle>,
+        handle: ConnectionHandle,
+    ) {
+        if let Some(old) = place.replace(handle).filter(|old| *old != handle) {
+            self.close(now, old, BROKEN, "replaced");
+        }
+    }
+
+    /// A connection is none of ours, and its peer told why.
+    pub(crate) fn close(&mut self, now: Instant, handle: ConnectionHandle, code: u32, reason: &str) {
+        if let Some(connected) = self.links.get_mut(&handle) {
+            connected.joined = None;
+            if !connected.link.is_closing() {
+                connected.link.close(now, code, reason);
+            }
+        }
+    }
+
+    /// Likewise all of a session.
+    pub(crate) fn close_all(&mut self, now: Instant, id: &Id, code: u32, reason: &str) {
+        for handle in self.handles() {
+            if self.path_of(handle, id).is_some() {
+                self.close(now, handle, code, reason);
+            }
+        }
+    }
+
+    fn route(&self) -> Route {
+        Route { path: 0, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
+    }
+
+    /// Sends a packet of a path.
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        packet: Bytes,
+        out: &mut Vec<Outgoing>,
+    ) {
+        let route = self.route();
+        if let Some(connected) = self.links.get_mut(&handle) {
+            connected.link.send(now, packet, route, out);
+        }
+    }
+
+    /// All datagrams that leave now.
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        out.append(&mut self.replies);
+        let route = self.route();
+        for connected in self.links.values_mut() {
+            connected.link.transmit(now, route, out);
+        }
+    }
+
+    /// When connections must be looked at next.
+    pub(crate) fn next_wakeup(&self) -> Option<Instant> {
+        let links = self.links.values().flat_map(|connected| {
+            let greeting =
+                connected.joined.is_none() && connected.link.lost().is_none() && !connected.link.is_closing();
+            [connected.link.next_wakeup(), greeting.then(|| connected.accepted_at + GREETING)]
+        });
+        links.flatten().min()
+    }
+
+    /// Connections at the moment, of whoever it is.
+    pub(crate) fn connections(&self) -> usize {
+        self.links.len()
+    }
+}

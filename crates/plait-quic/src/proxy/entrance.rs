@@ -1,0 +1,445 @@
+//! The near end: listeners, clients, and the paths to the far end.
+
+use super::pipe::{Flow, PIECE, Pipe, Socket};
+use super::plan::{Forward, Plan, Told};
+use super::socks::{self, Step};
+use super::{Target, Tokens, plan::Status};
+use crate::error::Error;
+use crate::files::routes::Routes;
+use crate::files::{Local, Meter, NAP, now};
+use crate::hello::Offer;
+use crate::identity;
+use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
+use crate::ways::Order;
+use mio::net::TcpListener;
+use mio::{Interest, Token};
+use plait_sched::Scheduler;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// A client of SOCKS has so long to say where it wants to go.
+const GREETING: Duration = Duration::from_secs(10);
+
+/// Connections that are taken from a listener before others get their turn.
+const ACCEPTED: usize = 64;
+
+/// Who is asked in each turn, and told what happened; breaking ends it.
+type Watch<'a> = dyn FnMut(Instant, Option<&Told<'_>>) -> ControlFlow<()> + 'a;
+
+/// Where a listener's connections lead to.
+enum Door {
+    Socks,
+    Forward(Target),
+}
+
+/// A client.
+enum Client {
+    /// Says where it wants to go.
+    Greeting { socket: Socket, socks: socks::Client, since: Instant },
+    /// The far end looks for its target; what it said meanwhile is kept.
+    Asked { socket: Socket, stream: u32, target: Target, rest: Vec<u8> },
+    /// It is joined with its stream.
+    Joined { pipe: Pipe, target: Target },
+}
+
+/// A near end whose sockets are bound.
+pub struct Entrance {
+    plan: Plan,
+    routes: Routes,
+    listeners: BTreeMap<usize, (TcpListener, Door)>,
+    socks: Option<SocketAddr>,
+    forwards: Vec<Forward>,
+    clients: BTreeMap<usize, Client>,
+    by_stream: BTreeMap<u32, usize>,
+    tokens: Tokens,
+    /// Clients with something to do.
+    due: BTreeSet<usize>,
+    buffer: Vec<u8>,
+}
+
+impl Entrance {
+    /// Binds a socket for each path, and the listeners.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] says which of them is not to be had.
+    pub fn open(plan: Plan) -> Result<Self, Error> {
+        plan.settings.check()?;
+        if plan.socks.is_none() && plan.forwards.is_empty() {
+            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".to_owned()));
+        }
+        let routes = Routes::open(now(), &plan.to, &plan.locals, &plan.interfaces, &plan.terms)?;
+        let mut entrance = Self {
+            routes,
+            listeners: BTreeMap::new(),
+            socks: None,
+            forwards: Vec::new(),
+            clients: BTreeMap::new(),
+            by_stream: BTreeMap::new(),
+            tokens: Tokens::new(),
+            due: BTreeSet::new(),
+            buffer: vec![0; PIECE],
+            plan,
+        };
+        if let Some(address) = entrance.plan.socks {
+            entrance.socks = Some(entrance.listen(address, Door::Socks)?);
+        }
+        for Forward { listen, target } in entrance.plan.forwards.clone() {
+            let listen = entrance.listen(listen, Door::Forward(target.clone()))?;
+            entrance.forwards.push(Forward { listen, target });
+        }
+        Ok(entrance)
+    }
+
+    fn listen(&mut self, address: SocketAddr, door: Door) -> Result<SocketAddr, Error> {
+        let failed = |error| Error::Setting(format!("{address}: {error}"));
+        let mut listener = TcpListener::bind(address).map_err(failed)?;
+        let token = self.tokens.next();
+        self.routes.sockets.registry().register(&mut listener, Token(token), Interest::READABLE)?;
+        let bound = listener.local_addr()?;
+        self.listeners.insert(token, (listener, door));
+        Ok(bound)
+    }
+
+    /// Where SOCKS5 is spoken.
+    pub fn socks(&self) -> Option<SocketAddr> {
+        self.socks
+    }
+
+    /// The other listeners.
+    pub fn forwards(&self) -> &[Forward] {
+        &self.forwards
+    }
+
+    /// The paths, in the order in which schedulers see them.
+    pub fn paths(&self) -> &[Local] {
+        &self.routes.locals
+    }
+
+    /// Carries until `watch` breaks. `maker` makes who decides which path carries what: once, and again if the far end was lost.
+    ///
+    /// # Errors
+    /// Why the far end does not carry anything.
+    pub fn run<W: Scheduler>(
+        mut self,
+        mut maker: impl FnMut() -> Result<W, Error>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
+        loop {
+            let begun = now();
+            let order = Order {
+                remote: self.routes.remote,
+                locals: self.routes.addresses(),
+                terms: self.routes.terms.clone(),
+                fingerprint: self.plan.fingerprint,
+                secret: self.plan.secret,
+                session: identity::random()?,
+                offer: Offer::STREAMS,
+            };
+            let mut near = Near::new(begun, self.plan.settings, order, maker()?)?;
+            self.drive(&mut near, begun, watch)?;
+            match near.into_outcome() {
+                None | Some(Error::Stopped) => return Ok(()),
+                Some(error @ Error::Silent(_)) => {
+                    for client in std::mem::take(&mut self.clients).into_values() {
+                        client.break_off();
+                    }
+                    self.by_stream.clear();
+                    if watch(now(), Some(&Told::Lost(&error))).is_break() {
+                        return Ok(());
+                    }
+                }
+                Some(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Until there is an outcome.
+    fn drive<W: Scheduler>(
+        &mut self,
+        near: &mut Near<W>,
+        begun: Instant,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
+        let (mut out, mut meter, mut was_open) = (Vec::new(), Meter::new(begun), false);
+        loop {
+            let moment = now();
+            self.routes
+                .receive(|path, remote, datagram| near.handle_datagram(moment, path, remote, datagram));
+            near.handle_timeout(moment);
+            self.routes.rescan(moment, |path, local| near.relocate(moment, path, local));
+            let mut flow = self.serve(moment, near, watch);
+            if near.is_open() && !std::mem::replace(&mut was_open, true) {
+                flow = both(flow, watch(moment, Some(&Told::Open)));
+            }
+            flow = both(flow, watch(moment, None));
+            if meter.is_due(moment) {
+                let paths = self.routes.status(near.progress(), &mut meter, moment);
+                let status = status(near, moment.duration_since(begun), paths);
+                flow = both(flow, watch(moment, Some(&Told::Status(&status))));
+            }
+            if flow.is_break() {
+                near.stop();
+            }
+            near.transmit(moment, &mut out);
+            self.routes.send(&mut out, |path, trouble| near.handle_failure(path, trouble));
+            if near.outcome().is_some() {
+                return Ok(());
+            }
+            self.wake(near);
+            let due = near.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
+            self.routes.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
+        }
+    }
+
+    /// What left has made room, and what came is for someone.
+    fn wake<W: Scheduler>(&mut self, near: &mut Near<W>) {
+        while let Some(stream) = near.streams().woken() {
+            self.due.extend(self.by_stream.get(&stream));
+        }
+    }
+
+    /// Listeners and clients.
+    fn serve<W: Scheduler>(
+        &mut self,
+        moment: Instant,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        for (token, readable, writable) in self.routes.sockets.others().collect::<Vec<_>>() {
+            if let Some(socket) = self.clients.get_mut(&token).map(Client::socket) {
+                socket.readable |= readable;
+                socket.writable |= writable;
+                self.due.insert(token);
+            }
+        }
+        // Readiness is told once, and what was not taken then waits: so all are looked at in every turn.
+        for token in self.listeners.keys().copied().collect::<Vec<_>>() {
+            self.meet(moment, token, near);
+        }
+        let mut flow = self.hear(near, watch);
+        self.wake(near);
+        let late = |client: &Client| matches!(client, Client::Greeting { since, .. } if moment.duration_since(*since) >= GREETING);
+        self.clients.retain(|_, client| !late(client));
+        for token in std::mem::take(&mut self.due) {
+            flow = both(flow, self.work(token, near, watch));
+        }
+        flow
+    }
+
+    /// Those who have come to a listener.
+    fn meet<W: Scheduler>(&mut self, moment: Instant, token: usize, near: &mut Near<W>) {
+        for _ in 0..ACCEPTED {
+            let Some((listener, door)) = self.listeners.get(&token) else { return };
+            // Others than that there is nobody: this one is gone already, or the system has no room, which passes.
+            let Ok((io, _)) = listener.accept() else { return };
+            let number = self.tokens.next();
+            let Ok(socket) = Socket::new(self.routes.sockets.registry(), io, number) else { continue };
+            if self.clients.len() >= MAX_STREAMS {
+                socket.break_off();
+                continue;
+            }
+            let client = match door {
+                Door::Socks => Client::Greeting { socket, socks: socks::Client::default(), since: moment },
+                Door::Forward(target) => {
+                    let target = target.clone();
+                    match near.streams().open(&target.to_string(), self.class(&target)) {
+                        Ok(stream) => {
+                            self.by_stream.insert(stream, number);
+                            Client::Joined { pipe: Pipe::new(socket, stream), target }
+                        }
+                        Err(_) => {
+                            socket.break_off();
+                            continue;
+                        }
+                    }
+                }
+            };
+            self.clients.insert(number, client);
+        }
+    }
+
+    fn class(&self, target: &Target) -> Class {
+        if self.plan.interactive.contains(&target.port) { Class::Interactive } else { Class::Bulk }
+    }
+
+    /// What the far end says of streams.
+    fn hear<W: Scheduler>(&mut self, near: &mut Near<W>, watch: &mut Watch<'_>) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        while let Some(event) = near.streams().poll() {
+            match event {
+                Event::Opened { .. } => {}
+                Event::Accepted { stream } => {
+                    let Some(&token) = self.by_stream.get(&stream) else { continue };
+                    if let Some(Client::Asked { mut socket, stream, target, rest }) = self.take_asked(token) {
+                        // Twelve bytes go into an empty buffer at once.
+                        let _ = socket.write(&socks::granted());
+                        near.streams().write(stream, &rest);
+                        self.clients
+                            .insert(token, Client::Joined { pipe: Pipe::new(socket, stream), target });
+                        self.due.insert(token);
+                    }
+                }
+                Event::Reset { stream, reason } => {
+                    let Some(client) =
+                        self.by_stream.remove(&stream).and_then(|token| self.clients.remove(&token))
+                    else {
+                        continue;
+                    };
+                    let target = client.target().cloned();
+                    client.refuse(reason);
+                    if let Some(target) = target.filter(|_| reason != Reason::Broken) {
+                        flow = both(flow, watch(now(), Some(&Told::Refused { target: &target, reason })));
+                    }
+                }
+            }
+        }
+        flow
+    }
+
+    fn take_asked(&mut self, token: usize) -> Option<Client> {
+        matches!(self.clients.get(&token), Some(Client::Asked { .. })).then(|| self.clients.remove(&token))?
+    }
+
+    /// One client.
+    fn work<W: Scheduler>(
+        &mut self,
+        token: usize,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let Some(client) = self.clients.remove(&token) else { return ControlFlow::Continue(()) };
+        let kept = match client {
+            Client::Greeting { .. } => return self.greet(token, client, near, watch),
+            Client::Asked { mut socket, stream, target, mut rest } => {
+                // What it says before it is answered waits; much of it with the system.
+                let mut gone = false;
+                while socket.readable && rest.len() < socks::MOST && !gone {
+                    match socket.read(&mut self.buffer[..socks::MOST]) {
+                        Ok(None) => {}
+                        Ok(Some(0)) | Err(_) => gone = true,
+                        Ok(Some(count)) => rest.extend_from_slice(&self.buffer[..count]),
+                    }
+                }
+                if gone {
+                    near.streams().reset(stream, Reason::Broken);
+                    None
+                } else {
+                    Some(Client::Asked { socket, stream, target, rest })
+                }
+            }
+            Client::Joined { mut pipe, target } => match pipe.pump(near.streams(), &mut self.buffer) {
+                Flow::Open => Some(Client::Joined { pipe, target }),
+                Flow::Over => {
+                    self.by_stream.remove(&pipe.stream);
+                    None
+                }
+                Flow::Broken => {
+                    self.by_stream.remove(&pipe.stream);
+                    pipe.socket.break_off();
+                    None
+                }
+            },
+        };
+        if let Some(client) = kept {
+            self.clients.insert(token, client);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A client of SOCKS that has not said where it wants to go.
+    fn greet<W: Scheduler>(
+        &mut self,
+        token: usize,
+        client: Client,
+        near: &mut Near<W>,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let Client::Greeting { mut socket, mut socks, since } = client else {
+            return ControlFlow::Continue(());
+        };
+        loop {
+            match socks.step() {
+                Step::Wait => match socket.readable.then(|| socket.read(&mut self.buffer[..socks::MOST])) {
+                    None | Some(Ok(None)) => {
+                        self.clients.insert(token, Client::Greeting { socket, socks, since });
+                        break;
+                    }
+                    Some(Ok(Some(count))) if count > 0 && socks.hear(&self.buffer[..count]) => {}
+                    _ => break,
+                },
+                Step::Say(answer) => {
+                    let _ = socket.write(&answer);
+                }
+                Step::Refuse(answer) => {
+                    let _ = socket.write(&answer);
+                    break;
+                }
+                Step::Connect(target) => {
+                    match near.streams().open(&target.to_string(), self.class(&target)) {
+                        Ok(stream) => {
+                            self.by_stream.insert(stream, token);
+                            let rest = socks.into_rest();
+                            self.clients.insert(token, Client::Asked { socket, stream, target, rest });
+                            self.due.insert(token);
+                            break;
+                        }
+                        Err(reason) => {
+                            let _ = socket.write(&socks::refusal(reason));
+                            return watch(now(), Some(&Told::Refused { target: &target, reason }));
+                        }
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Client {
+    fn socket(&mut self) -> &mut Socket {
+        match self {
+            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket,
+            Self::Joined { pipe, .. } => &mut pipe.socket,
+        }
+    }
+
+    fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Greeting { .. } => None,
+            Self::Asked { target, .. } | Self::Joined { target, .. } => Some(target),
+        }
+    }
+
+    fn break_off(self) {
+        match self {
+            Self::Greeting { socket, .. } | Self::Asked { socket, .. } => socket.break_off(),
+            Self::Joined { pipe, .. } => pipe.socket.break_off(),
+        }
+    }
+
+    /// Its stream is none any more: who has asked for it is answered.
+    fn refuse(self, reason: Reason) {
+        match self {
+            Self::Asked { mut socket, .. } => {
+                let _ = socket.write(&socks::refusal(reason));
+            }
+            other => other.break_off(),
+        }
+    }
+}
+
+fn status<W: Scheduler>(
+    near: &mut Near<W>,
+    elapsed: Duration,
+    paths: Vec<crate::files::PathStatus>,
+) -> Status {
+    let streams = near.streams();
+    let [received, sent] = streams.carried();
+    Status { streams: streams.len(), opened: streams.opened(), sent, received, elapsed, paths }
+}
+
+fn both(one: ControlFlow<()>, other: ControlFlow<()>) -> ControlFlow<()> {
+    if one.is_break() { one } else { other }
+}

@@ -1,0 +1,349 @@
+//! The far end: who connects, what is allowed, and connections to targets.
+
+use super::lookup::Lookups;
+use super::outward::Connecting;
+use super::pipe::{Flow, PIECE, Pipe, Socket};
+use super::target::{Scope, scope};
+use super::{Allowed, Target, Tokens};
+use crate::error::Error;
+use crate::files::sockets::Sockets;
+use crate::files::{NAP, now};
+use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::settings::Settings;
+use crate::streams::far::{Id, News};
+use crate::streams::{Event, Far, Reason, Streams};
+use plait_sched::Scheduler;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// After the end: for so long peers may still have to be told.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Where connections are taken, and where they may lead.
+#[derive(Clone, Debug)]
+pub struct Hosting {
+    /// Where to listen; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// What peers have to know; `None` makes one.
+    pub secret: Option<String>,
+    /// Targets that are allowed: none but these.
+    pub allowed: Vec<Allowed>,
+    /// Everything else.
+    pub settings: Settings,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Tidings<'a> {
+    /// Someone who knows the secret has connected.
+    Came {
+        /// From where its first path comes.
+        remote: SocketAddr,
+    },
+    /// It is gone.
+    Left {
+        /// Why: [`Error::Stopped`] if it wanted to.
+        error: &'a Error,
+    },
+    /// A connection is there.
+    Connected {
+        /// Where it leads to.
+        target: &'a str,
+    },
+    /// A connection came to nothing.
+    Refused {
+        /// Where it was to lead to.
+        target: &'a str,
+        /// Why it does not.
+        reason: Reason,
+    },
+}
+
+/// Who is asked in each turn, and told what happened; breaking ends it.
+type Watch<'a> = dyn FnMut(Instant, Option<&Tidings<'_>>) -> ControlFlow<()> + 'a;
+
+/// A stream's other side.
+enum Outward {
+    /// Its target's addresses are looked up.
+    Looking,
+    Connecting(Connecting),
+    Joined(Pipe),
+}
+
+struct Connection {
+    peer: Id,
+    stream: u32,
+    target: String,
+    scope: Scope,
+    outward: Outward,
+}
+
+/// A far end whose socket is bound.
+pub struct Exit<W> {
+    secret: String,
+    address: SocketAddr,
+    fingerprint: Fingerprint,
+    allowed: Vec<Allowed>,
+    far: Far<W>,
+    sockets: Sockets,
+    lookups: Lookups<usize>,
+    connections: BTreeMap<usize, Connection>,
+    by_stream: BTreeMap<(Id, u32), usize>,
+    tokens: Tokens,
+    /// Connections with something to do.
+    due: BTreeSet<usize>,
+    buffer: Vec<u8>,
+}
+
+impl<W: Scheduler> Exit<W> {
+    /// Makes a certificate, and binds the socket. `maker` makes who decides which path carries what goes back, for each peer.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] says what cannot be had.
+    pub fn open(
+        hosting: Hosting,
+        maker: impl FnMut() -> Result<W, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        let Hosting { listen, secret, allowed, settings } = hosting;
+        settings.check()?;
+        let secret = match secret {
+            Some(secret) => secret,
+            None => identity::hexadecimal(&identity::random::<16>()?),
+        };
+        let identity = Identity::generate()?;
+        let far = Far::new(settings, &identity, Secret::new(&secret), maker)?;
+        let mut sockets = Sockets::new()?;
+        let address =
+            sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;
+        let lookups = Lookups::new(sockets.registry())?;
+        Ok(Self {
+            secret,
+            address,
+            fingerprint: identity.fingerprint(),
+            allowed,
+            far,
+            sockets,
+            lookups,
+            connections: BTreeMap::new(),
+            by_stream: BTreeMap::new(),
+            tokens: Tokens::new(),
+            due: BTreeSet::new(),
+            buffer: vec![0; PIECE],
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What peers have to be told of its certificate.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// What peers have to know.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// Carries until `watch` breaks: then connections are broken off, and peers told.
+    ///
+    /// # Errors
+    /// If the system will not wait for sockets any more.
+    pub fn run(&mut self, watch: &mut Watch<'_>) -> Result<(), Error> {
+        let (mut out, mut ended) = (Vec::new(), None::<Instant>);
+        loop {
+            let moment = now();
+            let far = &mut self.far;
+            self.sockets.receive(0, |remote, local, datagram| {
+                far.handle_datagram(moment, remote, local, datagram);
+            });
+            self.far.handle_timeout(moment);
+            if ended.is_none() && (self.serve(moment, watch).is_break() || watch(moment, None).is_break()) {
+                ended = Some(moment);
+                self.far.stop(moment);
+                std::mem::take(&mut self.connections).into_values().for_each(Connection::break_off);
+            }
+            self.far.transmit(moment, &mut out);
+            self.sockets.send(0, None);
+            for outgoing in out.drain(..) {
+                self.sockets.send(0, Some(outgoing));
+            }
+            if ended.is_some_and(|at| moment.duration_since(at) >= LINGER || self.far.connections() == 0) {
+                return Ok(());
+            }
+            self.wake();
+            let due = self.far.next_wakeup().map_or(NAP, |due| due.saturating_duration_since(now()));
+            self.sockets.wait(if self.due.is_empty() { due.min(NAP) } else { Duration::ZERO })?;
+        }
+    }
+
+    /// What left has made room, and what came is for someone.
+    fn wake(&mut self) {
+        for id in self.far.ids() {
+            let Some(streams) = self.far.streams(&id) else { continue };
+            while let Some(stream) = streams.woken() {
+                self.due.extend(self.by_stream.get(&(id, stream)));
+            }
+        }
+    }
+
+    /// Peers, streams and connections.
+    fn serve(&mut self, moment: Instant, watch: &mut Watch<'_>) -> ControlFlow<()> {
+        for (token, readable, writable) in self.sockets.others().collect::<Vec<_>>() {
+            if let Some(socket) = self.connections.get_mut(&token).and_then(Connection::socket) {
+                socket.readable |= readable;
+                socket.writable |= writable;
+                self.due.insert(token);
+            }
+        }
+        while let Some(news) = self.far.poll() {
+            match news {
+                News::Came { remote, .. } => watch(moment, Some(&Tidings::Came { remote }))?,
+                News::Left { id, error } => {
+                    self.forget_peer(&id);
+                    watch(moment, Some(&Tidings::Left { error: &error }))?;
+                }
+            }
+        }
+        for id in self.far.ids() {
+            self.hear(moment, &id, watch)?;
+        }
+        while let Some((token, addresses)) = self.lookups.next() {
+            if let Some(connection) = self.connections.get_mut(&token) {
+                self.due.insert(token);
+                let there = !addresses.is_empty();
+                let admitted: Vec<SocketAddr> =
+                    addresses.into_iter().filter(|address| connection.scope.admits(address.ip())).collect();
+                if there && admitted.is_empty() {
+                    self.refuse(moment, token, Reason::Denied, watch)?;
+                } else {
+                    connection.outward = Outward::Connecting(Connecting::new(admitted));
+                }
+            }
+        }
+        self.wake();
+        // Who does not answer is noticed by looking.
+        let connecting = |one: &Connection| matches!(one.outward, Outward::Connecting(_));
+        self.due.extend(self.connections.iter().filter(|(_, one)| connecting(one)).map(|(token, _)| *token));
+        for token in std::mem::take(&mut self.due) {
+            self.work(moment, token, watch)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn forget_peer(&mut self, id: &Id) {
+        let theirs = self.by_stream.range((*id, 0)..=(*id, u32::MAX)).map(|(_, token)| *token);
+        for token in theirs.collect::<Vec<_>>() {
+            if let Some(connection) = self.forget(token) {
+                connection.break_off();
+            }
+        }
+    }
+
+    fn forget(&mut self, token: usize) -> Option<Connection> {
+        let connection = self.connections.remove(&token)?;
+        self.by_stream.remove(&(connection.peer, connection.stream));
+        Some(connection)
+    }
+
+    /// What a peer says of streams.
+    fn hear(&mut self, moment: Instant, id: &Id, watch: &mut Watch<'_>) -> ControlFlow<()> {
+        while let Some(event) = self.far.streams(id).and_then(Streams::poll) {
+            match event {
+                Event::Accepted { .. } => {}
+                Event::Opened { stream, target, .. } => {
+                    let asked = target.parse::<Target>().ok();
+                    let allowed = asked.as_ref().and_then(|target| scope(&self.allowed, target));
+                    let token = self.tokens.next();
+                    let (peer, outward) = (*id, Outward::Looking);
+                    let scope = allowed.unwrap_or(Scope::Others);
+                    self.by_stream.insert((peer, stream), token);
+                    self.connections.insert(token, Connection { peer, stream, target, scope, outward });
+                    let begun = asked.filter(|_| allowed.is_some());
+                    match begun.map(|target| self.lookups.begin(token, &target)) {
+                        Some(true) => {}
+                        Some(false) => self.refuse(moment, token, Reason::Busy, watch)?,
+                        None => self.refuse(moment, token, Reason::Denied, watch)?,
+                    }
+                }
+                Event::Reset { stream, .. } => {
+                    if let Some(connection) =
+                        self.by_stream.get(&(*id, stream)).copied().and_then(|token| self.forget(token))
+                    {
+                        connection.break_off();
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A stream leads nowhere.
+    fn refuse(
+        &mut self,
+        moment: Instant,
+        token: usize,
+        reason: Reason,
+        watch: &mut Watch<'_>,
+    ) -> ControlFlow<()> {
+        let Some(Connection { peer, stream, target, .. }) = self.forget(token) else {
+            return ControlFlow::Continue(());
+        };
+        if let Some(streams) = self.far.streams(&peer) {
+            streams.reset(stream, reason);
+        }
+        watch(moment, Some(&Tidings::Refused { target: &target, reason }))
+    }
+
+    /// One connection.
+    fn work(&mut self, moment: Instant, token: usize, watch: &mut Watch<'_>) -> ControlFlow<()> {
+        let Some(connection) = self.connections.get_mut(&token) else { return ControlFlow::Continue(()) };
+        let Some(streams) = self.far.streams(&connection.peer) else { return ControlFlow::Continue(()) };
+        if let Outward::Connecting(connecting) = &mut connection.outward {
+            match connecting.step(moment, self.sockets.registry(), token) {
+                None => {}
+                Some(Err(reason)) => return self.refuse(moment, token, reason, watch),
+                Some(Ok(socket)) => {
+                    streams.accept(connection.stream);
+                    connection.outward = Outward::Joined(Pipe::new(socket, connection.stream));
+                    watch(moment, Some(&Tidings::Connected { target: &connection.target }))?;
+                }
+            }
+        }
+        if let Outward::Joined(pipe) = &mut connection.outward {
+            match pipe.pump(streams, &mut self.buffer) {
+                Flow::Open => {}
+                Flow::Over => {
+                    self.forget(token);
+                }
+                Flow::Broken => {
+                    self.forget(token).into_iter().for_each(Connection::break_off);
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Connection {
+    fn socket(&mut self) -> Option<&mut Socket> {
+        match &mut self.outward {
+            Outward::Looking => None,
+            Outward::Connecting(connecting) => connecting.socket(),
+            Outward::Joined(pipe) => Some(&mut pipe.socket),
+        }
+    }
+
+    fn break_off(self) {
+        match self.outward {
+            Outward::Looking => {}
+            // The target may have taken it, and has not been heard yet.
+            Outward::Connecting(connecting) => connecting.break_off(),
+            Outward::Joined(pipe) => pipe.socket.break_off(),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Addresses of names: asked of the system on threads, since it answers when it likes.
+
+use super::Target;
+use crate::files::sockets::OTHERS;
+use mio::{Registry, Token, Waker};
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, mpsc};
+
+/// Threads at once. More names are not looked up.
+const THREADS: usize = 64;
+
+type Answer<K> = (K, Vec<SocketAddr>);
+
+/// Lookups, each known by a key.
+pub(super) struct Lookups<K> {
+    sender: mpsc::Sender<Answer<K>>,
+    answers: mpsc::Receiver<Answer<K>>,
+    waker: Arc<Waker>,
+    running: usize,
+}
+
+impl<K: Send + 'static> Lookups<K> {
+    pub(super) fn new(registry: &Registry) -> io::Result<Self> {
+        let (sender, answers) = mpsc::channel();
+        Ok(Self { sender, answers, waker: Arc::new(Waker::new(registry, Token(OTHERS))?), running: 0 })
+    }
+
+    /// Looks for the addresses of a target; [`Lookups::next`] tells them. False if there is too much to look for.
+    pub(super) fn begin(&mut self, key: K, target: &Target) -> bool {
+        if let Ok(address) = target.host.parse::<IpAddr>() {
+            let _ = self.sender.send((key, vec![SocketAddr::new(address, target.port)]));
+            let _ = self.waker.wake();
+            self.running += 1;
+            return true;
+        }
+        if self.running >= THREADS {
+            return false;
+        }
+        let (sender, waker, target) = (self.sender.clone(), self.waker.clone(), target.clone());
+        let looked_up = std::thread::Builder::new().spawn(move || {
+            let found = (target.host.as_str(), target.port).to_socket_addrs();
+            let _ = sender.send((key, found.map(Iterator::collect).unwrap_or_default()));
+            let _ = waker.wake();
+        });
+        self.running += usize::from(looked_up.is_ok());
+        looked_up.is_ok()
+    }
+
+    /// The next answer: none of these addresses if there is none.
+    pub(super) fn next(&mut self) -> Option<Answer<K>> {
+        let answer = self.answers.try_recv().ok()?;
+        self.running -= 1;
+        Some(answer)
+    }
+}

@@ -1,0 +1,37 @@
+//! TCP connections over one connection of many paths: taken at the near end, made at the far end.
+//!
+//! ```text
+//! program ─► listener or SOCKS5 ─► stream of Near ═► paths ═► Far ─► is it allowed? which address? ─► TCP connection
+//! ```
+//!
+//! [`Entrance`] and [`Exit`] are made, which binds sockets, and then run on the thread that calls, each in one loop. While they run they call what
+//! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
+
+mod entrance;
+mod exit;
+mod lookup;
+mod outward;
+mod pipe;
+mod plan;
+mod socks;
+mod target;
+
+pub use entrance::Entrance;
+pub use exit::{Exit, Hosting, Tidings};
+pub use plan::{Forward, Plan, Status, Told};
+pub use target::{Allowed, Target};
+
+/// Numbers of sockets that are not of paths.
+#[derive(Debug)]
+struct Tokens(usize);
+
+impl Tokens {
+    fn new() -> Self {
+        Self(crate::files::sockets::OTHERS)
+    }
+
+    fn next(&mut self) -> usize {
+        self.0 += 1;
+        self.0
+    }
+}

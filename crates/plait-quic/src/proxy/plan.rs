@@ -1,0 +1,93 @@
+//! What a near end is to do, and what it tells.
+
+use super::Target;
+use crate::error::Error;
+use crate::files::{Local, PathStatus, Term};
+use crate::identity::{Fingerprint, Secret};
+use crate::settings::Settings;
+use crate::streams::Reason;
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A listener whose connections all lead to one target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Forward {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where the far end connects to.
+    pub target: Target,
+}
+
+impl FromStr for Forward {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let read = || {
+            let (listen, target) = text.split_once('=')?;
+            Some(Self { listen: listen.parse().ok()?, target: target.parse().ok()? })
+        };
+        let needed = || Error::Setting(format!("\"{text}\": ADDR:PORT=HOST:PORT is needed"));
+        read().ok_or_else(needed)
+    }
+}
+
+/// What is to be carried, to whom, from where.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The far end's address, `HOST:PORT`.
+    pub to: String,
+    /// The SHA-256 of its certificate.
+    pub fingerprint: Fingerprint,
+    /// What it wants to hear.
+    pub secret: Secret,
+    /// Local addresses to send from, each a path.
+    pub locals: Vec<Local>,
+    /// Interfaces to send from, each a path. Without these and addresses: see [`usable`](crate::files::usable).
+    pub interfaces: Vec<String>,
+    /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
+    pub terms: Vec<(String, Term)>,
+    /// Where SOCKS5 is spoken.
+    pub socks: Option<SocketAddr>,
+    /// Listeners that lead to one target each.
+    pub forwards: Vec<Forward>,
+    /// Connections to these ports go before others.
+    pub interactive: Vec<u16>,
+    /// Everything else.
+    pub settings: Settings,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// A path to the far end is there.
+    Open,
+    /// How things stand: twice a second.
+    Status(&'a Status),
+    /// A connection came to nothing.
+    Refused {
+        /// Where it was to lead to.
+        target: &'a Target,
+        /// Why it does not.
+        reason: Reason,
+    },
+    /// All paths were dead for long: connections are broken off, and the far end is looked for anew.
+    Lost(&'a Error),
+}
+
+/// How a connection stands.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// TCP connections at the moment, and ever.
+    pub streams: usize,
+    /// How many there ever were.
+    pub opened: u32,
+    /// Bytes that were sent to the far end, and got from it.
+    pub sent: u64,
+    /// Bytes that came from there.
+    pub received: u64,
+    /// Since the connection began.
+    pub elapsed: Duration,
+    /// Its paths.
+    pub paths: Vec<PathStatus>,
+}

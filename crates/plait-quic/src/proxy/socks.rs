@@ -1,0 +1,229 @@
+//! SOCKS5 (RFC 1928), the server's side, as far as it is needed to be told a target: CONNECT, without authentication. No I/O.
+
+use super::target::Target;
+use crate::streams::Reason;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const VERSION: u8 = 5;
+
+/// Bytes that may be said before the target is known, and behind it before that is answered.
+pub(super) const MOST: usize = 2 << 10;
+
+/// What is to be done next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// More has to come.
+    Wait,
+    /// This is to be said, then it goes on.
+    Say([u8; 2]),
+    /// It wants to be connected to there.
+    Connect(Target),
+    /// This is to be said, and that was all; empty if whoever it is does not speak SOCKS5.
+    Refuse(Vec<u8>),
+}
+
+/// A client that has not been connected yet.
+#[derive(Debug, Default)]
+pub(super) struct Client {
+    heard: Vec<u8>,
+    greeted: bool,
+}
+
+impl Client {
+    /// More was said. False if it is too much.
+    pub(super) fn hear(&mut self, bytes: &[u8]) -> bool {
+        self.heard.extend_from_slice(bytes);
+        self.heard.len() <= MOST
+    }
+
+    /// Call until it waits.
+    pub(super) fn step(&mut self) -> Step {
+        if self.heard.first().is_some_and(|version| *version != VERSION) {
+            return Step::Refuse(Vec::new());
+        }
+        let step = if self.greeted { self.request() } else { self.greeting() };
+        step.unwrap_or(Step::Wait)
+    }
+
+    /// What was said behind the target.
+    pub(super) fn into_rest(self) -> Vec<u8> {
+        self.heard
+    }
+
+    fn greeting(&mut self) -> Option<Step> {
+        let count = usize::from(*self.heard.get(1)?);
+        let methods = self.heard.get(2..2 + count)?;
+        if !methods.contains(&0) {
+            // No method is acceptable.
+            return Some(Step::Refuse(vec![VERSION, 0xff]));
+        }
+        self.heard.drain(..2 + count);
+        self.greeted = true;
+        Some(Step::Say([VERSION, 0]))
+    }
+
+    fn request(&mut self) -> Option<Step> {
+        let [_, command, _, kind, ..] = self.heard[..] else { return None };
+        let rest = &self.heard[4..];
+        let length = match kind {
+            1 => 4,
+            3 => 1 + usize::from(*rest.first()?),
+            4 => 16,
+            // Address type not supported.
+            _ => return Some(Step::Refuse(reply(8))),
+        };
+        let (address, port) = (rest.get(..length)?, rest.get(length..length + 2)?);
+        let host = match kind {
+            1 => <[u8; 4]>::try_from(address).ok().map(|bytes| Ipv4Addr::from(bytes).to_string()),
+            4 => <[u8; 16]>::try_from(address)
+                .ok()
+                .map(|bytes| IpAddr::from(Ipv6Addr::from(bytes)).to_string()),
+            _ => std::str::from_utf8(&address[1..]).ok().map(str::to_owned),
+        };
+        let port = u16::from_be_bytes([port[0], port[1]]);
+        let target = host.and_then(|host| Target::new(&host, port));
+        if command != 1 {
+            // Command not supported.
+            return Some(Step::Refuse(reply(7)));
+        }
+        self.heard.drain(..4 + length + 2);
+        Some(target.map_or_else(|| Step::Refuse(refusal(Reason::Unresolved)), Step::Connect))
+    }
+}
+
+/// The target is there: data follows.
+pub(super) fn granted() -> Vec<u8> {
+    reply(0)
+}
+
+/// It is not.
+pub(super) fn refusal(reason: Reason) -> Vec<u8> {
+    reply(match reason {
+        Reason::Broken | Reason::Busy => 1,
+        Reason::Denied => 2,
+        Reason::Unreachable => 3,
+        Reason::Unresolved | Reason::Silent => 4,
+        Reason::Refused => 5,
+    })
+}
+
+/// The address that it is reached from is not told.
+fn reply(code: u8) -> Vec<u8> {
+    vec![VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GREETING: &[u8] = &[5, 2, 0, 2];
+
+    /// All steps until it waits, or is done.
+    fn steps(client: &mut Client, bytes: &[u8]) -> Vec<Step> {
+        assert!(client.hear(bytes));
+        let mut steps = Vec::new();
+        loop {
+            match client.step() {
+                Step::Wait => return steps,
+                step @ Step::Say(_) => steps.push(step),
+                step => {
+                    steps.push(step);
+                    return steps;
+                }
+            }
+        }
+    }
+
+    fn request(command: u8, kind: u8, address: &[u8]) -> Vec<u8> {
+        [&[5, command, 0, kind][..], address, &[1, 187]].concat()
+    }
+
+    fn target(host: &str) -> Step {
+        Step::Connect(Target::new(host, 443).expect("it is one"))
+    }
+
+    #[test]
+    fn targets_are_addresses_and_names() {
+        let v6: Vec<u8> = "2001:db8::1".parse::<Ipv6Addr>().expect("it is one").octets().to_vec();
+        for (request, expected) in [
+            (request(1, 1, &[10, 0, 0, 1]), target("10.0.0.1")),
+            (request(1, 4, &v6), target("2001:db8::1")),
+            (request(1, 3, b"\x0bexample.org"), target("example.org")),
+            (request(1, 3, b"\x00"), Step::Refuse(reply(4))),
+            (request(1, 3, b"\x03a b"), Step::Refuse(reply(4))),
+            (request(2, 1, &[10, 0, 0, 1]), Step::Refuse(reply(7))),
+            (request(3, 1, &[10, 0, 0, 1]), Step::Refuse(reply(7))),
+            (request(1, 2, &[10, 0, 0, 1]), Step::Refuse(reply(8))),
+        ] {
+            let all = [GREETING, &request].concat();
+            let expected = vec![Step::Say([5, 0]), expected];
+            assert_eq!(steps(&mut Client::default(), &all), expected, "{request:?}");
+            // Byte by byte it is the same.
+            let mut client = Client::default();
+            let slowly: Vec<Step> = all
+                .iter()
+                .flat_map(|byte| {
+                    if matches!(client.step(), Step::Wait) {
+                        steps(&mut client, &[*byte])
+                    } else {
+                        Vec::new()
+                    }
+                })
+                .collect();
+            assert!(slowly.starts_with(&expected), "{request:?}: {slowly:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_behind_the_target_is_kept() {
+        let mut client = Client::default();
+        steps(&mut client, &[GREETING, &request(1, 1, &[10, 0, 0, 1]), b"GET /"].concat());
+        assert_eq!(client.into_rest(), b"GET /");
+    }
+
+    #[test]
+    fn who_speaks_something_else_is_refused() {
+        assert_eq!(steps(&mut Client::default(), b"GET / HTTP/1.1"), [Step::Refuse(Vec::new())]);
+        assert_eq!(steps(&mut Client::default(), &[4, 1, 0, 80]), [Step::Refuse(Vec::new())]);
+        assert_eq!(steps(&mut Client::default(), &[5, 1, 2]), [Step::Refuse(vec![5, 0xff])]);
+        assert!(!Client::default().hear(&[5; MOST + 1]));
+    }
+
+    #[test]
+    fn every_reason_has_a_code() {
+        assert!(Reason::ALL.iter().all(|reason| (1..=5).contains(&refusal(*reason)[1])));
+        assert_eq!(granted(), [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_nothing_panics_and_pieces_make_no_difference(
+            bytes in prop::collection::vec(prop_oneof![0..6u8, any::<u8>()], 0..400),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        ) {
+            let all = |pieces: &[&[u8]]| {
+                let (mut client, mut steps) = (Client::default(), Vec::new());
+                for piece in pieces {
+                    assert!(client.hear(piece));
+                    loop {
+                        match client.step() {
+                            Step::Wait => break,
+                            step @ Step::Say(_) => steps.push(step),
+                            step => {
+                                steps.push(step);
+                                return steps;
+                            }
+                        }
+                    }
+                }
+                steps
+            };
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            prop_assert_eq!(all(&pieces), all(&[&bytes]));
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The end that is connected to. After any input ([`Far::handle_datagram`], [`Far::handle_timeout`], what is done with [`Far::streams`]) call
+//! [`Far::poll`] until it has nothing, then [`Far::transmit`], and look at [`Far::next_wakeup`].
+
+use super::Streams;
+pub use crate::door::Id;
+use crate::door::{Door, Heard};
+use crate::error::Error;
+use crate::hello::Hello;
+use crate::identity::{Identity, Secret};
+use crate::link::{DONE, Outgoing, REFUSED};
+use crate::session::{Agreed, Extent, Session};
+use crate::settings::Settings;
+use bytes::{Bytes, BytesMut};
+use noq_proto::ConnectionHandle;
+use plait_sched::{Builtin, PathId, Scheduler, Time};
+use plait_transport::endpoint::Side;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// Peers at once.
+pub const MAX_PEERS: usize = 4;
+
+/// What happened.
+#[derive(Debug)]
+pub enum News {
+    /// Someone who knows the secret has connected.
+    Came {
+        /// Which.
+        id: Id,
+        /// From where its first path comes.
+        remote: SocketAddr,
+    },
+    /// It is gone, with all its streams.
+    Left {
+        /// Which.
+        id: Id,
+        /// Why: [`Error::Stopped`] if it wanted to.
+        error: Error,
+    },
+}
+
+#[derive(Debug)]
+struct Peer<W> {
+    session: Session<W>,
+    streams: Streams,
+    hello: Hello,
+    links: Vec<Option<ConnectionHandle>>,
+    epoch: Instant,
+    /// When a path worked last.
+    open_at: Instant,
+}
+
+impl<W: Scheduler> Peer<W> {
+    fn time(&self, now: Instant) -> Time {
+        Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
+    }
+
+    fn is_open(&self) -> bool {
+        self.links.iter().any(Option::is_some)
+    }
+}
+
+/// Makes a scheduler for each peer.
+type Maker<W> = Box<dyn FnMut() -> Result<W, Error> + Send>;
+
+/// All peers.
+pub struct Far<W = Builtin> {
+    settings: Settings,
+    door: Door,
+    peers: BTreeMap<Id, Peer<W>>,
+    maker: Maker<W>,
+    news: VecDeque<News>,
+    packets: Vec<(PathId, Bytes)>,
+}
+
+impl<W: Scheduler> Far<W> {
+    /// An end that waits. Only who says the secret is listened to; `maker` makes who decides on which path data goes back.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    pub fn new(
+        settings: Settings,
+        identity: &Identity,
+        secret: Secret,
+        maker: impl FnMut() -> Result<W, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            settings,
+            door: Door::new(settings, identity, secret)?,
+            peers: BTreeMap::new(),
+            maker: Box::new(maker),
+            news: VecDeque::new(),
+            packets: Vec::new(),
+        })
+    }
+
+    /// Takes a UDP datagram that came from `remote` to the address `local`.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagram: BytesMut,
+    ) {
+        if let Some(handle) = self.door.handle_datagram(now, remote, local, datagram) {
+            self.work(now, handle);
+        }
+    }
+
+    /// Call when [`Far::next_wakeup`] has come; harmless at any other time.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for handle in self.door.handles() {
+            self.work(now, handle);
+        }
+        let mut over = Vec::new();
+        for (id, peer) in &mut self.peers {
+            if peer.is_open() {
+                peer.open_at = now;
+            }
+            if let Err(error) = peer.session.handle_timeout(peer.time(now)) {
+                over.push((*id, error));
+            } else if now.saturating_duration_since(peer.open_at) >= self.settings.patience {
+                over.push((*id, Error::Silent(self.settings.patience.as_secs())));
+            }
+        }
+        for (id, error) in over {
+            self.end(now, &id, error);
+        }
+    }
+
+    /// One connection: its timers, its greeting, what arrived on it.
+    fn work(&mut self, now: Instant, handle: ConnectionHandle) {
+        match self.door.work(now, handle) {
+            Heard::Nothing => {}
+            Heard::Greeted(hello) => self.greet(now, handle, hello),
+            Heard::Packets(id, path) => self.take(now, handle, &id, path),
+            Heard::Parted { id, path, done } => {
+                let Some(peer) = self.peers.get_mut(&id) else { return };
+                if peer.links[path] == Some(handle) {
+                    peer.links[path] = None;
+                }
+                if done {
+                    self.end(now, &id, Error::Stopped);
+                }
+            }
+        }
+    }
+
+    /// Somebody who knows the secret opens a path.
+    fn greet(&mut self, now: Instant, handle: ConnectionHandle, hello: Hello) {
+        let (id, path) = (hello.session, usize::from(hello.path));
+        if !hello.offer.is_streams() {
+            let reason = "this is a proxy (plait proxy --serve); files are taken by plait recv";
+            return self.door.close(now, handle, REFUSED, reason);
+        }
+        let refusal = match self.peers.get(&id) {
+            Some(peer) if !peer.hello.agrees(&hello) => Some("the paths differ in what they say"),
+            None if self.peers.len() >= MAX_PEERS => Some("the proxy is busy"),
+            _ => None,
+        };
+        if let Some(refusal) = refusal {
+            return self.door.close(now, handle, REFUSED, refusal);
+        }
+        let Some(remote) = self.door.admit(handle, id, path) else { return };
+        if !self.peers.contains_key(&id) {
+            match self.meet(now, hello) {
+                Ok(peer) => {
+                    self.peers.insert(id, peer);
+                    self.news.push_back(News::Came { id, remote });
+                }
+                Err(error) => return self.door.close(now, handle, REFUSED, &error.to_string()),
+            }
+        }
+        if self.door.answer(now, handle, 0)
+            && let Some(peer) = self.peers.get_mut(&id)
+        {
+            self.door.replace(now, &mut peer.links[path], handle);
+            peer.open_at = now;
+            self.take(now, handle, &id, path);
+        }
+    }
+
+    fn meet(&mut self, now: Instant, hello: Hello) -> Result<Peer<W>, Error> {
+        let agreed = Agreed {
+            paths: hello.paths.into(),
+            initial: hello.path.into(),
+            segment: hello.segment,
+            window: self.settings.window,
+            extent: Extent::Endless,
+        };
+        let session = Session::silent(Side::Server, &self.settings, agreed, (self.maker)()?)?;
+        let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
+        Ok(Peer { session, streams, hello, links, epoch: now, open_at: now })
+    }
+
+    /// The packets that came on a path.
+    fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
+        let Some(peer) = self.peers.get_mut(id) else { return };
+        let time = peer.time(now);
+        while let Some(packet) = self.door.receive(handle) {
+            peer.session.handle(time, PathId(path as u8), &packet);
+        }
+        if let Err(error) = peer.streams.take(&mut peer.session) {
+            self.end(now, id, error);
+        }
+    }
+
+    fn end(&mut self, now: Instant, id: &Id, error: Error) {
+        if self.peers.remove(id).is_some() {
+            let (code, reason) = match &error {
+                Error::Stopped => (DONE, "done".to_owned()),
+                other => (REFUSED, other.to_string()),
+            };
+            self.door.close_all(now, id, code, &reason);
+            self.news.push_back(News::Left { id: *id, error });
+        }
+    }
+
+    /// Ends all connections, and takes no others.
+    pub fn stop(&mut self, now: Instant) {
+        for id in self.ids() {
+            self.end(now, &id, Error::Ended("the proxy was ended".to_owned()));
+        }
+    }
+
+    /// What happened next.
+    pub fn poll(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// The peers.
+    pub fn ids(&self) -> Vec<Id> {
+        self.peers.keys().copied().collect()
+    }
+
+    /// A peer's streams.
+    pub fn streams(&mut self, id: &Id) -> Option<&mut Streams> {
+        self.peers.get_mut(id).map(|peer| &mut peer.streams)
+    }
+
+    /// Payload bytes of a peer's by path: what left, copies included, and what arrived, each once.
+    pub fn carried(&self, id: &Id) -> Option<(&[u64], &[u64])> {
+        self.peers.get(id).map(|peer| peer.session.carried())
+    }
+
+    /// All datagrams that leave now.
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        let mut over = Vec::new();
+        for (id, peer) in &mut self.peers {
+            let time = peer.time(now);
+            if let Err(error) = peer.streams.transmit(time, &mut peer.session, &mut self.packets) {
+                over.push((*id, error));
+            }
+            for (path, packet) in self.packets.drain(..) {
+                if let Some(handle) = peer.links[path.index()] {
+                    self.door.send(now, handle, packet, out);
+                }
+            }
+        }
+        for (id, error) in over {
+            self.end(now, &id, error);
+        }
+        self.door.transmit(now, out);
+    }
+
+    /// When [`Far::handle_timeout`] must be called next.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        let peers = self.peers.values().flat_map(|peer| {
+            let session = peer.session.next_wakeup();
+            let session = session.map(|time| peer.epoch + Duration::from_nanos(time.as_nanos()));
+            [session, (!peer.is_open()).then(|| peer.open_at + self.settings.patience)]
+        });
+        peers.flatten().chain(self.door.next_wakeup()).min()
+    }
+
+    /// Connections at the moment, of whoever it is; for looking at its limits.
+    pub fn connections(&self) -> usize {
+        self.door.connections()
+    }
+}

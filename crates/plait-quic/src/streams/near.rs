@@ -1,0 +1,215 @@
+//! The end that opens paths, and streams on them.
+//!
+//! After any input ([`Near::handle_datagram`], [`Near::handle_timeout`], what is done with [`Near::streams`]) call [`Near::transmit`], and look at
+//! [`Near::outcome`] and [`Near::next_wakeup`].
+
+use super::Streams;
+use crate::error::Error;
+use crate::hello::Offer;
+use crate::link::Outgoing;
+use crate::session::{Agreed, Extent, Session};
+use crate::settings::Settings;
+use crate::terms::{Budgeted, Spent, Terms};
+use crate::ways::{Order, Progress, Ways};
+use bytes::{Bytes, BytesMut};
+use plait_sched::{Builtin, PathId, Scheduler, Time};
+use plait_transport::Counters;
+use plait_transport::endpoint::Side;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// One connection over all paths, on which `W` decides.
+#[derive(Debug)]
+pub struct Near<W = Builtin> {
+    settings: Settings,
+    terms: Vec<Terms>,
+    ways: Ways,
+    /// Who decides which path carries what, until the transport has it.
+    scheduler: Option<W>,
+    session: Option<Session<Budgeted<W>>>,
+    streams: Streams,
+    spent: Spent,
+    epoch: Instant,
+    /// When a path worked last.
+    open_at: Instant,
+    outcome: Option<Error>,
+    packets: Vec<(PathId, Bytes)>,
+}
+
+impl<W: Scheduler> Near<W> {
+    /// An end that opens its paths from now on; `order` offers nothing but [streams](Offer::STREAMS), whatever it says.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    pub fn new(now: Instant, settings: Settings, order: Order, scheduler: W) -> Result<Self, Error> {
+        let mut order = Order { offer: Offer::STREAMS, ..order };
+        let ways = Ways::new(now, settings, &order)?;
+        order.terms.resize(ways.len(), Terms::default());
+        Ok(Self {
+            settings,
+            terms: order.terms,
+            ways,
+            scheduler: Some(scheduler),
+            session: None,
+            streams: Streams::new(true, settings.shared_segment()),
+            spent: Spent::default(),
+            epoch: now,
+            open_at: now,
+            outcome: None,
+            packets: Vec::new(),
+        })
+    }
+
+    fn time(&self, now: Instant) -> Time {
+        Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
+    }
+
+    /// Takes a UDP datagram that came to a path's local address.
+    pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
+        if self.ways.handle_datagram(now, path, remote, datagram) {
+            self.work(now, path);
+        }
+    }
+
+    /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
+    pub fn handle_failure(&mut self, path: usize, trouble: &str) {
+        self.ways.handle_failure(path, trouble);
+    }
+
+    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
+    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+        self.ways.relocate(now, path, local);
+        self.work(now, path);
+    }
+
+    /// Call when [`Near::next_wakeup`] has come; harmless at any other time.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        for path in 0..self.ways.len() {
+            self.work(now, path);
+        }
+        self.begin(now);
+        let time = self.time(now);
+        if let Some(Err(error)) = self.session.as_mut().map(|session| session.handle_timeout(time)) {
+            self.end(error);
+        }
+        if self.ways.any_joined() {
+            self.open_at = now;
+        } else if now.saturating_duration_since(self.open_at) >= self.settings.patience {
+            let trouble = self.ways.trouble().filter(|_| self.session.is_none());
+            let silent = Error::Silent(self.settings.patience.as_secs());
+            self.end(trouble.map_or(silent, Error::Refused));
+        }
+    }
+
+    /// One path: its timers, its handshake, what arrived on it.
+    fn work(&mut self, now: Instant, path: usize) {
+        if self.ways.work(now, path) {
+            self.begin(now);
+        }
+        let time = self.time(now);
+        if let Some(session) = &mut self.session {
+            while let Some(packet) = self.ways.receive(path) {
+                session.handle(time, PathId(path as u8), &packet);
+            }
+            if let Err(error) = self.streams.take(session) {
+                self.end(error);
+            }
+        }
+        if let Some(trouble) = self.ways.hopeless() {
+            self.end(match self.session {
+                Some(_) => Error::Ended(trouble),
+                None => Error::Refused(trouble),
+            });
+        }
+    }
+
+    /// The first path works, and so do the others or they take long: the transport begins.
+    fn begin(&mut self, now: Instant) {
+        let Some((path, reply)) = self.ways.ready(now).filter(|_| self.session.is_none()) else { return };
+        let agreed = Agreed {
+            paths: self.ways.len(),
+            initial: path,
+            segment: self.settings.shared_segment(),
+            window: reply.window,
+            extent: Extent::Endless,
+        };
+        let Some(scheduler) = self.scheduler.take() else { return };
+        let scheduler = Budgeted::new(scheduler, self.spent.clone());
+        match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
+            Ok(session) => self.session = Some(session),
+            Err(error) => self.end(error),
+        }
+    }
+
+    fn end(&mut self, outcome: Error) {
+        self.outcome.get_or_insert(outcome);
+    }
+
+    /// Ends it: [`Error::Stopped`]. The peer is told by what [`Near::transmit`] gives.
+    pub fn stop(&mut self) {
+        self.end(Error::Stopped);
+    }
+
+    /// All datagrams that leave now. Once there is an [`Near::outcome`] it closes the paths: then send these, and stop.
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        let time = self.time(now);
+        if let Some(session) = &mut self.session {
+            if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
+                self.outcome.get_or_insert(error);
+            }
+            self.spent.count(&self.terms, session.carried().0);
+            if (0..self.ways.len()).all(|path| self.spent.has(path)) {
+                self.outcome.get_or_insert(Error::Spent);
+            }
+        }
+        self.ways.transmit(now, &mut self.packets, out);
+        if let Some(error) = &self.outcome {
+            let reason = if matches!(error, Error::Stopped) { "done".to_owned() } else { error.to_string() };
+            self.ways.close(now, &reason, out);
+        }
+    }
+
+    /// When [`Near::handle_timeout`] must be called next.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        let session = self.session.as_ref().and_then(Session::next_wakeup);
+        let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
+        let begin = self.ways.ready_at().filter(|_| self.session.is_none());
+        let patience = (!self.ways.any_joined()).then(|| self.open_at + self.settings.patience);
+        [self.ways.next_wakeup(), session, begin, patience].into_iter().flatten().min()
+    }
+
+    /// The streams, also before there is a path.
+    pub fn streams(&mut self) -> &mut Streams {
+        &mut self.streams
+    }
+
+    /// The connection is there.
+    pub fn is_open(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Why it ended, once it has.
+    pub fn outcome(&self) -> Option<&Error> {
+        self.outcome.as_ref()
+    }
+
+    /// Likewise, taken.
+    pub fn into_outcome(self) -> Option<Error> {
+        self.outcome
+    }
+
+    /// What the transport counted.
+    pub fn counters(&self) -> Counters {
+        self.session.as_ref().map(Session::counters).unwrap_or_default()
+    }
+
+    /// Packets that did not fit into noq's datagrams, which has to be none.
+    pub fn oversized(&self) -> u64 {
+        self.ways.oversized()
+    }
+
+    /// The paths.
+    pub fn progress(&self) -> Vec<Progress> {
+        self.ways.progress(self.session.as_ref())
+    }
+}

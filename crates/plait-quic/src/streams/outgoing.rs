@@ -1,0 +1,229 @@
+//! What is in segments: decided as they leave.
+
+use super::record::{CREDIT, DATA, Record, SHORT};
+use super::{Class, MAX_CONTROL, Stream, Streams};
+use crate::session::Source;
+use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
+use std::io;
+
+/// Answers that a peer may make us owe it before it takes some, in bytes.
+const MOST_OWED: usize = 256 << 10;
+
+/// Bytes of segments that are kept at most, whatever the peer's window is: one that acknowledges all but the oldest takes no more.
+const MOST_KEPT: u64 = 64 << 20;
+
+/// The shortest write: so that any record but that of an opening fits.
+const LEAST: u64 = 16;
+
+/// Segments, and what leaves before data.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// Bytes of a full segment.
+    segment: usize,
+    /// Of the transport, not in segments yet: what was written at once, in order.
+    writes: VecDeque<u64>,
+    reserved: u64,
+    /// The next is to be reserved beside all else, since it needs one piece.
+    pieces: VecDeque<u64>,
+    /// Encoded; the stream of each that opens one.
+    control: VecDeque<(Vec<u8>, Option<u32>)>,
+    owed: usize,
+    /// Streams that have something for a segment, by class; some may be forgotten.
+    turns: [VecDeque<u32>; 2],
+    /// Segments from the oldest that is not acknowledged on, with their places.
+    bound: VecDeque<(u64, Bytes)>,
+    first: u64,
+    end: u64,
+    kept: u64,
+    pub(super) carried: u64,
+}
+
+impl Outgoing {
+    pub(super) fn new(segment: usize) -> Self {
+        debug_assert!(segment >= MAX_CONTROL, "every record fits");
+        Self {
+            segment,
+            writes: VecDeque::new(),
+            reserved: 0,
+            pieces: VecDeque::new(),
+            control: VecDeque::new(),
+            owed: 0,
+            turns: [VecDeque::new(), VecDeque::new()],
+            bound: VecDeque::new(),
+            first: 0,
+            end: 0,
+            kept: 0,
+            carried: 0,
+        }
+    }
+
+    /// A record that goes before all data.
+    pub(super) fn say(&mut self, record: &Record<'_>) {
+        let mut bytes = Vec::with_capacity(record.length());
+        record.encode(&mut bytes);
+        let opens = match *record {
+            Record::Open { stream, .. } => Some(stream),
+            _ => None,
+        };
+        if bytes.len() as u64 > LEAST {
+            self.pieces.push_back(bytes.len() as u64);
+        }
+        self.owed += bytes.len();
+        self.control.push_back((bytes, opens));
+    }
+
+    /// The peer makes us say more than it takes.
+    pub(super) fn is_overwhelmed(&self) -> bool {
+        self.owed > MOST_OWED
+    }
+
+    pub(super) fn forget(&mut self, stream: u32) {
+        self.turns.iter_mut().for_each(|turns| turns.retain(|other| *other != stream));
+    }
+
+    /// Bytes of segments that may have to be sent again.
+    pub(super) fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    fn reserve(&mut self, bytes: u64) -> u64 {
+        self.writes.push_back(bytes);
+        self.reserved += bytes;
+        bytes
+    }
+
+    /// Bytes of the next segment.
+    fn next(&mut self) -> Option<usize> {
+        let left = self.writes.front_mut()?;
+        let bytes = (*left).min(self.segment as u64);
+        *left -= bytes;
+        if *left == 0 {
+            self.writes.pop_front();
+        }
+        self.reserved -= bytes;
+        Some(bytes as usize)
+    }
+}
+
+impl Streams {
+    /// A stream may have something for a segment.
+    pub(super) fn queue(&mut self, stream: u32) {
+        if let Some(one) = self.streams.get_mut(&stream).filter(|one| !one.queued && one.has_turn()) {
+            one.queued = true;
+            self.out.turns[one.class as usize].push_back(stream);
+        }
+    }
+
+    /// Bytes of records that could leave now, in full segments.
+    fn needed(&self) -> u64 {
+        let most = self.out.segment - DATA;
+        let of = |one: &Stream| {
+            let bytes = one.sendable();
+            bytes + DATA * bytes.div_ceil(most) + if one.finishing { SHORT } else { 0 }
+        };
+        let turns = self.out.turns.iter().flatten().filter_map(|stream| self.streams.get(stream));
+        (self.out.owed + CREDIT * self.credits.len() + turns.map(of).sum::<usize>()) as u64
+    }
+
+    /// Bytes by which the transport is to be told that more may leave, in pieces ([`Session::extend`](crate::session::Session::extend)).
+    pub fn reserve(&mut self) -> Option<u64> {
+        if self.out.kept + self.out.reserved > MOST_KEPT {
+            return None;
+        }
+        if let Some(piece) = self.out.pieces.pop_front() {
+            return Some(self.out.reserve(piece));
+        }
+        let more = self.needed().checked_sub(self.out.reserved).filter(|more| *more > 0)?;
+        Some(self.out.reserve(more.max(LEAST)))
+    }
+
+    /// All segments before this one were acknowledged.
+    pub fn settle(&mut self, segment: u64) {
+        while self.out.first < segment
+            && let Some((_, bytes)) = self.out.bound.pop_front()
+        {
+            self.out.first += 1;
+            self.out.kept -= bytes.len() as u64;
+        }
+    }
+
+    /// Decides what is in the next segment; false if there is none.
+    fn bind(&mut self) -> bool {
+        let Some(size) = self.out.next() else { return false };
+        let mut bytes = Vec::with_capacity(size);
+        while let Some((record, _)) = self.out.control.front()
+            && bytes.len() + record.len() <= size
+            && let Some((record, opens)) = self.out.control.pop_front()
+        {
+            bytes.extend_from_slice(&record);
+            self.out.owed -= record.len();
+            if let Some(one) = opens.and_then(|stream| self.streams.get_mut(&stream)) {
+                one.announced = true;
+            }
+            opens.into_iter().for_each(|stream| self.queue(stream));
+        }
+        while bytes.len() + CREDIT <= size
+            && let Some(stream) = self.credits.pop_first()
+        {
+            if let Some(one) = self.streams.get(&stream) {
+                Record::Credit { stream, limit: one.granted }.encode(&mut bytes);
+            }
+        }
+        while size - bytes.len() > DATA
+            && let Some(stream) = self.next_turn()
+        {
+            self.pack(stream, size, &mut bytes);
+        }
+        bytes.resize(size, 0);
+        self.out.kept += size as u64;
+        self.out.bound.push_back((self.out.end, bytes.into()));
+        self.out.end += size as u64;
+        true
+    }
+
+    /// The stream whose turn it is.
+    fn next_turn(&mut self) -> Option<u32> {
+        let class = [Class::Interactive, Class::Bulk].into_iter();
+        class.map(|class| class as usize).find_map(|class| self.out.turns[class].pop_front())
+    }
+
+    /// Fills a segment with what a stream has; it goes behind the others if it has more.
+    fn pack(&mut self, stream: u32, size: usize, bytes: &mut Vec<u8>) {
+        let Some(one) = self.streams.get_mut(&stream) else { return };
+        one.queued = false;
+        let count = one.sendable().min(size - bytes.len() - DATA);
+        if count > 0 {
+            Record::Data { stream, bytes: &one.outgoing[..count] }.encode(bytes);
+            one.outgoing.advance(count);
+            one.sent += count as u64;
+            self.out.carried += count as u64;
+            self.woken.insert(stream);
+        }
+        if one.finishing && !one.finished && one.outgoing.is_empty() && bytes.len() + SHORT <= size {
+            Record::Finish { stream }.encode(bytes);
+            one.finished = true;
+            self.clean(stream);
+        }
+        self.queue(stream);
+    }
+}
+
+/// Segments by their places in all that was reserved.
+impl Source for Streams {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        const NONE: io::ErrorKind = io::ErrorKind::UnexpectedEof;
+        while self.out.end < offset + buffer.len() as u64 {
+            if !self.bind() {
+                return Err(NONE.into());
+            }
+        }
+        let found = self.out.bound.binary_search_by_key(&offset, |(place, _)| *place);
+        let (_, bytes) = found.ok().and_then(|at| self.out.bound.get(at)).ok_or(NONE)?;
+        if bytes.len() != buffer.len() {
+            return Err(NONE.into());
+        }
+        buffer.copy_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,268 @@
+//! What segments hold: whole records, one after the other. Numbers are in the network's order.
+//!
+//! ```text
+//! padding   0: the rest of the segment means nothing
+//! open      1 · stream 4 · class 1 · length 2 · target
+//! accepted  2 · stream 4
+//! data      3 · stream 4 · length 2 · bytes
+//! finish    4 · stream 4
+//! reset     5 · stream 4 · reason 1
+//! credit    6 · stream 4 · bytes of the stream in all that may be sent 8
+//! ```
+
+use crate::error::Error;
+use std::fmt;
+
+/// Bytes of a target at most: a name of 255, a colon and a port.
+pub const MAX_TARGET: usize = 255 + 6;
+
+/// What records take beside their data.
+pub(super) const DATA: usize = 7;
+pub(super) const SHORT: usize = 5;
+pub(super) const CREDIT: usize = 13;
+
+/// The longest record that is not data.
+pub(super) const MAX_CONTROL: usize = 8 + MAX_TARGET;
+
+/// What a stream is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Class {
+    /// All that there is nothing else to say of.
+    #[default]
+    Bulk,
+    /// Goes first.
+    Interactive,
+}
+
+/// Why a stream ends before its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The connection that it carries was broken off.
+    Broken,
+    /// The far end does not allow its target.
+    Denied,
+    /// Its target has no address.
+    Unresolved,
+    /// There is no way to its target.
+    Unreachable,
+    /// Nobody takes connections there.
+    Refused,
+    /// There are too many streams.
+    Busy,
+    /// Its target does not answer.
+    Silent,
+}
+
+impl Reason {
+    /// All there are, by their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::Broken,
+        Self::Denied,
+        Self::Unresolved,
+        Self::Unreachable,
+        Self::Refused,
+        Self::Busy,
+        Self::Silent,
+    ];
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Broken => "the connection was broken off",
+            Self::Denied => "the far end does not allow it (--allow)",
+            Self::Unresolved => "no address is known for it",
+            Self::Unreachable => "there is no way to it",
+            Self::Refused => "nobody takes connections there",
+            Self::Busy => "there are too many connections",
+            Self::Silent => "it does not answer",
+        })
+    }
+}
+
+/// One of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Record<'a> {
+    Open { stream: u32, class: Class, target: &'a str },
+    Accepted { stream: u32 },
+    Data { stream: u32, bytes: &'a [u8] },
+    Finish { stream: u32 },
+    Reset { stream: u32, reason: Reason },
+    Credit { stream: u32, limit: u64 },
+}
+
+impl<'a> Record<'a> {
+    /// How long it is.
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Self::Open { target, .. } => 8 + target.len(),
+            Self::Data { bytes, .. } => DATA + bytes.len(),
+            Self::Accepted { .. } | Self::Finish { .. } => SHORT,
+            Self::Reset { .. } => SHORT + 1,
+            Self::Credit { .. } => CREDIT,
+        }
+    }
+
+    /// Appends it. Targets have [`MAX_TARGET`] bytes at most, and data what fits into a segment.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let mut head = |kind: u8, stream: u32| {
+            out.push(kind);
+            out.extend(stream.to_be_bytes());
+        };
+        match *self {
+            Self::Open { stream, class, target } => {
+                head(1, stream);
+                out.push(class as u8);
+                out.extend((target.len() as u16).to_be_bytes());
+                out.extend(target.as_bytes());
+            }
+            Self::Accepted { stream } => head(2, stream),
+            Self::Data { stream, bytes } => {
+                head(3, stream);
+                out.extend((bytes.len() as u16).to_be_bytes());
+                out.extend(bytes);
+            }
+            Self::Finish { stream } => head(4, stream),
+            Self::Reset { stream, reason } => {
+                head(5, stream);
+                out.push(reason as u8);
+            }
+            Self::Credit { stream, limit } => {
+                head(6, stream);
+                out.extend(limit.to_be_bytes());
+            }
+        }
+    }
+
+    /// The next one of a segment, which is taken from it; `None` behind the last.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if it is none, or not whole.
+    pub(super) fn decode(segment: &mut &'a [u8]) -> Result<Option<Self>, Error> {
+        const MALFORMED: Error = Error::Malformed("record");
+        let Some((&kind, rest)) = segment.split_first() else { return Ok(None) };
+        if kind == 0 {
+            return Ok(None);
+        }
+        let mut reader = Reader(rest);
+        let stream = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
+        let record = match kind {
+            1 => {
+                let class = match reader.array().ok_or(MALFORMED)? {
+                    [0] => Class::Bulk,
+                    [1] => Class::Interactive,
+                    _ => return Err(MALFORMED),
+                };
+                let target = reader.counted().filter(|target| target.len() <= MAX_TARGET);
+                let target = std::str::from_utf8(target.ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
+                Self::Open { stream, class, target }
+            }
+            2 => Self::Accepted { stream },
+            3 => Self::Data { stream, bytes: reader.counted().ok_or(MALFORMED)? },
+            4 => Self::Finish { stream },
+            5 => {
+                let [number] = reader.array().ok_or(MALFORMED)?;
+                let reason = Reason::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
+                Self::Reset { stream, reason }
+            }
+            6 => Self::Credit { stream, limit: u64::from_be_bytes(reader.array().ok_or(MALFORMED)?) },
+            _ => return Err(MALFORMED),
+        };
+        *segment = reader.0;
+        Ok(Some(record))
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    /// Bytes behind their number.
+    fn counted(&mut self) -> Option<&'a [u8]> {
+        let length = u16::from_be_bytes(self.array()?);
+        let (taken, rest) = self.0.split_at_checked(length.into())?;
+        self.0 = rest;
+        Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(mut segment: &[u8]) -> Result<Vec<Record<'_>>, Error> {
+        std::iter::from_fn(|| Record::decode(&mut segment).transpose()).collect()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let records = [
+            Record::Open { stream: 7, class: Class::Interactive, target: "example.org:443" },
+            Record::Accepted { stream: 1 },
+            Record::Data { stream: u32::MAX, bytes: b"abc" },
+            Record::Data { stream: 0, bytes: b"" },
+            Record::Credit { stream: 5, limit: 1 << 50 },
+            Record::Finish { stream: 2 },
+            Record::Reset { stream: 3, reason: Reason::Silent },
+        ];
+        let mut bytes = Vec::new();
+        for record in &records {
+            let before = bytes.len();
+            record.encode(&mut bytes);
+            assert_eq!(bytes.len() - before, record.length());
+        }
+        let whole = bytes.len();
+        bytes.extend([0, 99, 99]);
+        assert_eq!(read(&bytes).expect("they are well formed"), records);
+        for length in 0..whole {
+            let cut = read(&bytes[..length]);
+            assert!(cut.is_err() || cut.is_ok_and(|some| some.len() < records.len()), "{length}");
+        }
+    }
+
+    #[test]
+    fn reasons_are_numbered_as_they_are_listed() {
+        for (number, reason) in Reason::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, number);
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_refused() {
+        let long = "a".repeat(MAX_TARGET + 1);
+        let mut bytes = Vec::new();
+        Record::Open { stream: 0, class: Class::Bulk, target: &long }.encode(&mut bytes);
+        assert!(read(&bytes).is_err());
+        for wrong in
+            [&[7, 0, 0, 0, 0][..], &[5, 0, 0, 0, 0, 7], &[1, 0, 0, 0, 0, 2, 0, 0], &[3, 0, 0, 0, 0, 0, 9]]
+        {
+            assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(read(&[1, 0, 0, 0, 0, 0, 0, 1, 0xff]).is_err(), "names are text");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_bytes_nothing_panics_and_what_is_read_is_written_alike(
+            bytes in prop::collection::vec(prop_oneof![0..8u8, any::<u8>()], 0..300),
+        ) {
+            let mut rest = &bytes[..];
+            while let Ok(Some(record)) = { let before = rest; let read = Record::decode(&mut rest);
+                if let Ok(Some(record)) = &read {
+                    let mut again = Vec::new();
+                    record.encode(&mut again);
+                    prop_assert_eq!(&before[..before.len() - rest.len()], &again[..]);
+                }
+                read
+            } {
+                prop_assert!(record.length() <= bytes.len());
+            }
+        }
+    }
+}

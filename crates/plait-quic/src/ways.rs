@@ -1,0 +1,382 @@
+//! The paths of the end that opens them: a QUIC connection from each local address, greeted, and opened anew when it is lost.
+
+use crate::error::Error;
+use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
+use crate::identity::{self, Fingerprint, NAME, Secret};
+use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
+use crate::session::Session;
+use crate::settings::{MAX_LINKS, Settings};
+use crate::terms::Terms;
+use bytes::{Bytes, BytesMut};
+use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
+use plait_sched::{Path, PathId, PathState, Scheduler};
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A path that could not be opened is tried again after so long.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The first path waits for the others as long again as it took itself to open, and no longer than this: who comes later is asked for only when its
+/// question is repeated.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Who only asks wants to know which paths there are.
+const ANSWERS: Duration = Duration::from_secs(1);
+
+/// What is to be sent, from where, to whom.
+#[derive(Debug)]
+pub struct Order {
+    /// The receiver's address.
+    pub remote: SocketAddr,
+    /// A local address for each path.
+    pub locals: Vec<IpAddr>,
+    /// What each is for; paths beyond these have none.
+    pub terms: Vec<Terms>,
+    /// The receiver's certificate.
+    pub fingerprint: Fingerprint,
+    /// What the receiver wants to hear.
+    pub secret: Secret,
+    /// Random: tells this transfer's paths from others'.
+    pub session: [u8; 16],
+    /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
+    pub offer: Offer,
+}
+
+/// How a path is.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Its local address.
+    pub local: IpAddr,
+    /// Whether it carries data now.
+    pub usable: bool,
+    /// Payload bytes that left on it, copies included.
+    pub sent: u64,
+    /// Its smoothed round trip, once there is one.
+    pub srtt: Option<Duration>,
+    /// How often it was opened.
+    pub opened: u32,
+    /// Why it is not, where that is known.
+    pub trouble: Option<String>,
+}
+
+#[derive(Debug)]
+struct Way {
+    local: IpAddr,
+    endpoint: Endpoint,
+    link: Option<Link>,
+    greeted: bool,
+    joined: bool,
+    retry_at: Option<Instant>,
+    /// The peer, or TLS, will not have it: it is not tried again.
+    refused: bool,
+    trouble: Option<String>,
+    opened: u32,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    settings: Settings,
+    client: ClientConfig,
+    remote: SocketAddr,
+    hello: Hello,
+    ways: Vec<Way>,
+    begun: Instant,
+    /// The path that was there first, what the peer said, and until when the others are waited for.
+    first: Option<(usize, Reply, Instant)>,
+    scratch: Vec<u8>,
+}
+
+impl Ways {
+    /// Paths that are opened from now on.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for what is out of bounds, [`Error::Tls`].
+    pub(crate) fn new(now: Instant, settings: Settings, order: &Order) -> Result<Self, Error> {
+        settings.check()?;
+        let count = order.locals.len();
+        if !(1..=MAX_LINKS).contains(&count) {
+            return Err(Error::Setting(format!("{count} local addresses: choose 1 to {MAX_LINKS}")));
+        }
+        let mut client = ClientConfig::new(Arc::new(identity::client(order.fingerprint)?));
+        client.transport_config(settings.tunnel());
+        let ways = order.locals.iter().enumerate().map(|(index, &local)| {
+            let config = endpoint_config(&settings, index as u8);
+            Way::new(now, local, Endpoint::new(Arc::new(config), None, false))
+        });
+        let hello = Hello {
+            secret: order.secret,
+            session: order.session,
+            path: 0,
+            paths: count as u8,
+            segment: if order.offer.is_streams() { settings.shared_segment() } else { settings.segment() },
+            offer: order.offer.clone(),
+        };
+        Ok(Self {
+            settings,
+            client,
+            remote: order.remote,
+            hello,
+            ways: ways.collect(),
+            begun: now,
+            first: None,
+            scratch: Vec::new(),
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ways.len()
+    }
+
+    fn route(&self, path: usize) -> Route {
+        Route { path, burst: NonZeroUsize::new(self.settings.burst()).unwrap_or(NonZeroUsize::MIN) }
+    }
+
+    /// Takes a UDP datagram that came to a path's local address; whether it was for the path.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagram: BytesMut,
+    ) -> bool {
+        let Some(way) = self.ways.get_mut(path) else { return false };
+        let tuple = FourTuple::new(remote, Some(way.local));
+        self.scratch.clear();
+        let event = way.endpoint.handle(now, tuple, None, datagram, &mut self.scratch);
+        let Some(DatagramEvent::ConnectionEvent(_, event)) = event else { return false };
+        let Some(link) = &mut way.link else { return false };
+        link.handle_event(event);
+        true
+    }
+
+    /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
+    pub(crate) fn handle_failure(&mut self, path: usize, trouble: &str) {
+        if let Some(way) = self.ways.get_mut(path) {
+            way.trouble = Some(trouble.to_owned());
+        }
+    }
+
+    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
+    pub(crate) fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+        let Some(way) = self.ways.get_mut(path) else { return };
+        // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
+        let which = path + MAX_LINKS * (1 + way.opened as usize);
+        let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, which as u8)), None, false);
+        *way = Way { opened: way.opened, ..Way::new(now, local, endpoint) };
+    }
+
+    /// One path: its timers, its handshake. True if it works from now on.
+    pub(crate) fn work(&mut self, now: Instant, path: usize) -> bool {
+        let way = &mut self.ways[path];
+        if way.link.is_none() && !way.refused && way.retry_at.is_some_and(|due| due <= now) {
+            way.open(now, &self.client, self.remote);
+        }
+        let Some(link) = &mut way.link else { return false };
+        link.work(now, &mut way.endpoint, REPLY_BYTES + 1);
+        if let Some(reason) = link.lost() {
+            let meant = is_meant(reason);
+            way.trouble = Some(reason.to_string());
+            way.refused |= meant;
+            way.retry_at = way.retry_at.or(Some(now + RETRY));
+            way.joined = false;
+            if link.is_drained() {
+                way.link = None;
+            }
+            return false;
+        }
+        if link.is_connected() && !way.greeted {
+            way.greeted = true;
+            self.hello.path = path as u8;
+            if link.say(&self.hello.encode()).is_err() {
+                link.close(now, BROKEN, "the stream is not open");
+            }
+        }
+        if way.joined || !way.greeted {
+            return false;
+        }
+        match Reply::decode(link.heard(), self.hello.offer.size) {
+            Ok(Some(reply)) => {
+                way.joined = true;
+                way.opened += 1;
+                way.trouble = None;
+                let took = now.saturating_duration_since(self.begun).min(GRACE);
+                let others = if self.hello.offer.is_question() { ANSWERS } else { took };
+                self.first.get_or_insert((path, reply, now + others));
+                return true;
+            }
+            Ok(None) => {}
+            Err(error) => {
+                way.trouble = Some(error.to_string());
+                way.refused = true;
+                link.close(now, BROKEN, "the answer cannot be read");
+            }
+        }
+        false
+    }
+
+    /// The path that was there first and what the peer said, once the others work, too, or take long.
+    pub(crate) fn ready(&self, now: Instant) -> Option<(usize, Reply)> {
+        let (path, reply, until) = self.first?;
+        let all = self.ways.iter().all(|way| way.joined || way.refused);
+        (all || until <= now).then_some((path, reply))
+    }
+
+    /// What the peer said first.
+    pub(crate) fn reply(&self) -> Option<Reply> {
+        self.first.map(|(_, reply, _)| reply)
+    }
+
+    /// When [`Ways::ready`] is worth asking.
+    pub(crate) fn ready_at(&self) -> Option<Instant> {
+        self.first.map(|(_, _, until)| until)
+    }
+
+    /// The next packet that arrived on a path.
+    pub(crate) fn receive(&mut self, path: usize) -> Option<Bytes> {
+        self.ways[path].link.as_mut().and_then(Link::receive)
+    }
+
+    /// A path works.
+    pub(crate) fn any_joined(&self) -> bool {
+        self.ways.iter().any(|way| way.joined)
+    }
+
+    /// The peer will not have a path.
+    pub(crate) fn is_refused(&self, path: usize) -> bool {
+        self.ways[path].refused
+    }
+
+    /// Why no path is left that may be tried, if none is.
+    pub(crate) fn hopeless(&self) -> Option<String> {
+        let none = self.ways.iter().all(|way| way.refused);
+        none.then(|| self.trouble().unwrap_or_default())
+    }
+
+    /// Why a path does not work.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.ways.iter().find_map(|way| way.trouble.clone())
+    }
+
+    /// All datagrams that leave now; these packets first.
+    pub(crate) fn transmit(
+        &mut self,
+        now: Instant,
+        packets: &mut Vec<(PathId, Bytes)>,
+        out: &mut Vec<Outgoing>,
+    ) {
+        for (path, packet) in packets.drain(..) {
+            let route = self.route(path.index());
+            let way = &mut self.ways[path.index()];
+            if let Some(link) = way.link.as_mut().filter(|_| way.joined) {
+                link.send(now, packet, route, out);
+            }
+        }
+        for path in 0..self.ways.len() {
+            let route = self.route(path);
+            if let Some(link) = &mut self.ways[path].link {
+                link.transmit(now, route, out);
+            }
+        }
+    }
+
+    /// Ends all paths; the peer is told by what is appended.
+    pub(crate) fn close(&mut self, now: Instant, reason: &str, out: &mut Vec<Outgoing>) {
+        for path in 0..self.ways.len() {
+            let route = self.route(path);
+            if let Some(link) = &mut self.ways[path].link {
+                link.close(now, DONE, reason);
+                link.transmit(now, route, out);
+            }
+        }
+    }
+
+    /// When [`Ways::work`] must be called next.
+    pub(crate) fn next_wakeup(&self) -> Option<Instant> {
+        let links = self.ways.iter().filter_map(|way| match &way.link {
+            Some(link) => link.next_wakeup(),
+            None => way.retry_at.filter(|_| !way.refused),
+        });
+        links.min()
+    }
+
+    /// Packets that did not fit into noq's datagrams, which has to be none.
+    pub(crate) fn oversized(&self) -> u64 {
+        self.ways.iter().filter_map(|way| way.link.as_ref()).map(Link::oversized).sum()
+    }
+
+    /// How the paths are, of which the transport may know more.
+    pub(crate) fn progress<W: Scheduler>(&self, session: Option<&Session<W>>) -> Vec<Progress> {
+        let facts = session.map(Session::paths).unwrap_or_default();
+        let path = |(index, way): (usize, &Way)| Progress {
+            local: way.local,
+            usable: way.joined && facts.get(index).is_some_and(|path| path.state == PathState::Active),
+            sent: session.map_or(0, |session| session.carried().0[index]),
+            srtt: facts.get(index).and_then(smoothed),
+            opened: way.opened,
+            trouble: way.trouble.clone(),
+        };
+        self.ways.iter().enumerate().map(path).collect()
+    }
+}
+
+/// A path's smoothed round trip, once there is one.
+pub(crate) fn smoothed(path: &Path) -> Option<Duration> {
+    path.has_rtt().then(|| Duration::from_nanos(path.srtt.as_nanos()))
+}
+
+impl Way {
+    fn new(now: Instant, local: IpAddr, endpoint: Endpoint) -> Self {
+        Self {
+            local,
+            endpoint,
+            link: None,
+            greeted: false,
+            joined: false,
+            retry_at: Some(now),
+            refused: false,
+            trouble: None,
+            opened: 0,
+        }
+    }
+
+    fn open(&mut self, now: Instant, client: &ClientConfig, remote: SocketAddr) {
+        self.greeted = false;
+        self.joined = false;
+        match self.endpoint.connect(now, client.clone(), remote, NAME) {
+            Ok(connected) => {
+                self.link = Some(Link::new(connected));
+                self.retry_at = None;
+            }
+            Err(error) => {
+                self.trouble = Some(error.to_string());
+                self.retry_at = Some(now + RETRY);
+            }
+        }
+    }
+}
+
+/// What TLS says, or the peer's program, of everything is meant; silence, restarts and what concerns one connection are not.
+fn is_meant(reason: &ConnectionError) -> bool {
+    match reason {
+        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
+        ConnectionError::TransportError(_) => true,
+        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
+        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
+        _ => false,
+    }
+}
+
+/// noq's endpoint; `which` keeps those of a seed apart.
+pub(crate) fn endpoint_config(settings: &Settings, which: u8) -> EndpointConfig {
+    let mut config = EndpointConfig::default();
+    // A larger one than any peer's setting: ours is what limits our datagrams.
+    let _ = config.max_udp_payload_size(*crate::settings::MTUS.end());
+    config.rng_seed(settings.seed.map(|mut seed| {
+        seed[0] ^= which;
+        seed
+    }));
+    config
+}

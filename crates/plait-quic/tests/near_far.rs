@@ -1,0 +1,342 @@
+//! Streams between two ends with real TLS, in virtual time.
+
+#[path = "network/links.rs"]
+mod links;
+
+use bytes::BytesMut;
+use links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use plait_quic::sender::Order;
+use plait_quic::streams::far::{Id, News};
+use plait_quic::streams::{Class, Event, Far, Near, Reason};
+use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
+use plait_sched::Builtin;
+use std::time::{Duration, Instant};
+
+const ID: Id = [7; 16];
+
+struct World<'a> {
+    start: Instant,
+    now: Instant,
+    near: Near,
+    far: Far,
+    network: Network<'a>,
+    news: Vec<News>,
+}
+
+fn settings() -> Settings {
+    Settings { seed: Some([3; 32]), ..Settings::default() }
+}
+
+fn scheduler() -> Result<Builtin, Error> {
+    Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "there is no other way to some moment; only differences to it are looked at"
+)]
+fn start() -> Instant {
+    Instant::now()
+}
+
+/// What is said on a stream, and comes back.
+struct Talk {
+    stream: u32,
+    says: Vec<u8>,
+    said: usize,
+    heard: Vec<u8>,
+}
+
+impl<'a> World<'a> {
+    fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
+        let (start, identity) = (start(), Identity::generate().expect("a key"));
+        let order = Order {
+            remote: (SERVER, 4433).into(),
+            locals: (0..paths.len()).map(|path| address(path).ip()).collect(),
+            terms: terms.to_vec(),
+            fingerprint: identity.fingerprint(),
+            secret: Secret::new(secret),
+            session: ID,
+            offer: Offer::STREAMS,
+        };
+        Self {
+            start,
+            now: start,
+            near: Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end"),
+            far: Far::new(settings(), &identity, Secret::new("told"), scheduler).expect("an end"),
+            network: Network::new(start, paths, 1),
+            news: Vec::new(),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now.duration_since(self.start)
+    }
+
+    /// All that happens at this moment, then on to the next one.
+    fn step(&mut self) {
+        let Self { now, near, far, network, .. } = self;
+        near.handle_timeout(*now);
+        far.handle_timeout(*now);
+        while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
+            match network.under_way.pop_first().expect("it is there").1 {
+                To::Server(piece) => {
+                    far.handle_datagram(
+                        *now,
+                        address(piece.path),
+                        Some(SERVER),
+                        BytesMut::from(&piece.bytes[..]),
+                    );
+                }
+                To::Client(piece) => {
+                    near.handle_datagram(
+                        *now,
+                        piece.path,
+                        (SERVER, 4433).into(),
+                        BytesMut::from(&piece.bytes[..]),
+                    );
+                }
+            }
+        }
+        while let Some(news) = far.poll() {
+            self.news.push(news);
+        }
+        let mut out = Vec::new();
+        near.transmit(*now, &mut out);
+        for outgoing in out.drain(..) {
+            network.send(*now, 2 * outgoing.path, &outgoing);
+        }
+        far.transmit(*now, &mut out);
+        for mut outgoing in out.drain(..) {
+            outgoing.path = path_to(outgoing.remote);
+            network.send(*now, 2 * outgoing.path + 1, &outgoing);
+        }
+        let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
+        let next = [arrival, near.next_wakeup(), far.next_wakeup()].into_iter().flatten().min();
+        *now = next.expect("paths are kept open").max(*now);
+    }
+
+    /// Until something holds, or so many seconds have passed: whether it holds.
+    fn run_until(&mut self, seconds: u64, mut holds: impl FnMut(&mut Self) -> bool) -> bool {
+        let until = self.now + Duration::from_secs(seconds);
+        while self.now < until && self.near.outcome().is_none() {
+            self.step();
+            if holds(self) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The far end sends back what comes on every stream, to its end.
+    fn echo(&mut self) {
+        let Some(streams) = self.far.streams(&ID) else { return };
+        while let Some(event) = streams.poll() {
+            if let Event::Opened { stream, .. } = event {
+                streams.accept(stream);
+            }
+        }
+        for stream in 0..streams.opened() {
+            let came = streams.peek(stream).to_vec();
+            let count = streams.write(stream, &came);
+            streams.consume(stream, count);
+            if streams.is_ended(stream) {
+                streams.finish(stream);
+            }
+        }
+    }
+
+    /// So many bytes there and back on each of some streams, all at once: how long it took.
+    fn exchange(&mut self, streams: usize, bytes: usize) -> Duration {
+        let begun = self.now;
+        let content = |stream: u32| -> Vec<u8> {
+            (0..bytes as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ stream as u8).collect()
+        };
+        let open = |_| self.near.streams().open("host:1", Class::Bulk).expect("there is room");
+        let opened: Vec<u32> = (0..streams).map(open).collect();
+        let mut talks: Vec<Talk> = (opened.into_iter())
+            .map(|stream| Talk { stream, says: content(stream), said: 0, heard: Vec::new() })
+            .collect();
+        let done = self.run_until(120, |world| {
+            world.echo();
+            let streams = world.near.streams();
+            for Talk { stream, says, said, heard } in &mut talks {
+                *said += streams.write(*stream, &says[*said..]);
+                if *said == says.len() {
+                    streams.finish(*stream);
+                }
+                heard.extend_from_slice(streams.peek(*stream));
+                let count = streams.peek(*stream).len();
+                streams.consume(*stream, count);
+            }
+            streams.is_empty()
+        });
+        assert!(done, "{:?} after {:?}", self.near.outcome(), self.elapsed());
+        for Talk { stream, says, heard, .. } in &talks {
+            assert!(heard == says, "stream {stream}: {} of {bytes} bytes", heard.len());
+        }
+        assert_eq!(self.near.oversized(), 0, "every packet fits");
+        self.now.duration_since(begun)
+    }
+}
+
+const DARK: Option<[Duration; 2]> = Some([Duration::from_millis(700), Duration::from_secs(1_000)]);
+
+#[test]
+fn streams_cross_both_paths_both_ways() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    let took = world.exchange(20, 600_000);
+    let alone = World::new(&[FAST], "told", &[]).exchange(20, 600_000);
+    eprintln!("{took:?} {alone:?}");
+    assert!(took < alone.mul_f64(0.9), "{took:?} {alone:?}");
+    let sent: Vec<u64> = world.near.progress().iter().map(|path| path.sent).collect();
+    assert!(sent.iter().all(|bytes| *bytes > 2_000_000), "{sent:?}");
+    assert!(matches!(world.news[..], [News::Came { id: ID, .. }]), "{:?}", world.news);
+}
+
+#[test]
+fn lossy_paths_lose_no_byte() {
+    let paths = [
+        Path { lost: 20, jitter: Duration::from_millis(5), ..FAST },
+        Path { lost: 50, jitter: Duration::from_millis(20), ..SLOW },
+    ];
+    World::new(&paths, "told", &[]).exchange(20, 50_000);
+}
+
+#[test]
+fn a_path_that_is_cut_breaks_no_stream() {
+    for path in [0, 1] {
+        let mut paths = [FAST, SLOW];
+        paths[path].outage = DARK;
+        World::new(&paths, "told", &[]).exchange(20, 150_000);
+    }
+}
+
+/// Paths are kept open while nobody says anything, and what is said then is answered at once.
+#[test]
+fn a_connection_without_streams_stays() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    world.exchange(1, 1_000);
+    assert!(!world.run_until(200, |_| false));
+    assert!(world.near.outcome().is_none(), "{:?}", world.near.outcome());
+    let took = world.exchange(1, 1_000);
+    assert!(took < Duration::from_millis(200), "{took:?}");
+    assert!(world.near.progress().iter().all(|path| path.opened == 1));
+}
+
+#[test]
+fn a_peer_that_is_gone_is_given_up_by_both() {
+    let mut paths = [FAST, SLOW];
+    paths.iter_mut().for_each(|path| path.outage = DARK);
+    let mut world = World::new(&paths, "told", &[]);
+    world.exchange(1, 1_000);
+    world.run_until(100, |_| false);
+    assert!(matches!(world.near.outcome(), Some(Error::Silent(30))), "{:?}", world.near.outcome());
+    let until = world.now + Duration::from_secs(30);
+    while world.now < until && world.news.len() < 2 {
+        world.step();
+    }
+    assert!(matches!(world.news[1], News::Left { error: Error::Silent(30), .. }), "{:?}", world.news);
+}
+
+/// Both ends live through the same darkness, and go on with their streams.
+#[test]
+fn streams_outlive_a_darkness_of_all_paths() {
+    let outage = Some([Duration::from_millis(300), Duration::from_secs(15)]);
+    let paths = [Path { outage, ..FAST }, Path { outage, ..SLOW }];
+    let mut world = World::new(&paths, "told", &[]);
+    let took = world.exchange(5, 500_000);
+    assert!(took > Duration::from_secs(15) && took < Duration::from_secs(25), "{took:?}");
+}
+
+#[test]
+fn who_does_not_know_the_secret_is_refused() {
+    let mut world = World::new(&[FAST], "guessed", &[]);
+    world.run_until(5, |_| false);
+    let text = world.near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("secret") && world.news.is_empty(), "{text}");
+}
+
+#[test]
+fn what_a_stream_is_refused_for_is_told() {
+    let mut world = World::new(&[FAST], "told", &[]);
+    let stream = world.near.streams().open("host:1", Class::Bulk).expect("there is room");
+    let told = world.run_until(5, |world| {
+        let streams = world.far.streams(&ID);
+        if let Some(streams) = streams
+            && streams.poll().is_some()
+        {
+            streams.reset(stream, Reason::Denied);
+        }
+        world.near.streams().poll() == Some(Event::Reset { stream, reason: Reason::Denied })
+    });
+    assert!(told && world.near.streams().is_empty());
+}
+
+#[test]
+fn each_end_tells_the_other_that_it_stops() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    world.exchange(1, 1_000);
+    world.near.stop();
+    let until = world.now + Duration::from_secs(1);
+    while world.now < until {
+        world.step();
+    }
+    assert!(matches!(world.news[1], News::Left { error: Error::Stopped, .. }), "{:?}", world.news);
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    world.exchange(1, 1_000);
+    world.far.stop(world.now);
+    world.run_until(3, |_| false);
+    let text = world.near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("the proxy was ended"), "{text}");
+}
+
+#[test]
+fn a_budget_that_is_spent_ends_it() {
+    let mut world = World::new(&[FAST], "told", &[Terms { budget: Some(100_000), ..Terms::default() }]);
+    let stream = world.near.streams().open("host:1", Class::Bulk).expect("there is room");
+    world.run_until(10, |world| {
+        world.echo();
+        world.near.streams().write(stream, &[1; 10_000]);
+        false
+    });
+    assert!(matches!(world.near.outcome(), Some(Error::Spent)), "{:?}", world.near.outcome());
+    let sent = world.near.progress()[0].sent;
+    assert!((100_000..102_000).contains(&sent), "{sent}");
+}
+
+/// A receiver of files takes no streams, and says who does.
+#[test]
+fn a_receiver_of_files_refuses_streams_by_name() {
+    let (start, identity) = (start(), Identity::generate().expect("a key"));
+    let mut receiver = Receiver::new(settings(), &identity, Secret::new("told")).expect("a receiver");
+    let order = Order {
+        remote: (SERVER, 4433).into(),
+        locals: vec![address(0).ip()],
+        terms: Vec::new(),
+        fingerprint: identity.fingerprint(),
+        secret: Secret::new("told"),
+        session: ID,
+        offer: Offer::STREAMS,
+    };
+    let mut near = Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end");
+    let mut out = Vec::new();
+    for _ in 0..100 {
+        near.handle_timeout(start);
+        near.transmit(start, &mut out);
+        for outgoing in out.drain(..) {
+            for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
+                receiver.handle_datagram(start, address(0), Some(SERVER), BytesMut::from(piece));
+            }
+        }
+        receiver.handle_timeout(start);
+        receiver.transmit(start, &mut out);
+        for outgoing in out.drain(..) {
+            for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
+                near.handle_datagram(start, 0, (SERVER, 4433).into(), BytesMut::from(piece));
+            }
+        }
+    }
+    let text = near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("plait proxy --serve") && receiver.poll().is_none(), "{text}");
+}

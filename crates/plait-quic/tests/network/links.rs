@@ -1,0 +1,109 @@
+//! A network in memory and in virtual time: links with rates, delays, queues, random losses and reordering between some addresses and one.
+
+use plait_quic::link::Outgoing;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// A path, the same in both directions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) megabits: f64,
+    pub(crate) delay: Duration,
+    /// Lost at random, in parts of 1000.
+    pub(crate) lost: u32,
+    /// Additional delay at random at most, so that packets overtake each other.
+    pub(crate) jitter: Duration,
+    /// Bytes that wait at most.
+    pub(crate) queue: u64,
+    /// Nothing gets through between these moments.
+    pub(crate) outage: Option<[Duration; 2]>,
+}
+
+pub(crate) const FAST: Path = Path {
+    megabits: 20.0,
+    delay: Duration::from_millis(10),
+    lost: 0,
+    jitter: Duration::ZERO,
+    queue: 60_000,
+    outage: None,
+};
+
+pub(crate) const SLOW: Path = Path { megabits: 10.0, delay: Duration::from_millis(40), ..FAST };
+
+struct Lane {
+    free_at: Instant,
+    random: Xoshiro256PlusPlus,
+}
+
+/// Where a path begins.
+pub(crate) fn address(path: usize) -> SocketAddr {
+    (Ipv4Addr::new(10, 0, path as u8, 1), 40_000).into()
+}
+
+/// Where all paths lead to.
+pub(crate) const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
+
+/// The path whose address this is.
+pub(crate) fn path_to(remote: SocketAddr) -> usize {
+    match remote.ip() {
+        IpAddr::V4(ip) => ip.octets()[2].into(),
+        IpAddr::V6(_) => unreachable!("all addresses have 4 bytes"),
+    }
+}
+
+pub(crate) enum To {
+    Server(Outgoing),
+    Client(Outgoing),
+}
+
+pub(crate) struct Network<'a> {
+    start: Instant,
+    paths: &'a [Path],
+    lanes: Vec<Lane>,
+    pub(crate) under_way: BTreeMap<(Instant, u64), To>,
+    count: u64,
+    pub(crate) trace: Sha256,
+}
+
+impl<'a> Network<'a> {
+    pub(crate) fn new(start: Instant, paths: &'a [Path], seed: u64) -> Self {
+        let lane = |lane| Lane {
+            free_at: start,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed * 1_000 + lane as u64),
+        };
+        let lanes = (0..2 * paths.len()).map(lane).collect();
+        Self { start, paths, lanes, under_way: BTreeMap::new(), count: 0, trace: Sha256::new() }
+    }
+
+    /// Lane `2 * path` leads to the server, the next one back.
+    pub(crate) fn send(&mut self, now: Instant, lane: usize, outgoing: &Outgoing) {
+        let path = self.paths[lane / 2];
+        let step = outgoing.segment.unwrap_or(outgoing.bytes.len()).max(1);
+        for piece in outgoing.bytes.chunks(step) {
+            let nanos = now.duration_since(self.start).as_nanos() as u64;
+            self.trace.update([nanos, lane as u64, piece.len() as u64].map(u64::to_be_bytes).concat());
+            let Lane { free_at, random } = &mut self.lanes[lane];
+            let [lost, jitter] = [random.next_u32() % 1_000 < path.lost, true];
+            let spread = path.jitter.as_nanos() as u64;
+            let extra = if jitter && spread > 0 { random.next_u64() % spread } else { 0 };
+            let elapsed = now.duration_since(self.start);
+            let dark = path.outage.is_some_and(|[from, to]| (from..to).contains(&elapsed));
+            let begins = (*free_at).max(now);
+            let waiting = begins.duration_since(now).as_secs_f64() * path.megabits * 125_000.0;
+            if lost || dark || waiting > path.queue as f64 {
+                continue;
+            }
+            *free_at =
+                begins + Duration::from_secs_f64((piece.len() + 28) as f64 / (path.megabits * 125_000.0));
+            let arrives = *free_at + path.delay + Duration::from_nanos(extra);
+            let piece = Outgoing { bytes: piece.to_vec(), segment: None, ..outgoing.clone() };
+            let to = if lane.is_multiple_of(2) { To::Server(piece) } else { To::Client(piece) };
+            self.count += 1;
+            self.under_way.insert((arrives, self.count), to);
+        }
+    }
+}

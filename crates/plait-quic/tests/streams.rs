@@ -1,0 +1,358 @@
+//! Streams between two sessions in virtual time, over paths with rates, delays, losses, reordering and outages. No TLS: [`transfer`](../transfer.rs) has that.
+
+use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::streams::{BACKLOG, Class, Event, MOST_CREDIT, Reason, Streams};
+use plait_quic::{Error, Settings};
+use plait_sched::{Builtin, PathId, SCHEDULERS, Time};
+use plait_transport::endpoint::Side;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::{BTreeMap, BTreeSet};
+
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MILLISECOND;
+
+/// A path, the same in both directions.
+#[derive(Clone, Copy)]
+struct Path {
+    megabits: u64,
+    /// One way, in milliseconds.
+    delay: u64,
+    /// Parts of 1000.
+    lost: u32,
+    /// Additional delay at random at most, in milliseconds.
+    jitter: u64,
+    /// Nothing gets through between these times.
+    outage: [u64; 2],
+}
+
+const FAST: Path = Path { megabits: 20, delay: 10, lost: 0, jitter: 0, outage: [0; 2] };
+const SLOW: Path = Path { megabits: 10, delay: 40, ..FAST };
+const LOSSY: [Path; 2] = [Path { lost: 20, jitter: 5, ..FAST }, Path { lost: 50, jitter: 20, ..SLOW }];
+
+/// Bytes that wait for a path at most.
+const QUEUE: u64 = 60_000;
+
+struct End {
+    session: Session,
+    streams: Streams,
+    failed: Option<Error>,
+}
+
+/// Both ends, and what is on its way between them.
+struct Net<'a> {
+    now: u64,
+    ends: [End; 2],
+    paths: &'a [Path],
+    free_at: Vec<[u64; 2]>,
+    random: Xoshiro256PlusPlus,
+    under_way: BTreeMap<(u64, u64), (usize, PathId, Vec<u8>)>,
+    count: u64,
+    /// Of every packet's moment, path, direction and bytes.
+    trace: u64,
+    most_memory: u64,
+}
+
+impl<'a> Net<'a> {
+    fn new(scheduler: &str, paths: &'a [Path], seed: u64) -> Self {
+        let agreed = Agreed {
+            paths: paths.len(),
+            initial: 0,
+            segment: 1_100,
+            window: 4 << 20,
+            extent: Extent::Endless,
+        };
+        let end = |side: Side| {
+            let scheduler = Builtin::new(scheduler, &[]).expect("it is built in");
+            let session = Session::silent(side, &Settings::default(), agreed, scheduler).expect("a session");
+            End { session, streams: Streams::new(side == Side::Client, agreed.segment), failed: None }
+        };
+        Self {
+            now: 0,
+            ends: [end(Side::Client), end(Side::Server)],
+            paths,
+            free_at: vec![[0; 2]; paths.len()],
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            under_way: BTreeMap::new(),
+            count: 0,
+            trace: 0,
+            most_memory: 0,
+        }
+    }
+
+    fn send(&mut self, from: usize, path: PathId, packet: Vec<u8>) {
+        for part in [self.now, from as u64, packet.len() as u64]
+            .iter()
+            .chain(&packet.iter().map(|byte| u64::from(*byte)).collect::<Vec<_>>())
+        {
+            self.trace = (self.trace ^ part).wrapping_mul(0x0100_0000_01b3);
+        }
+        let Path { megabits, delay, lost, jitter, outage } = self.paths[path.index()];
+        let is_lost = self.random.next_u32() % 1_000 < lost;
+        let extra = self.random.next_u64() % (jitter * MILLISECOND + 1);
+        let free_at = &mut self.free_at[path.index()][from];
+        let begins = self.now.max(*free_at);
+        let waiting = (begins - self.now) * megabits / 8_000;
+        if is_lost || waiting > QUEUE || (outage[0]..outage[1]).contains(&self.now) {
+            return;
+        }
+        *free_at = begins + (packet.len() as u64 + 60) * 8_000 / megabits;
+        self.count += 1;
+        self.under_way.insert((*free_at + delay * MILLISECOND + extra, self.count), (1 - from, path, packet));
+    }
+
+    /// All that happens at this moment, then on to the next one. False if nothing will.
+    fn step(&mut self) -> bool {
+        let time = Time::from_nanos(self.now);
+        while let Some((&key, _)) = self.under_way.first_key_value().filter(|(key, _)| key.0 <= self.now) {
+            let (to, path, packet) = self.under_way.remove(&key).expect("it is there");
+            let End { session, streams, failed } = &mut self.ends[to];
+            session.handle(time, path, &packet);
+            *failed = failed.take().or(streams.take(session).err());
+        }
+        let mut packets = Vec::new();
+        for from in 0..2 {
+            let End { session, streams, .. } = &mut self.ends[from];
+            if session.next_wakeup().is_some_and(|due| due <= time) {
+                session.handle_timeout(time).expect("the peer is there");
+            }
+            streams.transmit(time, session, &mut packets).expect("segments are there");
+            self.most_memory = self.most_memory.max(streams.memory() + session.buffered());
+            for (path, packet) in packets.drain(..) {
+                self.send(from, path, packet.to_vec());
+            }
+        }
+        let arrival = self.under_way.first_key_value().map(|(key, _)| key.0);
+        let wakeups = self.ends.iter().filter_map(|end| end.session.next_wakeup()).map(Time::as_nanos);
+        let Some(next) = wakeups.chain(arrival).min() else { return false };
+        self.now = next.max(self.now);
+        true
+    }
+}
+
+fn content(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut content = vec![0; bytes];
+    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut content);
+    content
+}
+
+/// What one side of one stream has to say, and what it has heard.
+#[derive(Default)]
+struct Talk {
+    says: Vec<u8>,
+    said: usize,
+    heard: Vec<u8>,
+    ended_at: Option<u64>,
+    first_at: Option<u64>,
+}
+
+impl Talk {
+    fn pump(&mut self, now: u64, streams: &mut Streams, stream: u32) {
+        self.said += streams.write(stream, &self.says[self.said..]);
+        if self.said == self.says.len() {
+            streams.finish(stream);
+        }
+        let came = streams.peek(stream);
+        self.heard.extend_from_slice(came);
+        let count = came.len();
+        if count > 0 {
+            self.first_at.get_or_insert(now);
+        }
+        streams.consume(stream, count);
+        if streams.is_ended(stream) {
+            self.ended_at.get_or_insert(now);
+        }
+    }
+}
+
+/// Each stream says so many bytes each way, and ends. Opened at these milliseconds.
+fn exchange(net: &mut Net<'_>, sizes: &[(u64, Class, usize, usize)]) -> Vec<[Talk; 2]> {
+    let talk = |bytes, seed| Talk { says: content(bytes, seed), ..Talk::default() };
+    let mut talks: Vec<[Talk; 2]> = sizes
+        .iter()
+        .enumerate()
+        .map(|(at, (_, _, up, down))| [talk(*up, at as u64), talk(*down, 1_000 + at as u64)])
+        .collect();
+    let (mut opened, mut accepted) = (0, BTreeSet::new());
+    while net.now < 200 * SECOND {
+        while let Some((at, class, ..)) = sizes.get(opened).filter(|size| size.0 * MILLISECOND <= net.now) {
+            let stream = net.ends[0].streams.open(&format!("target:{at}"), *class).expect("there is room");
+            assert_eq!(stream, opened as u32);
+            opened += 1;
+        }
+        while let Some(event) = net.ends[1].streams.poll() {
+            let Event::Opened { stream, target, class } = event else { panic!("{event:?}") };
+            assert_eq!(
+                (target, class),
+                (format!("target:{}", sizes[stream as usize].0), sizes[stream as usize].1)
+            );
+            net.ends[1].streams.accept(stream);
+            accepted.insert(stream);
+        }
+        for (stream, [near, far]) in talks.iter_mut().enumerate().take(opened) {
+            near.pump(net.now, &mut net.ends[0].streams, stream as u32);
+            if accepted.contains(&(stream as u32)) {
+                far.pump(net.now, &mut net.ends[1].streams, stream as u32);
+            }
+        }
+        let over = net.ends.iter().all(|end| end.streams.is_empty() && end.session.is_drained());
+        // Streams to come wake nobody.
+        let next_open = sizes.get(opened).map(|size| size.0 * MILLISECOND);
+        let before = net.now;
+        if over && next_open.is_none() || !net.step() && next_open.is_none() {
+            break;
+        }
+        if let Some(next) = next_open.filter(|next| *next > before) {
+            net.now = net.now.min(next);
+        }
+    }
+    for end in &net.ends {
+        assert!(end.failed.is_none(), "{:?}", end.failed);
+    }
+    for (stream, [near, far]) in talks.iter().enumerate() {
+        assert!(
+            near.heard == far.says && far.heard == near.says,
+            "stream {stream}: {} of {} and {} of {}",
+            near.heard.len(),
+            far.says.len(),
+            far.heard.len(),
+            near.says.len()
+        );
+        assert!(near.ended_at.is_some() && far.ended_at.is_some(), "stream {stream}: both ends are heard");
+    }
+    talks
+}
+
+fn many(count: usize, bytes: usize) -> Vec<(u64, Class, usize, usize)> {
+    (0..count).map(|at| (10 * at as u64, Class::Bulk, bytes / (1 + at % 3), bytes / (1 + at % 4))).collect()
+}
+
+#[test]
+fn every_scheduler_carries_all_streams_over_lossy_paths() {
+    for scheduler in SCHEDULERS {
+        let mut net = Net::new(scheduler.name, &LOSSY, 1);
+        exchange(&mut net, &many(6, 100_000));
+        assert!(net.now < 60 * SECOND, "{}: {} ns", scheduler.name, net.now);
+    }
+}
+
+#[test]
+fn a_run_is_the_same_each_time() {
+    let run = |seed| {
+        let mut net = Net::new("lowest-rtt", &LOSSY, seed);
+        exchange(&mut net, &many(8, 200_000));
+        (net.trace, net.now)
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}
+
+#[test]
+fn both_paths_carry_one_stream() {
+    let took = |paths: &[Path]| {
+        let mut net = Net::new("lowest-rtt", paths, 1);
+        let talks = exchange(&mut net, &[(0, Class::Bulk, 8_000_000, 0)]);
+        talks[0][1].ended_at.expect("it has ended") as f64 / SECOND as f64
+    };
+    let rates = [&[FAST, SLOW][..], &[FAST]].map(|paths| 64.0 / took(paths));
+    // 30 and 20 Mbit/s, of which headers take a twelfth.
+    assert!(rates[0] > 22.0 && rates[0] < 30.0 && rates[1] > 15.0 && rates[1] < 20.0, "{rates:?} Mbit/s");
+}
+
+#[test]
+fn an_outage_of_a_path_breaks_no_stream() {
+    for path in [0, 1] {
+        let mut paths = [FAST, SLOW];
+        paths[path].outage = [500 * MILLISECOND, 100 * SECOND];
+        let mut net = Net::new("lowest-rtt", &paths, 1);
+        exchange(&mut net, &many(10, 600_000));
+        assert!(net.now < 20 * SECOND, "{} ns", net.now);
+    }
+}
+
+/// It waits for no megabytes of others: its round trip is that of the paths, their queues and a turn of each.
+#[test]
+fn a_new_stream_does_not_wait_behind_others() {
+    let mut sizes = vec![(0, Class::Bulk, 6_000_000, 0), (0, Class::Bulk, 6_000_000, 0)];
+    sizes.push((1_500, Class::Bulk, 100, 100));
+    sizes.push((1_700, Class::Interactive, 100, 100));
+    let mut net = Net::new("lowest-rtt", &[FAST, SLOW], 1);
+    let talks = exchange(&mut net, &sizes);
+    let bulk = talks[0][1].ended_at.expect("it has ended");
+    for (at, stream) in [(1_500, 2), (1_700, 3)] {
+        let round_trip = talks[stream][0].first_at.expect("it was answered") - at * MILLISECOND;
+        // 60 kB wait before each path, which are 24 and 48 ms; 80 ms is the longer round trip.
+        assert!(round_trip < 180 * MILLISECOND, "stream {stream}: {round_trip} ns");
+        assert!(at * MILLISECOND + round_trip < bulk, "the others are under way");
+    }
+}
+
+#[test]
+fn streams_share_what_there_is() {
+    let mut net = Net::new("lowest-rtt", &[FAST, SLOW], 1);
+    let talks = exchange(&mut net, &[(0, Class::Bulk, 3_000_000, 0); 4]);
+    let ends: Vec<u64> = talks.iter().map(|talk| talk[1].ended_at.expect("it has ended")).collect();
+    let (first, last) = (ends.iter().min().expect("four"), ends.iter().max().expect("four"));
+    assert!(*first as f64 > 0.9 * *last as f64, "{ends:?}");
+}
+
+#[test]
+fn interactive_streams_go_before_bulk() {
+    let mut net = Net::new("lowest-rtt", &[FAST], 1);
+    let talks = exchange(
+        &mut net,
+        &[
+            (0, Class::Bulk, 4_000_000, 0),
+            (300, Class::Interactive, 2_000_000, 0),
+            (300, Class::Bulk, 2_000_000, 0),
+        ],
+    );
+    let ended = |stream: usize| talks[stream][1].ended_at.expect("it has ended");
+    // Alone it would take 0.9 s.
+    assert!(ended(1) < 1_400 * MILLISECOND && ended(1) < ended(2) / 2, "{} {}", ended(1), ended(2));
+}
+
+/// Who does not read is sent no more than was promised, and stops nobody else.
+#[test]
+fn a_reader_that_stops_stops_its_stream_only() {
+    let mut net = Net::new("lowest-rtt", &[FAST, SLOW], 1);
+    let [stuck, other] = ["stuck:1", "other:1"]
+        .map(|target| net.ends[0].streams.open(target, Class::Bulk).expect("there is room"));
+    let says = content(2_000_000, 5);
+    let mut talks = [Talk { says: says.clone(), ..Talk::default() }, Talk::default()];
+    while net.now < 20 * SECOND && talks[1].heard.len() < says.len() {
+        net.ends[0].streams.write(stuck, &says);
+        talks[0].pump(net.now, &mut net.ends[0].streams, other);
+        talks[1].pump(net.now, &mut net.ends[1].streams, other);
+        net.step();
+    }
+    assert!(talks[1].heard == says, "{} bytes", talks[1].heard.len());
+    let waits = net.ends[1].streams.peek(stuck).len();
+    assert_eq!(waits, 64 << 10);
+    assert!(net.most_memory < MOST_CREDIT + 3 * BACKLOG as u64, "{}", net.most_memory);
+}
+
+#[test]
+fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
+    let mut net = Net::new("lowest-rtt", &LOSSY, 3);
+    let [one, other] = ["one:1", "other:1"]
+        .map(|target| net.ends[0].streams.open(target, Class::Bulk).expect("there is room"));
+    let says = content(500_000, 5);
+    let mut talks = [Talk { says: says.clone(), ..Talk::default() }, Talk { says, ..Talk::default() }];
+    let mut told = None;
+    while net.now < 20 * SECOND && !net.ends.iter().all(|end| end.streams.is_empty()) {
+        net.ends[0].streams.write(one, &[7; 10_000]);
+        if net.ends[1].streams.peek(one).len() > 30_000 {
+            net.ends[1].streams.reset(one, Reason::Broken);
+        }
+        while let Some(event) = net.ends[0].streams.poll() {
+            told = Some(event);
+        }
+        talks[0].pump(net.now, &mut net.ends[0].streams, other);
+        talks[1].pump(net.now, &mut net.ends[1].streams, other);
+        net.step();
+    }
+    assert_eq!(told, Some(Event::Reset { stream: one, reason: Reason::Broken }));
+    assert!(net.ends.iter().all(|end| end.failed.is_none() && end.streams.is_empty()));
+    assert!(talks[0].heard == talks[1].says && talks[1].heard == talks[0].says);
+}
