@@ -52,7 +52,7 @@ def receive_buffer(advice: Findings) -> list[Statement]:
         return _rule(advice)
     traffic = advice.setting.traffic
     tolerated = f"{max(TOLERATED, traffic.alike_percent):.0f} %"
-    what = {"goodput": "of the goodput", "delay": "more delay", "time": "more time"}[traffic.noun]
+    what = "of the goodput" if traffic.more_is_better else f"more {traffic.noun}"
     needed, cost = numbers.size(found.needed), numbers.signed(found.given_cost.value)
     then = numbers.signed(dict(found.costs)[found.needed])
     judged = "is enough" if found.enough else "is too small"

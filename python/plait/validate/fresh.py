@@ -16,8 +16,9 @@ from plait.advice import Advice
 from plait.advice.candidates import Candidate
 from plait.advice.capped import CAPPED
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
+from plait.advice.outcome import Outcome
 from plait.advice.threshold import changed, over_best
-from plait.advice.trial import Bench, Cell, Outcome, Setting
+from plait.advice.trial import Bench, Cell, Setting
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
+from plait.scenarios.units import duration_ns, size_bytes
 from plait.validate.reading import AMOUNT, PERCENT, Written, amount, gain, percent
 
 Document = Mapping[str, Any]
@@ -436,6 +438,31 @@ def _basis(text: str, document: Document) -> Iterator[str]:
         yield f"it is {done}"
 
 
+def _traffic(text: str, document: Document) -> Iterator[str]:
+    scenario = document["scenario"]
+    workload, flows = scenario["workload"], scenario.get("flow", [])
+    size, time = (amount(one) for one in re.findall(AMOUNT, text))
+    if text.startswith("Requests: "):
+        said = 1 if "one client;" in text else int(_group(r"(\d+) clients", text))
+        there, sizes = workload["parallel"], {workload["response"]}
+        times = {duration_ns(workload["think"])}
+        if workload["think_times"] != "exponential":
+            yield f"the times are {workload['think_times']}"
+    else:
+        said = int(_group(r"Downloads: (\d+) of", text))
+        there, sizes = 1 + len(flows), {workload["size"], *(flow["size"] for flow in flows)}
+        begins = [0, *(duration_ns(flow["start"]) for flow in flows)]
+        times = {later - sooner for sooner, later in pairwise(begins)}
+        if any(flow["paths"] != [path["name"] for path in scenario["path"]] for flow in flows):
+            yield "a flow has other paths"
+    if said != there:
+        yield f"there are {there}"
+    if len(sizes) != 1 or not size.says(size_bytes(sizes.pop())):
+        yield f"the sizes are {sizes}"
+    if len(times) != 1 or not time.says(times.pop() / 1e9):
+        yield f"the times are {times}"
+
+
 def _group(pattern: str, text: str) -> str:
     found = re.search(pattern, text)
     if found is None:
@@ -474,6 +501,7 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-open": lambda text, document: _tried(text, document, "open"),
     "do": _do,
     "command": _command,
+    "traffic": _traffic,
     "basis": _basis,
 }
 """How each kind of sentence is checked."""

@@ -37,10 +37,12 @@ pub enum FlowKind {
         /// Payload bytes; `None` is no end.
         size: Option<u64>,
     },
-    /// A second connection like the scenario's own, endless.
+    /// A second connection like the scenario's own.
     Multipath {
         /// Who decides there.
         scheduler: SchedulerChoice,
+        /// Payload bytes; `None` is no end.
+        size: Option<u64>,
     },
     /// Datagrams at equal intervals.
     ConstantRate {
@@ -61,6 +63,14 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// How much a connection sends, if it ends.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Tcp { size } | Self::Multipath { size, .. } => *size,
+            Self::ConstantRate { .. } | Self::OnOff { .. } => None,
+        }
+    }
+
     /// The word for the kind.
     pub fn word(&self) -> &'static str {
         match self {
@@ -138,6 +148,12 @@ impl Flow {
         Ok(flows)
     }
 
+    /// Whether a run that ends with its workload waits for the flow: one like the scenario's own connection that ends with what it has to
+    /// send.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.kind, FlowKind::Multipath { size: Some(_), .. }) && self.stop.is_none()
+    }
+
     /// Reads flow `number`, from 1.
     fn read(item: Item<'_>, number: usize, around: &Surroundings<'_>) -> Result<Self, ScenarioError> {
         let kind: Kind = item.variant(&FLOW_TCP, "kind")?;
@@ -166,15 +182,13 @@ impl Flow {
         };
         check_route(&route, kind, direction, around.links, reader.source, &reader.place)?;
         let kind = match kind {
-            Kind::Tcp => {
-                let size = reader.take("size");
-                FlowKind::Tcp { size: size.map(|item| item.bytes(&(1..=MAX_BYTES))).transpose()? }
-            }
+            Kind::Tcp => FlowKind::Tcp { size: size(&mut reader)? },
             Kind::Multipath => FlowKind::Multipath {
                 scheduler: match reader.take("scheduler") {
                     Some(item) => SchedulerChoice::read(&item)?,
                     None => around.scheduler.clone(),
                 },
+                size: size(&mut reader)?,
             },
             Kind::ConstantRate => {
                 let (rate, packet) = datagrams(&mut reader, around.packet)?;
@@ -232,6 +246,11 @@ fn check_route(
         }
     }
     Ok(())
+}
+
+/// How much a connection sends, if it ends.
+fn size(reader: &mut Reader<'_>) -> Result<Option<u64>, ScenarioError> {
+    reader.take("size").map(|item| item.bytes(&(1..=MAX_BYTES))).transpose()
 }
 
 /// The rate and the size of datagrams.
