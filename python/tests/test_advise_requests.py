@@ -180,3 +180,17 @@ def test_the_saved_scenario_is_what_was_said(tmp_path: Path) -> None:
         assert table["workload"]["kind"] == kind
         assert len(table.get("flow", [])) == (2 if kind == "file" else 0)
         assert json.loads(plait.load(saved).json) == document["scenario"]
+
+
+def test_flows_without_a_scheduler_have_the_runs(tmp_path: Path) -> None:
+    """So that a comparison of what was saved compares what the advice did: every download with the same scheduler."""
+    saved = tmp_path / "saved.toml"
+    downloads().save(saved)
+    compared = plait.compare(saved, ["lowest-rtt", "redundant"])
+    for label in ("lowest-rtt", "redundant"):
+        changed = plait.run(plait.load(saved, {"scheduler": label}))
+        assert compared[label].flows == changed.flows
+    plain, copied = (
+        sum(flow["packets_sent"] for flow in compared[one].flows) for one in ("lowest-rtt", "redundant")
+    )
+    assert copied > 1.3 * plain

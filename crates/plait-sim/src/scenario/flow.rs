@@ -39,8 +39,8 @@ pub enum FlowKind {
     },
     /// A second connection like the scenario's own.
     Multipath {
-        /// Who decides there.
-        scheduler: SchedulerChoice,
+        /// Who decides there; `None` is the scenario's.
+        scheduler: Option<SchedulerChoice>,
         /// Payload bytes; `None` is no end.
         size: Option<u64>,
     },
@@ -122,7 +122,6 @@ const MAX_FLOWS: usize = 1_000;
 pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkDraft],
     pub(super) paths: &'a [PathDraft],
-    pub(super) scheduler: &'a SchedulerChoice,
     /// The transport's packet.
     pub(super) packet: u32,
     pub(super) duration: Duration,
@@ -184,10 +183,7 @@ impl Flow {
         let kind = match kind {
             Kind::Tcp => FlowKind::Tcp { size: size(&mut reader)? },
             Kind::Multipath => FlowKind::Multipath {
-                scheduler: match reader.take("scheduler") {
-                    Some(item) => SchedulerChoice::read(&item)?,
-                    None => around.scheduler.clone(),
-                },
+                scheduler: reader.take("scheduler").map(|item| SchedulerChoice::read(&item)).transpose()?,
                 size: size(&mut reader)?,
             },
             Kind::ConstantRate => {

@@ -103,8 +103,8 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
         value["packet"] = text::bytes(u64::from(packet)).into();
     };
     match &flow.kind {
-        FlowKind::Tcp { .. } => {}
-        FlowKind::Multipath { scheduler: choice, .. } => value["scheduler"] = scheduler(choice),
+        FlowKind::Tcp { .. } | FlowKind::Multipath { scheduler: None, .. } => {}
+        FlowKind::Multipath { scheduler: Some(choice), .. } => value["scheduler"] = scheduler(choice),
         FlowKind::ConstantRate { rate, packet } => datagrams(*rate, *packet),
         FlowKind::OnOff { rate, packet, times } => {
             datagrams(*rate, *packet);

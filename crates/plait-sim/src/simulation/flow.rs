@@ -96,6 +96,7 @@ impl Flow {
                 let routes: Vec<[RouteId; 2]> = routes.collect();
                 let (setup, scheduler) = match &flow.kind {
                     FlowKind::Multipath { scheduler, .. } => {
+                        let scheduler = scheduler.as_ref().unwrap_or(&scenario.scheduler);
                         (setup::multipath(scenario, &flow.route), scheduler.build())
                     }
                     _ => (setup::tcp(scenario), setup::only_path()),

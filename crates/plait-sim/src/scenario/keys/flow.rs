@@ -62,7 +62,8 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Otherwise("the scenario's scheduler"),
-            "Who decides which path carries which of its packets.",
+            "Who decides which path carries which of its packets. Where a run has another built-in scheduler than the scenario's (compare), \
+             so has a flow that has none of its own.",
         ),
         FLOW_DIRECTION,
         FLOW_START,
