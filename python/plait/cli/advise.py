@@ -30,8 +30,8 @@ from plait.support.files import whole_file
 @click.option(
     "--metric",
     metavar="METRIC",
-    help="What counts: goodput (bulk), time (file), or the delay of packets or blocks, the latency of requests, the time "
-    "of downloads (flows): mean, p50, p95, p99, max.  [default: goodput, time, or p95 of the others]",
+    help="What counts: goodput (bulk), time (file), or the delay of packets or blocks, the latency of requests, the "
+    "time of downloads (flows): mean, p50, p95, p99, max.  [default: goodput, time, or p95 of the others]",
 )
 @click.option(
     "--receive-buffer",
