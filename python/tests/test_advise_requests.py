@@ -18,6 +18,7 @@ from plait.advice.outcome import part_of
 from plait.advice.trial import Bench, Cell, Setting
 from plait.cli import cli
 from plait.scenarios.units import NANOSECONDS
+from plait.validate.statements import complaints
 
 DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"
 FEW = ("round-robin", "lowest-rtt", "redundant")
@@ -194,3 +195,17 @@ def test_flows_without_a_scheduler_have_the_runs(tmp_path: Path) -> None:
         sum(flow["packets_sent"] for flow in compared[one].flows) for one in ("lowest-rtt", "redundant")
     )
     assert copied > 1.3 * plain
+
+
+def test_too_few_responses_for_a_percentile_are_said_to_be_too_few() -> None:
+    """At a tenth of the rate a run has a tenth of the responses; what is seldom late may be missing."""
+    few = advise([DSL, LTE], "request-response:200kB", metric="p99", schedulers=["lowest-rtt"], events=60_000)
+    rows = [one for one in few.standings if one.samples < 100]
+    assert rows
+    assert " at best (" in few.text.replace("\n", " ")
+    assert "too few to tell" in few.text.replace("\n", " ")
+    assert "Unsure, since " in few.text
+    many = requests()
+    assert all(one.samples >= 50 for one in many.standings)
+    assert "at best" not in many.text
+    assert complaints(few.document()) == complaints(many.document()) == []

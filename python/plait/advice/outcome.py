@@ -21,10 +21,9 @@ class Outcome:
     """What a run gave.
 
     `score` is goodput in bit/s, a part of the delays, latencies or downloads' times in ms, or a file's time in s.
-
     `whole` is False if a file or download did not arrive in time, or blocks or responses are missing at the end.
-    `overhead` is packets sent per packet delivered. Goodput and overhead are of all flows, `delay_ms` and
-    `buffered_bytes` of the scenario's own connection.
+    `overhead` is packets sent per packet delivered. `samples` are the blocks or responses that count, 0 of other
+    traffic. Goodput and overhead are of all flows, `delay_ms` and `buffered_bytes` of the scenario's own connection.
     """
 
     score: float
@@ -33,6 +32,7 @@ class Outcome:
     delay_ms: float
     buffered_bytes: float
     overhead: float
+    samples: int
     events: int
 
 
@@ -49,6 +49,7 @@ def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps:
         delay_ms=_part(result, "app_delay_ms", "p95") or duration_ns / 1e6,
         buffered_bytes=metrics["receive_buffer_bytes"]["max"],
         overhead=sent / max(delivered, 1),
+        samples=_samples(result, traffic),
         events=metrics["events"],
     )
 
@@ -93,6 +94,13 @@ def _part(result: Result, name: str, part: str) -> float | None:
 def _ends(result: Result) -> list[float | None]:
     """When each download had arrived, in s: the scenario's own connection's and the flows'; None if it had not."""
     return [result.metrics["completion_time_s"], *(flow["completion_time_s"] for flow in result.flows)]
+
+
+def _samples(result: Result, traffic: Traffic) -> int:
+    metrics = result.metrics
+    if traffic.kind == "blocks":
+        return round(metrics["goodput_bps"] * metrics["measured_s"] / 8 / traffic.block)
+    return (metrics["requests_completed"] or 0) if traffic.kind == "request-response" else 0
 
 
 def _whole(result: Result, traffic: Traffic) -> bool:

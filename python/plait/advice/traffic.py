@@ -144,6 +144,16 @@ class Traffic:
         beyond = {"p99": 0.01, "max": 0.01}.get(self.metric, 0.05)
         return round(LATEST / beyond)
 
+    @property
+    def fewest_samples(self) -> int:
+        """Of fewer blocks or requests in a run none is later than the percentile that is judged by.
+
+        0 where that is no matter: downloads are as many as was said, and packets are many.
+        """
+        if self.kind not in ("blocks", "request-response"):
+            return 0
+        return {"p95": 20, "p99": 100, "max": 100}.get(self.metric, 0)
+
     def workload(self, duration_ns: int) -> Workload:
         """The traffic as scenarios have it, for a run of `duration_ns`."""
         if self.kind == "bulk":

@@ -152,23 +152,35 @@ def _expect(traffic: Traffic, one: Standing, count: int) -> str:
             "mean": f"Expect {what} to take {{}} on average",
             "max": f"Expect all of {what} within {{}}",
         }.get(traffic.metric, f"Expect {traffic.metric.removeprefix('p')} % of {what} within {{}}")
-    return f"{said.format(value(traffic, one.value))} ({between}{whole}) with {one.label}"
+    least, few = value(traffic, one.value), few_samples(one, traffic)
+    if few:
+        least += " at best"
+        between += f", of {one.samples:.0f} {traffic.things} each: too few to tell"
+    return f"{said.format(least)} ({between}{whole}) with {one.label}"
+
+
+def few_samples(one: Standing, traffic: Traffic) -> bool:
+    """Whether runs have so few blocks or responses that those which are seldom late may be missing."""
+    return one.samples < traffic.fewest_samples
 
 
 def _certain(advice: Findings) -> list[Statement]:
     """How sure the recommendation is: in how many variations it holds, for the gain and for the scheduler."""
     assert advice.choice is not None
-    best, count = advice.choice.best, advice.simulated.variations
+    traffic, best, count = advice.setting.traffic, advice.choice.best, advice.simulated.variations
     more = best.worth_in >= count / 2
     holds = best.worth_in if more else count - best.worth_in
-    word = certainty(holds, count, unsure=advice.verdict == "borderline" or advice.simulated.short)
-    if advice.simulated.short:
+    short, few = advice.simulated.short, any(few_samples(one, traffic) for one in (best, advice.single))
+    word = certainty(holds, count, unsure=advice.verdict == "borderline" or short or few)
+    if short:
         word += ", since the runs are short"
+    elif few:
+        word += f", since a run has few {traffic.things}"
     elif word == "Sure":
         word += ", if losses are as random as said" if advice.capped else ", if links are as said"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
-    within = f"{advice.setting.traffic.alike_percent:.0f} %"
-    chosen = certainty(best.best_in, count, unsure=advice.simulated.short).lower()
+    within = f"{traffic.alike_percent:.0f} %"
+    chosen = certainty(best.best_in, count, unsure=short or few).lower()
     often = max(schedulers(advice), key=lambda one: one.best_in)
     other = f" ({often.label}: in {often.best_in})" if often.best_in > best.best_in else ""
     return [

@@ -129,6 +129,12 @@ def _expect(text: str, document: Document) -> Iterator[str]:
     for said, key in zip(amounts, ("median", "p5", "p95"), strict=False):
         if not amount(said).says(row[key] * scale):
             yield f"{key} is {row[key] * scale}"
+    least = {"p95": 20, "p99": 100, "max": 100}.get(document["metric"].split(".")[-1], 0)
+    counted = document["simulated"]["traffic"].split(":")[0] in ("blocks", "request-response")
+    few = counted and (row["samples"] or 0) < least
+    told = re.search(r" at best \(.* of (\d+) (?:blocks|responses) each: too few to tell", text)
+    if few != (told is not None) or (told and abs(int(told[1]) - (row["samples"] or 0)) > 0.5):
+        yield f"of each run {row['samples']} count"
     arrives = re.search(r"everything arrives in (\d+) of", text)
     if (int(arrives[1]) if arrives else document["simulated"]["variations"]) != row["all_delivered_in"]:
         yield f"all is delivered in {row['all_delivered_in']}"
