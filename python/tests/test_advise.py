@@ -308,6 +308,9 @@ def test_the_simulators_errors_are_those_of_its_validation() -> None:
     assert float(measured["goodput: median of the differences (%)"]) == basis.MEDIAN_ERROR
     assert float(measured["goodput: 90th percentile of the differences (%)"]) == basis.TENTH_ERROR
     assert float(measured["pairs of schedulers ranked alike (%)"]) == basis.RANKED_ALIKE
+    page = (ROOT / "docs" / "requests.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| 4711, looked at once \|.*\| ([\d.]+) %, ([\d.]+) % \|$", page, re.MULTILINE)
+    assert tuple(map(float, row)) == (basis.LATENCY_ERROR, basis.LATENCY_TENTH_ERROR)
 
 
 @pytest.mark.parametrize(

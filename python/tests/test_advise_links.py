@@ -98,7 +98,9 @@ def test_no_text_does_more_than_a_scenario_error(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "video", "bulk:5MB", "file", "file:0B", "file:5", "blocks", "blocks:0bit", "blocks:5MB", "blocks:1Mbit:1B",
-     "blocks:8bit", "blocks:1Mbit:10kB:3", "blocks:1kbit:1MB"],
+     "blocks:8bit", "blocks:1Mbit:10kB:3", "blocks:1kbit:1MB", "request-response:0B", "request-response:20MB",
+     "request-response:1kB:0", "request-response:1kB:101", "request-response:1kB:x", "request-response:1kB:2:3",
+     "flows", "flows:1", "flows:201", "flows:2:0B", "flows:²", "flows:3:1kB:1"],
 )  # fmt: skip
 def test_bad_traffic_is_refused(text: str) -> None:
     with pytest.raises(plait.ScenarioError, match=re.escape(repr(text))):
@@ -109,6 +111,18 @@ def test_blocks_have_a_size_and_a_file_its_own() -> None:
     assert parse_traffic("blocks:500kbit").block == 2500
     assert parse_traffic("blocks:500kbit:10kB").block == 10_000
     assert parse_traffic("file:5MB").size == 5_000_000
+
+
+def test_clients_and_downloads_have_sizes_of_their_own_or_usual_ones() -> None:
+    usual, said = parse_traffic("request-response"), parse_traffic("request-response:60kB:6", "p99")
+    assert (usual.size, usual.clients, usual.column) == (35_000, 1, "request_latency_ms.p95")
+    assert (said.size, said.clients, said.column) == (60_000, 6, "request_latency_ms.p99")
+    many, large = parse_traffic("flows:20"), parse_traffic("flows:3:2MB", "max")
+    assert (many.size, many.clients, many.total_bytes) == (400_000, 20, 8_000_000)
+    assert (large.size, large.clients, large.column) == (2_000_000, 3, "download_ms.max")
+    for text in ("request-response", "flows:20"):
+        with pytest.raises(plait.ScenarioError, match="is not judged by it; expected one of: p95, mean"):
+            parse_traffic(text, "goodput")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,14 @@ def advices() -> tuple[Advice, ...]:
         advise(
             ["a 4Mbit 25ms", "b 3Mbit 60ms"], "blocks:1Mbit", metric="p99", schedulers=FEW, events=1_000_000
         ),
+        advise(
+            ["a 4Mbit 25ms", "b 3Mbit 60ms"],
+            "request-response:40kB:4",
+            "64kB",
+            schedulers=FEW,
+            events=1_500_000,
+        ),
+        advise(["a 4Mbit 25ms", "b 3Mbit 60ms"], "flows:8:100kB", schedulers=FEW, events=1_500_000),
     )
 
 
@@ -75,7 +83,15 @@ def test_the_checks_can_fail() -> None:
                 other["statements"][at]["text"] = text.replace("@", "95 %").replace("#", "10 %")
                 if text != one["text"] and complaints(other):
                     caught.add(one["kind"])
-    assert {"expect", "certain-gain", "certain-scheduler", "capped", "place-adds", "threshold-vain"} <= caught
+    assert {
+        "expect",
+        "certain-gain",
+        "certain-scheduler",
+        "capped",
+        "place-adds",
+        "threshold-vain",
+        "traffic",
+    } <= caught
     # These name no number of this advice's own: what ping and iperf3 are asked, and thresholds' definition.
     assert seen - caught <= {
         "measure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,8 +17,8 @@ from plait.linux import boot, kernel, machine, tools
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "deploy.md"
 SECTIONS = ("## Stock Linux", "## With Plait's kernel")
-NOT_HERE = ("insmod", "mptcpize enable", "mptcpize run curl")
-"""The lab's module is built in; it has no services and no web server."""
+NOT_HERE = ("insmod", "mptcpize enable", "mptcpize run curl https")
+"""The lab's module is built in; it has no services, and no web server but the one of the page."""
 WORDS = {
     "ADDRESS_LTE": "192.168.2.2",
     "GATEWAY_LTE": "192.168.2.1",
@@ -26,7 +27,12 @@ WORDS = {
     "-t 30": "-t 5",
 }
 BOTH = ("sysctl -w net.mptcp.enabled", "ip mptcp limits set subflow 1")
-SERVER = ("mptcpize run iperf3 -s", "sysctl -w net.mptcp.scheduler")
+SERVER = (
+    "mptcpize run iperf3 -s",
+    "mptcpize run python3 -m http.server",
+    "head -c",
+    "sysctl -w net.mptcp.scheduler",
+)
 NETWORK = """#!/bin/bash
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
 exec </dev/null 2>&1
@@ -52,6 +58,11 @@ try() {
   echo "## $1: $2"; ip netns exec $1 sh -c "$2" > /tmp/said 2>&1; code=$?
   cat /tmp/said; echo "## code $code"; sleep 2
 }
+serve() {
+  echo "## server: $1"; (cd /tmp; ip netns exec server sh -c "exec $1" > /tmp/served 2>&1) &
+  until ip netns exec server ss -ltn | grep -q :8000; do sleep 1; done
+  cat /tmp/served; echo "## code 0"
+}
 """
 
 
@@ -72,6 +83,8 @@ def filled_in(command: str) -> list[tuple[str, str]]:
         text = text.replace(word, value)
     if command.startswith("mptcpize run iperf3 -s"):
         text += " -D"
+    if command.startswith("head -c"):
+        text = f"cd /tmp; {text}"
     places = (
         ("client", "server")
         if command.startswith(BOTH)
@@ -84,7 +97,11 @@ def filled_in(command: str) -> list[tuple[str, str]]:
 
 def in_the_lab(lines: list[str], folder: Path) -> list[tuple[str, str, int]]:
     """Each command with what it said and its exit code."""
-    tried = [f"try {place} {text!r}" for line in lines for place, text in filled_in(line)]
+    tried = [
+        f"serve {shlex.quote(text)}" if "http.server" in text else f"try {place} {shlex.quote(text)}"
+        for line in lines
+        for place, text in filled_in(line)
+    ]
     (folder / "init").write_text("\n".join([NETWORK, *tried, "echo '## end'"]) + "\n", encoding="utf-8")
     (folder / "init").chmod(0o755)
     built = kernel.built()
@@ -119,6 +136,21 @@ def test_the_page_names_what_advise_prints() -> None:
     assert "sysctl -w net.mptcp.scheduler=blest" in told
     simulated = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], schedulers=["srpt"], events=500_000)
     assert commands(simulated) == []
+
+
+def test_answers_are_measured_by_the_time_that_they_take() -> None:
+    page = documented()
+    for traffic in ("request-response", "flows:20:35kB"):
+        advice = advise(["dsl 4Mbit 25ms", "lte 3Mbit 60ms"], traffic, schedulers=[stock()], events=500_000)
+        told = [one.text for one in commands(advice)]
+        assert not any("iperf3" in one for one in told)
+        assert {one for one in told if "curl" in one or "answer" in one or "http" in one} <= {
+            *page, *(one.removeprefix("mptcpize run ") for one in page)
+        }  # fmt: skip
+    many = commands(
+        advise(["a 4Mbit 25ms", "b 3Mbit 60ms"], "flows:60:5kB", schedulers=[stock()], events=500_000)
+    )
+    assert any("--parallel-max 60" in one.text for one in many)
 
 
 def test_a_path_that_is_not_worth_it_is_a_spare() -> None:
@@ -157,3 +189,14 @@ def test_every_command_works_in_the_labs_kernel(tmp_path: Path) -> None:
     counted = {name: int(value) for name, value in re.findall(r"MPTcpExt(\w+) +(\d+)", counters)}
     assert counted["MPJoinSynAckRx"] > 0
     assert counted["MPCapableFallbackSYNACK"] == 0
+    alone, requests, downloads = (
+        [float(line) for line in text.split()]
+        for command, text, _ in said
+        if "curl -" in command and "answer" in command
+    )
+    assert (len(alone), len(requests), len(downloads)) == (100, 100, 20)
+    # 35 kB at 16 Mbit/s with a round trip of 24 ms; the connection is there from the second request on.
+    assert 0.024 < sorted(alone)[50] < 0.12
+    assert 0.024 < sorted(requests)[50] < 0.3
+    # 20 of them at 46 Mbit/s take 0.13 s and more.
+    assert 0.12 < max(downloads) < 3

@@ -22,6 +22,7 @@ import polars as pl
 import pytest
 
 import plait
+from plait.analysis import analyze
 from plait.results.metrics import metric
 from plait.support.files import OutputError
 from plait.sweep import Plan, read, sweep
@@ -318,7 +319,11 @@ def test_runs_that_fail_are_rows(plan_file: Path, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr == "plait: results/plan: 6 of 12 runs failed; column error says why\n"
+    begin, end = "plait: results/plan: 6 of 12 runs failed (Mine: ", "); column error has each\n"
+    assert done.stderr.startswith(begin)
+    assert done.stderr.endswith(end)
+    assert "ValueError: tired" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert json.loads(done.stdout) == {"dataset": "results/plan", "runs": 12, "made": 12, "failed": 6}
     frame = read(tmp_path / "results" / "plan").frame
     failed = frame.filter(pl.col("error").is_not_null())
@@ -326,6 +331,9 @@ def test_runs_that_fail_are_rows(plan_file: Path, tmp_path: Path) -> None:
     assert failed["error"].str.contains("ValueError: tired").all()
     assert failed["goodput_bps"].null_count() == 6
     assert frame.filter(pl.col("error").is_null())["goodput_bps"].null_count() == 0
+    # Where nothing is left to compare, the reason is said, too.
+    with pytest.raises(plait.ScenarioError, match=r"Mine failed: .*ValueError: tired"):
+        analyze(read(tmp_path / "results" / "plan"))
 
 
 @pytest.fixture

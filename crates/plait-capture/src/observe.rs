@@ -99,13 +99,10 @@ fn finish(
         None => logged,
     };
     let flows = scenario.flows.iter().zip(&replay.flows).map(|(flow, replayed)| match replayed {
-        Flow::Connection(connection) => {
-            let size = if let FlowKind::Tcp { size } = flow.kind { size } else { None };
-            FlowEnding {
-                packets_lost: connection.lost(),
-                ..FlowEnding::of_connection(&connection.recorder, size)
-            }
-        }
+        Flow::Connection(connection) => FlowEnding {
+            packets_lost: connection.lost(),
+            ..FlowEnding::of_connection(&connection.recorder, flow.kind.size())
+        },
         Flow::Datagrams(datagrams) => datagrams.ending(),
     });
     let flows = flows.collect();

@@ -38,7 +38,7 @@ class Advice(Findings):
     with the scheduler of `choice`, that of the easiest answer that anyone can have and is worth it. thresholds: what
     would make a second path worth it. left_out: of more than two paths, what each adds. capped: paths that losses as
     given limit. asked: the traffic as it was said, which differs from the
-    setting's if a file is too large to be simulated. scenario: what was said, unchanged, with that scheduler.
+    setting's if a transfer is too large to be simulated. scenario: what was said, unchanged, with that scheduler.
     """
 
     @cached_property
@@ -79,13 +79,16 @@ def advise(
     Args:
         paths: each ``"NAME RATE RTT [LOSS] [KEY=VALUE…]"``, such as ``"lte 30Mbit 60ms 1%"`` or
             ``"lte trace=FILE 40ms"``, or a preset's name. MPTCP opens its first subflow on the first one.
-        traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"`` or ``"file:SIZE"``.
+        traffic: ``"bulk"``, ``"blocks:RATE[:SIZE]"``, ``"file:SIZE"``, ``"request-response[:SIZE[:CLIENTS]]"`` (clients
+            that share the connection and ask for SIZE again and again) or ``"flows:N[:SIZE]"`` (N downloads of SIZE at
+            once, each over a connection of its own).
         receive_buffer: of the connection; text with a unit, or bytes.
         protocol: ``"mptcp"`` as Linux does it, or ``"cmt-sctp"``.
         schedulers: names of built-in ones, with options or parameters; all that differ for this traffic unless given.
         seed: of variations and losses: the same seed, the same advice.
-        metric: by what it is judged, ``"goodput"`` (bulk), ``"time"`` (file), or the packets' or blocks' delay:
-            ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``; goodput, time and blocks' p95 unless given.
+        metric: by what it is judged, ``"goodput"`` (bulk), ``"time"`` (file), or the packets' or blocks' delay, the
+            requests' latency or the downloads' time: ``"mean"``, ``"p50"``, ``"p95"``, ``"p99"``, ``"max"``; goodput,
+            time and p95 unless given.
         threads: 0 means one per core; the advice does not depend on it.
         events: how many events may be simulated, about; three million take a second on one core.
 
@@ -97,9 +100,7 @@ def advise(
     setting = _setting(known, said, receive_buffer, protocol, seed)
     events = budget.affordable(events, len(known))
     singles, multiple = candidates(len(known), names)
-    if said.kind == "file" and budget.too_large(
-        setting, [*singles, *multiple], round(events * budget.MAIN_SHARE)
-    ):
+    if said.finite and budget.too_large(setting, [*singles, *multiple], round(events * budget.MAIN_SHARE)):
         setting = replace(setting, traffic=parse_traffic("bulk"))
     with (
         Progress("advising") as progress,
@@ -214,7 +215,10 @@ def _setting(
         every = [path.path() for path in paths]
         transport = setting.transport(alone=len(paths) == 1)
         _ = Scenario(
-            name="advice", paths=every, transport=transport, workload=traffic.workload(NANOSECONDS)
+            name="advice",
+            paths=every,
+            transport=transport,
+            workload=traffic.workload(NANOSECONDS),
         ).json
     except _core.ScenarioError as error:
         raise _core.ScenarioError(str(error).removeprefix("advice: ").removeprefix("transport.")) from error

@@ -5,12 +5,17 @@ from __future__ import annotations
 from plait.advice import numbers
 from plait.advice.findings import Findings
 from plait.advice.links import SPREAD
+from plait.advice.statement import Statement
+from plait.advice.traffic import STAGGER_NS, THINK_NS
 from plait.advice.trial import WARMUP
 from plait.advice.variations import FEWEST_QUEUED, QUEUES
+from plait.scenarios.units import NANOSECONDS
 
 MEDIAN_ERROR, TENTH_ERROR, RANKED_ALIKE = 0.7, 15.4, 91.6
 """Percent: how far the simulator's goodputs are from Linux' in half and in nine of ten cases, and how many pairs of
 schedulers both rank alike: the figures of docs/validation.md."""
+LATENCY_ERROR, LATENCY_TENTH_ERROR = 2.2, 31.1
+"""Percent: likewise of the latency that 90 % of a run's requests do not exceed: the figures of docs/requests.md."""
 
 
 def simulated(advice: Findings) -> list[str]:
@@ -19,10 +24,10 @@ def simulated(advice: Findings) -> list[str]:
     lines = []
     if advice.asked != setting.traffic:
         best = advice.choice.best if advice.choice and advice.verdict != "not worth" else advice.single
-        seconds = advice.asked.size * 8 / max(best.goodput_bps, 1.0)
+        seconds = advice.asked.total_bytes * 8 / max(best.goodput_bps, 1.0)
         lines.append(
-            f"{numbers.size(advice.asked.size)} are too much to simulate in seconds, so this is for bulk traffic; at "
-            f"{numbers.rate(best.goodput_bps)} they take about {numbers.time(seconds)}."
+            f"{numbers.size(advice.asked.total_bytes)} are too much to simulate in seconds, so this is for bulk "
+            f"traffic; at {numbers.rate(best.goodput_bps)} they take about {numbers.time(seconds)}."
         )
     amount = f"{done.runs} runs, {done.events / 1e6:.1f} million events, seed {done.seed}"
     lines.append(
@@ -31,24 +36,61 @@ def simulated(advice: Findings) -> list[str]:
         f"{_recordings(advice)}; each with every scheduler and every path alone, {_length(advice)}; searches included, "
         f"{amount}. {_protocol(advice)}"
     )
-    if done.short and setting.traffic.kind != "file":
+    if done.short and not setting.traffic.finite:
         lines.append(
             "Runs of more round trips do not fit into seconds: this is how a connection begins, not how it goes on."
         )
     return lines
 
 
+def traffic(advice: Findings) -> list[Statement]:
+    """What was simulated of the traffic that nobody said: how clients ask, and how downloads begin."""
+    said = advice.setting.traffic
+    if said.kind == "request-response":
+        one = said.clients == 1
+        who = "one client" if one else f"{said.clients} clients, which share the connection"
+        text = (
+            f"Requests: {who}; a response of {numbers.size(said.size)} to each, and from a response to the next "
+            f"request {numbers.time(THINK_NS / NANOSECONDS)} on average (exponentially distributed)."
+        )
+    elif said.kind == "flows":
+        text = (
+            f"Downloads: {said.clients} of {numbers.size(said.size)}, each over a connection of its own; one begins "
+            f"every {numbers.time(STAGGER_NS / NANOSECONDS)}, and its time counts from there. All have the same "
+            "scheduler, and with one path alone all are there."
+        )
+    else:
+        return []
+    return [Statement("traffic", text)]
+
+
 def limits(advice: Findings) -> list[str]:
     """What this cannot know."""
     shared = ", bottlenecks that paths share" if len(advice.setting.paths) > 1 else ""
     changes = "" if all(one.trace for one in advice.setting.paths) else ", rates that change"
-    kernel = (
+    bursts = "" if any(one.burst or one.trace for one in advice.setting.paths) else ", losses in bursts"
+    return [f"Not in it: other traffic{shared}{bursts}{changes}. {_validated(advice)}"]
+
+
+def _validated(advice: Findings) -> str:
+    """How near the simulator is to the real kernel in what is judged, where that was looked at."""
+    said = advice.setting.traffic
+    if said.kind == "flows" and len(advice.setting.paths) > 1:
+        return (
+            "Many connections at once over several paths were not compared with the real kernel; for one at a time see "
+            "docs/validation.md."
+        )
+    if said.kind == "request-response":
+        return (
+            f"Half of the simulator's latencies (of 90 % of the requests) are within {LATENCY_ERROR:g} % of the real "
+            f"kernel's, one in ten is off by more than {LATENCY_TENTH_ERROR:.0f} %, mostly over several paths "
+            "(docs/requests.md)."
+        )
+    return (
         f"Half of the simulator's goodputs are within {MEDIAN_ERROR:g} % of the real kernel's, one in ten is off by "
         f"more than {TENTH_ERROR:.0f} %, mostly with receive buffers below eight bandwidth-delay products; "
         f"{RANKED_ALIKE:.0f} % of pairs of schedulers are ranked alike (docs/validation.md)."
     )
-    bursts = "" if any(one.burst or one.trace for one in advice.setting.paths) else ", losses in bursts"
-    return [f"Not in it: other traffic{shared}{bursts}{changes}. {kernel}"]
 
 
 def _queues(advice: Findings) -> str:
@@ -70,8 +112,9 @@ def _any_trace(advice: Findings) -> bool:
 
 def _length(advice: Findings) -> str:
     done = advice.simulated
-    if advice.setting.traffic.kind == "file":
-        return f"until the file has arrived, {numbers.time(done.duration_s)} at most"
+    if advice.setting.traffic.finite:
+        what = "the file has" if advice.setting.traffic.kind == "file" else "all downloads have"
+        return f"until {what} arrived, {numbers.time(done.duration_s)} at most"
     trips = numbers.digits(done.round_trips)
     return (
         f"{numbers.time(done.duration_s)} long ({trips} of the longest round trip with a full queue), the first "

@@ -38,7 +38,7 @@ LEAST_NS = NANOSECONDS // 4
 LONGEST_NS = 60 * NANOSECONDS
 """Runs last at most so long, or the wanted round trips if that is more, up to `LONGEST_SLOW_NS`."""
 LONGEST_SLOW_NS = 1000 * NANOSECONDS
-LONGEST_FILE_NS = 600 * NANOSECONDS
+LONGEST_TRANSFER_NS = 600 * NANOSECONDS
 FEW, USUAL, MANY = 8, 24, 48
 """Variations: at least, as planned, and at most."""
 STEP_NS = NANOSECONDS // 1000
@@ -55,8 +55,8 @@ def affordable(events: int, paths: int) -> int:
 def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> Grid:
     """All candidates in as many variations as the events allow."""
     duration = (
-        file_limit_ns(setting)
-        if setting.traffic.kind == "file"
+        transfer_limit_ns(setting)
+        if setting.traffic.finite
         else _duration(bench, setting, candidates, events)
     )
     start = bench.spent
@@ -73,7 +73,7 @@ def measure(bench: Bench, setting: Setting, candidates: Sequence[Candidate], eve
 def _duration(bench: Bench, setting: Setting, candidates: Sequence[Candidate], events: int) -> int:
     """How long runs last, in ns: from pilots of the nominal case, each longer than the one before."""
     least = ROUND_TRIPS * setting.round_trip_ns
-    least = max(least, LEAST_NS, setting.traffic.blocks_needed() * setting.traffic.interval_ns())
+    least = max(least, LEAST_NS, setting.traffic.samples_needed() * setting.interval_ns)
     rate = sum(capacity_events(setting, candidate) for candidate in candidates)
     wanted = _within(events, rate, least)
     duration = wanted
@@ -104,17 +104,17 @@ def _whole(duration: float) -> int:
     return int(duration // step) * step
 
 
-def file_limit_ns(setting: Setting) -> int:
-    """How long to wait for a file: ten times what it takes at half the best path's rate, and some round trips."""
+def transfer_limit_ns(setting: Setting) -> int:
+    """How long to wait for transfers: ten times what they take over the best path, and some round trips."""
     best = max(path.mean_bps * (1 - path.loss) for path in setting.paths)
-    seconds = 10 * setting.traffic.size * 8 / max(best, 1.0)
+    seconds = 10 * setting.traffic.total_bytes * 8 / max(best, 1.0)
     wait = round(seconds * NANOSECONDS) + 100 * setting.round_trip_ns
-    return min(max(wait, LONGEST_NS), LONGEST_FILE_NS)
+    return min(max(wait, LONGEST_NS), LONGEST_TRANSFER_NS)
 
 
 def too_large(setting: Setting, candidates: Sequence[Candidate], events: int) -> bool:
-    """Whether a file has so many packets that not even the fewest variations fit."""
-    packets = setting.traffic.size / PACKET
+    """Whether files have so many packets that not even the fewest variations fit."""
+    packets = setting.traffic.total_bytes / PACKET
     copies = sum(len(one.paths) if copying(one.scheduler) else 1 for one in candidates)
     return packets * EVENTS_PER_PACKET * copies * FEW > events
 
@@ -130,14 +130,14 @@ def longest_of(
     for place, runs in enumerate(plans):
         duration = _shared(events, setting, grid, candidate, runs)
         if duration >= ENOUGH * grid.duration_ns or place == len(plans) - 1:
-            short = setting.traffic.kind != "file" and duration < SHORT_ROUND_TRIPS * setting.round_trip_ns
+            short = not setting.traffic.finite and duration < SHORT_ROUND_TRIPS * setting.round_trip_ns
             return None if short else (place, duration)
     return None
 
 
 def _shared(events: float, setting: Setting, grid: Grid, candidate: Candidate, runs: int) -> int:
     """How long (ns) each of `runs` runs may last so that together they take `events`; at most as long as the grid's."""
-    if setting.traffic.kind == "file":
+    if setting.traffic.finite:
         return grid.duration_ns
     each = sum(outcome.events for outcome in grid.outcomes[candidate]) / grid.variations
     rate = max(each / (grid.duration_ns / NANOSECONDS), 1.0)

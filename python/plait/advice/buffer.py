@@ -31,13 +31,15 @@ TOLERATED = 3.0
 class BufferAdvice:
     """What receive buffers cost the scheduler, in percent of what it reaches without a limit.
 
-    needed: the smallest simulated one in bytes that costs no more than `TOLERATED`; at most that if `smallest`, which
-    says that none smaller was tried. costs: by size. variations: of the search; `needed` was tried in more.
+    tolerated: percent that one may cost. needed: the smallest simulated one in bytes that costs no more; at most that
+    if `smallest`, which says that none smaller was tried. costs: by size. variations: of the search; `needed` was
+    tried in more.
     """
 
     scheduler: str
     given: int
     given_cost: Estimate
+    tolerated: float
     needed: int
     smallest: bool
     unlimited: int
@@ -48,7 +50,7 @@ class BufferAdvice:
     @property
     def enough(self) -> bool:
         """Whether the given buffer is large enough."""
-        return self.given >= self.needed or self.given_cost.value <= TOLERATED
+        return self.given >= self.needed or self.given_cost.value <= self.tolerated
 
 
 def search(
@@ -93,6 +95,7 @@ def search(
         scheduler=str(candidate.scheduler),
         given=setting.receive_buffer,
         given_cost=cost(setting.receive_buffer),
+        tolerated=tolerated,
         needed=needed,
         smallest=smallest,
         unlimited=unlimited,

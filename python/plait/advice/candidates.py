@@ -54,7 +54,7 @@ def checked(names: Sequence[str]) -> list[str]:
         raise _core.ScenarioError(message)
     for name in names:
         try:
-            _ = Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=_table(parse_choice(name))).json
+            _ = Scenario(paths=[Path(rate="1Mbit", rtt="1ms")], scheduler=table_of(name)).json
         except _core.ScenarioError as error:
             message = f"scheduler {name!r}: {str(error).removeprefix('scenario: scheduler: ')}"
             raise _core.ScenarioError(message) from error
@@ -102,8 +102,9 @@ def summary(name: str) -> str:
     return " ".join([info["summary"], *added])
 
 
-def _table(choice: Choice) -> str | Mapping[str, Any]:
+def table_of(name: str) -> str | Mapping[str, Any]:
     """A built-in scheduler as scenario files have it."""
+    choice: Choice = parse_choice(name)
     assert isinstance(choice, str | Mapping)
     return choice
 

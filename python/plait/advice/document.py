@@ -49,6 +49,7 @@ def document(advice: Findings) -> dict[str, Any]:
             "scheduler": found.scheduler,
             "given_bytes": found.given,
             "given_cost_percent": _estimate(found.given_cost),
+            "tolerated_percent": found.tolerated,
             "enough": found.enough,
             "needed_bytes": found.needed,
             "smaller_not_tried": found.smallest,
@@ -149,6 +150,7 @@ def _standing(advice: Findings, one: Standing) -> dict[str, Any]:
         "app_delay_ms_p95": one.delay_ms,
         "receive_buffer_bytes_max": one.buffered_bytes,
         "packets_sent_per_delivered": one.overhead,
+        "samples": one.samples or None,
     }
 
 

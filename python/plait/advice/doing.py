@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from plait.advice.candidates import base_name
 from plait.advice.findings import Findings
 from plait.advice.statement import Statement
+from plait.advice.traffic import Traffic
 from plait.advice.wording import answer, needless
 from plait.linux.refusals import KERNEL_NAMES
 
@@ -20,6 +21,16 @@ USUAL_MEMORY = 6_291_456
 """Bytes: what Linux lets a connection's receive buffer take at most unless told otherwise."""
 MEMORY_PER_WINDOW = 2
 """Packets take up to twice their payload in a buffer's memory."""
+WEB_SERVER = (
+    'python3 -c "import http.server as h; h.ThreadingHTTPServer.request_queue_size = 200; '
+    "r = h.SimpleHTTPRequestHandler; r.disable_nagle_algorithm = True; h.test(r, protocol='HTTP/1.1')\""
+)
+"""Answers at port 8000 with files of the folder. With Nagle's algorithm an answer would wait for an acknowledgement,
+and its usual queue holds five connections that begin at once."""
+REQUESTS = 100
+"""So many are asked for one after the other, over one connection."""
+PARALLEL = 50
+"""Downloads that curl makes at once unless told otherwise."""
 OPTIONS = {"rp": "retransmission_penalization=1", "bm": "bufferbloat_mitigation=1"}
 
 
@@ -53,11 +64,12 @@ def commands(advice: Findings) -> list[Command]:
     if place == "kernel" and not alone:
         found += _kernel(advice.choice.best.label)
     found += _buffer(advice)
+    served, asked = _measured(advice.asked)
     found += [
-        Command("mptcpize run iperf3 -s", "server", "serves TCP and MPTCP"),
-        Command("iperf3 -c SERVER -R -t 30", "client", "before: TCP, default route"),
+        *served,
+        Command(asked, "client", "before: TCP, default route"),
         Command("nstat -n", "client", "counters from zero"),
-        Command("mptcpize run iperf3 -c SERVER -R -t 30", "client", "after"),
+        Command(f"mptcpize run {asked}", "client", "after"),
         Command(
             "nstat -z MPTcpExtMPJoinSynAckRx MPTcpExtMPCapableFallbackSYNACK",
             "client",
@@ -115,6 +127,23 @@ def _kernel(scheduler: str) -> list[Command]:
             f"sysctl -w net.mptcp.scheduler={KERNEL_NAMES[base_name(scheduler)]}", "sender", "new connections"
         ),
     ]
+
+
+def _measured(traffic: Traffic) -> tuple[list[Command], str]:
+    """What the server does to be measured, and what the client does: goodput, or the seconds of each answer."""
+    if traffic.kind not in ("request-response", "flows"):
+        return [
+            Command("mptcpize run iperf3 -s", "server", "serves TCP and MPTCP")
+        ], "iperf3 -c SERVER -R -t 30"
+    served = [
+        Command(f"head -c {traffic.size} /dev/zero > answer", "server", "what is asked for"),
+        Command(f"mptcpize run {WEB_SERVER}", "server", "serves TCP and MPTCP"),
+    ]
+    if traffic.kind == "request-response":
+        return served, f"curl -sw '%{{time_total}}\\n' -o /dev/null 'SERVER:8000/answer?[1-{REQUESTS}]'"
+    most = f" --parallel-max {traffic.clients}" if traffic.clients > PARALLEL else ""
+    timed = f"curl -Z --no-progress-meter{most} -w '%{{time_total}}\\n' -o /dev/null"
+    return served, f"{timed} 'SERVER:8000/answer?[1-{traffic.clients}]'"
 
 
 def _buffer(advice: Findings) -> list[Command]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from plait.advice import numbers
-from plait.advice.buffer import TOLERATED, rule
+from plait.advice.buffer import rule
 from plait.advice.capped import Capped
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT
@@ -51,8 +51,8 @@ def receive_buffer(advice: Findings) -> list[Statement]:
     if found is None:
         return _rule(advice)
     traffic = advice.setting.traffic
-    tolerated = f"{max(TOLERATED, traffic.alike_percent):.0f} %"
-    what = {"goodput": "of the goodput", "delay": "more delay", "time": "more time"}[traffic.noun]
+    tolerated = f"{found.tolerated:.0f} %"
+    what = "of the goodput" if traffic.more_is_better else f"more {traffic.noun}"
     needed, cost = numbers.size(found.needed), numbers.signed(found.given_cost.value)
     then = numbers.signed(dict(found.costs)[found.needed])
     judged = "is enough" if found.enough else "is too small"

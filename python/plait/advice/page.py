@@ -13,7 +13,6 @@ from plait.advice import basis, doing, further, numbers, wording
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT, Standing
 from plait.advice.statement import Statement
-from plait.advice.traffic import Traffic
 from plait.support.tables import RULED, Cell, Content, table
 
 WIDTH = 110
@@ -37,6 +36,7 @@ def after(advice: Findings) -> list[Statement]:
         *further.receive_buffer(advice),
         *further.thresholds(advice),
         *doing.statements(advice),
+        *basis.traffic(advice),
         *(Statement("basis", line) for line in (*basis.simulated(advice), *basis.limits(advice))),
     ]
 
@@ -57,12 +57,13 @@ def evidence(advice: Findings, width: int) -> RenderableType:
     """Schedulers and single paths, the best first; with the columns that matter most where there is little room."""
     traffic, count = advice.setting.traffic, advice.simulated.variations
     factor, unit = _unit(advice)
-    scale = factor * (1e3 if traffic.noun == "delay" else 1.0)
+    scale = factor * (1e3 if traffic.in_ms else 1.0)
     best = recommended(advice) or advice.single
     slow, slow_unit = numbers.unit([best.delay_ms / 1e3], "time")
-    last = "all arrive\nin" if traffic.kind == "blocks" else f"packet delay\np95 ({slow_unit})"
+    counted = traffic.kind in ("blocks", "request-response", "flows")
+    last = "all arrive\nin" if counted else f"packet delay\np95 ({slow_unit})"
     titles = (
-        f"{_heading(traffic)}\n({unit})",
+        f"{traffic.judged}\n({unit})",
         "nine of ten\nvariations",
         f"% better than\n{advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
@@ -75,9 +76,7 @@ def evidence(advice: Findings, width: int) -> RenderableType:
             f"{numbers.digits(one.low / scale)} … {numbers.digits(one.high / scale)}",
             _against(one),
             "–" if one.gain is None else f"{one.worth_in} of {count}",
-            f"{one.whole_in} of {count}"
-            if traffic.kind == "blocks"
-            else numbers.digits(one.delay_ms / 1e3 / slow),
+            f"{one.whole_in} of {count}" if counted else numbers.digits(one.delay_ms / 1e3 / slow),
         )
         rows.append((Text(one.label), *(Text(cell) for cell in cells)))
     bold = [number for number, one in enumerate(advice.standings) if one is recommended(advice)]
@@ -104,19 +103,12 @@ def text(advice: Findings) -> str:
     return "\n".join(line.rstrip() for line in out.file.getvalue().splitlines())
 
 
-def _heading(traffic: Traffic) -> str:
-    """What the scores are."""
-    if traffic.noun != "delay":
-        return traffic.noun
-    return f"{'block' if traffic.kind == 'blocks' else 'packet'} delay {traffic.metric}"
-
-
 def _unit(advice: Findings) -> tuple[float, str]:
     """The unit of the scores' column: of the best ones, so that collapsed ones do not decide."""
     best = recommended(advice) or advice.single
     if advice.setting.traffic.more_is_better:
         return numbers.unit([best.value], "rate")
-    seconds = best.value / (1e3 if advice.setting.traffic.noun == "delay" else 1.0)
+    seconds = best.value / (1e3 if advice.setting.traffic.in_ms else 1.0)
     return numbers.unit([seconds], "time")
 
 

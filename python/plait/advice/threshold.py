@@ -11,7 +11,8 @@ from plait.advice.budget import FEW
 from plait.advice.candidates import Candidate
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
 from plait.advice.links import KnownPath
-from plait.advice.trial import Bench, Cell, Grid, Outcome, Setting, capacity_events
+from plait.advice.outcome import Outcome
+from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate
 
@@ -190,14 +191,14 @@ def _costs(setting: Setting, grid: Grid, candidate: Candidate, second: int, key:
     if key == "receive_buffer":
         return [both + sum(alone.values())] * len(FACTORS)
     full = alone[second]
-    if setting.traffic.kind == "bulk":
+    if setting.traffic.greedy:
         full = max(full, capacity_events(setting, Candidate((second,))) * seconds)
     costs = []
     for step in range(1, len(FACTORS) + 1):
         more = alone[second] * FACTORS[step - 1]
         if key != "rate":
             more = min(more, full) if step < len(FACTORS) or key == "rtt" else full
-        elif setting.traffic.kind != "bulk":
+        elif not setting.traffic.greedy:
             more = alone[second]
         costs.append(both + 2 * more - alone[second])
     return costs

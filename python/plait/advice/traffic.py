@@ -1,16 +1,21 @@
-"""What someone knows of the traffic: `bulk`, `blocks:RATE[:SIZE]` or `file:SIZE`; and by what a run is then judged."""
+"""What someone knows of the traffic, such as `bulk` or `blocks:RATE[:SIZE]`; and by what a run is then judged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from plait import _core
+from plait.scenarios.scenario import MultipathFlow
 from plait.scenarios.units import NANOSECONDS, rate_bps, size_bytes
-from plait.scenarios.workloads import Bulk, ConstantRate, File, Workload
+from plait.scenarios.workloads import Bulk, ConstantRate, File, RequestResponse, Workload
 from plait.support.words import expected
 
-FORMS = "bulk, blocks:RATE[:SIZE] such as blocks:500kbit, or file:SIZE such as file:5MB"
+FORMS = (
+    "bulk, blocks:RATE[:SIZE] such as blocks:500kbit, file:SIZE such as file:5MB, "
+    "request-response[:SIZE[:CLIENTS]] such as request-response:60kB:6, or flows:N[:SIZE] such as flows:20"
+)
 BLOCKS_PER_SECOND = 25
 """Blocks of traffic whose block size nobody said: as many as a film has frames."""
 LARGEST_BLOCK = 10_000_000
@@ -18,32 +23,52 @@ SMALLEST_BLOCK = 40
 SELDOM_S = 2
 """Blocks that come less often than once in so many seconds are too few to be judged by."""
 WRITING = 0.9
-"""Share of a run in which blocks are written; in what is left the last ones arrive."""
+"""Share of a run in which blocks and requests are written; in what is left the last ones arrive."""
+RESPONSE = 35_000
+"""Bytes of a response of which nobody said how large it is: the median page on a phone has 2,311 kB in 66 requests
+(HTTP Archive, Web Almanac 2024, chapter Page Weight)."""
+LARGEST_RESPONSE = 10_000_000
+THINK_NS = 130_000_000
+"""Mean of a client's exponentially distributed time from a response to its next request: a browser's to parse what it
+got, in the model of HTTP of 3GPP2 C.R1002 and ns-3 (ThreeGppHttpVariables)."""
+MOST_CLIENTS = 100
+DOWNLOAD = 400_000
+"""Bytes of a download of which nobody said how large it is: of the median page (see `RESPONSE`) what each of the six
+connections carries that browsers open to a server."""
+MOST_FLOWS = 200
+STAGGER_NS = 10_000_000
+"""From the beginning of one download to the next one's: at one moment their first packets would fill a short queue."""
 
-
+DISTRIBUTION = ("p95", "mean", "p50", "p99", "max")
 METRICS: dict[str, tuple[str, ...]] = {
     "bulk": ("goodput", "mean", "p50", "p95", "p99", "max"),
-    "blocks": ("p95", "mean", "p50", "p99", "max"),
+    "blocks": DISTRIBUTION,
     "file": ("time",),
+    "request-response": DISTRIBUTION,
+    "flows": DISTRIBUTION,
 }
-"""By what runs may be judged, by kind of traffic: the first unless something is said. All others are of the delays of
-packets (bulk) or blocks."""
+"""By what runs may be judged, by kind of traffic: the first unless something is said. All but goodput and time are of
+the delays of packets (bulk) or blocks, of the requests' latencies, or of the times that downloads take."""
 LATEST = 5
-"""So many blocks at least are later than a percentile that is judged by."""
+"""So many blocks or requests at least are later than a percentile that is judged by."""
+
+Noun = Literal["goodput", "delay", "time", "latency"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
     """What the application sends, and by what it is judged; `text` is how it was said.
 
-    Rate in payload bit/s, block and size in payload bytes. `metric` is one of `METRICS`.
+    Rate in payload bit/s; payload bytes of a block, and of a file, response or download (`size`). `clients` share a
+    connection (request-response), or have one each (flows). `metric` is one of `METRICS`.
     """
 
-    kind: Literal["bulk", "blocks", "file"]
+    kind: Literal["bulk", "blocks", "file", "request-response", "flows"]
     text: str
     rate_bps: int = 0
     block: int = 0
     size: int = 0
+    clients: int = 1
     metric: str = "goodput"
 
     @property
@@ -57,44 +82,134 @@ class Traffic:
         return 2.0 if self.more_is_better else 5.0
 
     @property
-    def noun(self) -> Literal["goodput", "delay", "time"]:
+    def noun(self) -> Noun:
         """What is judged, in a word."""
-        return "goodput" if self.metric == "goodput" else "time" if self.metric == "time" else "delay"
+        if self.metric == "goodput":
+            return "goodput"
+        others: dict[str, Noun] = {"file": "time", "flows": "time", "request-response": "latency"}
+        return others.get(self.kind, "delay")
+
+    @property
+    def judged(self) -> str:
+        """What is judged, as a column is headed."""
+        if self.metric in ("goodput", "time"):
+            return self.metric
+        what = {
+            "bulk": "packet delay",
+            "blocks": "block delay",
+            "request-response": "latency",
+            "flows": "download time",
+        }
+        return f"{what[self.kind]} {self.metric}"
+
+    @property
+    def things(self) -> str:
+        """What has a delay, a latency or a time of its own."""
+        return {"blocks": "blocks", "request-response": "responses", "flows": "downloads"}.get(
+            self.kind, "packets"
+        )
 
     @property
     def column(self) -> str:
-        """The metric's name in results."""
+        """The metric's name in results; of downloads, whose times are those of several flows, a name of its own."""
         if self.metric == "goodput":
             return "goodput_bps"
         if self.metric == "time":
             return "completion_time_s"
-        return f"{'block' if self.kind == 'blocks' else 'app'}_delay_ms.{self.metric}"
+        of = {"blocks": "block_delay_ms", "request-response": "request_latency_ms", "flows": "download_ms"}
+        return f"{of.get(self.kind, 'app_delay_ms')}.{self.metric}"
 
-    def blocks_needed(self) -> int:
-        """How many blocks a run needs so that some are later than the percentile that is judged by."""
+    @property
+    def in_ms(self) -> bool:
+        """Whether scores are in ms; else in bit/s or s."""
+        return "_ms." in self.column
+
+    @property
+    def finite(self) -> bool:
+        """Whether a run ends once everything has arrived."""
+        return self.kind in ("file", "flows")
+
+    @property
+    def greedy(self) -> bool:
+        """Whether a faster path carries more: without end, or asked for again as soon as it has arrived."""
+        return self.kind in ("bulk", "request-response")
+
+    @property
+    def total_bytes(self) -> int:
+        """Of traffic that ends, all of it."""
+        return self.size * self.clients
+
+    def samples_needed(self) -> int:
+        """How many blocks or requests a run needs so that some are later than the percentile that is judged by."""
         beyond = {"p99": 0.01, "max": 0.01}.get(self.metric, 0.05)
         return round(LATEST / beyond)
+
+    @property
+    def fewest_samples(self) -> int:
+        """Of fewer blocks or requests in a run none is later than the percentile that is judged by.
+
+        0 where that is no matter: downloads are as many as was said, and packets are many.
+        """
+        if self.kind not in ("blocks", "request-response"):
+            return 0
+        return {"p95": 20, "p99": 100, "max": 100}.get(self.metric, 0)
 
     def workload(self, duration_ns: int) -> Workload:
         """The traffic as scenarios have it, for a run of `duration_ns`."""
         if self.kind == "bulk":
             return Bulk()
-        if self.kind == "file":
+        if self.finite:
             return File(size=f"{self.size}B")
-        stop = max(round(duration_ns * WRITING), 1)
-        return ConstantRate(rate=f"{self.rate_bps}bit", block=f"{self.block}B", stop=f"{stop}ns")
+        stop = f"{max(round(duration_ns * WRITING), 1)}ns"
+        if self.kind == "blocks":
+            return ConstantRate(rate=f"{self.rate_bps}bit", block=f"{self.block}B", stop=stop)
+        return RequestResponse(
+            response=f"{self.size}B",
+            think=f"{THINK_NS}ns",
+            think_times="exponential",
+            parallel=self.clients,
+            stop=stop,
+        )
 
-    def interval_ns(self) -> int:
-        """From one block to the next; 0 if there are none."""
-        return 0 if self.kind != "blocks" else round(self.block * 8 * NANOSECONDS / self.rate_bps)
+    def flows(self, scheduler: str | Mapping[str, Any] | None) -> Sequence[MultipathFlow]:
+        """The connections beside the scenario's own, with its scheduler or another one; each begins later."""
+        return [
+            MultipathFlow(
+                name=f"download{number + 1}",
+                size=f"{self.size}B",
+                start=f"{begin}ns",
+                scheduler=scheduler,
+            )
+            for number, begin in enumerate(self.begins_ns())
+            if number
+        ]
+
+    def begins_ns(self) -> Sequence[int]:
+        """When each download begins; the first is the scenario's own connection. None of other traffic."""
+        return [number * STAGGER_NS for number in range(self.clients)] if self.kind == "flows" else []
+
+    def interval_ns(self, round_trip_ns: int, fastest_bps: float, all_bps: float) -> int:
+        """From one block to the next, or from one request to the next if paths are empty; 0 if there are none.
+
+        Args:
+            round_trip_ns: the shortest one.
+            fastest_bps: what the fastest path carries.
+            all_bps: what all carry together.
+        """
+        if self.kind == "blocks":
+            return round(self.block * 8 * NANOSECONDS / self.rate_bps)
+        if self.kind != "request-response":
+            return 0
+        alone = THINK_NS + round_trip_ns + self.size * 8 * NANOSECONDS / fastest_bps
+        return round(max(alone / self.clients, self.size * 8 * NANOSECONDS / all_bps))
 
 
 def parse_traffic(text: str, metric: str | None = None) -> Traffic:
     """Read what was said of the traffic, and by what it shall be judged.
 
     Raises:
-        ScenarioError: the text is none of the forms, a value is no rate or size, or zero, or such traffic has no such
-            metric.
+        ScenarioError: the text is none of the forms, a value is no rate, size or number, or zero, or such traffic has
+            no such metric.
     """
     traffic = _parse(text)
     known = METRICS[traffic.kind]
@@ -106,25 +221,29 @@ def parse_traffic(text: str, metric: str | None = None) -> Traffic:
 
 def _parse(text: str) -> Traffic:
     kind, *rest = text.split(":")
-    if kind == "bulk" and not rest:
-        return Traffic(kind="bulk", text=text)
+    read, least, most = READERS.get(kind, (_bulk, 1, 0))
+    if not least <= len(rest) <= most:
+        message = f"traffic {text!r}: expected {FORMS}"
+        raise _core.ScenarioError(message)
     try:
-        if kind == "file" and len(rest) == 1:
-            return Traffic(kind="file", text=text, size=_positive(size_bytes(rest[0]), rest[0]))
-        if kind == "blocks" and len(rest) in (1, 2):
-            rate = _positive(rate_bps(rest[0]), rest[0])
-            usual = min(max(rate // 8 // BLOCKS_PER_SECOND, SMALLEST_BLOCK), LARGEST_BLOCK)
-            block = _positive(size_bytes(rest[1]), rest[1]) if len(rest) == 2 else usual
-            _check_block(rate, block)
-            return Traffic(kind="blocks", text=text, rate_bps=rate, block=block)
+        return read(text, rest)
     except _core.ScenarioError as error:
         message = f"traffic {text!r}: {error}"
         raise _core.ScenarioError(message) from error
-    message = f"traffic {text!r}: expected {FORMS}"
-    raise _core.ScenarioError(message)
 
 
-def _check_block(rate: int, block: int) -> None:
+def _bulk(text: str, _: Sequence[str]) -> Traffic:
+    return Traffic(kind="bulk", text=text)
+
+
+def _file(text: str, rest: Sequence[str]) -> Traffic:
+    return Traffic(kind="file", text=text, size=_positive(size_bytes(rest[0]), rest[0]))
+
+
+def _blocks(text: str, rest: Sequence[str]) -> Traffic:
+    rate = _positive(rate_bps(rest[0]), rest[0])
+    usual = min(max(rate // 8 // BLOCKS_PER_SECOND, SMALLEST_BLOCK), LARGEST_BLOCK)
+    block = _positive(size_bytes(rest[1]), rest[1]) if len(rest) == 2 else usual
     if not SMALLEST_BLOCK <= block <= LARGEST_BLOCK:
         message = f"a block of {block} B: expected from {SMALLEST_BLOCK} B to {LARGEST_BLOCK // 10**6} MB"
         raise _core.ScenarioError(message)
@@ -133,6 +252,42 @@ def _check_block(rate: int, block: int) -> None:
             f"a block of {block} B every {block * 8 / rate:.3g} s: expected one every {SELDOM_S} s at least"
         )
         raise _core.ScenarioError(message)
+    return Traffic(kind="blocks", text=text, rate_bps=rate, block=block)
+
+
+def _requests(text: str, rest: Sequence[str]) -> Traffic:
+    size = _positive(size_bytes(rest[0]), rest[0]) if rest else RESPONSE
+    if size > LARGEST_RESPONSE:
+        message = (
+            f"a response of {size} B: expected at most {LARGEST_RESPONSE // 10**6} MB; for one transfer say "
+            f"file:{rest[0]}"
+        )
+        raise _core.ScenarioError(message)
+    clients = _number(rest[1], "clients", 1, MOST_CLIENTS) if len(rest) == 2 else 1
+    return Traffic(kind="request-response", text=text, size=size, clients=clients)
+
+
+def _flows(text: str, rest: Sequence[str]) -> Traffic:
+    clients = _number(rest[0], "flows", 2, MOST_FLOWS)
+    size = _positive(size_bytes(rest[1]), rest[1]) if len(rest) == 2 else DOWNLOAD
+    return Traffic(kind="flows", text=text, size=size, clients=clients)
+
+
+READERS: dict[str, tuple[Callable[[str, Sequence[str]], Traffic], int, int]] = {
+    "bulk": (_bulk, 0, 0),
+    "file": (_file, 1, 1),
+    "blocks": (_blocks, 1, 2),
+    "request-response": (_requests, 0, 2),
+    "flows": (_flows, 1, 2),
+}
+"""By kind: what reads the parts behind it, and how many there are at least and at most."""
+
+
+def _number(text: str, what: str, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        message = f"{text!r} {what}: expected a whole number from {least} to {most}"
+        raise _core.ScenarioError(message)
+    return int(text)
 
 
 def _positive(value: int, text: str) -> int:

@@ -12,12 +12,11 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
-from plait.advice.candidates import Candidate
+from plait.advice.candidates import Candidate, table_of
 from plait.advice.links import PACKET, KnownPath
+from plait.advice.outcome import Outcome, outcome_of
 from plait.advice.traffic import Traffic
 from plait.advice.variations import Variation, cut_recording, nominal, queue_ns, variations, varied
-from plait.results.metrics import Metrics, Spread
-from plait.results.result import Result
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scenario import Scenario, Transport
 from plait.scenarios.scheduler import Choice, parse_choice
@@ -28,8 +27,6 @@ WARMUP = 0.25
 EVENTS_PER_PACKET = 2.2
 """About how many events the simulator handles per packet: it and its acknowledgement."""
 SHORTEST_NS = 20_000_000
-LEAST = 1e-6
-"""What counts instead of nothing, so that ratios stay finite: this share of all rates, or of the largest time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +52,14 @@ class Setting:
         return sum(path.mean_bps for path in self.paths)
 
     @cached_property
+    def interval_ns(self) -> int:
+        """About how long it is from one block or request to the next; 0 if there are none."""
+        fastest = max(path.mean_bps for path in self.paths)
+        return self.traffic.interval_ns(
+            min(path.rtt_ns for path in self.paths), fastest, max(self.capacity_bps, 1.0)
+        )
+
+    @cached_property
     def round_trip_ns(self) -> int:
         """The longest round trip, a full queue of middle size included."""
         return max(path.rtt_ns + queue_ns(path) for path in self.paths)
@@ -68,23 +73,6 @@ class Cell:
     candidate: Candidate
     variation: Variation
     duration_ns: int
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a run gave. `score` is goodput in bit/s, a part of the delays in ms, or the completion time in s.
-
-    `whole` is False if a file did not arrive in time, or blocks are missing at the end. `overhead` is packets sent per
-    packet delivered.
-    """
-
-    score: float
-    whole: bool
-    goodput_bps: float
-    delay_ms: float
-    buffered_bytes: float
-    overhead: float
-    events: int
 
 
 class Bench:
@@ -118,14 +106,14 @@ class Bench:
         self._folder.cleanup()
 
     def scenario(self, cell: Cell) -> Scenario:
-        """The scenario of a run, without its scheduler."""
-        setting, variation = cell.setting, cell.variation
+        """The scenario of a run, without its scheduler; flows beside it have theirs, if there is one."""
+        setting, variation, scheduler = cell.setting, cell.variation, cell.candidate.scheduler
         chosen = cell.candidate.paths
         return Scenario(
             name="advice",
             seed=variation.seed,
             duration=f"{cell.duration_ns}ns",
-            warmup=f"{round(cell.duration_ns * WARMUP) if setting.traffic.kind != 'file' else 0}ns",
+            warmup=f"{0 if setting.traffic.finite else round(cell.duration_ns * WARMUP)}ns",
             paths=[
                 varied(
                     setting.paths[index],
@@ -136,6 +124,7 @@ class Bench:
             ],
             transport=setting.transport(alone=len(chosen) == 1),
             workload=setting.traffic.workload(cell.duration_ns),
+            flows=setting.traffic.flows(None if scheduler is None else table_of(scheduler)),
         )
 
     def run(self, cells: Iterable[Cell]) -> list[Outcome]:
@@ -144,12 +133,16 @@ class Bench:
         scenarios: dict[Cell, Scenario] = {}
         tasks = []
         for cell in cells:
-            key = replace(cell, candidate=Candidate(cell.candidate.paths))
+            own = cell.candidate.scheduler if cell.setting.traffic.kind == "flows" else None
+            key = replace(cell, candidate=Candidate(cell.candidate.paths, own))
             if key not in scenarios:
                 scenarios[key] = self.scenario(cell)
             tasks.append(Task(scenario=scenarios[key], scheduler=_scheduler(cell)))
         results = run_tasks(tasks, threads=self._threads)
-        outcomes = [_outcome(cell, result) for cell, result in zip(cells, results, strict=True)]
+        outcomes = [
+            outcome_of(result, cell.setting.traffic, cell.duration_ns, cell.setting.capacity_bps)
+            for cell, result in zip(cells, results, strict=True)
+        ]
         self.spent += sum(outcome.events for outcome in outcomes)
         self.runs += len(outcomes)
         if self._progress is not None:
@@ -181,46 +174,6 @@ def _scheduler(cell: Cell) -> Choice | None:
     return None if name is None else parse_choice(name)
 
 
-def _outcome(cell: Cell, result: Result) -> Outcome:
-    metrics, traffic = result.metrics, cell.setting.traffic
-    return Outcome(
-        score=_score(cell, result),
-        whole=_whole(traffic, metrics),
-        goodput_bps=metrics["goodput_bps"],
-        delay_ms=_delay(result, "app_delay_ms", "p95") or cell.duration_ns / 1e6,
-        buffered_bytes=metrics["receive_buffer_bytes"]["max"],
-        overhead=sum(path["packets_sent"] for path in result.paths) / max(metrics["packets_delivered"], 1),
-        events=metrics["events"],
-    )
-
-
-def _score(cell: Cell, result: Result) -> float:
-    traffic, longest = cell.setting.traffic, cell.duration_ns / NANOSECONDS
-    if traffic.metric == "goodput":
-        return max(result.metrics["goodput_bps"], cell.setting.capacity_bps * LEAST)
-    if traffic.metric == "time":
-        return max(result.metrics["completion_time_s"] or longest, longest * LEAST)
-    name, part = traffic.column.split(".")
-    return max(_delay(result, name, part) or longest * 1e3, longest * 1e3 * LEAST)
-
-
-def _delay(result: Result, name: str, part: str) -> float | None:
-    """A part of a delay's distribution in ms; None if nothing was delivered."""
-    spread: Spread | None = result.data["metrics"][name]
-    if spread is None:
-        return None
-    value: float = spread[part]  # type: ignore[literal-required]
-    return value
-
-
-def _whole(traffic: Traffic, metrics: Metrics) -> bool:
-    if traffic.kind == "bulk":
-        return metrics["goodput_bps"] > 0
-    if traffic.kind == "file":
-        return metrics["completion_time_s"] is not None
-    return not metrics["undelivered_bytes"] and metrics["delivered_bytes"] > 0
-
-
 @dataclass
 class Grid:
     """Outcomes of the same candidates in the same variations: a list per candidate, one outcome per variation."""
@@ -249,8 +202,8 @@ class Grid:
 
 
 def capacity_events(setting: Setting, candidate: Candidate) -> float:
-    """The most events per simulated second: all paths full, and every block written."""
+    """The most events per simulated second: all paths full, and every block or request written."""
     rate = sum(setting.paths[index].mean_bps for index in candidate.paths)
-    interval = setting.traffic.interval_ns()
+    interval = setting.interval_ns
     blocks = NANOSECONDS / interval if interval else 0.0
     return max(rate, 1.0) / 8 / PACKET * EVENTS_PER_PACKET + 2 * blocks

@@ -32,8 +32,8 @@ def heading(advice: Findings) -> Statement:
     alone = advice.single.label.removesuffix(" alone")
     names = [path.name for path in advice.setting.paths]
     if advice.verdict == "nothing":
-        what = {"bulk": "anything", "blocks": "all blocks", "file": "the file in time"}
-        undone = what[advice.setting.traffic.kind]
+        what = {"bulk": "anything", "file": "the file in time", "flows": "all downloads in time"}
+        undone = what.get(advice.setting.traffic.kind, f"all {advice.setting.traffic.things}")
         text = f"In most variations no path and no scheduler delivers {undone}: nothing can be recommended."
     elif advice.choice is None:
         text = f"One path, so there is nothing to schedule. This is what to expect of {alone}."
@@ -78,7 +78,7 @@ def value(traffic: Traffic, score: float) -> str:
     """A score with its unit."""
     if traffic.more_is_better:
         return numbers.rate(score)
-    return numbers.time(score if traffic.metric == "time" else score / 1e3)
+    return numbers.time(score / 1e3 if traffic.in_ms else score)
 
 
 def gain(found: Estimate, traffic: Traffic) -> str:
@@ -147,28 +147,40 @@ def _expect(traffic: Traffic, one: Standing, count: int) -> str:
     elif traffic.metric == "time":
         said = f"Expect {numbers.size(traffic.size)} to take {{}}"
     else:
-        what = "the blocks" if traffic.kind == "blocks" else "the packets"
+        what = f"the {traffic.things}"
         said = {
             "mean": f"Expect {what} to take {{}} on average",
             "max": f"Expect all of {what} within {{}}",
         }.get(traffic.metric, f"Expect {traffic.metric.removeprefix('p')} % of {what} within {{}}")
-    return f"{said.format(value(traffic, one.value))} ({between}{whole}) with {one.label}"
+    least, few = value(traffic, one.value), few_samples(one, traffic)
+    if few:
+        least += " at best"
+        between += f", of {one.samples:.0f} {traffic.things} each: too few to tell"
+    return f"{said.format(least)} ({between}{whole}) with {one.label}"
+
+
+def few_samples(one: Standing, traffic: Traffic) -> bool:
+    """Whether runs have so few blocks or responses that those which are seldom late may be missing."""
+    return one.samples < traffic.fewest_samples
 
 
 def _certain(advice: Findings) -> list[Statement]:
     """How sure the recommendation is: in how many variations it holds, for the gain and for the scheduler."""
     assert advice.choice is not None
-    best, count = advice.choice.best, advice.simulated.variations
+    traffic, best, count = advice.setting.traffic, advice.choice.best, advice.simulated.variations
     more = best.worth_in >= count / 2
     holds = best.worth_in if more else count - best.worth_in
-    word = certainty(holds, count, unsure=advice.verdict == "borderline" or advice.simulated.short)
-    if advice.simulated.short:
+    short, few = advice.simulated.short, any(few_samples(one, traffic) for one in (best, advice.single))
+    word = certainty(holds, count, unsure=advice.verdict == "borderline" or short or few)
+    if short:
         word += ", since the runs are short"
+    elif few:
+        word += f", since a run has few {traffic.things}"
     elif word == "Sure":
         word += ", if losses are as random as said" if advice.capped else ", if links are as said"
     gains = f"the gain is {'at least' if more else 'less than'} {WORTH_PERCENT:.0f} %"
-    within = f"{advice.setting.traffic.alike_percent:.0f} %"
-    chosen = certainty(best.best_in, count, unsure=advice.simulated.short).lower()
+    within = f"{traffic.alike_percent:.0f} %"
+    chosen = certainty(best.best_in, count, unsure=short or few).lower()
     often = max(schedulers(advice), key=lambda one: one.best_in)
     other = f" ({often.label}: in {often.best_in})" if often.best_in > best.best_in else ""
     return [
@@ -192,9 +204,9 @@ def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
 
 
 def _beginning(advice: Findings) -> list[Statement]:
-    """That a short transfer hangs on the path where it begins."""
+    """That short transfers hang on the path where it begins."""
     first, alone = advice.setting.paths[0].name, advice.single.label.removesuffix(" alone")
-    if advice.setting.traffic.kind != "file" or first == alone:
+    if not advice.setting.traffic.finite or first == alone:
         return []
     text = f"Connections begin on {first}, the first path named: name {alone} first if they can begin there."
     return [Statement("beginning", text)]
@@ -228,6 +240,11 @@ def _purpose(traffic: Traffic) -> str:
         return "goodput" if traffic.metric == "goodput" else "the delay of packets"
     if traffic.kind == "file":
         return f"a file of {numbers.size(traffic.size)}"
+    if traffic.kind == "flows":
+        return f"{traffic.clients} downloads of {numbers.size(traffic.size)} at once"
+    if traffic.kind == "request-response":
+        clients = f" to {traffic.clients} clients" if traffic.clients > 1 else ""
+        return f"responses of {numbers.size(traffic.size)}{clients}"
     return f"blocks of {numbers.size(traffic.block)} at {numbers.rate(traffic.rate_bps)}"
 
 

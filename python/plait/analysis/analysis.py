@@ -59,12 +59,16 @@ class MetricAnalysis:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Paired comparisons of a dataset's schedulers with one of them."""
+    """Paired comparisons of a dataset's schedulers with one of them.
+
+    failures: how many runs of a scheduler failed; reasons: why most of them did.
+    """
 
     dataset: Dataset
     baseline: str
     tie: float
     failures: dict[str, int]
+    reasons: dict[str, str]
     metrics: list[MetricAnalysis]
 
     def document(self) -> dict[str, Any]:
@@ -77,6 +81,7 @@ class Analysis:
             "tie": self.tie,
             "confidence": CONFIDENCE,
             "failures": self.failures,
+            "reasons": self.reasons,
             "metrics": [
                 {
                     "metric": one.metric,
@@ -124,6 +129,7 @@ def analyze(
     directions = {name: _higher_is_better(name, dataset.names) for name in names}
     frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
     failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
+    reasons = dataset.reasons if failures else {}
     splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
     analyses = []
     for name, higher in directions.items():
@@ -133,11 +139,12 @@ def analyze(
 
         whole = part((), frame)
         if whole.units == 0:
-            message = f"{dataset.folder}: {name}: no scenario in which every scheduler has a value"
+            why = "".join(f"; {label} failed: {reason}" for label, reason in reasons.items())
+            message = f"{dataset.folder}: {name}: no scenario in which every scheduler has a value{why}"
             raise ScenarioError(message)
         split = [part(*one) for variables in splits for one in regions(frame, variables)]
         analyses.append(MetricAnalysis(name, higher, whole, [one for one in split if one.units]))
-    return Analysis(dataset, base, tie, failures, analyses)
+    return Analysis(dataset, base, tie, failures, reasons, analyses)
 
 
 def _higher_is_better(name: str, columns: Sequence[str]) -> bool:

@@ -30,8 +30,8 @@ from plait.support.files import whole_file
 @click.option(
     "--metric",
     metavar="METRIC",
-    help="What counts: goodput (bulk), time (file), or the delay of packets or blocks: mean, p50, p95, p99, max.  "
-    "[default: goodput, time, or p95 of blocks]",
+    help="What counts: goodput (bulk), time (file), or the delay of packets or blocks, the latency of requests, the "
+    "time of downloads (flows): mean, p50, p95, p99, max.  [default: goodput, time, or p95 of the others]",
 )
 @click.option(
     "--receive-buffer",
@@ -87,6 +87,8 @@ def advise(
     plait advise --path dsl --path starlink
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 40-80ms loss=burst:1%:10"
     plait advise --path "dsl 16Mbit 25ms" --path "lte 30Mbit 60ms" --traffic blocks:2Mbit --receive-buffer 256kB
+    plait advise --path dsl --path lte --traffic request-response:60kB:6 --metric p99
+    plait advise --path dsl --path lte --traffic flows:20
     """  # noqa: D301  click wants the character, not its escape
     from plait.advice import advise as make_advice
     from plait.advice.document import scenario_file

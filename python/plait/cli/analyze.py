@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from plait._core import ScenarioError
 from plait.cli.options import JSON
@@ -83,7 +84,8 @@ def _print(found: Analysis) -> None:
         text = f"[yellow]only {whole.units} {whole.kind}: too few for intervals and p to mean what they say[/yellow]"
         out.print(text, highlight=False)
     for name, count in found.failures.items():
-        out.print(f"[red]{name}: {count:,} runs failed; their pairs are left out[/red]", highlight=False)
+        text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
+        out.print(Text(text, style="red"), highlight=False)
     for one in found.metrics:
         words = wording(one.metric)
         _print_whole(out, found, one, words)

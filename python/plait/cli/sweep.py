@@ -86,7 +86,6 @@ def _print(outcome: Outcome, seconds: float, as_json: bool) -> None:
         )
     if outcome.failed:
         sys.stdout.flush()
-        message = (
-            f"{outcome.folder}: {outcome.failed:,} of {outcome.runs:,} runs failed; column error says why"
-        )
+        why = "; ".join(f"{label}: {reason}" for label, reason in outcome.dataset.reasons.items())
+        message = f"{outcome.folder}: {outcome.failed:,} of {outcome.runs:,} runs failed ({why}); column error has each"
         raise RunError(message)

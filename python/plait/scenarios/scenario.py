@@ -150,9 +150,10 @@ class TcpFlow:
 @keyed('[[flow]] kind = "multipath"')
 @dataclass(frozen=True, kw_only=True)
 class MultipathFlow:
-    """A second connection with the scenario's transport that always has data to send, over all paths unless given.
+    """A second connection with the scenario's transport, over all paths unless given; without a `size` it does not end.
 
-    `scheduler` names a built-in one; None is the scenario's.
+    `scheduler` names a built-in one; None is the scenario's. A run that ends with its workload waits for those of a
+    `size`, too, unless they have a `stop`.
     """
 
     name: str | None = None
@@ -161,6 +162,7 @@ class MultipathFlow:
     direction: Literal["forward", "backward"] | None = None
     start: Duration | None = None
     stop: Duration | None = None
+    size: Size | None = None
     kind: Literal["multipath"] = field(default="multipath", init=False)
 
 

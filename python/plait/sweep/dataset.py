@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -87,6 +88,16 @@ class Dataset:
     def failures(self) -> int:
         """How many runs failed."""
         return int(self._collect(self.lazy.select(pl.col("error").count())).item())
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why runs of a scheduler failed: the most frequent reason, the first of equals; of those that failed."""
+        frame = self._collect(self.lazy.filter(pl.col("error").is_not_null()).select("scheduler", "error"))
+        return {
+            label: Counter(own["error"]).most_common(1)[0][0]
+            for label in self.schedulers
+            if len(own := frame.filter(scheduler=label))
+        }
 
     def _collect(self, lazy: pl.LazyFrame) -> pl.DataFrame:
         try:

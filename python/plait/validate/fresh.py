@@ -7,6 +7,7 @@ advice, and of so many intervals some miss by chance alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 
@@ -16,8 +17,10 @@ from plait.advice import Advice
 from plait.advice.candidates import Candidate
 from plait.advice.capped import CAPPED
 from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
+from plait.advice.outcome import Outcome
 from plait.advice.threshold import changed, over_best
-from plait.advice.trial import Bench, Cell, Outcome, Setting
+from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.wording import few_samples
 from plait.scenarios.units import NANOSECONDS
 from plait.statistics.estimate import Estimate
 
@@ -69,12 +72,13 @@ class _Fresh:
         yield from self._path_adds()
 
     def _expected(self) -> Iterator[str]:
-        """The median is in the range that nine of ten variations are said to be in."""
+        """The median is in the range of nine of ten variations, as was said; or no less, where that is the best."""
         advice = self.advice
         choice = advice.choice
         one = advice.single if choice is None or advice.verdict == "not worth" else choice.best
         median = float(np.median(self.scores(one.candidate)))
-        if not one.low * 0.98 <= median <= one.high * 1.02:
+        high = math.inf if few_samples(one, self.traffic) else one.high
+        if not one.low * 0.98 <= median <= high * 1.02:
             yield f"expect: {median} with {one.label}, not {one.low} to {one.high}"
 
     def _verdict(self) -> Iterator[str]:

@@ -9,8 +9,28 @@ from typing import Any
 
 from plait.scenarios.presets import PRESETS
 
-TRAFFIC = ("bulk", "bulk", "bulk", "blocks:500kbit", "blocks:2Mbit:20kB", "file:200kB", "file:2MB")
-METRICS = {"bulk": ("goodput", "goodput", "p95", "p99"), "blocks": ("p95", "p99", "mean"), "file": ("time",)}
+TRAFFIC = (
+    "bulk",
+    "bulk",
+    "bulk",
+    "blocks:500kbit",
+    "blocks:2Mbit:20kB",
+    "file:200kB",
+    "file:2MB",
+    "request-response",
+    "request-response:2kB:20",
+    "request-response:200kB:3",
+    "flows:4:1MB",
+    "flows:20",
+    "flows:60:50kB",
+)
+METRICS = {
+    "bulk": ("goodput", "goodput", "p95", "p99"),
+    "blocks": ("p95", "p99", "mean"),
+    "file": ("time",),
+    "request-response": ("p95", "p50", "p99"),
+    "flows": ("p95", "p50", "mean", "max"),
+}
 PERIOD_MS = 4000
 
 

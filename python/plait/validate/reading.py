@@ -46,7 +46,7 @@ def amount(text: str) -> Written:
 
 
 def percent(text: str) -> Written:
-    """A gain in percent: signed, as a factor, or as less or more of a delay."""
+    """A gain in percent: signed, as a factor, or as less or more of a delay, latency or time."""
     if text.startswith("×"):
         factor = float(text[1:].split(" ", maxsplit=1)[0])
         return Written((factor - 1) * 100, 0.006 * factor * 100)
@@ -62,7 +62,7 @@ def percent(text: str) -> Written:
 
 def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
     """A gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, and its interval if there is one."""
-    found = re.search(rf"({PERCENT}) (?:goodput|delay|time)(?: \(95 % interval ({ENDS})\))?", text)
+    found = re.search(rf"({PERCENT}) (?:goodput|delay|latency|time)(?: \(95 % interval ({ENDS})\))?", text)
     if found is None:
         message = f"no gain in {text!r}"
         raise ValueError(message)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
+from plait.scenarios.units import duration_ns, size_bytes
 from plait.validate.reading import AMOUNT, PERCENT, Written, amount, gain, percent
 
 Document = Mapping[str, Any]
@@ -127,6 +129,12 @@ def _expect(text: str, document: Document) -> Iterator[str]:
     for said, key in zip(amounts, ("median", "p5", "p95"), strict=False):
         if not amount(said).says(row[key] * scale):
             yield f"{key} is {row[key] * scale}"
+    least = {"p95": 20, "p99": 100, "max": 100}.get(document["metric"].split(".")[-1], 0)
+    counted = document["simulated"]["traffic"].split(":")[0] in ("blocks", "request-response")
+    few = counted and (row["samples"] or 0) < least
+    told = re.search(r" at best \(.* of (\d+) (?:blocks|responses) each: too few to tell", text)
+    if few != (told is not None) or (told and abs(int(told[1]) - (row["samples"] or 0)) > 0.5):
+        yield f"of each run {row['samples']} count"
     arrives = re.search(r"everything arrives in (\d+) of", text)
     if (int(arrives[1]) if arrives else document["simulated"]["variations"]) != row["all_delivered_in"]:
         yield f"all is delivered in {row['all_delivered_in']}"
@@ -436,6 +444,31 @@ def _basis(text: str, document: Document) -> Iterator[str]:
         yield f"it is {done}"
 
 
+def _traffic(text: str, document: Document) -> Iterator[str]:
+    scenario = document["scenario"]
+    workload, flows = scenario["workload"], scenario.get("flow", [])
+    size, time = (amount(one) for one in re.findall(AMOUNT, text))
+    if text.startswith("Requests: "):
+        said = 1 if "one client;" in text else int(_group(r"(\d+) clients", text))
+        there, sizes = workload["parallel"], {workload["response"]}
+        times = {duration_ns(workload["think"])}
+        if workload["think_times"] != "exponential":
+            yield f"the times are {workload['think_times']}"
+    else:
+        said = int(_group(r"Downloads: (\d+) of", text))
+        there, sizes = 1 + len(flows), {workload["size"], *(flow["size"] for flow in flows)}
+        begins = [0, *(duration_ns(flow["start"]) for flow in flows)]
+        times = {later - sooner for sooner, later in pairwise(begins)}
+        if any(flow["paths"] != [path["name"] for path in scenario["path"]] for flow in flows):
+            yield "a flow has other paths"
+    if said != there:
+        yield f"there are {there}"
+    if len(sizes) != 1 or not size.says(size_bytes(sizes.pop())):
+        yield f"the sizes are {sizes}"
+    if len(times) != 1 or not time.says(times.pop() / 1e9):
+        yield f"the times are {times}"
+
+
 def _group(pattern: str, text: str) -> str:
     found = re.search(pattern, text)
     if found is None:
@@ -474,6 +507,7 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "threshold-open": lambda text, document: _tried(text, document, "open"),
     "do": _do,
     "command": _command,
+    "traffic": _traffic,
     "basis": _basis,
 }
 """How each kind of sentence is checked."""

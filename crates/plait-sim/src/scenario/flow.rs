@@ -37,10 +37,12 @@ pub enum FlowKind {
         /// Payload bytes; `None` is no end.
         size: Option<u64>,
     },
-    /// A second connection like the scenario's own, endless.
+    /// A second connection like the scenario's own.
     Multipath {
-        /// Who decides there.
-        scheduler: SchedulerChoice,
+        /// Who decides there; `None` is the scenario's.
+        scheduler: Option<SchedulerChoice>,
+        /// Payload bytes; `None` is no end.
+        size: Option<u64>,
     },
     /// Datagrams at equal intervals.
     ConstantRate {
@@ -61,6 +63,14 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// How much a connection sends, if it ends.
+    pub fn size(&self) -> Option<u64> {
+        match self {
+            Self::Tcp { size } | Self::Multipath { size, .. } => *size,
+            Self::ConstantRate { .. } | Self::OnOff { .. } => None,
+        }
+    }
+
     /// The word for the kind.
     pub fn word(&self) -> &'static str {
         match self {
@@ -112,7 +122,6 @@ const MAX_FLOWS: usize = 1_000;
 pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkDraft],
     pub(super) paths: &'a [PathDraft],
-    pub(super) scheduler: &'a SchedulerChoice,
     /// The transport's packet.
     pub(super) packet: u32,
     pub(super) duration: Duration,
@@ -136,6 +145,12 @@ impl Flow {
             flows.push(flow);
         }
         Ok(flows)
+    }
+
+    /// Whether a run that ends with its workload waits for the flow: one like the scenario's own connection that ends with what it has to
+    /// send.
+    pub fn is_awaited(&self) -> bool {
+        matches!(self.kind, FlowKind::Multipath { size: Some(_), .. }) && self.stop.is_none()
     }
 
     /// Reads flow `number`, from 1.
@@ -166,15 +181,10 @@ impl Flow {
         };
         check_route(&route, kind, direction, around.links, reader.source, &reader.place)?;
         let kind = match kind {
-            Kind::Tcp => {
-                let size = reader.take("size");
-                FlowKind::Tcp { size: size.map(|item| item.bytes(&(1..=MAX_BYTES))).transpose()? }
-            }
+            Kind::Tcp => FlowKind::Tcp { size: size(&mut reader)? },
             Kind::Multipath => FlowKind::Multipath {
-                scheduler: match reader.take("scheduler") {
-                    Some(item) => SchedulerChoice::read(&item)?,
-                    None => around.scheduler.clone(),
-                },
+                scheduler: reader.take("scheduler").map(|item| SchedulerChoice::read(&item)).transpose()?,
+                size: size(&mut reader)?,
             },
             Kind::ConstantRate => {
                 let (rate, packet) = datagrams(&mut reader, around.packet)?;
@@ -232,6 +242,11 @@ fn check_route(
         }
     }
     Ok(())
+}
+
+/// How much a connection sends, if it ends.
+fn size(reader: &mut Reader<'_>) -> Result<Option<u64>, ScenarioError> {
+    reader.take("size").map(|item| item.bytes(&(1..=MAX_BYTES))).transpose()
 }
 
 /// The rate and the size of datagrams.

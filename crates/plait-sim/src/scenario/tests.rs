@@ -217,7 +217,9 @@ fn links_and_flows_are_read_as_written() {
     );
     assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
     assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
-    assert!(matches!(&second.kind, FlowKind::Multipath { scheduler } if scheduler.name() == "round-robin"));
+    assert!(
+        matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None } if scheduler.name() == "round-robin")
+    );
     assert_eq!(
         (&voice.kind, voice.direction),
         (&FlowKind::ConstantRate { rate: 64_000, packet: 200 }, Way::Forward)

@@ -95,14 +95,16 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
         }
         (FlowRoute::Paths(paths), _) => value["path"] = paths.iter().map(name).collect::<String>().into(),
     }
+    if let Some(size) = flow.kind.size() {
+        value["size"] = text::bytes(size).into();
+    }
     let mut datagrams = |rate: u64, packet: u32| {
         value["rate"] = text::rate(rate).into();
         value["packet"] = text::bytes(u64::from(packet)).into();
     };
     match &flow.kind {
-        FlowKind::Tcp { size: None } => {}
-        FlowKind::Tcp { size: Some(size) } => value["size"] = text::bytes(*size).into(),
-        FlowKind::Multipath { scheduler: choice } => value["scheduler"] = scheduler(choice),
+        FlowKind::Tcp { .. } | FlowKind::Multipath { scheduler: None, .. } => {}
+        FlowKind::Multipath { scheduler: Some(choice), .. } => value["scheduler"] = scheduler(choice),
         FlowKind::ConstantRate { rate, packet } => datagrams(*rate, *packet),
         FlowKind::OnOff { rate, packet, times } => {
             datagrams(*rate, *packet);

@@ -44,9 +44,9 @@ pub(super) fn stream(seed: u64, name: &str) -> Stream {
 
 /// What is written into a flow that is a connection.
 fn stream_of(kind: &FlowKind, start: Duration) -> Workload {
-    match *kind {
-        FlowKind::Tcp { size: Some(size) } => File { size, start, deadline: None }.into(),
-        _ => Bulk { start }.into(),
+    match kind.size() {
+        Some(size) => File { size, start, deadline: None }.into(),
+        None => Bulk { start }.into(),
     }
 }
 
@@ -95,7 +95,8 @@ impl Flow {
                     .map(|(path, hops)| [add(hops, path, Way::Forward), add(hops, path, Way::Backward)]);
                 let routes: Vec<[RouteId; 2]> = routes.collect();
                 let (setup, scheduler) = match &flow.kind {
-                    FlowKind::Multipath { scheduler } => {
+                    FlowKind::Multipath { scheduler, .. } => {
+                        let scheduler = scheduler.as_ref().unwrap_or(&scenario.scheduler);
                         (setup::multipath(scenario, &flow.route), scheduler.build())
                     }
                     _ => (setup::tcp(scenario), setup::only_path()),

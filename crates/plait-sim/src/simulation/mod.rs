@@ -278,9 +278,15 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
         Err(RunError::Stalled { at: self.network.now })
     }
 
-    /// True once a finite workload has been delivered wholly.
+    /// True once a finite workload has been delivered wholly, and what the run waits for beside it.
     pub(crate) fn is_complete(&self) -> bool {
         self.main.observer.completed(&self.scenario.workload).is_some()
+            && self
+                .scenario
+                .flows
+                .iter()
+                .zip(&self.flows)
+                .all(|(flow, run)| !flow.is_awaited() || run.completed().is_some())
     }
 
     fn handle(&mut self, source: usize) -> Result<(), RunError> {

@@ -186,6 +186,40 @@ fn bulk_and_file_begin_when_they_are_told_to() {
 }
 
 #[test]
+fn a_run_waits_for_finite_connections_like_its_own_and_for_no_others() {
+    // 1 MB, 500 kB a second later and 100 kB with it, at 8 Mbit/s with a round trip of 20 ms; then everything else that competes.
+    let text = |flows: &str| {
+        format!(
+            "duration = \"60s\"\nworkload = {{ kind = \"file\", size = \"100kB\" }}\n\
+             [[path]]\nrate = \"8Mbit\"\nrtt = \"20ms\"\nqueue = \"200p\"\n{flows}"
+        )
+    };
+    let more = "[[flow]]\nkind = \"multipath\"\nsize = \"1MB\"\n[[flow]]\nkind = \"multipath\"\nsize = \"500kB\"\nstart = \"1s\"\n";
+    let result = run(&text(more));
+    let [first, second] = &result.flows[..] else { panic!("two flows") };
+    let ends: Vec<f64> =
+        [result.metrics.completion_time_s, first.completion_time_s, second.completion_time_s]
+            .map(|end| end.expect("all of them end"))
+            .into();
+    // Alone 100 kB take 0.1 s and some round trips of slow start, beside the others at most twice that and more; all 1.6 MB take 1.65 s
+    // with their headers, and as many as there are, but no longer than a second more.
+    assert!(ends[0] > 0.1 && ends[0] < 0.6, "{ends:?}");
+    assert!(ends[1] > 1.0 && ends[2] > 1.5 && ends[1].max(ends[2]) < 2.65, "{ends:?}");
+    within(result.metrics.measured_s, ends[1].max(ends[2]), 1e-9, "the run ends with the last of them");
+    // A connection of another kind, without end, or with another one is not waited for.
+    let others = [
+        "kind = \"tcp\"\npath = \"path1\"\nsize = \"5MB\"",
+        "kind = \"multipath\"",
+        "kind = \"multipath\"\nsize = \"5MB\"\nstop = \"50s\"",
+    ];
+    for other in others {
+        let result = run(&text(&format!("[[flow]]\n{other}\n")));
+        let end = result.metrics.completion_time_s.expect("the workload ends");
+        within(result.metrics.measured_s, end, 1e-9, other);
+    }
+}
+
+#[test]
 fn a_flow_falls_silent_when_told_to() {
     let result = run("duration = \"20s\"\nwarmup = \"10s\"\ntransport = { protocol = \"cmt-sctp\" }\n\
          [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\

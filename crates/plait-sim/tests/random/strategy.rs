@@ -306,8 +306,11 @@ fn flows() -> impl Strategy<Value = Vec<String>> {
     let on_off = (log(10, 3_000), on_off()).prop_map(|(rate, times)| {
         format!("kind = \"on-off\"\npath = \"path1\"\nrate = \"{rate}kbit\"\n{times}")
     });
-    let multipath = scheduler()
-        .prop_map(|scheduler| format!("kind = \"multipath\"\nscheduler = {scheduler}\nstop = \"$stopms\"\n"));
+    let size = prop::option::of(log(1, 300_000));
+    let multipath = (scheduler(), size).prop_map(|(scheduler, size)| {
+        let end = size.map_or_else(|| "stop = \"$stopms\"".to_owned(), |size| format!("size = \"{size}B\""));
+        format!("kind = \"multipath\"\nscheduler = {scheduler}\n{end}\n")
+    });
     let flow = (direction, prop_oneof![tcp, constant, on_off, multipath])
         .prop_map(|(direction, text)| format!("[[flow]]\ndirection = \"{direction}\"\n{text}"));
     prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec(flow, 1..=2)]

@@ -6,6 +6,7 @@ use plait_sched::{PathId, Scheduler};
 impl<S: Scheduler> Core<S> {
     /// See [`crate::endpoint::Endpoint::write_message`].
     pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
+        self.buffer.begin(self.stream.end());
         let number = self.stream.write(bytes, options);
         self.note_opportunity();
         number

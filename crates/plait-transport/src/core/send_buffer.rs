@@ -60,12 +60,14 @@ pub(crate) struct SendBuffer {
     edge: u64,
     /// How far it has written, if it has so much.
     written: u64,
+    /// Where it began to write what it writes now; from there it hands over [`WRITE`] bytes at once.
+    begun: u64,
 }
 
 impl SendBuffer {
     /// `size` bytes of payload; `u64::MAX` for no limit.
     pub(crate) fn of_payload(size: u64) -> Self {
-        Self { size, pieces: None, edge: size, written: size }
+        Self { size, pieces: None, edge: size, written: size, begun: 0 }
     }
 
     /// `size` bytes of memory, as in Linux; `u64::MAX` for no limit.
@@ -73,7 +75,7 @@ impl SendBuffer {
         if size == u64::MAX {
             return Self::of_payload(size);
         }
-        let mut buffer = Self { size: size.max(LEAST), pieces: Some(pieces), edge: 0, written: 0 };
+        let mut buffer = Self { size: size.max(LEAST), pieces: Some(pieces), edge: 0, written: 0, begun: 0 };
         buffer.fill(0, pieces);
         buffer.write_on(u64::MAX);
         buffer
@@ -100,11 +102,21 @@ impl SendBuffer {
         self.size = size.max(LEAST);
     }
 
+    /// The application has `end` bytes behind it, and more to write now. If all of them are in the buffer it has nothing else under way: what
+    /// it hands over at once begins here, and not in the middle of it.
+    pub(crate) fn begin(&mut self, end: u64) {
+        if self.has_all(end) {
+            self.begun = end;
+            self.written = self.edge.min(end + WRITE);
+        }
+    }
+
     /// The application, which has `end` bytes to write, writes the next of them; false if it has to wait, or has no more.
     pub(crate) fn write_on(&mut self, end: u64) -> bool {
         let more = self.written < self.edge.min(end);
         if more {
-            self.written = self.edge.min((self.written / WRITE + 1) * WRITE);
+            let handed_over = (self.written - self.begun) / WRITE;
+            self.written = self.edge.min(self.begun + (handed_over + 1) * WRITE);
         }
         more
     }
@@ -177,6 +189,26 @@ mod tests {
     fn memory_is_filled_by_whole_parts_and_the_last_one_goes_beyond() {
         let buffer = filled(SendBuffer::of_memory(10_000, PIECES));
         assert_eq!(buffer.left(0), 7_000, "the seventh part begins at 9,000 bytes of memory");
+    }
+
+    #[test]
+    fn what_is_written_at_once_begins_with_a_message() {
+        let mut buffer = SendBuffer::of_memory(1 << 20, Pieces::FRAGMENTS);
+        buffer.begin(0);
+        assert_eq!(buffer.left(0), 65_536);
+        // The first message had 50,000 bytes; the second one has 60,000, which are handed over together, and the third one 100,000.
+        buffer.begin(50_000);
+        assert_eq!(buffer.left(50_000), 65_536);
+        buffer.begin(110_000);
+        assert_eq!(buffer.left(110_000), 65_536);
+        assert!(buffer.write_on(210_000));
+        assert_eq!(buffer.left(110_000), 131_072);
+        // What is written while another message waits for room follows it.
+        let mut full = SendBuffer::of_memory(65_536, Pieces::FRAGMENTS);
+        full.begin(0);
+        let before = full.left(0);
+        full.begin(200_000);
+        assert_eq!(full.left(0), before);
     }
 
     #[test]

@@ -33,6 +33,7 @@ const FLOW_STOP: KeyInfo = key(
     Otherwise("the end of the run"),
     "When it falls silent; what is lost by then is not sent again.",
 );
+const FLOW_SIZE: KeyInfo = key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes.");
 const FLOW_PACKET: KeyInfo = key(
     "packet",
     SIZE,
@@ -44,23 +45,15 @@ const FLOW_PACKET: KeyInfo = key(
 pub const FLOW_TCP: TableInfo = TableInfo {
     name: "[[flow]] kind = \"tcp\"",
     doc: "A reliable stream over one path, as fast as its congestion window allows.",
-    keys: &[
-        FLOW_NAME,
-        FLOW_KIND,
-        FLOW_PATH,
-        FLOW_LINKS,
-        FLOW_DIRECTION,
-        FLOW_START,
-        FLOW_STOP,
-        key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes."),
-    ],
+    keys: &[FLOW_NAME, FLOW_KIND, FLOW_PATH, FLOW_LINKS, FLOW_DIRECTION, FLOW_START, FLOW_STOP, FLOW_SIZE],
     later: &[],
 };
 
 /// `[[flow]]` of kind `multipath`.
 pub const FLOW_MULTIPATH: TableInfo = TableInfo {
     name: "[[flow]] kind = \"multipath\"",
-    doc: "A second connection with the scenario's transport, which always has data to send.",
+    doc: "A second connection with the scenario's transport, which always has data to send, or so much as its size says. A run that \
+          ends with its workload waits for one that has a size and no stop.",
     keys: &[
         FLOW_NAME,
         FLOW_KIND,
@@ -69,11 +62,13 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
             "scheduler",
             "a scheduler's name, or a table with name and parameters",
             Otherwise("the scenario's scheduler"),
-            "Who decides which path carries which of its packets.",
+            "Who decides which path carries which of its packets. Where a run has another built-in scheduler than the scenario's (compare), \
+             so has a flow that has none of its own.",
         ),
         FLOW_DIRECTION,
         FLOW_START,
         FLOW_STOP,
+        FLOW_SIZE,
     ],
     later: &[],
 };

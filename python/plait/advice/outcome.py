@@ -1,0 +1,114 @@
+"""What came out of a run: the score by which it is judged, and what is told beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from plait.advice.traffic import Traffic
+from plait.results.metrics import Spread
+from plait.results.result import Result
+from plait.scenarios.units import NANOSECONDS
+
+LEAST = 1e-6
+"""What counts instead of nothing, so that ratios stay finite: this share of all rates, or of the largest time."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave.
+
+    `score` is goodput in bit/s, a part of the delays, latencies or downloads' times in ms, or a file's time in s.
+    `whole` is False if a file or download did not arrive in time, or blocks or responses are missing at the end.
+    `overhead` is packets sent per packet delivered. `samples` are the blocks or responses that count, 0 of other
+    traffic. Goodput and overhead are of all flows, `delay_ms` and `buffered_bytes` of the scenario's own connection.
+    """
+
+    score: float
+    whole: bool
+    goodput_bps: float
+    delay_ms: float
+    buffered_bytes: float
+    overhead: float
+    samples: int
+    events: int
+
+
+def outcome_of(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> Outcome:
+    """What a run of at most `duration_ns` gave, over paths that carry `capacity_bps` together."""
+    metrics = result.metrics
+    flows = result.flows
+    sent = sum(path["packets_sent"] for path in result.paths) + sum(flow["packets_sent"] for flow in flows)
+    delivered = metrics["packets_delivered"] + sum(flow["packets_delivered"] for flow in flows)
+    return Outcome(
+        score=_score(result, traffic, duration_ns, capacity_bps),
+        whole=_whole(result, traffic),
+        goodput_bps=metrics["goodput_bps"] + sum(flow["goodput_bps"] for flow in flows),
+        delay_ms=_part(result, "app_delay_ms", "p95") or duration_ns / 1e6,
+        buffered_bytes=metrics["receive_buffer_bytes"]["max"],
+        overhead=sent / max(delivered, 1),
+        samples=_samples(result, traffic),
+        events=metrics["events"],
+    )
+
+
+def _score(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: float) -> float:
+    longest = duration_ns / NANOSECONDS
+    if traffic.metric == "goodput":
+        return max(result.metrics["goodput_bps"], capacity_bps * LEAST)
+    if traffic.metric == "time":
+        return max(result.metrics["completion_time_s"] or longest, longest * LEAST)
+    name, part = traffic.column.split(".")
+    if traffic.kind == "flows":
+        # One that has not arrived has taken the rest of the run, at least.
+        times = [
+            (longest if end is None else end) - begin / NANOSECONDS
+            for end, begin in zip(_ends(result), traffic.begins_ns(), strict=True)
+        ]
+        found: float | None = part_of([time * 1e3 for time in times], part)
+    else:
+        found = _part(result, name, part)
+    return max(found or longest * 1e3, longest * 1e3 * LEAST)
+
+
+def part_of(values: Sequence[float], part: str) -> float:
+    """The mean, the largest, or the value that so many percent (such as ``p95``) do not exceed."""
+    ordered = sorted(values)
+    if part == "mean":
+        return fmean(ordered)
+    percent = 100 if part == "max" else int(part.removeprefix("p"))
+    return ordered[math.ceil(len(ordered) * percent / 100) - 1]
+
+
+def _part(result: Result, name: str, part: str) -> float | None:
+    """A part of a distribution in ms; None if nothing was delivered."""
+    spread: Spread | None = result.data["metrics"][name]
+    if spread is None:
+        return None
+    value: float = spread[part]  # type: ignore[literal-required]
+    return value
+
+
+def _ends(result: Result) -> list[float | None]:
+    """When each download had arrived, in s: the scenario's own connection's and the flows'; None if it had not."""
+    return [result.metrics["completion_time_s"], *(flow["completion_time_s"] for flow in result.flows)]
+
+
+def _samples(result: Result, traffic: Traffic) -> int:
+    metrics = result.metrics
+    if traffic.kind == "blocks":
+        return round(metrics["goodput_bps"] * metrics["measured_s"] / 8 / traffic.block)
+    return (metrics["requests_completed"] or 0) if traffic.kind == "request-response" else 0
+
+
+def _whole(result: Result, traffic: Traffic) -> bool:
+    metrics = result.metrics
+    if traffic.kind == "bulk":
+        return metrics["goodput_bps"] > 0
+    if traffic.finite:
+        return all(end is not None for end in _ends(result))
+    if traffic.kind == "request-response" and result.requests["delivered_ns"].null_count():
+        return False
+    return not metrics["undelivered_bytes"] and metrics["delivered_bytes"] > 0
