@@ -39,20 +39,17 @@ OPPORTUNITY = 1500 * 8
 """Bits of IP packets that an opportunity of a recording lets through."""
 NAMES = ("dsl", "lte")
 DSL = '[[path]]\nname = "dsl"\nrate = "16Mbit"\nrtt = "25ms"\nqueue = "100ms"\n'
-FLAPPING = """[[path]]
+STEADY = """[[path]]
 name = "dsl"
 rate = "40Mbit"
 rtt = "25ms"
 queue = "100ms"
-loss = "0.2%"
 {dsl}
 [[path]]
 name = "lte"
 rate = "20Mbit"
 rtt = "60ms"
 queue = "300ms"
-jitter = "5ms"
-loss = "0.5%"
 {lte}
 """
 
@@ -321,7 +318,7 @@ def pull(options: argparse.Namespace, folder: Path) -> None:
         task |= {"label": label, "megabytes": megabytes, "mtu": options.mtu[0]}
         own = folder / str(number)
         own.mkdir()
-        came += over_links(FLAPPING.format(**cut), {**common(options), **task}, own)
+        came += over_links(STEADY.format(**cut), {**common(options), **task}, own)
     for name in NAMES:
         for kind in ("silent", "down"):
             gaps = [one.get("gap", 99) for one in came if one["link"] == name and one["kind"] == kind]
@@ -344,7 +341,12 @@ def spread(values: list[float]) -> dict[str, float]:
 def cuts(options: argparse.Namespace, seconds: float) -> str:
     """The scenario of links that fail again and again, each by itself."""
     chance = random.Random(options.seed)
-    return FLAPPING.format(**{name: outages(chance, seconds, (1.0, 6.0), (0.1, 1.5)) for name in NAMES})
+    return STEADY.format(
+        **{
+            name: f'loss = "{loss}"\n' + outages(chance, seconds, (1.0, 6.0), (0.1, 1.5))
+            for name, loss in zip(NAMES, ("0.1%", "0.3%"), strict=True)
+        }
+    )
 
 
 def failures(options: argparse.Namespace, folder: Path) -> None:

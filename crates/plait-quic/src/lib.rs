@@ -16,6 +16,7 @@
 //! - [`identity`]: certificates, fingerprints, who is believed;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
+//! - [`source`]: where the payload comes from;
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`terms`]: what a path costs, and how much it may carry;
@@ -33,6 +34,7 @@ pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod settings;
+pub mod source;
 pub mod terms;
 mod transfer;
 pub mod unlimited;

@@ -61,6 +61,7 @@ pub struct Receiver {
     events: VecDeque<Event>,
     replies: Vec<Outgoing>,
     packets: Vec<(PathId, Bytes)>,
+    scratch: Vec<u8>,
     scheduler: Builtin,
 }
 
@@ -90,6 +91,7 @@ impl Receiver {
             events: VecDeque::new(),
             replies: Vec::new(),
             packets: Vec::new(),
+            scratch: Vec::new(),
             scheduler,
         })
     }
@@ -102,18 +104,48 @@ impl Receiver {
         local: Option<IpAddr>,
         datagram: BytesMut,
     ) {
-        let mut bytes = Vec::new();
-        match self.endpoint.handle(now, FourTuple::new(remote, local), None, datagram, &mut bytes) {
-            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some(connected) = self.links.get_mut(&handle) {
-                    connected.link.handle_event(event);
-                    self.work(now, handle);
-                }
-            }
-            Some(DatagramEvent::NewConnection(incoming)) => self.meet(now, incoming),
-            Some(DatagramEvent::Response(transmit)) => self.reply(&transmit, bytes),
-            None => {}
+        if let Some(handle) = self.let_in(now, FourTuple::new(remote, local), datagram) {
+            self.work(now, handle);
         }
+    }
+
+    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        let mut open = None;
+        for datagram in datagrams.chunks(each.max(1)) {
+            let handle = self.let_in(now, FourTuple::new(remote, local), BytesMut::from(datagram));
+            if let Some(before) = open.filter(|_| open != handle) {
+                self.work(now, before);
+            }
+            open = handle;
+        }
+        if let Some(handle) = open {
+            self.work(now, handle);
+        }
+    }
+
+    /// Hands a datagram to its connection, which is to be worked on then.
+    fn let_in(&mut self, now: Instant, tuple: FourTuple, datagram: BytesMut) -> Option<ConnectionHandle> {
+        self.scratch.clear();
+        match self.endpoint.handle(now, tuple, None, datagram, &mut self.scratch)? {
+            DatagramEvent::ConnectionEvent(handle, event) => {
+                self.links.get_mut(&handle)?.link.handle_event(event);
+                return Some(handle);
+            }
+            DatagramEvent::NewConnection(incoming) => self.meet(now, incoming),
+            DatagramEvent::Response(transmit) => {
+                let bytes = self.scratch.clone();
+                self.reply(&transmit, bytes);
+            }
+        }
+        None
     }
 
     fn reply(&mut self, transmit: &noq_proto::Transmit, mut bytes: Vec<u8>) {

@@ -3,24 +3,25 @@
 //! After any input ([`Sender::handle_datagram`], [`Sender::handle_timeout`]) call [`Sender::transmit`], and look at
 //! [`Sender::outcome`] and [`Sender::next_wakeup`].
 
+mod way;
+
 use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
-use crate::identity::{self, Fingerprint, NAME, Secret};
-use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
-use crate::session::{Agreed, Rest, Session, Source};
+use crate::identity::{self, Fingerprint, Secret};
+use crate::link::{BROKEN, DONE, Link, Outgoing, Route};
+use crate::session::{Agreed, Session};
 use crate::settings::{MAX_LINKS, Settings};
+use crate::source::{Rest, Source};
 use crate::terms::{Budgeted, Spent, Terms};
 use bytes::{Bytes, BytesMut};
-use noq_proto::{ClientConfig, ConnectionError, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
+use noq_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple};
 use plait_sched::{Builtin, PathId, PathState, Scheduler, Time};
 use plait_transport::endpoint::Side;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A path that could not be opened is tried again after so long.
-const RETRY: Duration = Duration::from_secs(1);
+use way::{RETRY, Way, is_meant};
 
 /// The first path waits for the others as long again as it took itself to open, and no longer than this: who comes later is asked for only when its
 /// question is repeated.
@@ -66,20 +67,6 @@ pub struct Progress {
     pub opened: u32,
     /// Why it is not, where that is known.
     pub trouble: Option<String>,
-}
-
-#[derive(Debug)]
-struct Way {
-    local: IpAddr,
-    endpoint: Endpoint,
-    link: Option<Link>,
-    greeted: bool,
-    joined: bool,
-    retry_at: Option<Instant>,
-    /// The peer, or TLS, will not have it: it is not tried again.
-    refused: bool,
-    trouble: Option<String>,
-    opened: u32,
 }
 
 /// The sending end, of what `S` has, on the paths that `W` decides for.
@@ -156,16 +143,42 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
 
     /// Takes a UDP datagram that came to a path's local address.
     pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
-        let Some(way) = self.ways.get_mut(path) else { return };
+        if self.let_in(now, path, remote, datagram) {
+            self.work(now, path);
+        }
+    }
+
+    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        let mut any = false;
+        for datagram in datagrams.chunks(each.max(1)) {
+            any |= self.let_in(now, path, remote, BytesMut::from(datagram));
+        }
+        if any {
+            self.work(now, path);
+        }
+    }
+
+    /// Hands a datagram to the path's connection; whether that is to be worked on then.
+    fn let_in(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) -> bool {
+        let Some(way) = self.ways.get_mut(path) else { return false };
         let tuple = FourTuple::new(remote, Some(way.local));
         self.scratch.clear();
-        if let Some(DatagramEvent::ConnectionEvent(_, event)) =
-            way.endpoint.handle(now, tuple, None, datagram, &mut self.scratch)
+        let event = way.endpoint.handle(now, tuple, None, datagram, &mut self.scratch);
+        if let Some(DatagramEvent::ConnectionEvent(_, event)) = event
             && let Some(link) = &mut way.link
         {
             link.handle_event(event);
-            self.work(now, path);
+            return true;
         }
+        false
     }
 
     /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
@@ -299,11 +312,14 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// The packets that came on a path, and what follows from them.
     fn take(&mut self, now: Instant, path: usize) {
         let time = self.time(now);
-        let Some(link) = &mut self.ways[path].link else { return };
+        let way = &mut self.ways[path];
+        let Some(link) = &mut way.link else { return };
         let Some(session) = &mut self.session else { return };
         while let Some(packet) = link.receive() {
             session.handle(time, PathId(path as u8), &packet);
             self.heard_at = now;
+            // Whatever it was, it is over.
+            way.trouble = None;
         }
         while let Some(piece) = session.read() {
             self.verdict.extend_from_slice(&piece);
@@ -435,48 +451,6 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             trouble: way.trouble.clone(),
         };
         self.ways.iter().enumerate().map(path).collect()
-    }
-}
-
-impl Way {
-    fn new(now: Instant, local: IpAddr, endpoint: Endpoint) -> Self {
-        Self {
-            local,
-            endpoint,
-            link: None,
-            greeted: false,
-            joined: false,
-            retry_at: Some(now),
-            refused: false,
-            trouble: None,
-            opened: 0,
-        }
-    }
-
-    fn open(&mut self, now: Instant, client: &ClientConfig, remote: SocketAddr) {
-        self.greeted = false;
-        self.joined = false;
-        match self.endpoint.connect(now, client.clone(), remote, NAME) {
-            Ok(connected) => {
-                self.link = Some(Link::new(connected));
-                self.retry_at = None;
-            }
-            Err(error) => {
-                self.trouble = Some(error.to_string());
-                self.retry_at = Some(now + RETRY);
-            }
-        }
-    }
-}
-
-/// What TLS says, or the peer's program, of everything is meant; silence, restarts and what concerns one connection are not.
-fn is_meant(reason: &ConnectionError) -> bool {
-    match reason {
-        ConnectionError::ApplicationClosed(close) => close.error_code.into_inner() <= u64::from(REFUSED),
-        ConnectionError::TransportError(_) => true,
-        // CRYPTO_ERROR (RFC 9000 §20.1): TLS' alerts.
-        ConnectionError::ConnectionClosed(close) => (0x100..0x200).contains(&u64::from(close.error_code)),
-        _ => false,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::identity::{self, Fingerprint, Secret};
 use crate::sender::{Order, Progress, Sender};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::source::Ahead;
 use crate::terms::Terms;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
@@ -133,6 +134,7 @@ impl Sending {
             offer: offer.clone(),
         };
         let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
+        let source = source.map(|file| Ahead::new(file, offer.size));
         let begun = now();
         let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
         self.drive(&mut sender, begun, &offer, watch)?;
@@ -165,7 +167,7 @@ impl Sending {
     /// Until there is an outcome.
     fn drive<W: Scheduler>(
         &mut self,
-        sender: &mut Sender<Option<File>, W>,
+        sender: &mut Sender<Option<Ahead<File>>, W>,
         begun: Instant,
         offer: &Offer,
         watch: &mut Watch<'_>,
@@ -173,17 +175,22 @@ impl Sending {
         let Self { sockets, locals, remote, .. } = self;
         let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
         let (mut troubled, mut looked_at) = (vec![false; locals.len()], begun);
+        let number = |local: &Local| local.interface.as_deref().map(interfaces::number);
+        let mut numbers: Vec<u32> = locals.iter().map(|local| number(local).unwrap_or_default()).collect();
+        let remote = *remote;
         loop {
             let moment = now();
             for path in 0..sockets.len() {
-                sockets.receive(path, |remote, _, datagram| {
-                    sender.handle_datagram(moment, path, remote, datagram);
+                sockets.receive(path, |remote, _, datagrams, each| {
+                    sender.handle_datagrams(moment, path, remote, datagrams, each);
                 });
             }
             sender.handle_timeout(moment);
             if moment.duration_since(looked_at) >= RESCAN {
                 looked_at = moment;
-                for path in moved(locals, *remote, &mut troubled) {
+                let find =
+                    |name: &str| Some((interfaces::named(name, remote).ok()?, interfaces::number(name)));
+                for path in moved(locals, &mut numbers, &mut troubled, find) {
                     let Local { address, interface } = &locals[path];
                     if sockets.replace(path, SocketAddr::new(*address, 0), interface.as_deref()).is_ok() {
                         sender.relocate(moment, path, *address);
@@ -222,15 +229,22 @@ impl Sending {
     }
 }
 
-/// The paths that need another socket: their interface has another address, or took no packets and is there now. Where each is, is
-/// noted.
-fn moved(locals: &mut [Local], remote: SocketAddr, troubled: &mut [bool]) -> Vec<usize> {
+/// The paths that need another socket: their interface has another address, or took no packets and is another one of the same name by now,
+/// as an adapter is that was pulled out and put in again. One that was down and is up again takes packets as before, without a handshake. Where
+/// each is, is noted.
+fn moved(
+    locals: &mut [Local],
+    numbers: &mut [u32],
+    troubled: &mut [bool],
+    find: impl Fn(&str) -> Option<(Local, u32)>,
+) -> Vec<usize> {
     let mut moved = Vec::new();
     for (path, local) in locals.iter_mut().enumerate() {
         let Some(name) = &local.interface else { continue };
-        let Ok(found) = interfaces::named(name, remote) else { continue };
-        if std::mem::take(&mut troubled[path]) || found.address != local.address {
-            *local = found;
+        let Some((found, number)) = find(name) else { continue };
+        let other = std::mem::take(&mut troubled[path]) && number != numbers[path];
+        if other || found.address != local.address {
+            (*local, numbers[path]) = (found, number);
             moved.push(path);
         }
     }
@@ -274,7 +288,7 @@ fn open(path: &Path) -> Result<(String, File), Error> {
 }
 
 fn paths<W: Scheduler>(
-    sender: &Sender<Option<File>, W>,
+    sender: &Sender<Option<Ahead<File>>, W>,
     locals: &[Local],
     meter: &mut Meter,
     now: Instant,
@@ -300,4 +314,26 @@ fn resolve(to: &str, locals: &[Local]) -> Result<SocketAddr, Error> {
     found
         .find(suits)
         .ok_or_else(|| Error::Setting(format!("{to}: no address of the local addresses' family")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_has_another_address_or_is_another_interface_needs_another_socket() {
+        let wwan0 = |address: &str| format!("{address}%wwan0").parse::<Local>().expect("it is one");
+        let look = |troubled: bool, found: Option<(&str, u32)>| {
+            let (mut locals, mut numbers, mut troubled) = ([wwan0("10.0.0.1")], [5], [troubled]);
+            let find = |_: &str| found.map(|(address, number)| (wwan0(address), number));
+            let moved = moved(&mut locals, &mut numbers, &mut troubled, find);
+            (moved, locals[0].address.to_string(), numbers[0], troubled[0])
+        };
+        let stays = |troubled| (vec![], "10.0.0.1".to_owned(), 5, troubled);
+        assert_eq!(look(false, Some(("10.0.0.1", 5))), stays(false));
+        assert_eq!(look(true, Some(("10.0.0.1", 5))), stays(false), "it was down, and is up again");
+        assert_eq!(look(true, None), stays(true), "it is looked for again");
+        assert_eq!(look(true, Some(("10.0.0.1", 6))), (vec![0], "10.0.0.1".to_owned(), 6, false));
+        assert_eq!(look(false, Some(("10.0.0.9", 5))), (vec![0], "10.0.0.9".to_owned(), 5, false));
+    }
 }
