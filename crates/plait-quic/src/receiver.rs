@@ -192,12 +192,20 @@ impl Receiver {
         for handle in handles {
             self.work(now, handle);
         }
-        let mut over = Vec::new();
+        let (mut over, mut silent) = (Vec::new(), Vec::new());
         for (id, transfer) in &mut self.transfers {
             if let Err(error) = transfer.session.handle_timeout(transfer.time(now)) {
                 over.push((*id, Err(error)));
             } else if now.saturating_duration_since(transfer.heard_at) >= self.settings.patience {
-                over.push((*id, Err(Error::Silent(self.settings.patience.as_secs()))));
+                silent.push((*id, transfer.said));
+            }
+        }
+        for (id, said) in silent {
+            if said {
+                // What became of the file is settled; only the sender's last word got lost.
+                self.finish(now, &id);
+            } else {
+                over.push((id, Err(Error::Silent(self.settings.patience.as_secs()))));
             }
         }
         let silent = || Error::Silent(self.settings.patience.as_secs());
