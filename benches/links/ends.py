@@ -23,14 +23,32 @@ class Lines:
     def __init__(self, stream: TextIO, patience: float = 0.0) -> None:
         self._stream = stream
         self._patience = patience
+        self._told: dict[str, dict[str, Any]] = {}
         self.hello = self.line()
 
+    def of(self, file: Path) -> dict[str, Any]:
+        """What is told of a file, whichever is told first.
+
+        Raises:
+            TimeoutError: nothing in time.
+        """
+        while file.name not in self._told:
+            told = self.line()
+            self._told[told["file"]] = told
+        return self._told[file.name]
+
     def line(self) -> dict[str, Any]:
-        """The next one. Of a file that is still written, `patience` seconds are waited for it."""
+        """The next one. Of a file that is still written, `patience` seconds are waited for it.
+
+        Raises:
+            TimeoutError: there is none in time.
+        """
         text, until = self._stream.readline(), time.monotonic() + self._patience
         while not text.endswith("\n") and time.monotonic() < until:
             time.sleep(0.01)
             text += self._stream.readline()
+        if not text:
+            raise TimeoutError
         answer: dict[str, Any] = json.loads(text)
         return answer
 

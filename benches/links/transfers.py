@@ -39,20 +39,17 @@ OPPORTUNITY = 1500 * 8
 """Bits of IP packets that an opportunity of a recording lets through."""
 NAMES = ("dsl", "lte")
 DSL = '[[path]]\nname = "dsl"\nrate = "16Mbit"\nrtt = "25ms"\nqueue = "100ms"\n'
-FLAPPING = """[[path]]
+STEADY = """[[path]]
 name = "dsl"
 rate = "40Mbit"
 rtt = "25ms"
 queue = "100ms"
-loss = "0.2%"
 {dsl}
 [[path]]
 name = "lte"
 rate = "20Mbit"
 rtt = "60ms"
 queue = "300ms"
-jitter = "5ms"
-loss = "0.5%"
 {lte}
 """
 
@@ -134,19 +131,21 @@ class Near:
         self.task = task
         self.folder = Path(task["folder"])
         self.out = self.folder / "out"
+        self.unheard: list[Path] = []
         self._lines: Lines | None = None
 
     @property
     def lines(self) -> Lines:
         """What the receiver says."""
         if self._lines is None:
-            self._lines = Lines((self.folder / "recv.json").open(), patience=10)
+            self._lines = Lines((self.folder / "recv.json").open(), patience=2)
         return self._lines
 
     def transfer(self, megabytes: float, *more: str) -> dict[str, Any]:
         """A file; what both ends say of it, and whether it is the same at both."""
         file = content(self.folder, megabytes)
         begin = time.monotonic() - self.begun
+        came: dict[str, Any] = {"begin": begin}
         try:
             sent = send(
                 self.task["program"],
@@ -157,23 +156,40 @@ class Near:
                 self.task["mtu"],
                 *more,
             )
-            received = self.lines.line()
-            arrived = self.out / file.name
-            return {
-                "begin": begin,
+            came |= {
                 "seconds": sent["seconds"],
                 "goodput": sent["goodput_bps"],
-                "gap": received["longest_gap_ms"] / 1e3,
-                "same": same(file, arrived),
+                "same": same(file, self.out / file.name),
                 "bytes": [path["sent_bytes"] for path in sent["paths"]],
                 "retransmissions": sent["retransmissions"],
                 "reinjections": sent["reinjections"],
             }
+            came["gap"] = self.lines.of(file)["longest_gap_ms"] / 1e3
         except RuntimeError as error:
-            return {"begin": begin, "same": False, "error": str(error), "receiver": self.lines.line()}
+            came |= {"same": False, "error": str(error)}
+        except TimeoutError:
+            self.unheard.append(file)
+        except KeyError:
+            came |= {"same": False, "error": str(self.lines.of(file))}
         finally:
             for leftover in (file, self.out / file.name):
                 leftover.unlink(missing_ok=True)
+        return came
+
+    def late(self) -> list[str]:
+        """What the receiver says in the end of files of which it said nothing at once: a last word got lost."""
+        said = []
+        for file in self.unheard:
+            until = time.monotonic() + 60
+            while time.monotonic() < until:
+                try:
+                    said.append(self.lines.of(file)["event"])
+                    break
+                except TimeoutError:
+                    continue
+            else:
+                said.append("nothing")
+        return said
 
 
 def say(**what: Any) -> None:
@@ -255,6 +271,7 @@ def near_failures(near: Near) -> None:
         say(number=number, scheduler=scheduler, megabytes=size, resident=memory(receiver), **came)
     stop.set()
     flapping.join()
+    say(late=near.late())
 
 
 def near_soak(near: Near) -> None:
@@ -326,7 +343,7 @@ def pull(options: argparse.Namespace, folder: Path) -> None:
         task |= {"label": label, "megabytes": megabytes, "mtu": options.mtu[0]}
         own = folder / str(number)
         own.mkdir()
-        came += over_links(FLAPPING.format(**cut), {**common(options), **task}, own)
+        came += over_links(STEADY.format(**cut), {**common(options), **task}, own)
     for name in NAMES:
         for kind in ("silent", "down"):
             gaps = [one.get("gap", 99) for one in came if one["link"] == name and one["kind"] == kind]
@@ -349,7 +366,12 @@ def spread(values: list[float]) -> dict[str, float]:
 def cuts(options: argparse.Namespace, seconds: float) -> str:
     """The scenario of links that fail again and again, each by itself."""
     chance = random.Random(options.seed)
-    return FLAPPING.format(**{name: outages(chance, seconds, (1.0, 6.0), (0.1, 1.5)) for name in NAMES})
+    return STEADY.format(
+        **{
+            name: f'loss = "{loss}"\n' + outages(chance, seconds, (1.0, 6.0), (0.1, 1.5))
+            for name, loss in zip(NAMES, ("0.1%", "0.3%"), strict=True)
+        }
+    )
 
 
 def failures(options: argparse.Namespace, folder: Path) -> None:
@@ -357,6 +379,7 @@ def failures(options: argparse.Namespace, folder: Path) -> None:
     task = {"near": "failures", "transfers": options.transfers, "schedulers": options.schedulers}
     task |= {"megabytes": [0.001, 0.1, 1, 4], "mtu": options.mtu[0]}
     came = over_links(cuts(options, 7200), {**common(options), **task}, folder)
+    late = came.pop()["late"]
     for one in came:
         if not one["same"]:
             say(failed=one)
@@ -365,6 +388,8 @@ def failures(options: argparse.Namespace, folder: Path) -> None:
     say(
         transfers=len(came),
         not_same=sum(not one["same"] for one in came),
+        late=len(late),
+        late_and_failed=sum(event != "received" for event in late),
         minutes=(time.monotonic() - begun) / 60,
         megabytes_of_receiver={
             "first": resident[0],

@@ -105,6 +105,22 @@ impl Door {
         }
     }
 
+    /// Likewise of several that came together, of `each` bytes but for the last; the connections to look at, each once where they are one's.
+    pub(crate) fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagrams: &[u8],
+        each: usize,
+    ) -> Vec<ConnectionHandle> {
+        let pieces = datagrams.chunks(each.max(1)).map(BytesMut::from);
+        let mut handles: Vec<_> =
+            pieces.filter_map(|datagram| self.handle_datagram(now, remote, local, datagram)).collect();
+        handles.dedup();
+        handles
+    }
+
     fn reply(&mut self, transmit: &noq_proto::Transmit, mut bytes: Vec<u8>) {
         bytes.truncate(transmit.size);
         let (remote, source) = (transmit.destination, transmit.src_ip);

@@ -16,6 +16,7 @@
 //! - [`identity`]: certificates, fingerprints, who is believed;
 //! - [`hello`]: what is said before data flows, and the verdict after it: all that this crate itself reads from the wire;
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
+//! - [`source`]: where the payload comes from;
 //! - [`link`]: one QUIC connection;
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
@@ -37,6 +38,7 @@ pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod settings;
+pub mod source;
 pub mod streams;
 pub mod terms;
 mod transfer;

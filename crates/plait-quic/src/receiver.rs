@@ -69,17 +69,39 @@ impl Receiver {
         }
     }
 
+    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        for handle in self.door.handle_datagrams(now, remote, local, datagrams, each) {
+            self.work(now, handle);
+        }
+    }
+
     /// Call when [`Receiver::next_wakeup`] has come; harmless at any other time.
     pub fn handle_timeout(&mut self, now: Instant) {
         for handle in self.door.handles() {
             self.work(now, handle);
         }
-        let mut over = Vec::new();
+        let (mut over, mut silent) = (Vec::new(), Vec::new());
         for (id, transfer) in &mut self.transfers {
             if let Err(error) = transfer.session.handle_timeout(transfer.time(now)) {
                 over.push((*id, Err(error)));
             } else if now.saturating_duration_since(transfer.heard_at) >= self.settings.patience {
-                over.push((*id, Err(Error::Silent(self.settings.patience.as_secs()))));
+                silent.push((*id, transfer.said));
+            }
+        }
+        for (id, said) in silent {
+            if said {
+                // What became of the file is settled; only the sender's last word got lost.
+                self.finish(now, &id);
+            } else {
+                over.push((id, Err(Error::Silent(self.settings.patience.as_secs()))));
             }
         }
         let silent = || Error::Silent(self.settings.patience.as_secs());

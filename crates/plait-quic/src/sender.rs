@@ -6,8 +6,9 @@
 use crate::error::Error;
 use crate::hello::{VERDICT_BYTES, Verdict};
 use crate::link::Outgoing;
-use crate::session::{Agreed, Extent, Rest, Session, Source};
+use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
+use crate::source::{Rest, Source};
 use crate::terms::{Budgeted, Spent, Terms};
 use crate::ways::Ways;
 pub use crate::ways::{Order, Progress};
@@ -73,6 +74,20 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// Takes a UDP datagram that came to a path's local address.
     pub fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, datagram: BytesMut) {
         if self.ways.handle_datagram(now, path, remote, datagram) {
+            self.work(now, path);
+        }
+    }
+
+    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        if self.ways.handle_datagrams(now, path, remote, datagrams, each) {
             self.work(now, path);
         }
     }

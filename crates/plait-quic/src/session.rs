@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::settings::{LEAST_SEGMENT, Settings};
+use crate::source::Source;
 use crate::terms::Terms;
 use bytes::Bytes;
 use core::num::NonZeroU32;
@@ -13,50 +14,6 @@ use plait_transport::wire::quic::TAG_BYTES;
 use plait_transport::{Counters, Observer, PathConfig, Sink, Transmit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-
-/// What an end sends: looked up when it leaves, and again when it leaves again.
-pub trait Source {
-    /// Fills the buffer from this place on.
-    ///
-    /// # Errors
-    /// If it cannot be read any more, which ends the transfer.
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
-}
-
-impl Source for std::fs::File {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
-    }
-}
-
-/// What is left of something from a place on.
-pub(crate) struct Rest<'a, S> {
-    pub(crate) source: &'a mut S,
-    pub(crate) place: u64,
-}
-
-impl<S: Source> Source for Rest<'_, S> {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.source.read_at(self.place + offset, buffer)
-    }
-}
-
-/// Without one, nothing can be sent.
-impl<S: Source> Source for Option<S> {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.as_mut()
-            .map_or(Err(io::ErrorKind::UnexpectedEof.into()), |source| source.read_at(offset, buffer))
-    }
-}
-
-impl Source for Vec<u8> {
-    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let found = self.get(from..).and_then(|rest| rest.get(..buffer.len()));
-        buffer.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-}
 
 /// What both ends have agreed upon.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +69,8 @@ pub struct Session<W = Builtin> {
     /// Payload that came before something that is missing.
     waiting: BTreeMap<u64, Bytes>,
     ready: VecDeque<Bytes>,
+    /// A packet with the place of its tag.
+    scratch: Vec<u8>,
     sent: Vec<u64>,
     budgets: Vec<u64>,
 }
@@ -198,6 +157,7 @@ impl<W: Scheduler> Session<W> {
             arrivals: Arrivals { bytes: vec![0; agreed.paths], ..Arrivals::default() },
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
+            scratch: Vec::new(),
             sent: vec![0; agreed.paths],
             budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
         })
@@ -226,10 +186,12 @@ impl<W: Scheduler> Session<W> {
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, arrivals, waiting, ready, .. } = self;
+        let Self { end, image, peer, agreed, arrivals, waiting, ready, scratch, .. } = self;
         // The image has the tag's place, though nothing protects in here.
-        let bytes = &[packet, &[0; TAG_BYTES]].concat();
-        let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes };
+        scratch.clear();
+        scratch.extend_from_slice(packet);
+        scratch.extend_from_slice(&[0; TAG_BYTES]);
+        let arriving = Arriving { path, ecn: SegmentEcn::default(), bytes: scratch };
         let _ = image.decode(&arriving, peer, |packet, payload| {
             let mut number = 0;
             if let Packet::OneRtt(packet) = packet
@@ -245,11 +207,14 @@ impl<W: Scheduler> Session<W> {
             }
             arrivals.fresh = false;
             end.handle_packet(now, path, packet, arrivals);
-            if arrivals.fresh {
-                waiting.insert(number, Bytes::copy_from_slice(payload));
+            let mut fresh = arrivals.fresh.then(|| Bytes::copy_from_slice(payload));
+            for delivered in arrivals.delivered.drain(..) {
+                // What is in order as it comes, which most is, waits for nothing.
+                let own = if delivered == number { fresh.take() } else { None };
+                ready.extend(own.or_else(|| waiting.remove(&delivered)));
             }
-            for number in arrivals.delivered.drain(..) {
-                ready.extend(waiting.remove(&number));
+            if let Some(early) = fresh {
+                waiting.insert(number, early);
             }
         });
     }

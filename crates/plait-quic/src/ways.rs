@@ -152,6 +152,22 @@ impl Ways {
         true
     }
 
+    /// Likewise of several that came together, of `each` bytes but for the last; whether any was for the path.
+    pub(crate) fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagrams: &[u8],
+        each: usize,
+    ) -> bool {
+        let mut any = false;
+        for datagram in datagrams.chunks(each.max(1)) {
+            any |= self.handle_datagram(now, path, remote, BytesMut::from(datagram));
+        }
+        any
+    }
+
     /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
     pub(crate) fn handle_failure(&mut self, path: usize, trouble: &str) {
         if let Some(way) = self.ways.get_mut(path) {
@@ -236,7 +252,11 @@ impl Ways {
 
     /// The next packet that arrived on a path.
     pub(crate) fn receive(&mut self, path: usize) -> Option<Bytes> {
-        self.ways[path].link.as_mut().and_then(Link::receive)
+        let way = &mut self.ways[path];
+        let packet = way.link.as_mut().and_then(Link::receive)?;
+        // Whatever it was, it is over.
+        way.trouble = None;
+        Some(packet)
     }
 
     /// A path works.

@@ -50,6 +50,18 @@ fn a_run_is_the_same_each_time() {
     assert_ne!(one.trace, another.trace);
 }
 
+/// The verdict is on its way when both paths go dark: the sender has heard it, is done, and its last word does not arrive. The file is there.
+#[test]
+fn a_file_that_is_kept_is_not_reported_as_failed_when_the_last_word_is_lost() {
+    let whole = run(&Case::default());
+    let dark = Some([whole.duration - Duration::from_micros(1), Duration::from_secs(100)]);
+    let paths = [FAST, SLOW].map(|path| Path { outage: dark, ..path });
+    let case = Case { paths: &paths, ..Case::default() };
+    let cut = run(&case);
+    assert_eq!(cut.duration, whole.duration);
+    assert_whole(&case, &cut);
+}
+
 #[test]
 fn an_outage_of_a_path_loses_nothing_and_stops_little() {
     for path in [0, 1] {

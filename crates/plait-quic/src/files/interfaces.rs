@@ -4,7 +4,7 @@ use super::Local;
 use crate::error::Error;
 use crate::settings::MAX_LINKS;
 use nix::ifaddrs::getifaddrs;
-use nix::net::if_::InterfaceFlags;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -65,6 +65,11 @@ pub(super) fn named(name: &str, remote: SocketAddr) -> Result<Local, Error> {
     Err(Error::Setting(format!(
         "interface {name}: no {family} address that leads to {remote}: choose {known}"
     )))
+}
+
+/// The number that the system gave to an interface; 0 if there is none. One that comes anew has another, whatever its name.
+pub(super) fn number(name: &str) -> u32 {
+    if_nametoindex(name).unwrap_or(0)
 }
 
 /// The path through an interface, with the address that the system takes there.

@@ -15,7 +15,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct Partial {
     file: Flock<File>,
     path: PathBuf,
+    /// What is to be written with the next [`Partial::flush`].
+    buffer: Vec<u8>,
 }
+
+/// Bytes that are written at once: what came in one turn of the loop, which may be hundreds of packets.
+const CHUNK: usize = 256 << 10;
 
 impl Partial {
     /// What there is of an offered file, which may be nothing.
@@ -31,7 +36,7 @@ impl Partial {
         if file.metadata()?.len() > offer.size {
             file.set_len(0)?;
         }
-        Ok(Self { file, path })
+        Ok(Self { file, path, buffer: Vec::new() })
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -54,13 +59,23 @@ impl Partial {
         })
     }
 
-    /// More of it.
+    /// More of it, which is in the file after [`Partial::flush`] at the latest.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() < CHUNK { Ok(()) } else { self.flush() }
+    }
+
+    /// What was written is in the file.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.buffer);
+        // What did not find room would not find its place later, either.
+        self.buffer.clear();
+        written
     }
 
     /// It is whole: it gets its name, if no file has it.
-    pub(super) fn keep(self, place: &Path) -> io::Result<()> {
+    pub(super) fn keep(mut self, place: &Path) -> io::Result<()> {
+        self.flush()?;
         self.file.sync_all()?;
         let path = tempfile::TempPath::try_from_path(&self.path)?;
         path.persist_noclobber(place).map_err(|failed| {
@@ -76,7 +91,9 @@ impl Partial {
     }
 
     /// It stays for another transfer; how much that is.
-    pub(super) fn leave(self) -> u64 {
+    pub(super) fn leave(mut self) -> u64 {
+        // What cannot be written is not kept.
+        let _ = self.flush();
         let length = self.length();
         if length == 0 {
             self.discard();
@@ -110,6 +127,21 @@ mod tests {
         assert_eq!(std::fs::read(folder.path().join("film")).expect("it is there"), b"abcdef");
         assert!(open(6).is_err_and(|error| error.to_string().contains("has a file film already")));
         assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 1);
+    }
+
+    #[test]
+    fn what_came_in_a_turn_is_in_the_file_behind_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut file = Partial::open(folder.path(), &offer(1 << 30)).expect("it is made");
+        for piece in [&[1; 3][..], &[2; 4]] {
+            file.write(piece).expect("there is room");
+        }
+        file.flush().expect("there is room");
+        assert_eq!(std::fs::read(&file.path).expect("it is there"), [1, 1, 1, 2, 2, 2, 2]);
+        file.write(&vec![3; CHUNK]).expect("there is room");
+        assert_eq!(file.length(), 7 + CHUNK as u64, "no more than a chunk waits");
+        file.flush().expect("there is room");
+        assert_eq!(file.leave(), 7 + CHUNK as u64, "once");
     }
 
     #[test]

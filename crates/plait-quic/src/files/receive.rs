@@ -142,8 +142,8 @@ impl Receiving {
         loop {
             let moment = now();
             let receiver = &mut self.receiver;
-            self.sockets.receive(0, |remote, local, datagram| {
-                receiver.handle_datagram(moment, remote, local, datagram);
+            self.sockets.receive(0, |remote, local, datagrams, each| {
+                receiver.handle_datagrams(moment, remote, local, datagrams, each);
             });
             self.receiver.handle_timeout(moment);
             let mut flow = if ended.is_none() { watch(moment, None) } else { ControlFlow::Continue(()) };
@@ -151,6 +151,7 @@ impl Receiving {
                 let next = self.handle(moment, event, watch);
                 flow = if flow.is_break() { flow } else { next };
             }
+            self.flush(moment);
             self.accept(moment);
             let next = self.report(moment, watch);
             if (flow.is_break() || next.is_break()) && ended.is_none() {
@@ -194,9 +195,7 @@ impl Receiving {
                 if let Some(arriving) = self.files.get_mut(&id)
                     && let Err(error) = arriving.file.write(&bytes)
                 {
-                    // What comes behind a hole would be none of the file's beginning.
-                    self.files.remove(&id).map(|arriving| arriving.file.leave());
-                    self.receiver.refuse(moment, &id, &error.to_string());
+                    self.abandon(moment, id, &error);
                 }
             }
             Event::Whole { id } => {
@@ -223,6 +222,21 @@ impl Receiving {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// What came in this turn is in the files.
+    fn flush(&mut self, moment: Instant) {
+        let written = self.files.iter_mut().map(|(id, arriving)| (*id, arriving.file.flush()));
+        let failed: Vec<_> = written.filter_map(|(id, result)| Some((id, result.err()?))).collect();
+        for (id, error) in failed {
+            self.abandon(moment, id, &error);
+        }
+    }
+
+    /// A file cannot be written: what comes behind a hole would be none of its beginning.
+    fn abandon(&mut self, moment: Instant, id: Id, error: &io::Error) {
+        self.files.remove(&id).map(|arriving| arriving.file.leave());
+        self.receiver.refuse(moment, &id, &error.to_string());
     }
 
     /// Offers whose files were looked at.

@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::link::Outgoing;
 use crate::terms::Terms;
 use crate::ways::Progress;
-use bytes::BytesMut;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -30,6 +29,8 @@ pub(crate) struct Routes {
     pub(crate) locals: Vec<Local>,
     pub(crate) terms: Vec<Terms>,
     pub(crate) sockets: Sockets,
+    /// Of their interfaces, which is 0 for a path that is bound to none.
+    numbers: Vec<u32>,
     troubled: Vec<bool>,
     looked_at: Instant,
 }
@@ -59,8 +60,10 @@ impl Routes {
             let refused = |error| Error::Setting(format!("local address {local}: {error}"));
             sockets.add(SocketAddr::new(local.address, 0), local.interface.as_deref()).map_err(refused)?;
         }
+        let number = |local: &Local| local.interface.as_deref().map(interfaces::number).unwrap_or_default();
+        let numbers = locals.iter().map(number).collect();
         let troubled = vec![false; locals.len()];
-        Ok(Self { remote, locals, terms, sockets, troubled, looked_at: now })
+        Ok(Self { remote, locals, terms, sockets, numbers, troubled, looked_at: now })
     }
 
     /// The paths' addresses.
@@ -68,30 +71,26 @@ impl Routes {
         self.locals.iter().map(|local| local.address).collect()
     }
 
-    /// The datagrams that came: on which path, from where, and what.
-    pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, SocketAddr, BytesMut)) {
+    /// The datagrams that came: on which path, from where, and several that came together with the size of each but the last.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(usize, SocketAddr, &[u8], usize)) {
         for path in 0..self.sockets.len() {
-            self.sockets.receive(path, |remote, _, datagram| take(path, remote, datagram));
+            self.sockets.receive(path, |remote, _, datagrams, each| take(path, remote, datagrams, each));
         }
     }
 
-    /// Now and then: the paths whose interface has another address, or took no packets and is there now. Each has another socket then, and what is to be told is told.
-    pub(crate) fn rescan(&mut self, now: Instant, mut moved: impl FnMut(usize, IpAddr)) {
+    /// Now and then: paths that [need another socket](moved) get one, and who has to know is told.
+    pub(crate) fn rescan(&mut self, now: Instant, mut relocate: impl FnMut(usize, IpAddr)) {
         if now.duration_since(self.looked_at) < RESCAN {
             return;
         }
         self.looked_at = now;
-        for path in 0..self.locals.len() {
-            let Some(name) = &self.locals[path].interface else { continue };
-            let Ok(found) = interfaces::named(name, self.remote) else { continue };
-            if !std::mem::take(&mut self.troubled[path]) && found.address == self.locals[path].address {
-                continue;
+        let remote = self.remote;
+        let find = |name: &str| Some((interfaces::named(name, remote).ok()?, interfaces::number(name)));
+        for path in moved(&mut self.locals, &mut self.numbers, &mut self.troubled, find) {
+            let Local { address, interface } = &self.locals[path];
+            if self.sockets.replace(path, SocketAddr::new(*address, 0), interface.as_deref()).is_ok() {
+                relocate(path, *address);
             }
-            let place = SocketAddr::new(found.address, 0);
-            if self.sockets.replace(path, place, found.interface.as_deref()).is_ok() {
-                moved(path, found.address);
-            }
-            self.locals[path] = found;
         }
     }
 
@@ -122,6 +121,28 @@ impl Routes {
         };
         progress.into_iter().zip(&self.locals).zip(rates).map(path).collect()
     }
+}
+
+/// The paths that need another socket: their interface has another address, or took no packets and is another one of the same name by now,
+/// as an adapter is that was pulled out and put in again. One that was down and is up again takes packets as before, without a handshake. Where
+/// each is, is noted.
+fn moved(
+    locals: &mut [Local],
+    numbers: &mut [u32],
+    troubled: &mut [bool],
+    find: impl Fn(&str) -> Option<(Local, u32)>,
+) -> Vec<usize> {
+    let mut moved = Vec::new();
+    for (path, local) in locals.iter_mut().enumerate() {
+        let Some(name) = &local.interface else { continue };
+        let Some((found, number)) = find(name) else { continue };
+        let other = std::mem::take(&mut troubled[path]) && number != numbers[path];
+        if other || found.address != local.address {
+            (*local, numbers[path]) = (found, number);
+            moved.push(path);
+        }
+    }
+    moved
 }
 
 /// The terms of each path.
@@ -156,4 +177,26 @@ fn resolve(to: &str, locals: &[Local]) -> Result<SocketAddr, Error> {
     found
         .find(suits)
         .ok_or_else(|| Error::Setting(format!("{to}: no address of the local addresses' family")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_has_another_address_or_is_another_interface_needs_another_socket() {
+        let wwan0 = |address: &str| format!("{address}%wwan0").parse::<Local>().expect("it is one");
+        let look = |troubled: bool, found: Option<(&str, u32)>| {
+            let (mut locals, mut numbers, mut troubled) = ([wwan0("10.0.0.1")], [5], [troubled]);
+            let find = |_: &str| found.map(|(address, number)| (wwan0(address), number));
+            let moved = moved(&mut locals, &mut numbers, &mut troubled, find);
+            (moved, locals[0].address.to_string(), numbers[0], troubled[0])
+        };
+        let stays = |troubled| (vec![], "10.0.0.1".to_owned(), 5, troubled);
+        assert_eq!(look(false, Some(("10.0.0.1", 5))), stays(false));
+        assert_eq!(look(true, Some(("10.0.0.1", 5))), stays(false), "it was down, and is up again");
+        assert_eq!(look(true, None), stays(true), "it is looked for again");
+        assert_eq!(look(true, Some(("10.0.0.1", 6))), (vec![0], "10.0.0.1".to_owned(), 6, false));
+        assert_eq!(look(false, Some(("10.0.0.9", 5))), (vec![0], "10.0.0.9".to_owned(), 5, false));
+    }
 }

@@ -8,6 +8,7 @@ use crate::identity::{self, Fingerprint, Secret};
 use crate::sender::{Order, Progress, Sender};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::source::Ahead;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
 use sha2::{Digest, Sha256};
@@ -103,6 +104,7 @@ impl Sending {
             offer: offer.clone(),
         };
         let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
+        let source = source.map(|file| Ahead::new(file, offer.size));
         let begun = now();
         let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
         self.drive(&mut sender, begun, &offer, watch)?;
@@ -135,7 +137,7 @@ impl Sending {
     /// Until there is an outcome.
     fn drive<W: Scheduler>(
         &mut self,
-        sender: &mut Sender<Option<File>, W>,
+        sender: &mut Sender<Option<Ahead<File>>, W>,
         begun: Instant,
         offer: &Offer,
         watch: &mut Watch<'_>,
@@ -144,7 +146,9 @@ impl Sending {
         let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
         loop {
             let moment = now();
-            routes.receive(|path, remote, datagram| sender.handle_datagram(moment, path, remote, datagram));
+            routes.receive(|path, remote, datagrams, each| {
+                sender.handle_datagrams(moment, path, remote, datagrams, each);
+            });
             sender.handle_timeout(moment);
             routes.rescan(moment, |path, local| sender.relocate(moment, path, local));
             if sender.outcome().is_none() {

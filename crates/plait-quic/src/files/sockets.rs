@@ -1,7 +1,6 @@
 //! UDP sockets, and waiting for them.
 
 use crate::link::Outgoing;
-use bytes::BytesMut;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Registry, Token};
 use noq_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -116,11 +115,11 @@ impl Sockets {
         }
     }
 
-    /// The datagrams that came to a socket: from where, to which address, and what.
+    /// The datagrams that came to a socket: from where, to which address, and several that came together with the size of each but the last.
     pub(crate) fn receive(
         &mut self,
         index: usize,
-        mut take: impl FnMut(SocketAddr, Option<IpAddr>, BytesMut),
+        mut take: impl FnMut(SocketAddr, Option<IpAddr>, &[u8], usize),
     ) {
         let Socket { io, state, .. } = &self.sockets[index];
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
@@ -134,9 +133,7 @@ impl Sockets {
                 Err(_) => continue,
             };
             for (meta, piece) in metas.iter().zip(self.buffer.chunks(PIECE)).take(count) {
-                for datagram in piece[..meta.len].chunks(meta.stride.max(1)) {
-                    take(meta.addr, meta.dst_ip, BytesMut::from(datagram));
-                }
+                take(meta.addr, meta.dst_ip, &piece[..meta.len], meta.stride);
             }
             self.more |= round + 1 == ROUNDS;
         }

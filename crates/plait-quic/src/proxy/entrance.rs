@@ -165,8 +165,9 @@ impl Entrance {
         let (mut out, mut meter, mut was_open) = (Vec::new(), Meter::new(begun), false);
         loop {
             let moment = now();
-            self.routes
-                .receive(|path, remote, datagram| near.handle_datagram(moment, path, remote, datagram));
+            self.routes.receive(|path, remote, datagrams, each| {
+                near.handle_datagrams(moment, path, remote, datagrams, each);
+            });
             near.handle_timeout(moment);
             self.routes.rescan(moment, |path, local| near.relocate(moment, path, local));
             let mut flow = self.serve(moment, near, watch);

@@ -158,8 +158,8 @@ impl<W: Scheduler> Exit<W> {
         loop {
             let moment = now();
             let far = &mut self.far;
-            self.sockets.receive(0, |remote, local, datagram| {
-                far.handle_datagram(moment, remote, local, datagram);
+            self.sockets.receive(0, |remote, local, datagrams, each| {
+                far.handle_datagrams(moment, remote, local, datagrams, each);
             });
             self.far.handle_timeout(moment);
             if ended.is_none() && (self.serve(moment, watch).is_break() || watch(moment, None).is_break()) {

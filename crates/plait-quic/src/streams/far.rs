@@ -108,6 +108,20 @@ impl<W: Scheduler> Far<W> {
         }
     }
 
+    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        for handle in self.door.handle_datagrams(now, remote, local, datagrams, each) {
+            self.work(now, handle);
+        }
+    }
+
     /// Call when [`Far::next_wakeup`] has come; harmless at any other time.
     pub fn handle_timeout(&mut self, now: Instant) {
         for handle in self.door.handles() {

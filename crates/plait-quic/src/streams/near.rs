@@ -71,6 +71,20 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
+    /// Takes several that came together, of `each` bytes but for the last: what follows from them is done once for all.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        if self.ways.handle_datagrams(now, path, remote, datagrams, each) {
+            self.work(now, path);
+        }
+    }
+
     /// The network takes nothing more from a path's local address: it is opened anew as soon as that works.
     pub fn handle_failure(&mut self, path: usize, trouble: &str) {
         self.ways.handle_failure(path, trouble);

@@ -2,7 +2,7 @@
 
 use super::record::{CREDIT, DATA, Record, SHORT};
 use super::{Class, MAX_CONTROL, Stream, Streams};
-use crate::session::Source;
+use crate::source::Source;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io;

@@ -3,7 +3,7 @@
 use super::record::Record;
 use super::*;
 use crate::error::Error;
-use crate::session::Source;
+use crate::source::Source;
 use proptest::prelude::*;
 
 const SEGMENT: u16 = 1_100;

@@ -179,7 +179,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             }
             network.send(now, 2 * path + 1, &outgoing);
         }
-        let over = sent_at_end.is_some() && (ended.is_some() || network.under_way.is_empty());
+        let quiet = network.under_way.is_empty() && receiver.transfers() == 0;
+        let over = sent_at_end.is_some() && (ended.is_some() || quiet);
         if over || now.duration_since(start) > Duration::from_secs(300) {
             break;
         }
