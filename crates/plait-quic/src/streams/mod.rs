@@ -1,4 +1,4 @@
-//! Many streams of bytes, each both ways, in the segments of one [`Session`](crate::session::Session) without end.
+//! Many streams of bytes, each both ways, in the segments of one [`Session`] without end.
 //!
 //! ```text
 //! write ─► outgoing of a stream ─► which record next? (as a segment leaves) ─► segment ═► record ─► incoming of a stream ─► peek, consume
