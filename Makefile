@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -221,6 +221,17 @@ fuzz: ## search for bytes that break a decoder, led by coverage: 20 s for each t
 bench: ## decision cost per scheduler, simulated packets per second
 	cargo bench --locked -p plait-sched --bench decision
 	cargo bench --locked -p plait-sim --bench packets
+
+# The programs of benches/links take the program that is tried; see what each says of itself.
+LINKS := target/release/plait-quic
+links-torture: setup ## 1,000 transfers over links that lose packets and fail at random: SHA-256 equal in all? (half an hour; root)
+	cargo build --release --locked -p plait-quic
+	$(BIN)/python benches/links/transfers.py failures --program $(LINKS) --transfers 1000
+
+MINUTES ?= 60
+links-soak: setup ## files over links that fail again and again, and the memory of both ends meanwhile (MINUTES=60; root)
+	cargo build --release --locked -p plait-quic
+	$(BIN)/python benches/links/transfers.py soak --program $(LINKS) --minutes $(MINUTES)
 
 bench-sweeps: setup ## what a sweep costs beyond its runs, and what a second worker adds (five minutes)
 	$(BIN)/python benches/sweeps/measure.py throughput workers

@@ -155,6 +155,7 @@ class Near:
                 "--mtu",
                 self.task["mtu"],
                 *more,
+                timeout=7200,
             )
             came |= {
                 "seconds": sent["seconds"],
@@ -247,15 +248,15 @@ def memory(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def samples(stop: threading.Event, receiver: int, kept: list[tuple[float, int, int]]) -> None:
-    """Every second the resident bytes of sender and receiver, as long as there is a sender."""
+def sample(stop: threading.Event, receiver: int) -> None:
+    """Every five seconds the resident bytes of both ends, as long as there is a sender."""
     begun = time.monotonic()
-    while not stop.wait(1):
-        children = Path(f"/proc/self/task/{threading.main_thread().native_id}/children").read_text().split()
-        for child in children:
-            words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-            if b"send" in words:
-                kept.append((time.monotonic() - begun, memory(int(child)), memory(receiver)))
+    while not stop.wait(5):
+        for child in (
+            Path(f"/proc/self/task/{threading.main_thread().native_id}/children").read_text().split()
+        ):
+            if b"send" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
+                say(at=time.monotonic() - begun, sender=memory(int(child)), receiver=memory(receiver))
 
 
 def near_failures(near: Near) -> None:
@@ -275,19 +276,19 @@ def near_failures(near: Near) -> None:
 
 
 def near_soak(near: Near) -> None:
-    """One large file while links fail, and how much memory both ends have meanwhile."""
+    """Files while links fail, until the time is over, and how much memory both ends have meanwhile."""
     task, stop = near.task, threading.Event()
     receiver = int((near.folder / "recv.pid").read_text())
-    kept: list[tuple[float, int, int]] = []
     threads = [
         threading.Thread(target=flap, args=(stop, task["seed"]), daemon=True),
-        threading.Thread(target=samples, args=(stop, receiver, kept), daemon=True),
+        threading.Thread(target=sample, args=(stop, receiver), daemon=True),
     ]
     for thread in threads:
         thread.start()
-    came = near.transfer(task["megabytes"], "--scheduler", task["scheduler"])
+    while time.monotonic() - near.begun < task["seconds"]:
+        say(**near.transfer(task["megabytes"], "--scheduler", task["scheduler"]))
     stop.set()
-    say(samples=kept[:: max(1, len(kept) // 200)], **came)
+    say(late=near.late())
 
 
 def near_beside(near: Near) -> None:
@@ -402,22 +403,18 @@ def failures(options: argparse.Namespace, folder: Path) -> None:
 
 def soak(options: argparse.Namespace, folder: Path) -> None:
     task = {"near": "soak", "scheduler": options.schedulers[0], "mtu": options.mtu[0]}
-    # At 40 Mbit/s, which is what is left of 60 while links fail.
-    task["megabytes"] = options.minutes * 60 * 40 / 8
-    (came,) = over_links(cuts(options, 2 * options.minutes * 60), {**common(options), **task}, folder)
-    kept = came.pop("samples")
+    # Four files or so, at 10 Mbit/s, which is what these links leave.
+    task |= {"seconds": options.minutes * 60, "megabytes": options.minutes * 60 * 10 / 8 / 4}
+    *came, last = over_links(cuts(options, 2 * options.minutes * 60), {**common(options), **task}, folder)
+    kept, files = [one for one in came if "at" in one], [one for one in came if "same" in one]
     third = len(kept) // 3
-    for end, index in (("sender", 1), ("receiver", 2)):
+    for end in ("sender", "receiver"):
         thirds = [kept[:third], kept[third : 2 * third], kept[2 * third :]]
-        medians = [statistics.median(one[index] for one in part) / 1e6 for part in thirds]
-        most = max(one[index] for one in kept) / 1e6
-        say(end=end, megabytes_by_thirds=[round(one, 2) for one in medians], most=most)
-    say(
-        minutes=came.get("seconds", 0) / 60,
-        same=came["same"],
-        gap=came.get("gap"),
-        goodput=came.get("goodput"),
-    )
+        medians = [round(statistics.median(one[end] for one in part) / 1e6, 2) for part in thirds]
+        say(end=end, megabytes_by_thirds=medians, most=max(one[end] for one in kept) / 1e6)
+    rates = [one["goodput"] / 1e6 for one in files if "goodput" in one]
+    failed = sum(event != "received" for event in last["late"])
+    say(files=len(files), all_same=all(one["same"] for one in files), late_and_failed=failed, goodput=rates)
 
 
 def beside(options: argparse.Namespace, folder: Path) -> None:
