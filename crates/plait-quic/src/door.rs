@@ -2,6 +2,8 @@
 //!
 //! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes.
 
+mod over;
+
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
 use crate::identity::{Identity, Secret};
@@ -12,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use noq_proto::{
     ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, FourTuple, Incoming, ServerConfig,
 };
+use over::Over;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -64,6 +67,7 @@ pub(crate) struct Door {
     secret: Secret,
     endpoint: Endpoint,
     links: BTreeMap<ConnectionHandle, Connected>,
+    over: Over,
     replies: Vec<Outgoing>,
 }
 
@@ -80,7 +84,8 @@ impl Door {
             .incoming_buffer_size_total(1 << 20);
         let config = Arc::new(endpoint_config(&settings, 0xff));
         let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
-        Ok(Self { settings, secret, endpoint, links: BTreeMap::new(), replies: Vec::new() })
+        let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
+        Ok(Self { settings, secret, endpoint, links, over, replies })
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`; the connection to look at.
@@ -185,10 +190,13 @@ impl Door {
             Some((id, path)) => return Heard::Packets(id, path),
             None => match Hello::decode(link.heard()) {
                 Ok(Some(hello)) if !connected.answered => {
-                    if self.secret.agrees(&hello.secret) {
+                    if !self.secret.agrees(&hello.secret) {
+                        link.close(now, REFUSED, "the secret is not the receiver's");
+                    } else if let Some((code, reason)) = self.over.find(now, &hello.session) {
+                        link.close(now, code, reason);
+                    } else {
                         return Heard::Greeted(hello);
                     }
-                    link.close(now, REFUSED, "the secret is not the receiver's");
                 }
                 Ok(_) if now.saturating_duration_since(connected.accepted_at) < GREETING => {}
                 Ok(_) => link.close(now, BROKEN, "no greeting"),
@@ -250,8 +258,9 @@ impl Door {
         }
     }
 
-    /// Likewise all of a session.
-    pub(crate) fn close_all(&mut self, now: Instant, id: &Id, code: u32, reason: &str) {
+    /// Likewise all of a session, which is over: paths of it that come late are told the same. After so long none comes any more, because its peer has given up.
+    pub(crate) fn end(&mut self, now: Instant, id: &Id, code: u32, reason: &str) {
+        self.over.remember(now, now + self.settings.patience + GREETING, id, code, reason);
         for handle in self.handles() {
             if self.path_of(handle, id).is_some() {
                 self.close(now, handle, code, reason);

@@ -174,7 +174,7 @@ impl Receiver {
 
     /// A file is not wanted, or cannot be kept: the sender is told why.
     pub fn refuse(&mut self, now: Instant, id: &Id, reason: &str) {
-        self.door.close_all(now, id, REFUSED, reason);
+        self.door.end(now, id, REFUSED, reason);
         self.end(now, id, Err(Error::NotKept(reason.to_owned())));
     }
 
@@ -213,7 +213,7 @@ impl Receiver {
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
         let waited = self.waiting.remove(id).map(|waiting| waiting.hello);
         let Some(hello) = self.transfers.remove(id).map(|transfer| transfer.hello).or(waited) else { return };
-        self.door.close_all(now, id, DONE, "done");
+        self.door.end(now, id, DONE, "done");
         self.events.push_back(Event::Ended { id: *id, offer: hello.offer, outcome });
     }
 

@@ -291,6 +291,22 @@ fn each_end_tells_the_other_that_it_stops() {
     assert!(text.contains("the proxy was ended"), "{text}");
 }
 
+/// The second path greets when the near end has ended it all over the first one.
+#[test]
+fn a_path_that_comes_when_all_is_over_is_nobody_new() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    assert!(world.run_until(1, |world| world.near.is_open()));
+    assert_eq!(world.near.progress()[1].opened, 0, "the second path is late");
+    world.near.stop();
+    let until = world.now + Duration::from_secs(1);
+    while world.now < until {
+        world.step();
+    }
+    let [News::Came { .. }, News::Left { error: Error::Stopped, .. }] = &world.news[..] else {
+        panic!("{:?}", world.news)
+    };
+}
+
 #[test]
 fn a_budget_that_is_spent_ends_it() {
     let mut world = World::new(&[FAST], "told", &[Terms { budget: Some(100_000), ..Terms::default() }]);

@@ -226,7 +226,7 @@ impl<W: Scheduler> Far<W> {
                 Error::Stopped => (DONE, "done".to_owned()),
                 other => (REFUSED, other.to_string()),
             };
-            self.door.close_all(now, id, code, &reason);
+            self.door.end(now, id, code, &reason);
             self.news.push_back(News::Left { id: *id, error });
         }
     }

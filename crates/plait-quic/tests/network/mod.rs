@@ -115,7 +115,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
-    let (mut sent_at_end, mut has_moved) = (None, false);
+    let (mut sent_at_end, mut has_moved, mut begun) = (None, false, false);
     loop {
         let rebound = case.rebound.is_some_and(|at| now.duration_since(start) >= at);
         let moved = case.moved.is_some_and(|at| now.duration_since(start) >= at);
@@ -153,14 +153,16 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             let id: Id = [7; 16];
             match event {
                 Event::Begun { id, .. } => {
-                    assert!(got.is_empty(), "once");
+                    assert!(!std::mem::replace(&mut begun, true), "a transfer begins once");
                     got.extend_from_slice(case.there);
                     let hash = Sha256::new_with_prefix(case.there);
                     receiver.accept(now, &id, Prefix { bytes: case.there.len() as u64, hash });
                 }
                 Event::Data { bytes, .. } => got.extend_from_slice(&bytes),
                 Event::Whole { .. } => receiver.conclude(&id, true),
-                Event::Ended { outcome, .. } => ended = Some(outcome),
+                Event::Ended { outcome, .. } => {
+                    assert!(ended.replace(outcome).is_none(), "a transfer ends once");
+                }
             }
         }
         if sent_at_end.is_none() {
@@ -180,8 +182,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             network.send(now, 2 * path + 1, &outgoing);
         }
         let quiet = network.under_way.is_empty() && receiver.transfers() == 0;
-        let over = sent_at_end.is_some() && (ended.is_some() || quiet);
-        if over || now.duration_since(start) > Duration::from_secs(300) {
+        if sent_at_end.is_some() && quiet || now.duration_since(start) > Duration::from_secs(300) {
             break;
         }
         let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
