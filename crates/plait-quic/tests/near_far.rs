@@ -49,6 +49,11 @@ struct Talk {
 
 impl<'a> World<'a> {
     fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
+        Self::with(paths, secret, terms, settings())
+    }
+
+    /// Likewise, with a far end that has settings of its own.
+    fn with(paths: &'a [Path], secret: &str, terms: &[Terms], far: Settings) -> Self {
         let (start, identity) = (start(), Identity::generate().expect("a key"));
         let order = Order {
             remote: (SERVER, 4433).into(),
@@ -63,7 +68,7 @@ impl<'a> World<'a> {
             start,
             now: start,
             near: Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end"),
-            far: Far::new(settings(), &identity, Secret::new("told"), scheduler).expect("an end"),
+            far: Far::new(far, &identity, Secret::new("told"), scheduler).expect("an end"),
             network: Network::new(start, paths, 1),
             news: Vec::new(),
         }
@@ -237,6 +242,23 @@ fn a_peer_that_is_gone_is_given_up_by_both() {
         world.step();
     }
     assert!(matches!(world.news[1], News::Left { error: Error::Silent(30), .. }), "{:?}", world.news);
+}
+
+/// The far end has less patience: when the paths come back, the near end's connection is one that is over, and its program makes another one, as after silence.
+#[test]
+fn who_was_given_up_gives_up_too_and_is_not_refused() {
+    let outage = Some([Duration::from_millis(700), Duration::from_secs(36)]);
+    let paths = [FAST, SLOW].map(|path| Path { outage, ..path });
+    let patience = Duration::from_secs(20);
+    let mut world = World::with(&paths, "told", &[], Settings { patience, ..settings() });
+    world.exchange(1, 1_000);
+    world.run_until(100, |_| false);
+    assert!(matches!(world.near.outcome(), Some(Error::Silent(30))), "{:?}", world.near.outcome());
+    let [News::Came { .. }, News::Left { error: Error::Silent(20), .. }] = &world.news[..] else {
+        panic!("{:?}", world.news)
+    };
+    let heard = world.near.progress()[0].trouble.clone().expect("the paths are back");
+    assert!(heard.contains("nothing was heard"), "{heard}");
 }
 
 /// Both ends live through the same darkness, and go on with their streams.

@@ -163,7 +163,8 @@ fn empty_and_small_files_arrive() {
 /// The second path greets when the file has been over the first one and all is said: it is no other offer, and nothing failed.
 #[test]
 fn a_path_that_comes_when_all_is_over_begins_nothing() {
-    let case = Case { bytes: 1, ..Case::default() };
+    let slower = Path { delay: Duration::from_millis(50), ..SLOW };
+    let case = Case { bytes: 1, paths: &[FAST, slower], ..Case::default() };
     let whole = run(&case);
     assert_whole(&case, &whole);
     assert_eq!(whole.opened, [1, 0], "the second path was late");

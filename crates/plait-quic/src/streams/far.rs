@@ -7,7 +7,7 @@ use crate::door::{Door, Heard};
 use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::{Identity, Secret};
-use crate::link::{DONE, Outgoing, REFUSED};
+use crate::link::{BROKEN, DONE, Outgoing, REFUSED};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use bytes::{Bytes, BytesMut};
@@ -224,6 +224,8 @@ impl<W: Scheduler> Far<W> {
         if self.peers.remove(id).is_some() {
             let (code, reason) = match &error {
                 Error::Stopped => (DONE, "done".to_owned()),
+                // If it is heard of yet, it is no less welcome than before: it gives this connection up, too, and makes another one.
+                Error::Silent(_) => (BROKEN, error.to_string()),
                 other => (REFUSED, other.to_string()),
             };
             self.door.end(now, id, code, &reason);
