@@ -1,6 +1,6 @@
 //! Streams: an end of either side whose peer knows the secret and says anything.
 
-use plait_quic::session::Source;
+use plait_quic::source::Source;
 use plait_quic::streams::{Class, Event, MOST_PROMISED, Reason, Streams};
 
 const SEGMENT: u16 = 500;
