@@ -152,7 +152,9 @@ class Near:
                 *more,
                 timeout=7200,
             )
+            # It began when the file was hashed, and ended just now.
             came |= {
+                "begin": time.monotonic() - self.begun - sent["seconds"],
                 "seconds": sent["seconds"],
                 "goodput": sent["goodput_bps"],
                 "same": same(file, self.out / file.name),
