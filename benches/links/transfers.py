@@ -115,6 +115,8 @@ def over_links(
         if process.returncode:
             errors.seek(0)
             sys.exit(f"plait link ended with {process.returncode}: {errors.read().strip()}")
+    if not came:
+        sys.exit(f"{told}: nothing was said")
     return came
 
 
