@@ -26,7 +26,7 @@ def spent(process: subprocess.Popen[str]) -> float:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{process.args}: {process.returncode}")
+        raise RuntimeError(f"{process.args!r}: {process.returncode}")
     return usage.ru_utime + usage.ru_stime
 
 

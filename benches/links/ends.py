@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 
 def recv_words(program: str, out: Path, listen: str, *more: str) -> list[str]:
@@ -20,7 +20,7 @@ def recv_words(program: str, out: Path, listen: str, *more: str) -> list[str]:
 class Lines:
     """The lines of JSON that a receiver writes; the first one says how to reach it."""
 
-    def __init__(self, stream: TextIO, patience: float = 0.0) -> None:
+    def __init__(self, stream: IO[str], patience: float = 0.0) -> None:
         self._stream = stream
         self._patience = patience
         self._told: dict[str, dict[str, Any]] = {}

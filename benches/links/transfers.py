@@ -120,6 +120,8 @@ def over_links(
         if process.returncode:
             errors.seek(0)
             sys.exit(f"plait link ended with {process.returncode}: {errors.read().strip()}")
+    if not came:
+        sys.exit(f"{told}: nothing was said")
     return came
 
 
@@ -157,7 +159,9 @@ class Near:
                 *more,
                 timeout=7200,
             )
+            # It began when the file was hashed, and ended just now.
             came |= {
+                "begin": time.monotonic() - self.begun - sent["seconds"],
                 "seconds": sent["seconds"],
                 "goodput": sent["goodput_bps"],
                 "same": same(file, self.out / file.name),
