@@ -158,6 +158,8 @@ class Near:
                 *more,
             )
             received = self.lines.line()
+            while received["file"] != file.name:
+                received = self.lines.line()
             arrived = self.out / file.name
             return {
                 "begin": begin,
