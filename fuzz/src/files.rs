@@ -1,7 +1,7 @@
 //! Files over real paths: what is said around the data, and a receiving end whose peer knows the secret and sends anything.
 
 use plait_quic::hello::{Hello, Offer, Reply, Verdict};
-use plait_quic::session::{Agreed, Session};
+use plait_quic::session::{Agreed, Extent, Session};
 use plait_quic::{Secret, Settings};
 use plait_sched::{Builtin, Duration, PathId, Time};
 use plait_transport::endpoint::Side;
@@ -36,7 +36,8 @@ pub fn greeting_seeds() -> Vec<Vec<u8>> {
 }
 
 fn session(side: Side, sends: u64, gets: u64) -> Session {
-    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, sends, gets };
+    let extent = Extent::Piece { sends, gets };
+    let agreed = Agreed { paths: 2, initial: 0, segment: SEGMENT, window: WINDOW, extent };
     let scheduler = Builtin::new("lowest-rtt", &[]).expect("it is built in");
     Session::new(side, &Settings::default(), agreed, scheduler).expect("it needs nothing special")
 }

@@ -97,9 +97,9 @@ def proxy(
 ) -> None:
     """Carry TCP connections over several network interfaces at once.
 
-    Programs connect here, by SOCKS5 or to a forwarded port. The other end, `plait proxy --serve` or `plait-quic` with the
-    same, connects to where they want to go, as far as its --allow says; it prints HOST:PORT, its fingerprint and the
-    secret.
+    Programs connect here, by SOCKS5 or to a forwarded port. The other end, `plait proxy --serve` or `plait-quic proxy
+    --serve`, connects to where they want to go, as far as its --allow says, and prints HOST:PORT, its fingerprint and
+    the secret.
     """
     _check(context, serve)
     choice = override(parse_choice(chosen(name, redundant)))

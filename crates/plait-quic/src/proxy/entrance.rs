@@ -126,6 +126,7 @@ impl Entrance {
         mut maker: impl FnMut() -> Result<W, Error>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
+        let mut was_open = false;
         loop {
             let begun = now();
             let order = Order {
@@ -139,9 +140,11 @@ impl Entrance {
             };
             let mut near = Near::new(begun, self.plan.settings, order, maker()?)?;
             self.drive(&mut near, begun, watch)?;
+            was_open |= near.is_open();
+            let refused = near.is_refused();
             match near.into_outcome() {
                 None | Some(Error::Stopped) => return Ok(()),
-                Some(error @ Error::Silent(_)) => {
+                Some(error @ (Error::Silent(_) | Error::Refused(_))) if was_open && !refused => {
                     for client in std::mem::take(&mut self.clients).into_values() {
                         client.break_off();
                     }

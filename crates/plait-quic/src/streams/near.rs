@@ -188,6 +188,11 @@ impl<W: Scheduler> Near<W> {
         self.session.is_some()
     }
 
+    /// The peer will have none of the paths, or is not who it should be.
+    pub fn is_refused(&self) -> bool {
+        self.ways.hopeless().is_some()
+    }
+
     /// Why it ended, once it has.
     pub fn outcome(&self) -> Option<&Error> {
         self.outcome.as_ref()

@@ -1,0 +1,92 @@
+//! Streams: an end of either side whose peer knows the secret and says anything.
+
+use plait_quic::session::Source;
+use plait_quic::streams::{Class, Event, MOST_PROMISED, Reason, Streams};
+
+const SEGMENT: u16 = 500;
+
+/// Segments, each with two bytes of length, for an end that opens streams if the first byte is odd. What comes is taken, in part.
+///
+/// # Panics
+/// If more is promised than may be, or what is to be sent is not there.
+pub fn segments(bytes: &[u8]) {
+    let Some((&side, mut rest)) = bytes.split_first() else { return };
+    let mut end = Streams::new(side % 2 == 1, SEGMENT);
+    if side % 2 == 1 {
+        (0..3).for_each(|_| assert!(end.open("host:1", Class::Bulk).is_ok(), "there is room"));
+    }
+    let mut place = 0;
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let (segment, after) = after.split_at(usize::from(u16::from_be_bytes(*length)).min(after.len()));
+        rest = after;
+        if end.handle(segment).is_err() {
+            return;
+        }
+        while let Some(event) = end.poll() {
+            match event {
+                Event::Opened { stream, target, .. } if target.len() % 2 == 0 => {
+                    end.reset(stream, Reason::Denied);
+                }
+                Event::Opened { stream, .. } => {
+                    end.accept(stream);
+                    end.write(stream, b"an answer");
+                }
+                Event::Accepted { .. } | Event::Reset { .. } => {}
+            }
+        }
+        while let Some(stream) = end.woken() {
+            end.consume(stream, end.peek(stream).len() / 2);
+        }
+        collect(&mut end, &mut place);
+        assert!(end.promised() <= MOST_PROMISED, "promises are bounded");
+    }
+}
+
+/// The segments that an end has to send, from this place on.
+fn collect(end: &mut Streams, place: &mut u64) -> Vec<Vec<u8>> {
+    let mut segments = Vec::new();
+    while let Some(bytes) = end.reserve() {
+        let mut left = bytes;
+        while left > 0 {
+            let mut segment = vec![0; left.min(SEGMENT.into()) as usize];
+            end.read_at(*place, &mut segment).expect("it was reserved");
+            left -= segment.len() as u64;
+            *place += segment.len() as u64;
+            segments.push(segment);
+        }
+    }
+    segments
+}
+
+/// What two ends really say to each other.
+pub fn segments_seeds() -> Vec<Vec<u8>> {
+    let mut ends = [Streams::new(true, SEGMENT), Streams::new(false, SEGMENT)];
+    let mut places = [0; 2];
+    let mut said = [vec![1], vec![0]];
+    for at in 0..3 {
+        let stream = ends[0].open(&format!("host:{at}"), Class::Interactive).expect("there is room");
+        ends[0].write(stream, &[7; 900]);
+    }
+    for round in 0..4 {
+        for from in 0..2 {
+            for segment in collect(&mut ends[from], &mut places[from]) {
+                said[1 - from].extend((segment.len() as u16).to_be_bytes());
+                said[1 - from].extend(&segment);
+                ends[1 - from].handle(&segment).expect("it is one");
+            }
+        }
+        for stream in 0..3 {
+            ends[1].accept(stream);
+            ends[1].write(stream, &[8; 100]);
+            let count = ends[1].peek(stream).len();
+            ends[1].consume(stream, count);
+        }
+        match round {
+            1 => ends[0].finish(0),
+            2 => ends[1].reset(1, Reason::Broken),
+            _ => {}
+        }
+    }
+    // The first byte says for whom the rest is.
+    said.into()
+}
