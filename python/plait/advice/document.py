@@ -68,6 +68,7 @@ def document(advice: Findings) -> dict[str, Any]:
                         "gain_percent": _estimate(tried.gain),
                         "worth_in": tried.worth_in,
                         "variations": tried.variations,
+                        "width_for_many": tried.width,
                         "enough": tried.enough,
                     }
                     for tried in one.tried

@@ -14,7 +14,7 @@ from plait.advice.links import KnownPath
 from plait.advice.outcome import Outcome
 from plait.advice.trial import Bench, Cell, Grid, Setting, capacity_events
 from plait.scenarios.units import NANOSECONDS
-from plait.statistics.estimate import Estimate
+from plait.statistics.estimate import Estimate, width_for_many
 
 MOST_LEFT_OUT = 8
 """Of more paths it is not asked what each adds: that takes too long."""
@@ -28,24 +28,30 @@ PLANS = ((12, 1), (8, 1), (6, 1), (8, 2), (6, 2), (4, 2))
 
 @dataclass(frozen=True)
 class Tried:
-    """A value (bit/s, s, share or bytes) that was run, in so many variations, and the gain over the best path alone."""
+    """A value (bit/s, s, share or bytes) that was run, in so many variations, and the gain over the best path alone.
+
+    width: how many times wider than its 95 % interval is the one by which it is called worth it or not: of so many
+    values some are lucky, and of a few variations a bootstrap knows too little.
+    """
 
     value: float
     gain: Estimate
     worth_in: int
     variations: int
+    width: float = 1.0
 
     @property
     def enough(self) -> bool:
         """Whether the second path is worth it then: the whole interval, and in most of the variations."""
-        low, _ = self.gain.interval or (self.gain.value, self.gain.value)
-        return low >= WORTH_PERCENT and self.worth_in >= MOSTLY * self.variations
+        low, value = self.gain.low, self.gain.value
+        surely = value if low is None else value - self.width * (value - low)
+        return surely >= WORTH_PERCENT and self.worth_in >= MOSTLY * self.variations
 
     @property
     def vain(self) -> bool:
         """Whether it is not worth it then: the whole interval is below."""
-        _, high = self.gain.interval or (self.gain.value, self.gain.value)
-        return high < WORTH_PERCENT
+        high, value = self.gain.high, self.gain.value
+        return (value if high is None else value + self.width * (high - value)) < WORTH_PERCENT
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,8 @@ def search(
         every = range(len(FACTORS), 0, -stride)[::-1]
         variations = min(planned, grid.variations)
         if variations * sum(costs[key][step - 1] for key in keys for step in every) <= events:
-            trial = _Trial(bench, setting, grid, candidate, second, variations)
+            width = width_for_many(len(keys) * len(every), variations)
+            trial = _Trial(bench, setting, grid, candidate, second, variations, width)
             return [Threshold(key, tuple(trial.tried(key, step) for step in every)) for key in keys]
     return []
 
@@ -214,6 +221,7 @@ class _Trial:
     candidate: Candidate
     second: int
     variations: int
+    width: float
 
     def tried(self, key: Key, step: int) -> Tried:
         """The runs of a key's step."""
@@ -236,7 +244,7 @@ class _Trial:
             for index in range(len(setting.paths))
         } | dict(zip(singles, alone, strict=True))
         gain, worth_in = over_best(setting, together, singly)
-        return Tried(value, gain, worth_in, self.variations)
+        return Tried(value, gain, worth_in, self.variations, self.width)
 
 
 def _scores(outcomes: Sequence[Outcome]) -> list[float]:

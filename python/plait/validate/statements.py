@@ -383,17 +383,21 @@ def _tried(text: str, document: Document, kind: str) -> Iterator[str]:
         ):
             yield f"the gain is {step}"
     enough = [
-        one
-        for one in steps
-        if one["gain_percent"]["low"] >= WORTH and one["worth_in"] >= MOSTLY * one["variations"]
+        one for one in steps if _wide(one, "low") >= WORTH and one["worth_in"] >= MOSTLY * one["variations"]
     ]
-    vain = [one for one in steps if one["gain_percent"]["high"] < WORTH]
+    vain = [one for one in steps if _wide(one, "high") < WORTH]
     if kind == "enough" and (not enough or told[0] is not enough[0]):
         yield "the first that is enough is another"
     if kind == "vain" and (len(vain) != len(steps) or told[0] is not steps[-1]):
         yield "one of the values may be enough"
     if kind == "open" and (enough or len(vain) == len(steps)):
         yield "the runs do tell"
+
+
+def _wide(tried: Mapping[str, Any], end: str) -> float:
+    """An end of the interval that is as wide as so many tried values want it."""
+    found = tried["gain_percent"]
+    return float(found["value"] + tried["width_for_many"] * (found[end] - found["value"]))
 
 
 def _says(text: str, value: float, key: str) -> bool:
