@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+Document = Mapping[str, Any]
 
 UNITS = {
     "Gbit/s": 1e9,
@@ -71,3 +75,37 @@ def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
         return percent(value), None
     low, high = ends.split(" to ")
     return percent(value), (percent(low), percent(high))
+
+
+def standing(document: Document, label: str) -> dict[str, Any]:
+    """The row of a scheduler or a path alone."""
+    row: dict[str, Any] = next(one for one in document["standings"] if one["label"] == label)
+    return row
+
+
+def single(document: Document) -> dict[str, Any]:
+    """The row of the best path alone."""
+    return standing(document, f"{document['best_single_path']} alone")
+
+
+def unit(document: Document) -> float:
+    """What a score of one is in bit/s or seconds."""
+    return 1e-3 if document["metric"].endswith(("mean", "p50", "p95", "p99", "max")) else 1.0
+
+
+def alike(document: Document) -> float:
+    """Percent that do not matter."""
+    return 2.0 if document["metric"] == "goodput_bps" else 5.0
+
+
+def group(pattern: str, text: str) -> str:
+    """What the pattern's first group matches.
+
+    Raises:
+        ValueError: nothing.
+    """
+    found = re.search(pattern, text)
+    if found is None:
+        message = f"no {pattern}"
+        raise ValueError(message)
+    return found[1]

@@ -11,9 +11,21 @@ from itertools import pairwise
 from typing import Any
 
 from plait.scenarios.units import duration_ns, size_bytes
-from plait.validate.reading import AMOUNT, PERCENT, Written, amount, gain, percent
+from plait.validate.reading import (
+    AMOUNT,
+    PERCENT,
+    Document,
+    Written,
+    alike,
+    amount,
+    gain,
+    group,
+    percent,
+    single,
+    standing,
+    unit,
+)
 
-Document = Mapping[str, Any]
 WORTH, MOSTLY, NEARLY = 10.0, 0.75, 0.9
 
 
@@ -36,27 +48,6 @@ def complaints(document: Document) -> list[str]:
     if document["capped"] and document["verdict"] != "nothing" and "capped" not in kinds:
         found.append("losses cap a path, and no sentence says so")
     return found
-
-
-def standing(document: Document, label: str) -> dict[str, Any]:
-    """The row of a scheduler or a path alone."""
-    row: dict[str, Any] = next(one for one in document["standings"] if one["label"] == label)
-    return row
-
-
-def single(document: Document) -> dict[str, Any]:
-    """The row of the best path alone."""
-    return standing(document, f"{document['best_single_path']} alone")
-
-
-def unit(document: Document) -> float:
-    """What a score of one is in bit/s or seconds."""
-    return 1e-3 if document["metric"].endswith(("mean", "p50", "p95", "p99", "max")) else 1.0
-
-
-def alike(document: Document) -> float:
-    """Percent that do not matter."""
-    return 2.0 if document["metric"] == "goodput_bps" else 5.0
 
 
 def _surely_better(lag: Mapping[str, Any], document: Document) -> bool:
@@ -121,7 +112,7 @@ def _heading(text: str, document: Document) -> Iterator[str]:
 
 
 def _expect(text: str, document: Document) -> Iterator[str]:
-    row = standing(document, _group(r"\) with ([^,]+?)(?:, against|\.$)", text))
+    row = standing(document, group(r"\) with ([^,]+?)(?:, against|\.$)", text))
     amounts = re.findall(AMOUNT, text)
     if text.startswith("Expect") and re.match(rf"Expect {AMOUNT} to take", text):
         amounts = amounts[1:]  # the file's size
@@ -147,7 +138,7 @@ def _expect(text: str, document: Document) -> Iterator[str]:
 
 
 def _together(text: str, document: Document) -> Iterator[str]:
-    row = standing(document, _group(r" with (\S+):", text))
+    row = standing(document, group(r" with (\S+):", text))
     if not _estimate(gain(text), row["gain_percent"]):
         yield f"the gain is {row['gain_percent']}"
 
@@ -211,7 +202,7 @@ def _capped(text: str, document: Document) -> Iterator[str]:
         yield f"the rates are {one}"
     if one["as_said_bps"] >= 0.7 * one["without_bps"]:
         yield "the losses do not cap it"
-    if not percent(_group(rf"({PERCENT}) of independent", text)).says(one["loss"] * 100):
+    if not percent(group(rf"({PERCENT}) of independent", text)).says(one["loss"] * 100):
         yield f"the loss is {one['loss']}"
 
 
@@ -281,7 +272,7 @@ def _alike(text: str, document: Document) -> Iterator[str]:
 
 
 def _quicker(text: str, document: Document) -> Iterator[str]:
-    quick, best = _group(r"too: (\S+),", text), document["scheduler"]
+    quick, best = group(r"too: (\S+),", text), document["scheduler"]
     said = [amount(one) for one in re.findall(AMOUNT, text)]
     delays = [standing(document, name)["app_delay_ms_p95"] / 1e3 for name in (quick, best)]
     if not all(one.says(delay) for one, delay in zip(said, delays, strict=True)) or delays[0] >= delays[1]:
@@ -311,7 +302,7 @@ def _undecided(text: str, document: Document) -> Iterator[str]:
 
 def _copies(text: str, document: Document) -> Iterator[str]:
     row = standing(document, document["scheduler"])
-    if abs(float(_group(r"sends ([\d.]+) packets", text)) - row["packets_sent_per_delivered"]) > 0.06:
+    if abs(float(group(r"sends ([\d.]+) packets", text)) - row["packets_sent_per_delivered"]) > 0.06:
         yield f"it sends {row['packets_sent_per_delivered']}"
 
 
@@ -328,7 +319,7 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
     given, *others = re.findall(AMOUNT, text)
     tolerated = max(3.0, alike(document))
     cost = found["given_cost_percent"]["value"]
-    if not amount(given).says(found["given_bytes"]) or not percent(_group(rf"costs ({PERCENT})", text)).says(
+    if not amount(given).says(found["given_bytes"]) or not percent(group(rf"costs ({PERCENT})", text)).says(
         cost
     ):
         yield f"{found['given_bytes']} costs {cost}"
@@ -339,7 +330,7 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
         then = found["cost_percent_by_bytes"][str(found["needed_bytes"])]
         if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated:
             yield f"needed are {found['needed_bytes']}, which cost {then}"
-        if not percent(_group(rf"would cost ({PERCENT})", text)).says(then):
+        if not percent(group(rf"would cost ({PERCENT})", text)).says(then):
             yield f"{found['needed_bytes']} would cost {then}"
 
 
@@ -453,13 +444,13 @@ def _traffic(text: str, document: Document) -> Iterator[str]:
     workload, flows = scenario["workload"], scenario.get("flow", [])
     size, time = (amount(one) for one in re.findall(AMOUNT, text))
     if text.startswith("Requests: "):
-        said = 1 if "one client;" in text else int(_group(r"(\d+) clients", text))
+        said = 1 if "one client;" in text else int(group(r"(\d+) clients", text))
         there, sizes = workload["parallel"], {workload["response"]}
         times = {duration_ns(workload["think"])}
         if workload["think_times"] != "exponential":
             yield f"the times are {workload['think_times']}"
     else:
-        said = int(_group(r"Downloads: (\d+) of", text))
+        said = int(group(r"Downloads: (\d+) of", text))
         there, sizes = 1 + len(flows), {workload["size"], *(flow["size"] for flow in flows)}
         begins = [0, *(duration_ns(flow["start"]) for flow in flows)]
         times = {later - sooner for sooner, later in pairwise(begins)}
@@ -471,14 +462,6 @@ def _traffic(text: str, document: Document) -> Iterator[str]:
         yield f"the sizes are {sizes}"
     if len(times) != 1 or not time.says(times.pop() / 1e9):
         yield f"the times are {times}"
-
-
-def _group(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    if found is None:
-        message = f"no {pattern}"
-        raise ValueError(message)
-    return found[1]
 
 
 CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
