@@ -168,7 +168,6 @@ impl Settings {
             path_max_retransmissions: 2,
             // `patience` decides.
             association_max_retransmissions: u32::MAX,
-            heartbeat_interval: Duration::ZERO,
             // One probe timeout sets a path aside while another one works: a dead link costs one of them.
             potentially_failed: true,
             grow_in_recovery: false,

@@ -28,6 +28,8 @@ COPIES = 1.3
 """From so many packets sent per packet delivered on, a scheduler is said to send copies."""
 RANGE = (5, 95)
 """Percentiles between which nine of ten variations are."""
+TOO_FEW = 20
+"""Of so many variations or fewer nine of ten cannot be told from all, so ranges are those of all."""
 
 Verdict = Literal["worth", "borderline", "not worth", "one path", "nothing"]
 
@@ -36,12 +38,13 @@ Verdict = Literal["worth", "borderline", "not worth", "one path", "nothing"]
 class Standing:
     """One candidate in all variations.
 
-    value: the median score; low, high: where nine of ten are. change: against the best single path in percent, None
-    for that path itself; gain: the same, but always positive where it is better. worth_in: in how many variations the
-    gain is at least `WORTH_PERCENT`; best_in: in how many no scheduler is better by more than what counts as alike.
-    whole_in: in how many everything arrived. delay_ms: the median of the packets' p95 delays. buffered_bytes: the most
-    that waited at the receiver, the median. overhead: packets sent per packet delivered, the median. samples: the
-    blocks or responses of a run, the median; 0 of other traffic.
+    value: the median score; low, high: where nine of ten are at least, or all of a few (`TOO_FEW`). change: against
+    the best single path in percent, None for that path itself; gain: the same, but always positive where it is
+    better. worth_in: in how many variations the gain is at least `WORTH_PERCENT`; best_in: in how many no scheduler
+    is better by more than what counts as alike. whole_in: in how many everything arrived. delay_ms: the median of
+    the packets' p95 delays. buffered_bytes: the most that waited at the receiver, the median. overhead: packets
+    sent per packet delivered, the median. samples: the blocks or responses of a run, the median; 0 of other
+    traffic.
     """
 
     candidate: Candidate
@@ -125,7 +128,8 @@ def _standing(
 ) -> Standing:
     scores, outcomes = grid.scores(one), grid.outcomes[one]
     own = one == single
-    low, high = (float(value) for value in np.percentile(scores, RANGE))
+    low = float(np.percentile(scores, RANGE[0], method="lower"))
+    high = float(np.percentile(scores, RANGE[1], method="higher"))
     gains = [gain_of(traffic, [score], [other]).value for score, other in zip(scores, base, strict=True)]
     lags = [gain_of(traffic, [score], [other]).value for score, other in zip(scores, best, strict=True)]
     return Standing(

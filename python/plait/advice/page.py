@@ -64,7 +64,7 @@ def evidence(advice: Findings, width: int) -> RenderableType:
     last = "all arrive\nin" if counted else f"packet delay\np95 ({slow_unit})"
     titles = (
         f"{traffic.judged}\n({unit})",
-        "nine of ten\nvariations",
+        f"{wording.covered(count)}\nvariations",
         f"% better than\n{advice.single.label}\n(95 % interval)",
         f"{WORTH_PERCENT:.0f} % better\nin",
         last,

@@ -12,7 +12,15 @@ from plait.advice import numbers
 from plait.advice.candidates import KERNELS_OWN, summary
 from plait.advice.deployment import Answer
 from plait.advice.findings import Findings
-from plait.advice.judging import MOSTLY, SLOW_PERCENT, WORTH_PERCENT, Standing, collapsed, is_better
+from plait.advice.judging import (
+    MOSTLY,
+    SLOW_PERCENT,
+    TOO_FEW,
+    WORTH_PERCENT,
+    Standing,
+    collapsed,
+    is_better,
+)
 from plait.advice.statement import Statement
 from plait.advice.traffic import Traffic
 from plait.statistics.estimate import Estimate
@@ -140,7 +148,7 @@ def _reservation(advice: Findings) -> str:
 
 def _expect(traffic: Traffic, one: Standing, count: int) -> str:
     """What to expect of a candidate."""
-    between = f"{value(traffic, one.low)} to {value(traffic, one.high)} in nine of ten variations"
+    between = f"{value(traffic, one.low)} to {value(traffic, one.high)} in {covered(count)} variations"
     whole = "" if one.whole_in == count else f"; everything arrives in {one.whole_in} of {count}"
     if traffic.metric == "goodput":
         said = "Expect a goodput of {}"
@@ -157,6 +165,11 @@ def _expect(traffic: Traffic, one: Standing, count: int) -> str:
         least += " at best"
         between += f", of {one.samples:.0f} {traffic.things} each: too few to tell"
     return f"{said.format(least)} ({between}{whole}) with {one.label}"
+
+
+def covered(count: int) -> str:
+    """How many of the variations ranges are of."""
+    return f"all {count}" if count <= TOO_FEW else "nine of ten"
 
 
 def few_samples(one: Standing, traffic: Traffic) -> bool:

@@ -126,6 +126,10 @@ def _expect(text: str, document: Document) -> Iterator[str]:
     told = re.search(r" at best \(.* of (\d+) (?:blocks|responses) each: too few to tell", text)
     if few != (told is not None) or (told and abs(int(told[1]) - (row["samples"] or 0)) > 0.5):
         yield f"of each run {row['samples']} count"
+    every = re.search(r" in all (\d+) variations", text)
+    count = document["simulated"]["variations"]
+    if (int(every[1]) if every else None) != (count if count <= 20 else None):
+        yield f"the range is of {count} variations"
     arrives = re.search(r"everything arrives in (\d+) of", text)
     if (int(arrives[1]) if arrives else document["simulated"]["variations"]) != row["all_delivered_in"]:
         yield f"all is delivered in {row['all_delivered_in']}"

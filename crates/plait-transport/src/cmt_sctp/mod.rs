@@ -78,4 +78,6 @@ pub struct Config {
     pub ack_delay: Duration,
     /// Reordering does not force an acknowledgement at once (CMT's DAC).
     pub delayed_ack_for_cmt: bool,
+    /// An idle path is probed this long (plus one RTO) after its last use.
+    pub heartbeat_interval: Duration,
 }

@@ -1,5 +1,6 @@
 //! The sender: reading SACKs, finding losses, timers.
 
+use super::heartbeat::Probing;
 use super::holes::Holes;
 use super::reports::Reports;
 use super::round_trip::RoundTrips;
@@ -32,6 +33,8 @@ pub(crate) struct Sender<S> {
     round_trips: RoundTrips,
     /// Transmissions found lost by the acknowledgement at hand: path and number.
     lost: Vec<(usize, u64)>,
+    /// Per path, when it is probed.
+    pub(super) probing: Vec<Probing>,
     /// Heartbeats to be sent, and when each was due.
     pub(super) heartbeats: VecDeque<(PathId, Time)>,
     /// Timeouts in a row on all paths together.
@@ -44,9 +47,11 @@ impl<S: Scheduler> Sender<S> {
     /// # Errors
     /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+        let core = Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?;
         Ok(Self {
             side,
-            core: Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?,
+            probing: core.paths().iter().map(|path| Probing::new(path, config.heartbeat_interval)).collect(),
+            core,
             config,
             acknowledged: RunSet::new(),
             reports: Reports::default(),
@@ -350,7 +355,7 @@ impl<S: Scheduler> Sender<S> {
         } else {
             return;
         };
-        self.core.path_mut(index).heartbeat_mut().due = now;
+        self.probing[index].due = now;
         self.core.set_state(now, index, state, observer);
         self.keep_one_usable(now, observer);
     }
@@ -364,12 +369,9 @@ impl<S: Scheduler> Sender<S> {
             .filter(|&index| self.core.facts()[index].state == PathState::PotentiallyFailed)
             .min_by_key(|&index| self.core.path(index).errors());
         if let Some(index) = best {
-            let path = self.core.path_mut(index);
             // The data that is sent on it probes the path; a heartbeat at the same time may take its place in the queue.
-            path.heartbeat_mut().due = now
-                .saturating_add(path.rtt().rto())
-                .saturating_add(self.config.connection.heartbeat_interval);
-            let state = path.working_state();
+            self.probe_later(now, index);
+            let state = self.core.path(index).working_state();
             self.core.set_state(now, index, state, observer);
         }
     }
@@ -388,6 +390,7 @@ impl<S: Scheduler> Sender<S> {
         loop {
             self.core.run_scheduler(now, observer)?;
             let Some(out) = self.core.next_data(now, observer) else { break };
+            self.probe_later(now, out.path.index());
             let sent = self.core.path(out.path.index()).flight().get(out.number);
             let certain = sent.is_some_and(|sent| sent.first_time);
             self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);

@@ -68,8 +68,6 @@ pub struct ConnectionConfig {
     pub path_max_retransmissions: u32,
     /// Timeouts in a row, on all paths together, after which the peer is given up (Association.Max.Retrans).
     pub association_max_retransmissions: u32,
-    /// An idle path is probed this long (plus one RTO) after its last use.
-    pub heartbeat_interval: Duration,
     /// A path takes no new data from its first timeout until a probe comes back (RFC 7829).
     pub potentially_failed: bool,
     /// A window may grow while losses of an earlier window are repaired, which RFC 9260 §7.2.1 forbids and ns-2 does.

@@ -26,15 +26,6 @@ impl Default for PathConfig {
     }
 }
 
-/// Probing of a path that carries no data (RFC 9260 §8.3).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Heartbeat {
-    /// When the next one is due, unless data is sent before.
-    pub(crate) due: Time,
-    /// When the one on its way is given up.
-    pub(crate) deadline: Option<Time>,
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct PathSender {
     pub(super) control: Controller,
@@ -79,7 +70,6 @@ pub(crate) struct PathSender {
     pub(super) retransmission_timer: Option<Time>,
     /// One-way delays as the transport's timestamps tell them.
     pub(super) delays: Option<OneWayDelays>,
-    pub(super) heartbeat: Heartbeat,
     /// Timeouts in a row, without anything newly acknowledged.
     pub(super) errors: u32,
     /// Timeouts in a row, without any packet that came back on the path, whatever it said.
@@ -158,10 +148,6 @@ impl PathSender {
             superseded: VecDeque::new(),
             retransmission_timer: None,
             delays: None,
-            heartbeat: Heartbeat {
-                due: Time::ZERO.saturating_add(config.heartbeat_interval).saturating_add(rtt.rto()),
-                deadline: None,
-            },
             rtt,
             errors: 0,
             silence: 0,

@@ -341,8 +341,6 @@ impl<S: Scheduler> Core<S> {
             sender.retransmission_timer = Some(now.saturating_add(sender.rtt.rto()));
         }
         sender.idle_from = now;
-        sender.heartbeat.due =
-            now.saturating_add(sender.rtt.rto()).saturating_add(self.config.heartbeat_interval);
         self.touch_amounts(path.index());
         match reason {
             SendReason::New => {}

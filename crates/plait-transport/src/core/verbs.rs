@@ -1,6 +1,6 @@
 //! What protocols may ask of a path, and do to it.
 
-use super::path::{Heartbeat, OneWayDelays, PathSender};
+use super::path::{OneWayDelays, PathSender};
 use super::stream::Stream;
 use super::{Core, Counters, Flight, PathNews, SegmentState, SendWindow};
 use crate::congestion::Controller;
@@ -334,17 +334,5 @@ impl PathSender {
     #[inline]
     pub(crate) fn take_penalty(&mut self) -> bool {
         core::mem::take(&mut self.penalty)
-    }
-
-    /// When the path is probed, and what probes it.
-    #[inline]
-    pub(crate) fn heartbeat(&self) -> &Heartbeat {
-        &self.heartbeat
-    }
-
-    /// Likewise, to set it.
-    #[inline]
-    pub(crate) fn heartbeat_mut(&mut self) -> &mut Heartbeat {
-        &mut self.heartbeat
     }
 }

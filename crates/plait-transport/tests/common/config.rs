@@ -35,7 +35,6 @@ pub(crate) fn config() -> Config {
             rto: RtoConfig::default(),
             path_max_retransmissions: 5,
             association_max_retransmissions: 10,
-            heartbeat_interval: Duration::from_secs(30),
             potentially_failed: false,
             grow_in_recovery: false,
             max_burst: 0,
@@ -49,6 +48,7 @@ pub(crate) fn config() -> Config {
         ack_every: 1,
         ack_delay: Duration::from_millis(200),
         delayed_ack_for_cmt: true,
+        heartbeat_interval: Duration::from_secs(30),
     }
 }
 

@@ -10,7 +10,7 @@ fn impatient() -> Config {
     let mut config = config();
     config.connection.path_max_retransmissions = 2;
     config.connection.association_max_retransmissions = 8;
-    config.connection.heartbeat_interval = ms(1_000);
+    config.heartbeat_interval = ms(1_000);
     config.connection.rto.max = ms(4_000);
     config
 }

@@ -116,16 +116,15 @@ impl Own for CmtSctpOptions {
     }
 
     fn config(&self, options: &TransportOptions, _ends: &Ends) -> endpoint::Config {
-        let connection =
-            ConnectionConfig { heartbeat_interval: self.heartbeat_interval, ..options.connection() };
         let config = cmt_sctp::Config {
-            connection,
+            connection: options.connection(),
             accounting: self.receive_window_accounting,
             retransmission_policy: self.retransmission_policy,
             fast_retransmit_threshold: u8::try_from(self.fast_retransmit_threshold).unwrap_or(u8::MAX),
             ack_every: options.ack_every(),
             ack_delay: options.ack_delay,
             delayed_ack_for_cmt: self.delayed_ack_for_cmt,
+            heartbeat_interval: self.heartbeat_interval,
         };
         config.into()
     }

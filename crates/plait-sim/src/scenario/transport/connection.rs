@@ -32,7 +32,6 @@ impl TransportOptions {
             },
             path_max_retransmissions: self.path_max_retransmissions,
             association_max_retransmissions: self.association_max_retransmissions,
-            heartbeat_interval: Duration::ZERO,
             potentially_failed: self.potentially_failed,
             grow_in_recovery: self.grow_in_recovery,
             max_burst: self.max_burst.unwrap_or(0),
