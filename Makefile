@@ -145,7 +145,7 @@ league: setup ## every scheduler over eight domains, and the page that says who 
 	$(BIN)/python league/league.py
 
 questions: setup ## answer the open questions anew: runs, figures, numbers in docs/questions (LTE: make questions TRACES=folder)
-	cargo bench --locked -p plait-sched --bench decision
+	cargo bench --locked -p plait-speed --bench decision
 	$(BIN)/python questions/answer.py $(if $(TRACES),--traces $(TRACES))
 
 validate: setup ## the simulator against the real kernel: runs (half an hour), docs/validation.md; fails if a goal is missed
@@ -219,8 +219,8 @@ fuzz: ## search for bytes that break a decoder, led by coverage: 20 s for each t
 	done
 
 bench: ## decision cost per scheduler, simulated packets per second
-	cargo bench --locked -p plait-sched --bench decision
-	cargo bench --locked -p plait-sim --bench packets
+	cargo bench --locked -p plait-speed --bench decision
+	cargo bench --locked -p plait-speed --bench packets
 
 # The programs of benches/links take the program that is tried; see what each says of itself.
 LINKS := target/release/plait-quic

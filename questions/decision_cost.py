@@ -1,4 +1,4 @@
-"""What does a decision cost? From the samples that ``cargo bench -p plait-sched --bench decision`` leaves."""
+"""What does a decision cost? From the samples that ``cargo bench -p plait-speed --bench decision`` leaves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def nanoseconds(criterion: Path, name: str, count: int) -> float:
     """
     file = criterion / name / f"{count}-paths" / "new" / "sample.json"
     if not file.is_file():
-        message = f"{file}: missing; measure with: cargo bench --locked -p plait-sched --bench decision"
+        message = f"{file}: missing; measure with: cargo bench --locked -p plait-speed --bench decision"
         raise MissingInputError(message)
     sample = json.loads(file.read_text(encoding="utf-8"))
     return float(min(time / count for time, count in zip(sample["times"], sample["iters"], strict=True)))

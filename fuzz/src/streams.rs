@@ -5,7 +5,8 @@ use plait_quic::streams::{Class, Event, MOST_PROMISED, Reason, Streams};
 
 const SEGMENT: u16 = 500;
 
-/// Segments, each with two bytes of length, for an end that opens streams if the first byte is odd. What comes is taken, in part.
+/// Segments, each with two bytes of length, for an end that opens streams if the first byte is odd; they overtake others if its next bit is set. What comes is
+/// taken, in part.
 ///
 /// # Panics
 /// If more is promised than may be, or what is to be sent is not there.
@@ -15,11 +16,17 @@ pub fn segments(bytes: &[u8]) {
     if side % 2 == 1 {
         (0..3).for_each(|_| assert!(end.open("host:1", Class::Bulk).is_ok(), "there is room"));
     }
-    let mut place = 0;
+    let (mut place, mut number) = (0, 0);
     while let Some((length, after)) = rest.split_first_chunk() {
         let (segment, after) = after.split_at(usize::from(u16::from_be_bytes(*length)).min(after.len()));
         rest = after;
-        if end.handle(segment).is_err() {
+        let came = if side & 2 == 0 {
+            end.handle(segment)
+        } else {
+            number += 1;
+            end.handle_early(number, segment.to_vec().into()).and_then(|()| end.advance(number / 2))
+        };
+        if came.is_err() {
             return;
         }
         while let Some(event) = end.poll() {
@@ -62,7 +69,7 @@ fn collect(end: &mut Streams, place: &mut u64) -> Vec<Vec<u8>> {
 pub fn segments_seeds() -> Vec<Vec<u8>> {
     let mut ends = [Streams::new(true, SEGMENT), Streams::new(false, SEGMENT)];
     let mut places = [0; 2];
-    let mut said = [vec![1], vec![0]];
+    let mut said = [vec![3], vec![0]];
     for at in 0..3 {
         let stream = ends[0].open(&format!("host:{at}"), Class::Interactive).expect("there is room");
         ends[0].write(stream, &[7; 900]);

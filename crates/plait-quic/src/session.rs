@@ -69,6 +69,8 @@ pub struct Session<W = Builtin> {
     /// Payload that came before something that is missing.
     waiting: BTreeMap<u64, Bytes>,
     ready: VecDeque<Bytes>,
+    /// Of what has no end: all that came, by number.
+    any: VecDeque<(u64, Bytes)>,
     /// A packet with the place of its tag.
     scratch: Vec<u8>,
     sent: Vec<u64>,
@@ -157,6 +159,7 @@ impl<W: Scheduler> Session<W> {
             arrivals: Arrivals { bytes: vec![0; agreed.paths], ..Arrivals::default() },
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
+            any: VecDeque::new(),
             scratch: Vec::new(),
             sent: vec![0; agreed.paths],
             budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
@@ -186,7 +189,7 @@ impl<W: Scheduler> Session<W> {
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, arrivals, waiting, ready, scratch, .. } = self;
+        let Self { end, image, peer, agreed, arrivals, waiting, ready, any, scratch, .. } = self;
         // The image has the tag's place, though nothing protects in here.
         scratch.clear();
         scratch.extend_from_slice(packet);
@@ -207,6 +210,11 @@ impl<W: Scheduler> Session<W> {
             }
             arrivals.fresh = false;
             end.handle_packet(now, path, packet, arrivals);
+            if agreed.extent == Extent::Endless {
+                arrivals.delivered.clear();
+                any.extend(arrivals.fresh.then(|| (number, Bytes::copy_from_slice(payload))));
+                return;
+            }
             let mut fresh = arrivals.fresh.then(|| Bytes::copy_from_slice(payload));
             for delivered in arrivals.delivered.drain(..) {
                 // What is in order as it comes, which most is, waits for nothing.
@@ -249,7 +257,17 @@ impl<W: Scheduler> Session<W> {
         self.end.next_wakeup()
     }
 
-    /// The next piece of what the peer sends, in order.
+    /// Another segment of a peer that has [no end](Extent::Endless), with its number: in whatever order they come.
+    pub fn read_any(&mut self) -> Option<(u64, Bytes)> {
+        self.any.pop_front()
+    }
+
+    /// All segments of the peer's before this one have come.
+    pub fn next_expected(&self) -> u64 {
+        self.end.reassembly().next_expected()
+    }
+
+    /// The next piece of what the peer sends in one [piece](Extent::Piece), in order.
     pub fn read(&mut self) -> Option<Bytes> {
         self.ready.pop_front()
     }

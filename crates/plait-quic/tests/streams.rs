@@ -356,3 +356,21 @@ fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
     assert!(net.ends.iter().all(|end| end.failed.is_none() && end.streams.is_empty()));
     assert!(talks[0].heard == talks[1].says && talks[1].heard == talks[0].says);
 }
+
+/// What is lost of an upload is missing in the upload alone: small exchanges beside it wait for their own packets only.
+#[test]
+fn losses_of_one_stream_hold_up_no_other() {
+    let paths = [FAST, SLOW].map(|path| Path { lost: 10, ..path });
+    let mut sizes = vec![(0, Class::Bulk, 8_000_000, 0)];
+    sizes.extend((0..80).map(|at| (500 + 25 * at, Class::Interactive, 100, 100)));
+    let mut net = Net::new("lowest-rtt", &paths, 1);
+    let talks = exchange(&mut net, &sizes);
+    let answered = |stream: usize| talks[stream][0].first_at.expect("it was answered");
+    let mut waits: Vec<u64> =
+        (1..sizes.len()).map(|at| (answered(at) - sizes[at].0 * MILLISECOND) / MILLISECOND).collect();
+    waits.sort_unstable();
+    let [median, late] = [waits.len() / 2, waits.len() * 95 / 100].map(|at| waits[at]);
+    println!("{median} ms, {late} ms at p95");
+    assert!(talks[0][1].ended_at.expect("it has ended") > sizes[80].0 * MILLISECOND, "the upload goes on");
+    assert!(late < 160, "{waits:?} ms");
+}

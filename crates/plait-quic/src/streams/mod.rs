@@ -15,6 +15,7 @@
 //! [`Near`] and [`Far`] are the two ends, with paths. After any input call [`Streams::poll`] and [`Streams::woken`] until they have nothing, then
 //! [`Streams::transmit`].
 
+mod early;
 pub mod far;
 mod incoming;
 pub mod near;
@@ -26,6 +27,7 @@ mod tests;
 use crate::error::Error;
 use crate::session::Session;
 use bytes::{Buf, Bytes, BytesMut};
+use early::Early;
 pub use far::Far;
 pub use incoming::MOST_PROMISED;
 pub use near::Near;
@@ -92,12 +94,13 @@ struct Stream {
     /// It waits for its turn.
     queued: bool,
     incoming: BytesMut,
+    early: Early,
     /// Bytes that were taken, and how many the peer may send.
     consumed: u64,
     granted: u64,
     /// What it has of the pool.
     lent: u64,
-    /// The peer has sent its last.
+    /// All that the peer sends is there, or was taken.
     ended: bool,
 }
 
@@ -139,6 +142,10 @@ pub struct Streams {
     events: VecDeque<Event>,
     woken: BTreeSet<u32>,
     received: u64,
+    /// What is left of segments that wait for an earlier one, by number.
+    waiting: BTreeMap<u64, Bytes>,
+    /// Pieces that came early, of all streams.
+    early: usize,
 }
 
 impl Streams {
@@ -154,6 +161,8 @@ impl Streams {
             events: VecDeque::new(),
             woken: BTreeSet::new(),
             received: 0,
+            waiting: BTreeMap::new(),
+            early: 0,
         }
     }
 
@@ -171,7 +180,7 @@ impl Streams {
         }
         let stream = self.opened;
         self.opened += 1;
-        self.streams.insert(stream, Stream::new(class));
+        self.streams.insert(stream, Stream { early: Early::unaccepted(), ..Stream::new(class) });
         self.out.say(&Record::Open { stream, class, target });
         Ok(stream)
     }
@@ -237,7 +246,7 @@ impl Streams {
         let share = (POOL / open).min(MOST_CREDIT - LEAST_CREDIT).min(free);
         let limit = (one.consumed + LEAST_CREDIT + share).max(one.granted);
         let worthwhile = limit - one.granted >= (LEAST_CREDIT + share) / 4;
-        if worthwhile && !one.ended {
+        if worthwhile && one.early.size().is_none() {
             one.granted = limit;
             self.credits.insert(stream);
         }
@@ -266,15 +275,15 @@ impl Streams {
         self.woken.pop_first()
     }
 
-    /// What has come to a session, in order.
+    /// What has come to a session, in any order.
     ///
     /// # Errors
     /// Those of [`Streams::handle`].
     pub fn take<W: Scheduler>(&mut self, session: &mut Session<W>) -> Result<(), Error> {
-        while let Some(segment) = session.read() {
-            self.handle(&segment)?;
+        while let Some((number, segment)) = session.read_any() {
+            self.handle_early(number, segment)?;
         }
-        Ok(())
+        self.advance(session.next_expected())
     }
 
     /// All packets that leave a session now, with their paths.
@@ -324,8 +333,10 @@ impl Streams {
 
     /// Bytes in memory: what came and was not taken, what was written and is in no segment, and segments that may have to be sent again.
     pub fn memory(&self) -> u64 {
-        let streams = self.streams.values().map(|one| one.incoming.len() + one.outgoing.len());
-        streams.sum::<usize>() as u64 + self.out.kept()
+        let of = |one: &Stream| one.incoming.len() + one.early.bytes() + one.outgoing.len();
+        let streams = self.streams.values().map(of).sum::<usize>();
+        let waiting = self.waiting.values().map(Bytes::len).sum::<usize>();
+        (streams + waiting) as u64 + self.out.kept()
     }
 
     /// Both ends have said their last, and nothing is left to be taken.
@@ -337,6 +348,7 @@ impl Streams {
 
     fn forget(&mut self, stream: u32) {
         if let Some(one) = self.streams.remove(&stream) {
+            self.early -= one.early.pieces();
             self.pool += one.lent;
             self.credits.remove(&stream);
             self.out.forget(stream);

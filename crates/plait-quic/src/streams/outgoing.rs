@@ -1,6 +1,6 @@
 //! What is in segments: decided as they leave.
 
-use super::record::{CREDIT, DATA, Record, SHORT};
+use super::record::{CREDIT, DATA, FINISH, Record};
 use super::{Class, MAX_CONTROL, Stream, Streams};
 use crate::source::Source;
 use bytes::{Buf, Bytes};
@@ -120,7 +120,7 @@ impl Streams {
         let most = self.out.segment - DATA;
         let of = |one: &Stream| {
             let bytes = one.sendable();
-            bytes + DATA * bytes.div_ceil(most) + if one.finishing { SHORT } else { 0 }
+            bytes + DATA * bytes.div_ceil(most) + if one.finishing { FINISH } else { 0 }
         };
         let turns = self.out.turns.iter().flatten().filter_map(|stream| self.streams.get(stream));
         (self.out.owed + CREDIT * self.credits.len() + turns.map(of).sum::<usize>()) as u64
@@ -194,14 +194,14 @@ impl Streams {
         one.queued = false;
         let count = one.sendable().min(size - bytes.len() - DATA);
         if count > 0 {
-            Record::Data { stream, bytes: &one.outgoing[..count] }.encode(bytes);
+            Record::Data { stream, offset: one.sent, bytes: &one.outgoing[..count] }.encode(bytes);
             one.outgoing.advance(count);
             one.sent += count as u64;
             self.out.carried += count as u64;
             self.woken.insert(stream);
         }
-        if one.finishing && !one.finished && one.outgoing.is_empty() && bytes.len() + SHORT <= size {
-            Record::Finish { stream }.encode(bytes);
+        if one.finishing && !one.finished && one.outgoing.is_empty() && bytes.len() + FINISH <= size {
+            Record::Finish { stream, size: one.sent }.encode(bytes);
             one.finished = true;
             self.clean(stream);
         }

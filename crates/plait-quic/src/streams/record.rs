@@ -4,8 +4,8 @@
 //! padding   0: the rest of the segment means nothing
 //! open      1 · stream 4 · class 1 · length 2 · target
 //! accepted  2 · stream 4
-//! data      3 · stream 4 · length 2 · bytes
-//! finish    4 · stream 4
+//! data      3 · stream 4 · place in the stream 8 · length 2 · bytes
+//! finish    4 · stream 4 · bytes of the stream in all 8
 //! reset     5 · stream 4 · reason 1
 //! credit    6 · stream 4 · bytes of the stream in all that may be sent 8
 //! ```
@@ -17,9 +17,10 @@ use std::fmt;
 pub const MAX_TARGET: usize = 255 + 6;
 
 /// What records take beside their data.
-pub(super) const DATA: usize = 7;
+pub(super) const DATA: usize = 15;
 pub(super) const SHORT: usize = 5;
 pub(super) const CREDIT: usize = 13;
+pub(super) const FINISH: usize = 13;
 
 /// The longest record that is not data.
 pub(super) const MAX_CONTROL: usize = 8 + MAX_TARGET;
@@ -85,8 +86,8 @@ impl fmt::Display for Reason {
 pub(super) enum Record<'a> {
     Open { stream: u32, class: Class, target: &'a str },
     Accepted { stream: u32 },
-    Data { stream: u32, bytes: &'a [u8] },
-    Finish { stream: u32 },
+    Data { stream: u32, offset: u64, bytes: &'a [u8] },
+    Finish { stream: u32, size: u64 },
     Reset { stream: u32, reason: Reason },
     Credit { stream: u32, limit: u64 },
 }
@@ -97,7 +98,8 @@ impl<'a> Record<'a> {
         match self {
             Self::Open { target, .. } => 8 + target.len(),
             Self::Data { bytes, .. } => DATA + bytes.len(),
-            Self::Accepted { .. } | Self::Finish { .. } => SHORT,
+            Self::Accepted { .. } => SHORT,
+            Self::Finish { .. } => FINISH,
             Self::Reset { .. } => SHORT + 1,
             Self::Credit { .. } => CREDIT,
         }
@@ -117,12 +119,16 @@ impl<'a> Record<'a> {
                 out.extend(target.as_bytes());
             }
             Self::Accepted { stream } => head(2, stream),
-            Self::Data { stream, bytes } => {
+            Self::Data { stream, offset, bytes } => {
                 head(3, stream);
+                out.extend(offset.to_be_bytes());
                 out.extend((bytes.len() as u16).to_be_bytes());
                 out.extend(bytes);
             }
-            Self::Finish { stream } => head(4, stream),
+            Self::Finish { stream, size } => {
+                head(4, stream);
+                out.extend(size.to_be_bytes());
+            }
             Self::Reset { stream, reason } => {
                 head(5, stream);
                 out.push(reason as u8);
@@ -158,8 +164,11 @@ impl<'a> Record<'a> {
                 Self::Open { stream, class, target }
             }
             2 => Self::Accepted { stream },
-            3 => Self::Data { stream, bytes: reader.counted().ok_or(MALFORMED)? },
-            4 => Self::Finish { stream },
+            3 => {
+                let offset = u64::from_be_bytes(reader.array().ok_or(MALFORMED)?);
+                Self::Data { stream, offset, bytes: reader.counted().ok_or(MALFORMED)? }
+            }
+            4 => Self::Finish { stream, size: u64::from_be_bytes(reader.array().ok_or(MALFORMED)?) },
             5 => {
                 let [number] = reader.array().ok_or(MALFORMED)?;
                 let reason = Reason::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
@@ -205,10 +214,10 @@ mod tests {
         let records = [
             Record::Open { stream: 7, class: Class::Interactive, target: "example.org:443" },
             Record::Accepted { stream: 1 },
-            Record::Data { stream: u32::MAX, bytes: b"abc" },
-            Record::Data { stream: 0, bytes: b"" },
+            Record::Data { stream: u32::MAX, offset: 1 << 40, bytes: b"abc" },
+            Record::Data { stream: 0, offset: 0, bytes: b"" },
             Record::Credit { stream: 5, limit: 1 << 50 },
-            Record::Finish { stream: 2 },
+            Record::Finish { stream: 2, size: u64::MAX },
             Record::Reset { stream: 3, reason: Reason::Silent },
         ];
         let mut bytes = Vec::new();
@@ -239,9 +248,12 @@ mod tests {
         let mut bytes = Vec::new();
         Record::Open { stream: 0, class: Class::Bulk, target: &long }.encode(&mut bytes);
         assert!(read(&bytes).is_err());
-        for wrong in
-            [&[7, 0, 0, 0, 0][..], &[5, 0, 0, 0, 0, 7], &[1, 0, 0, 0, 0, 2, 0, 0], &[3, 0, 0, 0, 0, 0, 9]]
-        {
+        for wrong in [
+            &[7, 0, 0, 0, 0][..],
+            &[5, 0, 0, 0, 0, 7],
+            &[1, 0, 0, 0, 0, 2, 0, 0],
+            &[3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9],
+        ] {
             assert!(read(wrong).is_err(), "{wrong:?}");
         }
         assert!(read(&[1, 0, 0, 0, 0, 0, 0, 1, 0xff]).is_err(), "names are text");

@@ -1,5 +1,6 @@
 //! What a peer must not do, and what it costs if it does.
 
+use super::early::MOST_EARLY;
 use super::record::Record;
 use super::*;
 use crate::error::Error;
@@ -34,15 +35,20 @@ fn violation(streams: &mut Streams, records: &[Record<'_>]) -> &'static str {
 
 #[test]
 fn what_breaks_the_rules_is_named() {
-    let data = |stream| Record::Data { stream, bytes: b"a" };
-    let finish = |stream| Record::Finish { stream };
+    let data = |stream, offset| Record::Data { stream, offset, bytes: b"a" };
+    let finish = |stream| Record::Finish { stream, size: 0 };
     let full = MAX_STREAMS as u32;
     for (opened, records, expected) in [
-        (0, vec![data(0)], "never opened"),
+        (0, vec![data(0, 0)], "never opened"),
         (1, vec![Record::Credit { stream: 1, limit: 5 }], "never opened"),
         (1, vec![open(2)], "one after the other"),
         (1, vec![open(0)], "one after the other"),
-        (1, vec![finish(0), data(0)], "behind a stream's end"),
+        (1, vec![finish(0), data(0, 0)], "behind a stream's end"),
+        (1, vec![data(0, 0), finish(0)], "behind a stream's end"),
+        (1, vec![Record::Finish { stream: 0, size: LEAST_CREDIT + 1 }], "credit"),
+        (1, vec![data(0, 1)], "leaves some out"),
+        (1, vec![data(0, 0), data(0, 0)], "sent before"),
+        (1, vec![data(0, LEAST_CREDIT)], "credit"),
         (1, vec![finish(0), finish(0)], "ends twice"),
         (1, vec![Record::Accepted { stream: 0 }], "of its own"),
         (full, vec![open(full)], "too many streams"),
@@ -57,10 +63,12 @@ fn what_breaks_the_rules_is_named() {
 fn nobody_sends_more_than_there_is_credit_for() {
     let mut streams = far(1);
     let bytes = [0; 1_024];
-    for _ in 0..LEAST_CREDIT / 1_024 {
-        streams.handle(&segment(&[Record::Data { stream: 0, bytes: &bytes }])).expect("there is room");
+    for offset in (0..LEAST_CREDIT).step_by(1_024) {
+        streams
+            .handle(&segment(&[Record::Data { stream: 0, offset, bytes: &bytes }]))
+            .expect("there is room");
     }
-    let one = Record::Data { stream: 0, bytes: &bytes[..1] };
+    let one = Record::Data { stream: 0, offset: LEAST_CREDIT, bytes: &bytes[..1] };
     assert!(violation(&mut streams, &[one]).contains("credit"));
 }
 
@@ -69,9 +77,11 @@ fn nobody_sends_more_than_there_is_credit_for() {
 fn promises_are_bounded_over_all_streams() {
     let mut streams = far(MAX_STREAMS as u32);
     let bytes = [0; 1_000];
-    for _ in 0..200 {
+    for offset in (0..200_000).step_by(1_000) {
         for stream in 0..MAX_STREAMS as u32 {
-            streams.handle(&segment(&[Record::Data { stream, bytes: &bytes }])).expect("there is room");
+            streams
+                .handle(&segment(&[Record::Data { stream, offset, bytes: &bytes }]))
+                .expect("there is room");
             streams.consume(stream, bytes.len());
             assert!(streams.promised() <= MOST_PROMISED, "{}", streams.promised());
         }
@@ -87,8 +97,10 @@ fn promises_are_bounded_over_all_streams() {
 fn a_stream_that_is_read_is_promised_megabytes() {
     let mut streams = far(1);
     let bytes = [0; 1_000];
-    for _ in 0..64 {
-        streams.handle(&segment(&[Record::Data { stream: 0, bytes: &bytes }])).expect("there is room");
+    for offset in (0..64_000).step_by(1_000) {
+        streams
+            .handle(&segment(&[Record::Data { stream: 0, offset, bytes: &bytes }]))
+            .expect("there is room");
         streams.consume(0, bytes.len());
     }
     assert!(streams.promised() > MOST_CREDIT * 3 / 4, "{}", streams.promised());
@@ -124,7 +136,10 @@ fn what_waits_for_its_reader_counts_as_a_stream() {
     for stream in 0..MAX_STREAMS as u32 {
         streams.finish(stream);
         streams
-            .handle(&segment(&[Record::Data { stream, bytes: b"a" }, Record::Finish { stream }]))
+            .handle(&segment(&[
+                Record::Data { stream, offset: 0, bytes: b"a" },
+                Record::Finish { stream, size: 1 },
+            ]))
             .expect("it may");
     }
     let mut place = 0;
@@ -149,7 +164,10 @@ fn what_comes_of_a_stream_that_was_ended_is_left_out() {
     let mut streams = far(2);
     streams.reset(0, Reason::Refused);
     streams
-        .handle(&segment(&[Record::Data { stream: 0, bytes: b"a" }, Record::Finish { stream: 0 }]))
+        .handle(&segment(&[
+            Record::Data { stream: 0, offset: 0, bytes: b"a" },
+            Record::Finish { stream: 0, size: 1 },
+        ]))
         .expect("it did not know");
     assert_eq!((streams.peek(0), streams.len()), (&b""[..], 1));
 }
@@ -188,6 +206,7 @@ proptest! {
     #[test]
     fn whatever_a_peer_says_nothing_panics_and_memory_is_bounded(
         opens in any::<bool>(),
+        early in any::<bool>(),
         segments in prop::collection::vec(
             prop::collection::vec(
                 (0..7u8, 0..6u32, prop::collection::vec(any::<u8>(), 0..40), any::<u64>()), 0..6),
@@ -198,7 +217,7 @@ proptest! {
         if opens {
             (0..3).for_each(|_| assert!(streams.open("host:1", Class::Bulk).is_ok()));
         }
-        let mut place = 0;
+        let (mut place, mut count) = (0, 0);
         for records in &segments {
             let mut bytes = Vec::new();
             for (kind, stream, data, number) in records {
@@ -206,16 +225,21 @@ proptest! {
                 match kind {
                     0 => open(streams.opened()),
                     1 => Record::Accepted { stream },
-                    2 => Record::Data { stream, bytes: data },
-                    3 => Record::Finish { stream },
+                    2 => Record::Data { stream, offset: number % 100, bytes: data },
+                    3 => Record::Finish { stream, size: number % 100 },
                     4 => Record::Reset { stream, reason: Reason::Broken },
                     _ => Record::Credit { stream, limit: *number },
                 }
                 .encode(&mut bytes);
             }
-            if streams.handle(&bytes).is_err() {
+            let came = match early {
+                true => streams.handle_early(count, bytes.into()).and_then(|()| streams.advance(count / 2)),
+                false => streams.handle(&bytes),
+            };
+            if came.is_err() {
                 return Ok(());
             }
+            count += 1;
             while let Some(event) = streams.poll() {
                 if let Event::Opened { stream, .. } = event {
                     streams.write(stream, b"an answer");
@@ -234,5 +258,123 @@ proptest! {
             prop_assert!(streams.promised() <= MOST_PROMISED);
         }
         let _ = streams.handle(&noise);
+    }
+}
+
+/// What a stream's peer says over a network that overtakes: everything is handed on as soon as nothing of its own stream is missing, and all of it in the end.
+mod overtaking {
+    use super::*;
+
+    /// All segments that a peer sends of some streams, and what each stream has.
+    fn said(sizes: &[usize]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut near = Streams::new(true, SEGMENT);
+        let (mut segments, mut place) = (Vec::new(), 0);
+        let content: Vec<Vec<u8>> = sizes
+            .iter()
+            .enumerate()
+            .map(|(at, &size)| (0..size).map(|byte| (at + byte / 7) as u8).collect())
+            .collect();
+        for bytes in &content {
+            let stream = near.open("host:1", Class::Bulk).expect("there is room");
+            assert_eq!(near.write(stream, bytes), bytes.len());
+            near.finish(stream);
+        }
+        while let Some(bytes) = near.reserve() {
+            let mut left = bytes as usize;
+            while left > 0 {
+                let mut segment = vec![0; left.min(SEGMENT.into())];
+                near.read_at(place, &mut segment).expect("it is bound");
+                (place, left) = (place + segment.len() as u64, left - segment.len());
+                segments.push(segment);
+            }
+        }
+        (segments, content)
+    }
+
+    fn there(streams: &Streams, stream: u32) -> usize {
+        streams.peek(stream).len()
+    }
+
+    #[test]
+    fn what_is_missing_of_one_stream_holds_up_no_other() {
+        let (segments, content) = said(&[30_000, 30_000]);
+        let mut far = Streams::new(false, SEGMENT);
+        // The first segment opens both; then they take turns.
+        for (number, segment) in segments.iter().enumerate().filter(|(number, _)| *number != 1) {
+            far.handle_early(number as u64, segment.clone().into()).expect("it may overtake");
+        }
+        let came = [there(&far, 0), there(&far, 1)];
+        assert!(came.contains(&30_000) && came.iter().any(|bytes| *bytes < 1_100), "{came:?}");
+        assert!(far.memory() >= 60_000 - 1_100, "what waits counts");
+        far.handle_early(1, segments[1].clone().into()).expect("it is late");
+        far.advance(segments.len() as u64).expect("all is there");
+        for stream in 0..2 {
+            assert_eq!(far.peek(stream), content[stream as usize]);
+            far.consume(stream, 30_000);
+            assert!(far.is_ended(stream));
+        }
+        assert_eq!((far.early, far.waiting.len()), (0, 0));
+    }
+
+    /// Pieces beyond the bound wait with their segments, and nothing is lost.
+    #[test]
+    fn tiny_pieces_are_bounded_in_number() {
+        let mut far = far(2);
+        let piece = |offset| Record::Data { stream: 0, offset, bytes: b"a" };
+        let count = MOST_EARLY as u64 + 2_000;
+        for number in 1..count {
+            far.handle_early(number, segment(&[piece(number)]).into()).expect("it may");
+        }
+        assert_eq!((far.early, far.waiting.len() as u64), (MOST_EARLY, count - 1 - MOST_EARLY as u64));
+        far.handle_early(0, segment(&[piece(0)]).into()).expect("it is late");
+        far.advance(count).expect("all is there");
+        assert_eq!((there(&far, 0) as u64, far.early, far.waiting.len()), (count, 0, 0));
+    }
+
+    /// Answers may overtake that the stream was accepted: they are handed on behind it.
+    #[test]
+    fn nothing_is_handed_on_before_the_stream_is_accepted() {
+        let mut near = Streams::new(true, SEGMENT);
+        let stream = near.open("host:1", Class::Bulk).expect("there is room");
+        let answer =
+            [Record::Data { stream, offset: 0, bytes: b"hello" }, Record::Finish { stream, size: 5 }];
+        near.handle_early(1, segment(&answer).into()).expect("it may overtake");
+        assert_eq!((near.poll(), near.peek(stream), near.is_ended(stream)), (None, &b""[..], false));
+        near.handle_early(0, segment(&[Record::Accepted { stream }]).into()).expect("it is late");
+        assert_eq!(near.poll(), Some(Event::Accepted { stream }));
+        assert_eq!(near.peek(stream), b"hello");
+        assert!(matches!(near.handle(&segment(&[answer[0]])), Err(Error::Violation(_))), "not twice");
+    }
+
+    #[test]
+    fn what_never_comes_is_a_violation_once_all_before_has_come() {
+        let mut far = far(1);
+        far.handle_early(1, segment(&[open(3)]).into()).expect("two openings may be missing");
+        assert!(matches!(far.advance(1), Ok(())));
+        assert!(matches!(far.advance(2), Err(Error::Violation(_))));
+    }
+
+    proptest! {
+        #[test]
+        fn in_whatever_order_segments_come_all_streams_are_whole(
+            sizes in prop::collection::vec(0..20_000usize, 1..6),
+            keys in prop::collection::vec(any::<u32>(), 120),
+        ) {
+            let (segments, content) = said(&sizes);
+            let mut order: Vec<usize> = (0..segments.len()).collect();
+            order.sort_by_key(|number| keys[number % keys.len()]);
+            let mut far = Streams::new(false, SEGMENT);
+            let mut came = vec![false; segments.len()];
+            for number in order {
+                far.handle_early(number as u64, segments[number].clone().into()).expect("it may overtake");
+                came[number] = true;
+                let next = came.iter().position(|there| !there).unwrap_or(segments.len());
+                far.advance(next as u64).expect("nothing is wrong");
+            }
+            for (stream, bytes) in content.iter().enumerate() {
+                prop_assert_eq!(far.peek(stream as u32), &bytes[..]);
+            }
+            prop_assert_eq!((far.early, far.waiting.len()), (0, 0));
+        }
     }
 }

@@ -4,7 +4,7 @@ use plait_sched::Duration;
 pub use plait_transport::cmt_sctp::{RetransmissionPolicy, WindowAccounting};
 use plait_transport::congestion::Family;
 use plait_transport::packet::Overhead;
-use plait_transport::{ConnectionConfig, cmt_sctp, endpoint};
+use plait_transport::{cmt_sctp, endpoint};
 
 use super::common::{self, MAX_EVERY, TICK};
 use super::option::{Place, TransportOption, option};

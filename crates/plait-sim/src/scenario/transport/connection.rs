@@ -1,6 +1,5 @@
 //! What all protocols tell the connection core in the same way.
 
-use plait_sched::Duration;
 use plait_transport::ConnectionConfig;
 use plait_transport::congestion::{Algorithm, CongestionConfig};
 use plait_transport::rtt::{RtoConfig, RtoRule};

@@ -4,7 +4,7 @@
 //! the RFCs and as Linux; last a minute of the larger one with windows of 1 to 64 MB, where a packet must not cost more
 //! because more of them are on their way.
 //!
-//! `cargo bench -p plait-sim --bench packets`, with `-- 10/20` for the benchmarks whose name contains that.
+//! `cargo bench -p plait-speed --bench packets`, with `-- 10/20` for the benchmarks whose name contains that.
 
 use std::path::Path;
 use std::time::{Duration as Wall, Instant as WallClock};
