@@ -342,11 +342,14 @@ fn a_stream_that_is_reset_is_forgotten_by_both_and_the_others_go_on() {
     let mut told = None;
     while net.now < 20 * SECOND && !net.ends.iter().all(|end| end.streams.is_empty()) {
         net.ends[0].streams.write(one, &[7; 10_000]);
+        while let Some(Event::Opened { stream, .. }) = net.ends[1].streams.poll() {
+            net.ends[1].streams.accept(stream);
+        }
         if net.ends[1].streams.peek(one).len() > 30_000 {
             net.ends[1].streams.reset(one, Reason::Broken);
         }
         while let Some(event) = net.ends[0].streams.poll() {
-            told = Some(event);
+            told = Some(event).filter(|event| !matches!(event, Event::Accepted { .. })).or(told);
         }
         talks[0].pump(net.now, &mut net.ends[0].streams, other);
         talks[1].pump(net.now, &mut net.ends[1].streams, other);

@@ -246,7 +246,8 @@ impl Streams {
         let share = (POOL / open).min(MOST_CREDIT - LEAST_CREDIT).min(free);
         let limit = (one.consumed + LEAST_CREDIT + share).max(one.granted);
         let worthwhile = limit - one.granted >= (LEAST_CREDIT + share) / 4;
-        if worthwhile && one.early.size().is_none() {
+        // The peer has to know of the stream before.
+        if worthwhile && one.announced && one.early.size().is_none() {
             one.granted = limit;
             self.credits.insert(stream);
         }
