@@ -3,8 +3,9 @@
 ``python benches/links/agree.py [--cases N] [--seed S] [--program target/release/plait-quic]``, as any user who may
 have namespaces, on a machine that does nothing else. A case is drawn: one to three links, a file that takes up to
 some seconds, and schedulers. `plait-quic` sends it inside of `plait link`, three times with each; the engines `sim` and
-`quic` run the same with Multipath QUIC and five seeds. What counts is the mean goodput less the opening, which is what
-a file of one byte takes on the same links; the engines begin with open paths.
+`quic` run the same with Multipath QUIC and five seeds. What counts is the mean goodput. TLS and
+greetings are not simulated, but that paths open one after the other is (`handshake`): what a file of one byte takes
+longer over sockets than in the engine is taken off.
 
 Every line is one of JSON; the last ones have how far the goodputs are apart, and how many pairs of schedulers that are
 more than 5 % apart over sockets, and by more than noise, are ranked alike.
@@ -17,7 +18,9 @@ import json
 import random
 import sys
 import tempfile
-from itertools import combinations
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +31,7 @@ from transfers import Near, over_links, say
 import plait
 
 SCHEDULERS = ("lowest-rtt", "round-robin", "blest", "ecf", "redundant")
+ENGINES: tuple[Literal["sim", "quic"], ...] = ("quic", "sim")
 SEEDS = 5
 MTU = 1232
 SEGMENT = 1153
@@ -39,24 +43,24 @@ packet = "{PACKET}B"
 receive_buffer = "16MiB"
 congestion_control = "cubic"
 hystart = true
-handshake = false
+handshake = true
 potentially_failed = true
 rto_initial = "300ms"
 rto_max = "1s"
 """
-"""What `plait-quic` has set (crates/plait-quic/src/settings.rs), with paths that are open."""
+"""What `plait-quic` has set (crates/plait-quic/src/settings.rs)."""
 APART = 5.0
 """Percent from which on two schedulers are ranked."""
 CONFIDENCE = 0.975
 
 
-def draw(chance: random.Random) -> tuple[str, float]:
-    """The links of a case as a scenario file has them, and what they carry together in Mbit/s."""
+def draw(chance: random.Random) -> tuple[str, float, str]:
+    """The links of a case as a scenario file has them, what they carry together in Mbit/s, and which opens first."""
 
     def log(least: float, most: float) -> float:
         return least * (most / least) ** chance.random()
 
-    text, total = "", 0.0
+    text, total, trips = "", 0.0, dict[str, float]()
     lossy = chance.random() < 0.4
     for number in range(chance.choice((1, 2, 2, 2, 3))):
         rate, rtt = log(2, 25), log(10, 150)
@@ -65,7 +69,8 @@ def draw(chance: random.Random) -> tuple[str, float]:
         text += f'[[path]]\nname = "p{number}"\nrate = "{rate:.3g}Mbit"\nrtt = "{rtt:.3g}ms"\n'
         text += f'queue = "{queue}p"\n{loss}'
         total += rate
-    return text, total
+        trips[f"p{number}"] = rtt
+    return text, total, min(trips, key=trips.__getitem__)
 
 
 def near_agree(near: Near) -> None:
@@ -78,17 +83,65 @@ def near_agree(near: Near) -> None:
             say(scheduler=scheduler, opening=opening, **came)
 
 
-def engine(
-    links: str, scheduler: str, megabytes: float, name: Literal["sim", "quic"], case: int, folder: Path
-) -> float:
-    """The mean goodput in bit/s in virtual time."""
-    place = folder / "case.toml"
-    head = f'duration = "120s"\n[transport]\n{TRANSPORT}\n'
-    place.write_text(f'{head}[workload]\nkind = "file"\nsize = "{round(megabytes * 1e6)}B"\n{links}')
-    runs = [
-        plait.run(place, scheduler=scheduler, seed=SEEDS * case + seed, engine=name) for seed in range(SEEDS)
-    ]
-    return float(np.mean([megabytes * 8e6 / run.metrics["completion_time_s"] for run in runs]))
+@dataclass(frozen=True)
+class Case:
+    """Links, a file and who sends it."""
+
+    number: int
+    links: str
+    first: str
+    megabytes: float
+    schedulers: tuple[str, ...]
+
+    def seconds(
+        self, scheduler: str, name: Literal["sim", "quic"], folder: Path, size: float | None = None
+    ) -> list[float]:
+        """What the file, or one of another size in MB, takes in virtual time."""
+        size = self.megabytes if size is None else size
+        place = folder / "case.toml"
+        head = f'duration = "120s"\n[transport]\n{TRANSPORT}initial_path = "{self.first}"\n'
+        place.write_text(
+            f'{head}[workload]\nkind = "file"\nsize = "{max(round(size * 1e6), 1)}B"\n{self.links}'
+        )
+        seeds = range(SEEDS * self.number, SEEDS * (self.number + 1))
+        runs = [plait.run(place, scheduler=scheduler, seed=seed, engine=name) for seed in seeds]
+        return [run.metrics["completion_time_s"] for run in runs]
+
+    def goodputs(self, seconds: list[float]) -> list[float]:
+        """In bit/s."""
+        return [self.megabytes * 8e6 / one for one in seconds]
+
+    def rows(self, came: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]]:
+        """Means over sockets and in both engines, by scheduler."""
+        byte = float(np.mean(self.seconds(SCHEDULERS[0], "sim", folder, 1e-6)))
+        for scheduler in self.schedulers:
+            sent = [one for one in came if one["scheduler"] == scheduler and "error" not in one]
+            runs = self.goodputs([one["seconds"] - one["opening"] + byte for one in sent])
+            if not runs:
+                continue
+            row: dict[str, Any] = {"case": self.number, "scheduler": scheduler, "megabytes": self.megabytes}
+            row |= {"runs": runs, "real": float(np.mean(runs))}
+            for name in ENGINES:
+                row[name] = float(np.mean(self.goodputs(self.seconds(scheduler, name, folder))))
+            yield row | {"links": self.links}
+
+
+def cases(seed: int, count: int, seconds: float) -> Iterator[Case]:
+    """Drawn ones."""
+    chance = random.Random(seed)
+    for number in range(1, count + 1):
+        links, total, first = draw(chance)
+        schedulers = SCHEDULERS if links.count("[[path]]") > 1 else SCHEDULERS[:1]
+        megabytes = round(total * seconds * 0.1 ** chance.random() / 8, 2)
+        yield Case(number, links, first, megabytes, schedulers)
+
+
+def earlier(file: Path) -> Iterator[list[dict[str, Any]]]:
+    """What was sent in an earlier call, case by case."""
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for rows, some in groupby(lines, key=lambda line: "case" in line or "engine" in line):
+        if not rows:
+            yield list(some)
 
 
 def percentiles(differences: list[float]) -> dict[str, float]:
@@ -135,38 +188,27 @@ def main() -> None:
         default=4,
         help="what a file takes at the links' rates at most, a tenth at least",
     )
+    parser.add_argument(
+        "--again", type=Path, help="what an earlier call with the same draw said: nothing is sent anew"
+    )
     parser.add_argument("--program", type=Path, default=Path("target/release/plait-quic"))
     options = parser.parse_args()
-    chance, rows = random.Random(options.seed), list[dict[str, Any]]()
-    for case in range(1, options.cases + 1):
-        links, total = draw(chance)
-        schedulers = SCHEDULERS if links.count("[[path]]") > 1 else SCHEDULERS[:1]
-        megabytes = round(total * options.seconds * 0.1 ** chance.random() / 8, 2)
+    rows, told = list[dict[str, Any]](), earlier(options.again) if options.again else None
+    for case in cases(options.seed, options.cases, options.seconds):
         task = {
             "near": "agree",
             "program": str(options.program.resolve()),
-            "schedulers": schedulers,
-            "megabytes": megabytes,
+            "schedulers": case.schedulers,
+            "megabytes": case.megabytes,
             "runs": options.runs,
             "mtu": str(MTU),
         }
         with tempfile.TemporaryDirectory(prefix="plait-agree-") as folder:
-            came = over_links(links, task, Path(folder), this=__file__)
-            for scheduler in schedulers:
-                runs = [
-                    megabytes * 8e6 / (one["seconds"] - one["opening"])
-                    for one in came
-                    if one["scheduler"] == scheduler and "error" not in one
-                ]
-                if not runs:
-                    continue
-                row = {"case": case, "scheduler": scheduler, "megabytes": megabytes, "runs": runs}
-                row["real"] = float(np.mean(runs))
-                for name in ("quic", "sim"):
-                    row[name] = engine(links, scheduler, megabytes, name, case, Path(folder))
+            came = next(told) if told else over_links(case.links, task, Path(folder), this=__file__)
+            for row in case.rows(came, Path(folder)):
                 rows.append(row)
-                say(**row, links=links)
-    for name in ("quic", "sim"):
+                say(**row)
+    for name in ENGINES:
         differences = [100 * (row[name] / row["real"] - 1) for row in rows]
         say(engine=name, goodputs=len(rows), difference_percent=percentiles(differences), **alike(rows, name))
     return None
