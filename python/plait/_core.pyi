@@ -528,7 +528,10 @@ class Sending:
         mtu: int | None = None,
         record: tuple[str | PathLike[str], str] | None = None,
     ) -> Sending:
-        """`record`: where to write down what happens, and how the scheduler is called there. Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had."""
+        """`record`: where to write down what happens, and how the scheduler is called there.
+
+        Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had.
+        """
 
     def run(
         self,
@@ -563,7 +566,10 @@ class Recording:
         """
 
     def run(self, job: Job) -> Run:
-        """The run; the job's scenario says how it and its paths are called. Raises ScenarioError: it has other paths."""
+        """The run; the job's scenario says how it and its paths are called.
+
+        Raises ScenarioError: it has other paths.
+        """
 
 @final
 class Receiving:

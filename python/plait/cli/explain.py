@@ -113,7 +113,9 @@ def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
         message = f"{folder}: {len(results) or 'no'}{asked}"
         raise ScenarioError(message)
     if results[0].run.decisions() is None:
-        message = f"{folder}: no decisions were recorded; plait run --out --decisions and plait send --record do"
+        message = (
+            f"{folder}: no decisions were recorded; plait run --out --decisions and plait send --record do"
+        )
         raise ScenarioError(message)
     return results[0]
 

@@ -117,7 +117,10 @@ def _print_differences(recorded: Result, replayed: Result, found: list[Differenc
     output = console()
     headings = ["", "unit", "happened", "replayed", "difference"]
     rows = [
-        [Text(cell) for cell in (one.what, one.unit, _number(one.recorded), _number(one.replayed), _signed(one))]
+        [
+            Text(cell)
+            for cell in (one.what, one.unit, _number(one.recorded), _number(one.replayed), _signed(one))
+        ]
         for one in found
     ]
     title = f"{recorded.scenario}, {recorded.scheduler}; replayed with {replayed.scheduler}"

@@ -1,4 +1,4 @@
-"""What links must have been like, from what the sender of a recording knows: what it sent, and what was acknowledged when.
+"""What links must have been like, from what the sender knows: what it sent, and what was acknowledged when.
 
 A path's **delay** is its smallest round trip. While a packet is sent before the one ahead of it can have left the
 link, the link is busy, and the time between their acknowledgements is what the packet took: that is the **rate**. The
@@ -97,15 +97,15 @@ def measured(sent: pl.DataFrame, packet: int, segment: int, end: float) -> Measu
     loss, burst = _losses(table, longest, cuts)
     rate /= 1 - loss
     took = packet * 8 / rate
-    steps = _steps(spans, rate, table.smallest, end)
+    steps = _steps(spans, groups, scale, rate, table.smallest, end)
     if steps:
         rate, steps = steps[0][1], steps[1:]
-    queue = round(longest / took) + 1
+    least = _least(table, took)
+    queue = round(longest / took) + least
     return Measured(
         rate_bps=rate,
         steps=tuple(steps),
-        # One packet's transmission is in every round trip.
-        delay_s=max(table.smallest - took, 0.0),
+        delay_s=max(table.smallest - least * took, 0.0),
         queue=max(queue if full else 2 * queue, 2),
         full=full,
         loss=loss,
@@ -164,6 +164,14 @@ def _carried(values: Floats) -> Floats:
     return np.where(places >= 0, values[np.maximum(places, 0)], 0.0)
 
 
+def _least(table: _Table, took: float) -> int:
+    """Packets whose transmission is in the smallest round trip: two if it was acknowledged with another before it."""
+    trips = np.where(table.newest, table.told - table.at, np.inf)
+    place = int(np.argmin(trips))
+    together = place > 0 and bool(table.came[place - 1]) and not table.newest[place - 1]
+    return 2 if together and table.at[place] - table.at[place - 1] < took else 1
+
+
 @dataclass(frozen=True)
 class _Groups:
     """Packets that were acknowledged together: when that was told, when the last was sent, payload bytes."""
@@ -207,8 +215,13 @@ def _over(groups: _Groups, span: float) -> Floats:
     return (sums[ends] - sums[:-1]) / span
 
 
-def _steps(spans: Spans, rate: float, smallest: float, end: float) -> list[tuple[float, float]]:
-    """When the rate changed, the first at zero; empty if it did not."""
+def _steps(
+    spans: Spans, groups: _Groups, scale: float, rate: float, smallest: float, end: float
+) -> list[tuple[float, float]]:
+    """When the rate changed, the first at zero; empty if it did not.
+
+    Where the link was not busy it was as before, or what it carried if that was more.
+    """
     begin, finish, bits = spans
     edges = np.arange(0.0, end + STEP, STEP)
     if len(begin) == 0 or len(edges) < 4:
@@ -219,14 +232,17 @@ def _steps(spans: Spans, rate: float, smallest: float, end: float) -> list[tuple
     known = busy > STEP / 4
     if known.sum() < 4:
         return []
-    found = carried[known] / busy[known]
-    low, high = np.quantile(found, [0.1, 0.9])
+    low, high = np.quantile(carried[known] / busy[known], [0.1, 0.9])
     if high <= CHANGES * low:
         return []
     factor = rate / (float(np.sum(bits)) / float(np.sum(finish - begin)))
-    moments = edges[:-1][known]
-    moments[0] = 0.0
-    return [(float(at), float(one) * factor) for at, one in zip(moments, found, strict=True)]
+    least = np.histogram(groups.told - smallest, edges, weights=groups.bytes * scale / STEP)[0]
+    steps, last = list[tuple[float, float]](), float(carried[known][0] / busy[known][0])
+    for at, is_known, one, span, most in zip(edges[:-1], known, carried, busy, least, strict=True):
+        before, last = last, float(one / span) if is_known else max(last, float(most))
+        if not steps or last != before:
+            steps.append((float(at), last * factor))
+    return steps
 
 
 def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats:
@@ -237,9 +253,7 @@ def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats
     return np.diff(np.where(edges < begin[0], 0.0, sums[places] + amount[places] * share))
 
 
-def _longest_wait(
-    table: _Table, waits: Floats, cuts: Sequence[tuple[float, float]]
-) -> tuple[float, bool]:
+def _longest_wait(table: _Table, waits: Floats, cuts: Sequence[tuple[float, float]]) -> tuple[float, bool]:
     """The longest that a packet waits in the queue, and whether more would have been dropped."""
     longest = float(np.max(waits, initial=0.0))
     before = table.wait_before[table.gone & ~_during(table.at, cuts)]

@@ -42,7 +42,9 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
     job = _core.Job(json.dumps(scenario), scheduler=choice.built_in)
     warnings = [ESTIMATED]
     if about["full"]:
-        warnings.append(f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be")
+        warnings.append(
+            f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"
+        )
     return Result(recording.run(job), about["scheduler"] or None, job.scenario_json, own, warnings)
 
 

@@ -112,10 +112,9 @@ def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
     """
     whole = sum(path["throughput_bps"] for path in result.paths)
     for number, path in enumerate(result.paths):
-        ways = (
-            result.packets.filter((pl.col("path") == number) & pl.col("arrived_ns").is_not_null())
-            .select(way=(pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6)["way"]
-        )
+        ways = result.packets.filter((pl.col("path") == number) & pl.col("arrived_ns").is_not_null()).select(
+            way=(pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6
+        )["way"]
         trips = ways + (ways.min() or 0.0)
         lost = path["packets_lost"] + (path["packets_dropped"] or 0)
         yield (

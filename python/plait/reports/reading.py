@@ -77,8 +77,8 @@ def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Ro
         return _rows(read(folder))
     if not holds_results(folder):
         message = (
-            f"{folder}: nothing to report; expected results (plait run --out, plait compare --out, plait send --record) "
-            "or a dataset (plait sweep)"
+            f"{folder}: nothing to report; expected results (plait run --out, plait compare --out, "
+            "plait send --record) or a dataset (plait sweep)"
         )
         raise ScenarioError(message)
     return Runs(read_results(folder), read_origins(folder))

@@ -69,7 +69,8 @@ class Metrics(TypedDict, total=False):
     completion_time_s: when the last byte of a file, or of the last of so many responses, was delivered; None if the run
         ended before.
     aggregation_benefit: Kaspar's, against capacities: 0 is what the best path could carry when full, 1 what all could,
-        −1 nothing at all; None of real paths, whose capacities nobody knows. The best path alone may be below 0: `plait compare --alone` compares with it.
+        −1 nothing at all. The best path alone may be below 0: `plait compare --alone` compares with it. None of real
+        paths, whose capacities nobody knows.
     packets_delivered: packets delivered in order.
     delivered_bytes: payload handed to the application since the start of the run, warm-up included.
     undelivered_bytes: payload written and not delivered when the run ended; None for endless traffic.

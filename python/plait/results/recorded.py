@@ -8,7 +8,7 @@ A folder has one folder per run and one `run.json`, which says what made them:
 | `<run>/result.json` | metrics |
 | `<run>/scenario.json` | the scenario as it was run, defaults, scheduler and seed included; ``plait run`` takes it |
 | `<run>/<table>.parquet` | the recorded tables |
-| `recording` | of a transfer, by a program that writes no tables or that was broken off; it is read instead of folders |
+| `recording` | of a transfer by a program that writes no tables, or one that was broken off: read instead |
 
 Everything below a run's folder is the same for the same scenario and seed; what is not is in `run.json`.
 """

@@ -150,8 +150,9 @@ def send(
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
         congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
-        record: a folder for what happens, packet by packet and decision by decision; it becomes what ``plait run --out``
-            writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that fails, what there is.
+        record: a folder for what happens, packet by packet and decision by decision; it becomes what
+            ``plait run --out`` writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that
+            fails, it is what there was.
         progress: called twice a second with how it stands.
 
     Raises:
