@@ -186,7 +186,7 @@ class _Groups:
         number = np.cumsum(np.append(0, table.newest[places][:-1]))
         count = int(number[-1]) + 1
         last = np.flatnonzero(np.append(np.diff(number) > 0, True))
-        sizes = np.bincount(number, weights=table.bytes[places], minlength=count)
+        sizes: Floats = np.bincount(number, weights=table.bytes[places], minlength=count).astype(float)
         return cls(table.told[places][last], table.at[places][last], sizes)
 
 
@@ -212,7 +212,8 @@ def _over(groups: _Groups, span: float) -> Floats:
     """Bytes per second over every time of this length that begins with an acknowledgement."""
     ends = np.searchsorted(groups.told, groups.told + span, side="right")
     sums = np.append(0.0, np.cumsum(groups.bytes))
-    return (sums[ends] - sums[:-1]) / span
+    found: Floats = (sums[ends] - sums[:-1]) / span
+    return found
 
 
 def _steps(

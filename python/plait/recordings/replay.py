@@ -85,15 +85,12 @@ def replay(
 
 def differences(recorded: Result, replayed: Result) -> list[Difference]:
     """How far a replay is from what happened: goodput, and of each path its share, round trips and losses."""
-    found = [
-        Difference(
-            "goodput", "Mbit/s", *(result.metrics["goodput_bps"] / 1e6 for result in (recorded, replayed))
-        )
-    ]
+    before, after = (result.metrics["goodput_bps"] / 1e6 for result in (recorded, replayed))
+    found = [Difference("goodput", "Mbit/s", before, after)]
     both = [list(_paths(result)) for result in (recorded, replayed)]
     for name, one, other in zip(recorded.path_names, *both, strict=True):
-        for (what, unit, share), before, after in zip(OF_PATHS, one, other, strict=True):
-            found.append(Difference(f"{name}: {what}", unit, before, after, share))
+        for (what, unit, share), was, would in zip(OF_PATHS, one, other, strict=True):
+            found.append(Difference(f"{name}: {what}", unit, was, would, share))
     return found
 
 

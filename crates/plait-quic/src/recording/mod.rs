@@ -11,7 +11,6 @@ pub mod read;
 pub mod result;
 mod rows;
 
-use crate::session::Agreed;
 use plait_sched::{Connection, Decision, Duration, Path, PathId, PathState, Time};
 use plait_transport::{Counters, Observer, Sent};
 use rows::{Rows, put};
@@ -62,6 +61,21 @@ pub struct Subject {
     pub paths: Vec<String>,
 }
 
+/// What the ends have agreed upon.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
+    /// The path that was there first.
+    pub(crate) initial: usize,
+    /// Payload bytes of a full segment.
+    pub(crate) segment: u16,
+    /// The receiver's window.
+    pub(crate) window: u64,
+    /// Payload bytes in all.
+    pub(crate) sends: u64,
+    /// Bytes of a UDP datagram's payload at most.
+    pub(crate) mtu: u16,
+}
+
 /// A recording that is being made.
 pub struct Recording {
     out: Box<dyn Write + Send>,
@@ -102,7 +116,7 @@ impl Recording {
     }
 
     /// The transport begins.
-    pub(crate) fn begin(&mut self, now: Time, agreed: &Agreed, sends: u64, mtu: u16) {
+    pub(crate) fn begin(&mut self, now: Time, beginning: &Beginning) {
         self.began = now;
         self.look_at = now;
         self.pending.extend_from_slice(MAGIC);
@@ -112,8 +126,8 @@ impl Recording {
             put(&mut self.pending, text.len() as u64);
             self.pending.extend_from_slice(text.as_bytes());
         }
-        let fields =
-            [now.as_nanos(), agreed.initial as u64, agreed.segment.into(), agreed.window, sends, mtu.into()];
+        let &Beginning { initial, segment, window, sends, mtu } = beginning;
+        let fields = [now.as_nanos(), initial as u64, segment.into(), window, sends, mtu.into()];
         self.row(kind::START, 0, &fields);
     }
 
