@@ -108,9 +108,9 @@ def main() -> None:
         }
         rows.append(found)
         seen = json.loads(recorded.scenario_json or "{}")["path"]
-        shown = [{key: one.get(key) for key in ("rate", "rtt", "queue", "loss", "outages")} for one in seen]
-        steps = [len(one.get("rate_steps", [])) for one in seen]
-        say(case=case, scheduler=task["scheduler"], **found, links=paths, seen=shown, steps=steps)
+        keys = ("rate", "delay", "queue", "loss", "outages")
+        shown = [{key: one["forward"][key] for key in keys if key in one["forward"]} for one in seen]
+        say(case=case, scheduler=task["scheduler"], **found, links=paths, seen=shown)
     for kind in ("replay", "drawn"):
         sizes = {name: np.abs([row[kind][name] for row in rows]) for name in (GOODPUT, "share")}
         summary = {

@@ -31,6 +31,8 @@ LEAST_BUSY = 20
 """Groups of packets that a link must have been busy with, for its rate to be known from them."""
 FULL = 0.6
 """A queue with more than this share of its longest wait may be full."""
+LONG = 0.99
+"""Of waits the share that is not the longest: what is beyond may be the machine that was busy with something else."""
 LEAST_RUNS = 5
 """Losses, each of a packet or several in a row, that tell whether they come in bursts."""
 BURST = 1.5
@@ -256,7 +258,7 @@ def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats
 
 def _longest_wait(table: _Table, waits: Floats, cuts: Sequence[tuple[float, float]]) -> tuple[float, bool]:
     """The longest that a packet waits in the queue, and whether more would have been dropped."""
-    longest = float(np.max(waits, initial=0.0))
+    longest = float(np.quantile(waits, LONG)) if len(waits) else 0.0
     before = table.wait_before[table.gone & ~_during(table.at, cuts)]
     full = before[before >= FULL * longest]
     if len(full) < LEAST_RUNS:
