@@ -35,6 +35,8 @@ LONG = 0.99
 """Of waits the share that is not the longest: what is beyond may be the machine that was busy with something else."""
 LEAST_RUNS = 5
 """Losses, each of a packet or several in a row, that tell whether they come in bursts."""
+DROPS = 3.0
+"""How many times as much is lost of what waits long, if a queue drops it."""
 BURST = 1.5
 """Mean packets of these from which on they do."""
 DARK = 0.3
@@ -93,9 +95,8 @@ def measured(sent: pl.DataFrame, packet: int, segment: int, end: float) -> Measu
     groups = _Groups.of(table)
     scale = 8 * packet / segment
     rate, spans = _rates(groups, table, scale)
-    waits = table.waits[table.newest]
     cuts = tuple(_cuts(table, end))
-    longest, full = _longest_wait(table, waits, cuts)
+    longest, full = _longest_wait(table, cuts)
     loss, burst = _losses(table, longest, cuts)
     rate /= 1 - loss
     took = packet * 8 / rate
@@ -256,14 +257,22 @@ def _within(begin: Floats, end: Floats, amount: Floats, edges: Floats) -> Floats
     return np.diff(np.where(edges < begin[0], 0.0, sums[places] + amount[places] * share))
 
 
-def _longest_wait(table: _Table, waits: Floats, cuts: Sequence[tuple[float, float]]) -> tuple[float, bool]:
-    """The longest that a packet waits in the queue, and whether more would have been dropped."""
-    longest = float(np.quantile(waits, LONG)) if len(waits) else 0.0
-    before = table.wait_before[table.gone & ~_during(table.at, cuts)]
-    full = before[before >= FULL * longest]
-    if len(full) < LEAST_RUNS:
+def _longest_wait(table: _Table, cuts: Sequence[tuple[float, float]]) -> tuple[float, bool]:
+    """The longest that a packet waits in the queue, and whether more would have been dropped.
+
+    A queue drops what finds it full: then more is lost of what waits long than of what does not.
+    """
+    longest = float(np.quantile(table.waits[table.newest], LONG))
+    open_ = ~_during(table.at, cuts)
+    gone, before = table.gone & open_, table.wait_before
+    if gone.sum() < LEAST_RUNS:
         return longest, False
-    return float(np.median(full)), True
+    likely = min(longest, float(np.quantile(before[gone], 0.75)))
+    far = before >= FULL * likely
+    high, low = (float((gone & one).sum()) / max(int((open_ & one).sum()), 1) for one in (far, ~far))
+    if (gone & far).sum() < LEAST_RUNS or high < DROPS * low:
+        return longest, False
+    return float(np.median(before[gone & far])), True
 
 
 def _losses(table: _Table, longest: float, cuts: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If that is what no recording has.
-    pub fn next(&mut self) -> Result<Option<Event<'_>>, ReadError> {
+    pub fn event(&mut self) -> Result<Option<Event<'_>>, ReadError> {
         loop {
             let at = self.whole - self.rest.len();
             let malformed = |what| ReadError::Malformed { at, what };

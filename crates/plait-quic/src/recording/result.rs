@@ -11,7 +11,7 @@ use plait_sim::recorder::{RecordOptions, Recorder};
 use plait_sim::result::{Ending, Engine, PathEnding, RunResult};
 use plait_sim::scenario::Scenario;
 use plait_transport::{Observer as _, Sent};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A segment that was sent, and what became of it.
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +88,8 @@ impl Recorded {
         let start = reader.start().clone();
         let terms = vec![(0, false); start.subject.paths.len()];
         let mut recorded = Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false };
-        let (mut heard, mut places) = (Heard::default(), HashMap::new());
-        while let Some(event) = reader.next()? {
+        let (mut heard, mut places) = (Heard::default(), BTreeMap::new());
+        while let Some(event) = reader.event()? {
             heard.rows += 1;
             recorded.end = recorded.end.max(moment(&event));
             match event {
@@ -237,7 +237,7 @@ fn deliver(recorded: &Recorded, recorder: &mut Recorder, looks: &[Look], series:
     let arrivals = recorded.arrivals();
     let mut order: Vec<usize> = (0..arrivals.len()).filter(|&place| arrivals[place] < Time::MAX).collect();
     order.sort_by_key(|&place| arrivals[place]);
-    let mut waiting: HashMap<u64, u32> = HashMap::new();
+    let mut waiting: BTreeMap<u64, u32> = BTreeMap::new();
     let (mut next, mut looks) = (0, looks.iter().peekable());
     for place in order {
         let (time, Transmission { path, segment, bytes, .. }) =
