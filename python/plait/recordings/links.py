@@ -27,6 +27,8 @@ STEP = 0.25
 """Seconds for which a rate is averaged where it changes."""
 CHANGES = 1.25
 """How much more the ninth tenth of these averages is than the first, for the rate to be told in steps."""
+SAME = 0.01
+"""Rates one after the other that differ by a smaller share are told as one."""
 LEAST_BUSY = 20
 """Groups of packets that a link must have been busy with, for its rate to be known from them."""
 FULL = 0.6
@@ -244,7 +246,7 @@ def _steps(
     steps, last = list[tuple[float, float]](), float(carried[known][0] / busy[known][0])
     for at, is_known, one, span, most in zip(edges[:-1], known, carried, busy, least, strict=True):
         before, last = last, float(one / span) if is_known else max(last, float(most))
-        if not steps or last != before:
+        if not steps or abs(last - before) > SAME * before:
             steps.append((float(at), last * factor))
     return steps
 

@@ -76,22 +76,29 @@ def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[
         "name": about["file"],
         "duration": f"{duration:.3f}s",
         "workload": {"kind": "file", "size": f"{_delivered(sent, about)}B"},
-        "transport": {
-            "protocol": "mpquic",
-            "packet": f"{segment + HEADERS}B",
-            "receive_buffer": f"{about['window_bytes']}B",
-            "congestion_control": about["congestion"],
-            "hystart": True,
-            "handshake": True,
-            "initial_path": names[about["initial_path"]],
-            "potentially_failed": True,
-            "rto_initial": "300ms",
-            "rto_max": "1s",
-        },
+        "transport": transport(
+            segment, about["window_bytes"], about["congestion"], names[about["initial_path"]]
+        ),
         "path": paths,
     }
     document: dict[str, Any] = json.loads(from_table(table, str(place)).json)
     return document
+
+
+def transport(segment: int, window: int, congestion: str, initial: str) -> dict[str, Any]:
+    """The transport of a transfer with so many payload bytes in a segment, and a window in bytes."""
+    return {
+        "protocol": "mpquic",
+        "packet": f"{segment + HEADERS}B",
+        "receive_buffer": f"{window}B",
+        "congestion_control": congestion,
+        "hystart": True,
+        "handshake": True,
+        "initial_path": initial,
+        "potentially_failed": True,
+        "rto_initial": "300ms",
+        "rto_max": "1s",
+    }
 
 
 _DEAD: dict[str, Any] = {
