@@ -245,8 +245,9 @@ def _steps(
     least = np.histogram(groups.told - smallest, edges, weights=groups.bytes * scale / STEP)[0]
     steps, last = list[tuple[float, float]](), float(carried[known][0] / busy[known][0])
     for at, is_known, one, span, most in zip(edges[:-1], known, carried, busy, least, strict=True):
-        before, last = last, float(one / span) if is_known else max(last, float(most))
-        if not steps or abs(last - before) > SAME * before:
+        last = float(one / span) if is_known else max(last, float(most))
+        told = steps[-1][1] if steps else 0.0
+        if abs(last * factor - told) > SAME * told:
             steps.append((float(at), last * factor))
     return steps
 
