@@ -59,7 +59,7 @@ def measure(case: Case, **transport: Any) -> Metrics:
     buffer = metrics["receive_buffer_packets"]
     paths = tuple(
         PathMetrics(
-            path["throughput_bps"], path["packets_sent"], path["packets_dropped"], path["packets_lost"]
+            path["throughput_bps"], path["packets_sent"], path["packets_dropped"] or 0, path["packets_lost"]
         )
         for path in result.paths
     )

@@ -526,8 +526,12 @@ class Sending:
         backup: list[str] | None = None,
         congestion: str = "cubic",
         mtu: int | None = None,
+        record: tuple[str | PathLike[str], str] | None = None,
     ) -> Sending:
-        """Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had."""
+        """`record`: where to write down what happens, and how the scheduler is called there.
+
+        Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had.
+        """
 
     def run(
         self,
@@ -544,6 +548,28 @@ class Sending:
 
     def stop(self) -> None:
         """End it, from any thread: `run` raises TransferError."""
+
+@final
+class Recording:
+    """What was written down of a transfer over real paths: everything that its sender did and heard."""
+
+    json: str
+    """What it is of."""
+    def __new__(cls, file: str | PathLike[str]) -> Recording:
+        """Raises ScenarioError: it cannot be read, or is no recording."""
+
+    def transmissions(self) -> ArrowTable:
+        """One row per transmission: path, segment, bytes, sent_ns, acknowledged_ns, waited_ns, lost.
+
+        acknowledged_ns: when this end heard of it, null if it never did. waited_ns: what the receiver says that it
+        waited. lost: whether it was taken for lost at any time.
+        """
+
+    def run(self, job: Job) -> Run:
+        """The run; the job's scenario says how it and its paths are called.
+
+        Raises ScenarioError: it has other paths.
+        """
 
 @final
 class Receiving:

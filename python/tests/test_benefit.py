@@ -52,8 +52,10 @@ def test_the_simulators_metric_is_the_same_formula_with_capacities(tmp_path: Pat
     metrics = plait.run(tmp_path / "two.toml").metrics
     # Of a path that losses keep below its capacity, the benefit says which share of the capacity is missing.
     slow = plait.run(plait.load(tmp_path / "two.toml", only=["lte"])).metrics
-    assert slow["aggregation_benefit"] < 0
-    capacity = slow["goodput_bps"] / (1 + slow["aggregation_benefit"])
+    missing = slow["aggregation_benefit"]
+    assert missing is not None
+    assert missing < 0
+    capacity = slow["goodput_bps"] / (1 + missing)
     benefit = aggregation_benefit(metrics["goodput_bps"], [capacity * 4 / 3, capacity])
     assert metrics["aggregation_benefit"] == pytest.approx(benefit)
 

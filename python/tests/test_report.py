@@ -16,10 +16,10 @@ import pytest
 from conftest import Command
 
 import plait
-from plait.cli.record import write_results
 from plait.reports.chart import distribution
 from plait.reports.series import delays
 from plait.results.recorded import read_origins, read_results
+from plait.results.writing import write_results
 from plait.runs.run import Task, run_tasks
 from plait.support.files import OutputError
 from plait.sweep import Dataset, read

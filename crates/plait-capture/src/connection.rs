@@ -177,19 +177,19 @@ impl CapturedConnection {
         } else {
             SendReason::Reinjection
         };
-        let transmission = self.transmissions;
+        let (transmission, number) = (self.transmissions, self.on_path[path]);
         self.recorder.sent(
             now,
             &Sent {
                 path: PathId(path as u8),
                 transmission,
+                number,
                 segment: first.unwrap_or_else(|| self.segments.find(offset)) as u64,
                 bytes: payload.length,
                 reason,
             },
         );
         subflow.sent = subflow.sent.max(payload.start + u64::from(payload.length));
-        let number = self.on_path[path];
         subflow.transits[usize::from(id)] = Some(Transit { payload, transmission, number, arrived: false });
         self.transmissions += 1;
         self.on_path[path] += 1;

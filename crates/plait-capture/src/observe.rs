@@ -139,7 +139,7 @@ fn path_ending(path: &ObservedPath) -> Result<PathEnding, ObservationError> {
     let nanos = |micros: f64| (micros * 1e3).round();
     Ok(PathEnding {
         packets_lost: grown(path.warmup.lost, path.end.lost)?,
-        packets_dropped: grown(path.warmup.dropped, path.end.dropped)?,
+        packets_dropped: Some(grown(path.warmup.dropped, path.end.dropped)?),
         srtt: path.srtt_us.map(|srtt| Duration::from_nanos(nanos(srtt) as u64)),
         forward_delay: path.forward_delay_us.map(|delay| nanos(delay) as i64),
         backward_delay: path.backward_delay_us.map(|delay| nanos(delay) as i64),

@@ -276,7 +276,8 @@ fn a_tap_sees_each_packet_once_at_each_end_and_changes_nothing() {
         let tapped = simulation::run_tapped(&scenario, scheduler(), &options, &mut count, control).unwrap();
         let plain = simulation::run(&scenario, scheduler(), &options, control).unwrap();
         assert_eq!(tapped.to_json(&scenario, "test"), plain.to_json(&scenario, "test"));
-        let forward: u64 = plain.paths.iter().map(|path| path.packets_lost + path.packets_dropped).sum();
+        let forward: u64 =
+            plain.paths.iter().map(|path| path.packets_lost + path.packets_dropped.unwrap_or(0)).sum();
         assert!(forward > 20 && count.gone > forward, "{} gone, {forward} of them forward", count.gone);
         assert_eq!(count.sent, count.arrived + count.gone + count.open.len() as u64);
         assert!(count.open.len() < 200, "{} are under way at the end", count.open.len());

@@ -31,7 +31,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// One run to be made.
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Job {
-    scenario: Scenario,
+    pub(crate) scenario: Scenario,
     options: RecordOptions,
     python_scheduler: Option<Py<PyAny>>,
     foreign: Option<Foreign>,
@@ -227,8 +227,13 @@ impl Run {
         result: RunResult,
         silence: Option<String>,
     ) -> PyResult<Self> {
+        Self::of(result.to_json(scenario, scheduler), result, silence)
+    }
+
+    /// With this JSON.
+    pub(crate) fn of(json: String, result: RunResult, silence: Option<String>) -> PyResult<Self> {
         Ok(Self {
-            json: result.to_json(scenario, scheduler),
+            json,
             silence,
             packets: result.packets.map(tables::packets).transpose()?,
             requests: result.requests.map(tables::requests).transpose()?,

@@ -12,6 +12,7 @@ mod jobs;
 mod link;
 mod pool;
 mod proxies;
+mod recordings;
 mod scheduler;
 mod tables;
 mod transfers;
@@ -65,5 +66,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     link::register(module)?;
     proxies::register(module)?;
+    recordings::register(module)?;
     transfers::register(module)
 }

@@ -6,9 +6,10 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
     UInt8Array, UInt32Array, UInt64Array,
 };
+use plait_quic::recording::result::{Recorded, Transmission};
 use plait_sim::recorder::frames::{
     ConnectionSeries, DECISION_NAMES, DecisionFrame, DecisionPaths, NEVER, PacketFrame, PathSeries,
-    RequestFrame,
+    RequestFrame, nanos,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -80,6 +81,22 @@ pub(crate) fn packets(frame: PacketFrame) -> PyResult<ArrowTable> {
     ])
 }
 
+/// One row per transmission of a recording, as the sender knows it.
+pub(crate) fn transmissions(recorded: &Recorded) -> PyResult<ArrowTable> {
+    let sent = &recorded.transmissions;
+    let acknowledged = |one: &Transmission| one.acknowledged.map_or(NEVER, |(at, _)| nanos(at));
+    let waited = |one: &Transmission| one.acknowledged.map_or(0, |(_, waited)| waited.as_nanos());
+    table(vec![
+        ("path", Arc::new(UInt8Array::from_iter_values(sent.iter().map(|one| one.path.0)))),
+        ("segment", Arc::new(UInt64Array::from_iter_values(sent.iter().map(|one| one.segment)))),
+        ("bytes", Arc::new(UInt32Array::from_iter_values(sent.iter().map(|one| one.bytes)))),
+        ("sent_ns", Arc::new(Int64Array::from_iter_values(sent.iter().map(|one| nanos(one.sent))))),
+        ("acknowledged_ns", moments(sent.iter().map(acknowledged).collect())),
+        ("waited_ns", Arc::new(UInt64Array::from_iter_values(sent.iter().map(waited)))),
+        ("lost", Arc::new(sent.iter().map(|one| Some(one.lost)).collect::<BooleanArray>())),
+    ])
+}
+
 /// One row per request.
 pub(crate) fn requests(frame: RequestFrame) -> PyResult<ArrowTable> {
     table(vec![
@@ -102,7 +119,7 @@ pub(crate) fn path_series(series: PathSeries) -> PyResult<ArrowTable> {
         ("srtt_ns", moments(series.srtt)),
         ("in_flight_packets", Arc::new(UInt32Array::from(series.in_flight))),
         ("queued_packets", Arc::new(UInt32Array::from(series.queued))),
-        ("link_queue_packets", Arc::new(UInt32Array::from(series.link_queue))),
+        ("link_queue_packets", unless_unset(series.link_queue)),
         ("arrived_bytes", Arc::new(UInt64Array::from(series.arrived_bytes))),
     ])
 }

@@ -3,7 +3,7 @@
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::{TransferError, bad_input};
-use plait_quic::files::{self, Inbox, Local, News, Sent, Shipment, Status, Term};
+use plait_quic::files::{self, Inbox, Local, News, Record, Sent, Shipment, Status, Term};
 use plait_quic::identity::hexadecimal;
 use plait_quic::{Error, Secret, Settings};
 use plait_sched::{Builtin, Value};
@@ -85,7 +85,7 @@ pub(crate) struct Sending {
 #[pymethods]
 impl Sending {
     #[new]
-    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None))]
+    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None, record = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -100,6 +100,7 @@ impl Sending {
         backup: Option<Vec<String>>,
         congestion: &str,
         mtu: Option<u16>,
+        record: Option<(PathBuf, String)>,
     ) -> PyResult<Self> {
         let defaults = Settings::default();
         let settings =
@@ -112,6 +113,7 @@ impl Sending {
             locals: locals(local)?,
             interfaces: interface,
             terms: terms(cost, budget, backup),
+            record: record.map(|(place, scheduler)| Record { place, scheduler }),
             settings,
         };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
@@ -264,6 +266,7 @@ fn result(sent: &Sent) -> serde_json::Value {
         "event": "sent", "file": sent.name, "bytes": sent.bytes, "resumed_bytes": sent.resumed, "sha256": hexadecimal(&sent.digest),
         "seconds": sent.duration.as_secs_f64(), "paths": sent.paths.iter().map(path).collect::<Vec<_>>(),
         "retransmissions": sent.counters.retransmissions, "reinjections": sent.counters.reinjections,
+        "unrecorded": sent.unrecorded,
     })
 }
 

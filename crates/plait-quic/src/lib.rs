@@ -18,6 +18,7 @@
 //! - [`session`]: a transport endpoint, its packets as bytes, the payload;
 //! - [`source`]: where the payload comes from;
 //! - [`link`]: one QUIC connection;
+//! - [`recording`]: what happened at the end that sends, in a file;
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
 //! - [`terms`]: what a path costs, and how much it may carry;
@@ -35,6 +36,7 @@ pub mod identity;
 pub mod link;
 pub mod proxy;
 pub mod receiver;
+pub mod recording;
 pub mod sender;
 pub mod session;
 pub mod settings;

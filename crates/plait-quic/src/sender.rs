@@ -6,6 +6,7 @@
 use crate::error::Error;
 use crate::hello::{VERDICT_BYTES, Verdict};
 use crate::link::Outgoing;
+use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::source::{Rest, Source};
@@ -31,6 +32,8 @@ pub struct Sender<S, W = Builtin> {
     scheduler: Option<W>,
     session: Option<Session<Budgeted<W>>>,
     spent: Spent,
+    /// Where all of it is written down, until the transport begins.
+    recording: Option<Recording>,
     source: S,
     epoch: Instant,
     heard_at: Instant,
@@ -58,6 +61,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             scheduler: Some(scheduler),
             session: None,
             spent: Spent::default(),
+            recording: None,
             source,
             epoch: now,
             heard_at: now,
@@ -65,6 +69,20 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             outcome: None,
             packets: Vec::new(),
         })
+    }
+
+    /// Writes down what the transport does, once it begins.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = Some(recording);
+    }
+
+    /// The recording ends, if there is one. What of it could not be written is an error, whenever that was.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
+        let time = self.time(now);
+        self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time))
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -157,6 +175,9 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.order.terms, scheduler) {
             Ok(mut session) => {
+                if let Some(recording) = self.recording.take() {
+                    session.record(self.time(now), recording, self.settings.mtu);
+                }
                 session.write();
                 self.session = Some(session);
             }

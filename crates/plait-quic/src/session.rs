@@ -1,17 +1,18 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 use crate::error::Error;
+use crate::recording::{Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
 use crate::source::Source;
 use crate::terms::Terms;
 use bytes::Bytes;
 use core::num::NonZeroU32;
-use plait_sched::{Builtin, Path, PathId, Scheduler, Time};
+use plait_sched::{Builtin, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
 use plait_transport::wire::quic::TAG_BYTES;
-use plait_transport::{Counters, Observer, PathConfig, Sink, Transmit};
+use plait_transport::{Counters, Observer, PathConfig, Sent, Sink, Transmit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
@@ -65,7 +66,7 @@ pub struct Session<W = Builtin> {
     image: Image,
     peer: Boundaries,
     agreed: Agreed,
-    arrivals: Arrivals,
+    heard: Heard,
     /// Payload that came before something that is missing.
     waiting: BTreeMap<u64, Bytes>,
     ready: VecDeque<Bytes>,
@@ -77,9 +78,9 @@ pub struct Session<W = Builtin> {
     budgets: Vec<u64>,
 }
 
-/// What happens as a packet is taken.
+/// What happens: as a packet is taken, and for who records it.
 #[derive(Debug, Default)]
-struct Arrivals {
+struct Heard {
     fresh: bool,
     delivered: Vec<u64>,
     /// Payload bytes by path, each segment once.
@@ -87,11 +88,36 @@ struct Arrivals {
     delivered_at: Option<Time>,
     /// The longest time in which nothing was handed on.
     gap_nanos: u64,
+    recording: Option<Recording>,
 }
 
-impl Observer for Arrivals {
+impl Observer for Heard {
     fn hears_decisions(&self) -> bool {
-        false
+        self.recording.as_ref().is_some_and(Recording::hears_decisions)
+    }
+
+    fn sent(&mut self, now: Time, sent: &Sent) {
+        if let Some(recording) = &mut self.recording {
+            recording.sent(now, sent);
+        }
+    }
+
+    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
+        if let Some(recording) = &mut self.recording {
+            recording.decided(now, decision, connection, paths);
+        }
+    }
+
+    fn acknowledged(&mut self, now: Time, path: PathId, number: u64, waited: Duration) {
+        if let Some(recording) = &mut self.recording {
+            recording.acknowledged(now, path, number, waited);
+        }
+    }
+
+    fn lost(&mut self, now: Time, path: PathId, number: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.lost(now, path, number);
+        }
     }
 
     fn arrived(&mut self, _now: Time, path: PathId, _segment: u64, bytes: u32) {
@@ -156,7 +182,7 @@ impl<W: Scheduler> Session<W> {
             image,
             peer,
             agreed,
-            arrivals: Arrivals { bytes: vec![0; agreed.paths], ..Arrivals::default() },
+            heard: Heard { bytes: vec![0; agreed.paths], ..Heard::default() },
             waiting: BTreeMap::new(),
             ready: VecDeque::new(),
             any: VecDeque::new(),
@@ -164,6 +190,33 @@ impl<W: Scheduler> Session<W> {
             sent: vec![0; agreed.paths],
             budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
         })
+    }
+
+    /// From now on everything is written down; call it before anything is sent.
+    pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16) {
+        let Agreed { initial, segment, window, extent, .. } = self.agreed;
+        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { u64::MAX };
+        recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
+        self.heard.recording = Some(recording);
+    }
+
+    /// Nothing more is written down. What could not be is an error, whenever that was.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub(crate) fn end_recording(&mut self, now: Time) -> io::Result<()> {
+        let counters = self.counters();
+        self.heard.recording.take().map_or(Ok(()), |recording| recording.end(now, &counters))
+    }
+
+    /// How windows stand, where somebody records them and it is time for it.
+    fn look(&mut self, now: Time) {
+        let Self { end, heard: Heard { recording: Some(recording), .. }, .. } = self else { return };
+        if recording.is_due(now) {
+            let paths = end.paths();
+            let windows: Vec<_> = paths.iter().map(|path| end.window(path.id)).collect();
+            recording.look(now, &paths, &windows, end.connection().window_left);
+        }
     }
 
     /// All that this end sends may leave from now on. Once: it is written in one piece, so that segments begin where the peer expects them.
@@ -189,7 +242,7 @@ impl<W: Scheduler> Session<W> {
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, arrivals, waiting, ready, any, scratch, .. } = self;
+        let Self { end, image, peer, agreed, heard, waiting, ready, any, scratch, .. } = self;
         // The image has the tag's place, though nothing protects in here.
         scratch.clear();
         scratch.extend_from_slice(packet);
@@ -208,15 +261,15 @@ impl<W: Scheduler> Session<W> {
                     return;
                 }
             }
-            arrivals.fresh = false;
-            end.handle_packet(now, path, packet, arrivals);
+            heard.fresh = false;
+            end.handle_packet(now, path, packet, heard);
             if agreed.extent == Extent::Endless {
-                arrivals.delivered.clear();
-                any.extend(arrivals.fresh.then(|| (number, Bytes::copy_from_slice(payload))));
+                heard.delivered.clear();
+                any.extend(heard.fresh.then(|| (number, Bytes::copy_from_slice(payload))));
                 return;
             }
-            let mut fresh = arrivals.fresh.then(|| Bytes::copy_from_slice(payload));
-            for delivered in arrivals.delivered.drain(..) {
+            let mut fresh = heard.fresh.then(|| Bytes::copy_from_slice(payload));
+            for delivered in heard.delivered.drain(..) {
                 // What is in order as it comes, which most is, waits for nothing.
                 let own = if delivered == number { fresh.take() } else { None };
                 ready.extend(own.or_else(|| waiting.remove(&delivered)));
@@ -232,7 +285,7 @@ impl<W: Scheduler> Session<W> {
     /// # Errors
     /// Those of the transport.
     pub fn handle_timeout(&mut self, now: Time) -> Result<(), Error> {
-        Ok(self.end.handle_timeout(now, &mut ())?)
+        Ok(self.end.handle_timeout(now, &mut self.heard)?)
     }
 
     /// All packets that leave now, with their paths.
@@ -245,11 +298,15 @@ impl<W: Scheduler> Session<W> {
         source: &mut impl Source,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
-        let Self { end, image, peer, sent, budgets, .. } = self;
+        let Self { end, image, peer, sent, budgets, heard, .. } = self;
         let mut encoder =
             Encoder { image, peer, source, sent, budgets, packets, payload: Vec::new(), failed: None };
-        end.transmit(now, &mut encoder, &mut ())?;
-        encoder.failed.map_or(Ok(()), |error| Err(error.into()))
+        end.transmit(now, &mut encoder, heard)?;
+        if let Some(error) = encoder.failed {
+            return Err(error.into());
+        }
+        self.look(now);
+        Ok(())
     }
 
     /// When [`Session::handle_timeout`] must be called next.
@@ -285,12 +342,12 @@ impl<W: Scheduler> Session<W> {
 
     /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.
     pub fn carried(&self) -> (&[u64], &[u64]) {
-        (&self.sent, &self.arrivals.bytes)
+        (&self.sent, &self.heard.bytes)
     }
 
     /// The longest time in which nothing was handed on in order, between the first time and the last.
     pub fn longest_gap(&self) -> std::time::Duration {
-        std::time::Duration::from_nanos(self.arrivals.gap_nanos)
+        std::time::Duration::from_nanos(self.heard.gap_nanos)
     }
 
     /// The paths as the scheduler sees them.

@@ -1,6 +1,9 @@
 //! Whole transfers with real TLS, in virtual time.
 
 mod network;
+#[cfg(feature = "simulation")]
+#[path = "network/recorded.rs"]
+mod recorded;
 
 use network::{Case, FAST, Path, Run, SLOW, content, run};
 use plait_quic::{Error, Fingerprint, Terms};

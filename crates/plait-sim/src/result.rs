@@ -67,7 +67,7 @@ pub struct Metrics {
     pub decisions: Option<u64>,
     /// Answers to wait; null likewise.
     pub waits: Option<u64>,
-    /// Kaspar's measure: −1…1; 0 = the best single path, 1 = all capacity used.
+    /// Kaspar's measure: −1…1; 0 = the best single path, 1 = all capacity used. Not a number, in JSON null, where nobody knows the capacities.
     pub aggregation_benefit: f64,
     /// When the last byte of a finite workload was delivered, in seconds; null if it was not.
     pub completion_time_s: Option<f64>,
@@ -96,8 +96,8 @@ pub struct PathMetrics {
     pub retransmissions: u64,
     /// Data packets lost on the way.
     pub packets_lost: u64,
-    /// Data packets that found the queue full.
-    pub packets_dropped: u64,
+    /// Data packets that found the queue full; null if the engine cannot tell, and counts them as lost.
+    pub packets_dropped: Option<u64>,
     /// Smoothed round-trip time at the end; null if it was never measured.
     pub srtt_ms: Option<f64>,
     /// One-way delay of the data at the end, as timestamps tell it: smoothed, the offset between the clocks contained; null
@@ -232,6 +232,8 @@ pub enum Engine {
     Linux,
     /// The transport of real paths in virtual time: QUIC connections over the simulator's links (`plait-quic`).
     Quic,
+    /// The transport of real paths on real paths, as the sender alone saw it (`plait-quic`).
+    Sockets,
 }
 
 impl Engine {
@@ -241,6 +243,7 @@ impl Engine {
             Self::Simulator => "sim",
             Self::Linux => "linux",
             Self::Quic => "quic",
+            Self::Sockets => "sockets",
         }
     }
 }
@@ -295,8 +298,8 @@ pub struct Ending {
 pub struct PathEnding {
     /// Data packets lost on the way.
     pub packets_lost: u64,
-    /// Data packets that found the queue full.
-    pub packets_dropped: u64,
+    /// Data packets that found the queue full, if the engine can tell.
+    pub packets_dropped: Option<u64>,
     /// Smoothed round-trip time, once it was measured.
     pub srtt: Option<Duration>,
     /// See [`PathMetrics::forward_delay_ms`]; in nanoseconds.
@@ -381,7 +384,10 @@ impl RunResult {
             undone_reductions: ending.undone_reductions,
             decisions: ending.decisions,
             waits: ending.waits,
-            aggregation_benefit: benefit(goodput_bps, &capacities(scenario, ending.end)),
+            aggregation_benefit: match ending.engine {
+                Engine::Sockets => f64::NAN,
+                _ => benefit(goodput_bps, &capacities(scenario, ending.end)),
+            },
             completion_time_s: recorder.completed(&scenario.workload).map(Time::as_secs_f64),
             packets_delivered: recorder.delivered_packets - recorder.delivered_packets_in_warmup,
             delivered_bytes: recorder.delivered_bytes,

@@ -45,6 +45,10 @@ COMMANDS = {
     ),
     "report": Place("report:report", "Write one HTML page about runs or a sweep; it needs no network."),
     "send": Place("send:send", "Send a file over several network interfaces at once."),
+    "replay": Place(
+        "replay:replay",
+        "Run a recorded transfer again in the simulator, and say how far that is from what happened.",
+    ),
     "recv": Place("recv:recv", "Receive files into a folder; who sends has to know the secret."),
     "proxy": Place("proxy:proxy", "Carry TCP connections over several network interfaces at once."),
     "link": Place(
@@ -83,6 +87,7 @@ def cli(quiet: bool) -> None:
     plait plot results/plan --x rtt --metric goodput -o fig.pdf
     plait recv --out inbox                            on the other machine; it says what to type here:
     plait send video.mkv HOST:4433 --fingerprint …    a file over all interfaces at once
+    plait replay FOLDER                               what was sent with --record FOLDER, simulated
     plait proxy HOST:4433 --socks 127.0.0.1:1080 …    TCP connections likewise; there: plait proxy --serve
     plait validate linux                              simulator against kernel
     """  # noqa: D301  click wants the character, not its escape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -19,6 +19,9 @@ from plait.scenarios.scheduler import parse_choice
 from plait.scenarios.units import duration_ns, moment_text
 from plait.support.progress import Progress
 from plait.support.tables import BARE, Cell, Content, table
+
+if TYPE_CHECKING:
+    from plait.results.result import Result
 
 WIDTH = 110
 """Columns of a decision's table at most."""
@@ -65,9 +68,10 @@ def explain(
 ) -> None:
     """Explain decisions: what the scheduler saw, and why not the other paths.
 
-    Simulates FILE until just after TIME and prints the first decision from then on.
+    Simulates FILE until just after TIME and prints the first decision from then on. FILE may be a folder that
+    `plait send --record` or `plait run --out --decisions` wrote: then it is a decision that was made there.
     """
-    from plait.runs.decisions import Question, look_up
+    from plait.runs.decisions import Question, look_up, look_up_recorded
 
     if count is not None and until is not None:
         message = "--count and --until exclude each other"
@@ -78,14 +82,42 @@ def explain(
         until=None if until is None else _moment("--until", until),
         path=path,
     )
-    choice = None if name is None else parse_choice(name)
-    with Progress("simulating") as progress:
-        answer = look_up(load(file), question, scheduler=choice, seed=seed, progress=progress.update)
+    if file.is_dir():
+        answer = look_up_recorded(_recorded(file, name, seed), question)
+    else:
+        choice = None if name is None else parse_choice(name)
+        with Progress("simulating") as progress:
+            answer = look_up(load(file), question, scheduler=choice, seed=seed, progress=progress.update)
     document = answer.document()
     if as_json:
         print_json(document)
         return
     _print(document)
+
+
+def _recorded(folder: Path, name: str | None, seed: int | None) -> Result:
+    """The run in a folder, of several the one with this scheduler and seed.
+
+    Raises:
+        ScenarioError: there is none, or more than one, or it has no decisions.
+    """
+    from plait.results.recorded import read_results
+
+    results = [
+        result
+        for result in read_results(folder)
+        if name in (None, result.scheduler) and seed in (None, result.seed)
+    ]
+    if len(results) != 1:
+        asked = " such runs; expected one: choose with --scheduler, --seed, or the run's own folder"
+        message = f"{folder}: {len(results) or 'no'}{asked}"
+        raise ScenarioError(message)
+    if results[0].run.decisions() is None:
+        message = (
+            f"{folder}: no decisions were recorded; plait run --out --decisions and plait send --record do"
+        )
+        raise ScenarioError(message)
+    return results[0]
 
 
 def _moment(option: str, text: str) -> int:

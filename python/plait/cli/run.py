@@ -212,8 +212,8 @@ def _run(
 
     Writes them if `out` says where.
     """
-    from plait.cli.record import is_file_name, write_qlogs, write_results
     from plait.results.qlog import SUFFIXES
+    from plait.results.writing import is_file_name, write_qlogs, write_results
     from plait.runs.run import Task, run_tasks
 
     needs("--decisions", decisions, "--out", out)

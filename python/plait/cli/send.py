@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from plait.cli.output import say
 from plait.cli.paths import chosen, costs, pairs, path_options, told
 from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
 from plait.scenarios.scheduler import parse_choice
@@ -26,6 +27,12 @@ from plait.transfers.sender import Transfer
 )
 @SECRET
 @path_options
+@click.option(
+    "--record",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Write down what happens, for plait explain, report and replay.",
+)
 @LINES
 def send(
     file: Path,
@@ -41,6 +48,7 @@ def send(
     redundant: bool,
     congestion: str,
     mtu: int,
+    record: Path | None,
     as_json: bool,
 ) -> None:
     """Send a file over several network interfaces at once.
@@ -62,6 +70,7 @@ def send(
         scheduler=parse_choice(scheduler),
         congestion=congestion,
         mtu=mtu,
+        record=record,
     )
 
     def tell(progress: TransferProgress) -> None:
@@ -74,6 +83,10 @@ def send(
         sent = transfer.run(tell)
     finally:
         clear()
+    if sent.unrecorded is not None:
+        say(f"warning: the recording is not whole: {sent.unrecorded}")
+    if record is not None:
+        say(f"recorded in {record}: plait report {record}, plait replay {record}")
     if as_json:
         print_line({"event": "sent", **asdict(sent), "goodput_bps": sent.goodput_bps})
         return

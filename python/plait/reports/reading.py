@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from plait._core import ScenarioError
-from plait.results.recorded import RESULT, read_origins, read_results
+from plait.results.recorded import holds_results, read_origins, read_results
 from plait.results.result import Result
 from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
@@ -75,10 +75,10 @@ def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Ro
         raise ScenarioError(message)
     if (folder / PLAN).is_file():
         return _rows(read(folder))
-    if not (folder / RESULT).is_file() and not any(folder.glob(f"*/{RESULT}")):
+    if not holds_results(folder):
         message = (
-            f"{folder}: nothing to report; expected results (plait run --out, plait compare --out) "
-            "or a dataset (plait sweep)"
+            f"{folder}: nothing to report; expected results (plait run --out, plait compare --out, "
+            "plait send --record) or a dataset (plait sweep)"
         )
         raise ScenarioError(message)
     return Runs(read_results(folder), read_origins(folder))

@@ -20,6 +20,7 @@ ENGINES = {
     "sim": "simulator",
     "linux": "Linux kernel in virtual time",
     "quic": "QUIC connections in virtual time",
+    "sockets": "real paths",
 }
 
 

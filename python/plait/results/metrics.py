@@ -69,7 +69,8 @@ class Metrics(TypedDict, total=False):
     completion_time_s: when the last byte of a file, or of the last of so many responses, was delivered; None if the run
         ended before.
     aggregation_benefit: Kaspar's, against capacities: 0 is what the best path could carry when full, 1 what all could,
-        −1 nothing at all. The best path alone may be below 0: `plait compare --alone` compares with it.
+        −1 nothing at all. The best path alone may be below 0: `plait compare --alone` compares with it. None of real
+        paths, whose capacities nobody knows.
     packets_delivered: packets delivered in order.
     delivered_bytes: payload handed to the application since the start of the run, warm-up included.
     undelivered_bytes: payload written and not delivered when the run ended; None for endless traffic.
@@ -102,7 +103,7 @@ class Metrics(TypedDict, total=False):
     decisions: int | None
     waits: int | None
     completion_time_s: float | None
-    aggregation_benefit: float
+    aggregation_benefit: float | None
     packets_delivered: int
     delivered_bytes: int
     undelivered_bytes: int | None
@@ -118,7 +119,7 @@ class PathMetrics(TypedDict, total=False):
     packets_sent: data packets sent on the path, retransmissions included.
     retransmissions: of the packets sent, those sent again.
     packets_lost: lost on the way.
-    packets_dropped: found the queue full.
+    packets_dropped: found the queue full; None where the engine cannot tell, and counts them as lost.
     srtt_ms: the smoothed round-trip time at the end; None without a sample.
     forward_delay_ms: one-way delay to the receiver at the end, as timestamps tell it, with the clocks' offset in it;
         None for CMT-SCTP.
@@ -131,7 +132,7 @@ class PathMetrics(TypedDict, total=False):
     packets_sent: int
     retransmissions: int
     packets_lost: int
-    packets_dropped: int
+    packets_dropped: int | None
     srtt_ms: float | None
     forward_delay_ms: float | None
     backward_delay_ms: float | None

@@ -8,6 +8,7 @@ A folder has one folder per run and one `run.json`, which says what made them:
 | `<run>/result.json` | metrics |
 | `<run>/scenario.json` | the scenario as it was run, defaults, scheduler and seed included; ``plait run`` takes it |
 | `<run>/<table>.parquet` | the recorded tables |
+| `recording` | of a transfer by a program that writes no tables, or one that was broken off: read instead |
 
 Everything below a run's folder is the same for the same scenario and seed; what is not is in `run.json`.
 """
@@ -22,6 +23,8 @@ from typing import Any
 import polars as pl
 
 from plait._core import ScenarioError
+from plait.recordings import RECORDING
+from plait.recordings.reading import read_recording
 from plait.results.result import Result
 
 ORIGIN = "run.json"
@@ -65,8 +68,14 @@ class RecordedRun:
         return read_parquet(file) if file.is_file() else None
 
 
+def holds_results(folder: Path) -> bool:
+    """Whether there is something for `read_results`."""
+    places = (folder / RESULT, folder / RECORDING)
+    return any(place.is_file() for place in places) or any(folder.glob(f"*/{RESULT}"))
+
+
 def read_results(folder: Path) -> list[Result]:
-    """The results in a run's folder, or in all folders below, by name.
+    """The results in a run's folder, or in all folders below, by name; or that of the recording of a transfer there.
 
     Raises:
         ScenarioError: there are none, or a file cannot be read.
@@ -77,6 +86,8 @@ def read_results(folder: Path) -> list[Result]:
     folders = (
         [folder] if (folder / RESULT).is_file() else sorted(one.parent for one in folder.glob(f"*/{RESULT}"))
     )
+    if not folders and (folder / RECORDING).is_file():
+        return [read_recording(folder / RECORDING)]
     if not folders:
         message = (
             f"{folder}: no results; expected {RESULT} there or in folders below, as plait run --out writes"

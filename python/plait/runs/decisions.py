@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -79,6 +79,24 @@ def _kinds() -> dict[str, str]:
     return {one["name"]: one["kind"] for one in verdicts()}
 
 
+def look_up_recorded(result: Result, question: Question) -> Answer:
+    """Find the decisions in a run that recorded them.
+
+    Raises:
+        ScenarioError: bad input, or there is no such decision. NotRecordedError: they were not recorded.
+    """
+    times = result.decisions["time_ns"]
+    end = max(round(result.metrics["measured_s"] * NANOSECONDS), int(times[-1]) if len(times) else 0) + 1
+    _check(question, result.path_names, end)
+    later = _matching(result, question)
+    found = later[: question.count]
+    if question.until is not None:
+        found = [row for row in later if times[row] <= question.until]
+    if not found:
+        raise ScenarioError(_nothing_found(question, result, later, lambda: result))
+    return Answer(result, found)
+
+
 def look_up(
     scenario: Scenario,
     question: Question,
@@ -93,7 +111,7 @@ def look_up(
         ScenarioError: bad input, or there is no such decision. RunError: the run failed before.
     """
     duration = duration_ns(json.loads(scenario.json)["duration"])
-    _check(question, scenario, duration)
+    _check(question, [str(path.name) for path in scenario.paths], duration)
 
     def simulate(end: int, start: int) -> Result:
         # The warm-up only says what the metrics count; without it the run may end anywhere.
@@ -126,8 +144,8 @@ def look_up(
     return Answer(result, found)
 
 
-def _check(question: Question, scenario: Scenario, duration: int) -> None:
-    """A moment within the run and a path of the scenario; ScenarioError otherwise."""
+def _check(question: Question, names: Sequence[str], duration: int) -> None:
+    """A moment within the run and a path that it has; ScenarioError otherwise."""
     for option, moment in (("--at", question.at), ("--until", question.until)):
         if moment is not None and moment >= duration:
             message = f"{option} {_short(moment)}: the run ends at {_short(duration)}"
@@ -135,9 +153,8 @@ def _check(question: Question, scenario: Scenario, duration: int) -> None:
     if question.until is not None and question.until < question.at:
         message = f"--until {_short(question.until)}: is before --at {_short(question.at)}"
         raise ScenarioError(message)
-    names = [path.name for path in scenario.paths]
     if question.path is not None and question.path not in names:
-        message = f"--path {question.path!r}: unknown{expected(question.path, [str(name) for name in names])}"
+        message = f"--path {question.path!r}: unknown{expected(question.path, names)}"
         raise ScenarioError(message)
 
 

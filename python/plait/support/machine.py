@@ -6,9 +6,12 @@ import os
 import platform
 import shlex
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+SECRET = "--secret="
 
 
 def plait_version() -> str:
@@ -44,6 +47,15 @@ def processor(description: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def command_line() -> str:
-    """The command as it was typed, without the folder of the program."""
+    """The command as it was typed, without the folder of the program and without secrets."""
     program = Path(sys.argv[0]).name
-    return shlex.join(["plait" if program == "__main__.py" else program, *sys.argv[1:]])
+    return shlex.join(["plait" if program == "__main__.py" else program, *_without_secrets(sys.argv[1:])])
+
+
+def _without_secrets(words: Sequence[str]) -> list[str]:
+    """The words with what --secret tells left out."""
+    told = [word == "--secret" for word in ["", *words]]
+    return [
+        "…" if after else f"{SECRET}…" if word.startswith(SECRET) else word
+        for word, after in zip(words, told, strict=False)
+    ]

@@ -70,7 +70,8 @@ class Sent:
 
     bytes: its size. resumed_bytes: how many of them the receiver had before, of an interrupted transfer. sha256: of its
     content, which the receiver has confirmed. seconds: from the first packet to the receiver's word. retransmissions,
-    reinjections: packets sent again after a loss, and copies that the scheduler made.
+    reinjections: packets sent again after a loss, and copies that the scheduler made. unrecorded: why a recording that
+    was wanted is not whole, if it is not.
     """
 
     file: str
@@ -81,6 +82,7 @@ class Sent:
     paths: tuple[SentPath, ...]
     retransmissions: int
     reinjections: int
+    unrecorded: str | None = None
 
     @property
     def goodput_bps(self) -> float:

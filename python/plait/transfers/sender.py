@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 
 from plait import _core
+from plait.recordings import RECORDING
 from plait.scenarios.scheduler import Choice, override
 from plait.scenarios.units import size_bytes
+from plait.support.files import make_folder
 from plait.transfers.report import Sent, Watcher, heard_by, sent_of
 
 MTU = 1232
@@ -32,9 +35,10 @@ class Transfer:
         scheduler: who decides which path carries what.
         congestion: congestion control of each path.
         mtu: bytes of a UDP datagram's payload; every path has to carry it.
+        record: a folder for what happens; see `send`.
 
     Raises:
-        ScenarioError: one of these cannot be.
+        ScenarioError: one of these cannot be. OutputError: the folder cannot be written to.
     """
 
     def __init__(
@@ -52,8 +56,12 @@ class Transfer:
         scheduler: Choice = "lowest-rtt",
         congestion: str = "cubic",
         mtu: int = MTU,
+        record: str | PathLike[str] | None = None,
     ) -> None:
         self._choice = override(scheduler)
+        self._record = None if record is None else Path(record)
+        if self._record is not None:
+            make_folder(self._record)
         self._core = _core.Sending(
             to,
             file,
@@ -66,6 +74,7 @@ class Transfer:
             backup=list(backup),
             congestion=congestion,
             mtu=mtu,
+            record=None if self._record is None else (self._record / RECORDING, self._choice.label or ""),
         )
 
     @property
@@ -82,6 +91,10 @@ class Transfer:
             foreign=chosen.foreign,
             progress=heard_by(progress),
         )
+        if self._record is not None:
+            from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+
+            keep_recording(self._record, chosen.document)
         return sent_of(text)
 
     def stop(self) -> None:
@@ -116,6 +129,7 @@ def send(
     scheduler: Choice = "lowest-rtt",
     congestion: str = "cubic",
     mtu: int = MTU,
+    record: str | PathLike[str] | None = None,
     progress: Watcher | None = None,
 ) -> Sent:
     """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
@@ -136,10 +150,14 @@ def send(
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
         congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
+        record: a folder for what happens, packet by packet and decision by decision; it becomes what
+            ``plait run --out`` writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that
+            fails, it is what there was.
         progress: called twice a second with how it stands.
 
     Raises:
         ScenarioError: an argument is not what it may be; names it and the choices.
+        OutputError: the recording's folder cannot be written to.
         TransferError: the receiver does not have the file, and why; all budgets are spent, for example.
     """
     transfer = Transfer(
@@ -155,6 +173,7 @@ def send(
         scheduler=scheduler,
         congestion=congestion,
         mtu=mtu,
+        record=record,
     )
     return transfer.run(progress)
 

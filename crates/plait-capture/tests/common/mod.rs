@@ -43,7 +43,7 @@ pub(crate) fn observed(scenario: &Scenario, result: &RunResult) -> Value {
             "name": path.name, "sender": sender, "receiver": receiver,
             "warmup": { "lost": 3, "dropped": 5, "timeouts": 1, "tail_probes": 2 },
             "end": {
-                "lost": path.packets_lost + 3, "dropped": path.packets_dropped + 5,
+                "lost": path.packets_lost + 3, "dropped": path.packets_dropped.unwrap_or(0) + 5,
                 "timeouts": timeouts.map(|count| count + 1), "tail_probes": probes.map(|count| count + 2),
             },
             "srtt_us": micros(path.srtt_ms), "cwnd": path.cwnd_packets,

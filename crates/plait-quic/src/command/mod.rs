@@ -68,6 +68,9 @@ struct SendOptions {
     fingerprint: Fingerprint,
     #[command(flatten)]
     paths: PathOptions,
+    /// Write down what happens, in this folder: plait explain, report and replay read it.
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }

@@ -1,15 +1,18 @@
 //! `send`.
 
-use super::{SendOptions, clear, megabits, print, show, told};
+use super::{SendOptions, clear, megabits, print, say, show, told};
 use crate::error::Error;
-use crate::files::{Sending, Sent, Shipment};
+use crate::files::{Record, Sending, Sent, Shipment};
 use crate::identity::hexadecimal;
+use crate::recording::RECORDING;
 use crate::settings::Settings;
 use serde_json::json;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     let scheduler = options.paths.decision.scheduler()?;
+    let record = options.record.as_deref().map(|folder| record(folder, options.paths.decision.name()));
     let shipment = Shipment {
         file: Some(options.file.clone()),
         to: options.to.clone(),
@@ -18,6 +21,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         locals: options.paths.local.clone(),
         interfaces: options.paths.interface.clone(),
         terms: options.paths.terms()?,
+        record: record.transpose()?,
         settings: Settings { congestion: options.paths.decision.congestion, ..options.common.settings() },
     };
     let mut failed = None;
@@ -37,8 +41,18 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     }
 }
 
+/// A recording in a folder, which is made.
+fn record(folder: &Path, scheduler: &str) -> Result<Record, Error> {
+    let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(refused)?;
+    Ok(Record { place: folder.join(RECORDING), scheduler: scheduler.to_owned() })
+}
+
 fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error> {
     let Sent { name, bytes, duration, counters, .. } = sent;
+    if let Some(reason) = &sent.unrecorded {
+        say(&format!("plait-quic: the recording is not whole: {reason}\n"));
+    }
     if options.common.json {
         let paths = sent.paths.iter().map(|(local, path)| {
             let srtt = path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3);

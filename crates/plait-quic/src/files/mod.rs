@@ -13,7 +13,7 @@ pub(crate) mod sockets;
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
 pub use routes::Term;
-pub use send::{Sending, Sent, Shipment};
+pub use send::{Record, Sending, Sent, Shipment};
 
 use std::fmt;
 use std::net::IpAddr;

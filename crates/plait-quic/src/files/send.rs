@@ -5,6 +5,7 @@ use super::{Local, Meter, NAP, Status, now};
 use crate::error::Error;
 use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
+use crate::recording::{Recording, Subject};
 use crate::sender::{Order, Progress, Sender};
 use crate::session::Session;
 use crate::settings::Settings;
@@ -35,8 +36,19 @@ pub struct Shipment {
     pub interfaces: Vec<String>,
     /// What some of the paths are for, by interface, address or `ADDRESS%INTERFACE`.
     pub terms: Vec<(String, Term)>,
+    /// Where to write down what happens.
+    pub record: Option<Record>,
     /// Everything else.
     pub settings: Settings,
+}
+
+/// A recording that is wanted.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The recording's place; a file that is there is replaced.
+    pub place: PathBuf,
+    /// The scheduler as the user named it.
+    pub scheduler: String,
 }
 
 /// A file that is ready to be sent: sockets are bound.
@@ -44,6 +56,7 @@ pub struct Sending {
     shipment: Shipment,
     routes: Routes,
     file: Option<(String, File)>,
+    recording: Option<File>,
 }
 
 /// What was sent.
@@ -65,6 +78,8 @@ pub struct Sent {
     pub counters: Counters,
     /// Packets that did not fit into QUIC's datagrams, which has to be none.
     pub oversized: u64,
+    /// Why the recording is not whole, if it is not.
+    pub unrecorded: Option<String>,
 }
 
 /// Who is asked in each turn, and told how things stand now and then; breaking ends the transfer.
@@ -77,10 +92,11 @@ impl Sending {
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
         shipment.settings.check()?;
-        let Shipment { to, locals, interfaces, terms, file, .. } = &shipment;
+        let Shipment { to, locals, interfaces, terms, file, record, .. } = &shipment;
         let routes = Routes::open(now(), to, locals, interfaces, terms)?;
         let file = file.as_deref().map(open).transpose()?;
-        Ok(Self { shipment, routes, file })
+        let recording = record.as_ref().map(|record| create(&record.place)).transpose()?;
+        Ok(Self { shipment, routes, file, recording })
     }
 
     /// The paths, in the order in which schedulers see them.
@@ -107,14 +123,30 @@ impl Sending {
         let source = source.map(|file| Ahead::new(file, offer.size));
         let begun = now();
         let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
-        self.drive(&mut sender, begun, &offer, watch)?;
+        if let Some(file) = self.recording.take() {
+            sender.record(Recording::new(file, self.subject(&offer.name)));
+        }
+        let driven = self.drive(&mut sender, begun, &offer, watch);
+        let unrecorded = sender.end_recording(now()).err().map(|error| error.to_string());
+        driven?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
         let counters = sender.session().map(Session::counters).unwrap_or_default();
         let (oversized, resumed) = (sender.oversized(), sender.resumed());
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
-        Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized })
+        Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized, unrecorded })
+    }
+
+    /// What a recording is of.
+    fn subject(&self, file: &str) -> Subject {
+        let scheduler = self.shipment.record.as_ref().map(|record| record.scheduler.clone());
+        Subject {
+            file: file.to_owned(),
+            scheduler: scheduler.unwrap_or_default(),
+            congestion: self.shipment.settings.congestion.info().name.to_owned(),
+            paths: self.routes.locals.iter().map(Local::to_string).collect(),
+        }
     }
 
     /// What is offered: a look at the whole file.
@@ -172,6 +204,11 @@ impl Sending {
             routes.sockets.wait(due.min(NAP))?;
         }
     }
+}
+
+/// The file of a recording.
+fn create(place: &Path) -> Result<File, Error> {
+    File::create(place).map_err(|error| Error::Setting(format!("{}: {error}", place.display())))
 }
 
 /// A file and the name under which it is offered.

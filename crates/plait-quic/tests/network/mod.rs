@@ -6,13 +6,16 @@ use bytes::BytesMut;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, address, path_to};
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
+use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::Order;
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings, Terms};
 use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sha2::{Digest, Sha256};
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a run leaves.
@@ -50,6 +53,22 @@ pub(crate) struct Case<'a> {
     pub(crate) there: &'a [u8],
     /// Where a byte is changed in what is sent, after it was hashed.
     pub(crate) damaged: Option<usize>,
+    /// What a recording is written to.
+    pub(crate) tape: Option<Tape>,
+}
+
+/// Bytes that are written by one and read by another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tape(pub(crate) Arc<Mutex<Vec<u8>>>);
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panicked").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Default for Case<'_> {
@@ -68,6 +87,7 @@ impl Default for Case<'_> {
             terms: &[],
             there: &[],
             damaged: None,
+            tape: None,
         }
     }
 }
@@ -112,6 +132,11 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     };
     let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
     let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");
+    if let Some(tape) = &case.tape {
+        let paths = (0..case.paths.len()).map(|path| address(path).ip().to_string()).collect();
+        let [file, scheduler, congestion] = ["file", case.scheduler, "cubic"].map(str::to_owned);
+        sender.record(Recording::new(tape.clone(), Subject { file, scheduler, congestion, paths }));
+    }
     let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
@@ -190,6 +215,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         let next = [arrival, sender_due, receiver.next_wakeup()].into_iter().flatten().min();
         now = next.expect("something happens").max(now);
     }
+    sender.end_recording(now).expect("memory can be written");
     let progress = sender.progress();
     let oversized = sender.oversized();
     Run {

@@ -82,7 +82,7 @@ pub struct PathSeries {
     pub in_flight: Vec<u32>,
     /// Packets assigned and not sent.
     pub queued: Vec<u32>,
-    /// Packets waiting in the queues along the path's forward route, whosever they are.
+    /// Packets waiting in the queues along the path's forward route, whosever they are; `u32::MAX` where nobody knows.
     pub link_queue: Vec<u32>,
     /// Payload bytes that arrived for the first time over this path since the start.
     pub arrived_bytes: Vec<u64>,

@@ -22,7 +22,7 @@ impl<S: Scheduler, T: Tap, C: Carrier> Simulation<'_, S, T, C> {
             let delays = sender.delays(facts.id);
             PathEnding {
                 packets_lost,
-                packets_dropped,
+                packets_dropped: Some(packets_dropped),
                 srtt: facts.has_rtt().then_some(facts.srtt),
                 forward_delay: delays.map(|delays| delays.forward),
                 backward_delay: delays.map(|delays| delays.backward),

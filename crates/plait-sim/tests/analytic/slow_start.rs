@@ -10,7 +10,7 @@ fn dropped(control: &str, queue: &str, hystart: bool) -> (u64, f64) {
          receive_buffer = \"50MB\" }}\n\
          [[path]]\nrate = \"100Mbit\"\nrtt = \"100ms\"\nqueue = \"{queue}\""
     ));
-    (result.paths[0].packets_dropped, result.metrics.goodput_bps)
+    (result.paths[0].packets_dropped.unwrap_or(0), result.metrics.goodput_bps)
 }
 
 /// The bandwidth-delay product is 833 packets. Slow start doubles the window until the queue overflows and as many packets are

@@ -289,7 +289,7 @@ impl<S: Scheduler> Core<S> {
             sender.timed = Some(number);
         }
         let path = PathId(index as u8);
-        let transmission = self.note_leaving(now, path, data, reason, observer);
+        let transmission = self.note_leaving(now, (path, number), data, reason, observer);
         Outgoing { path, data, offset, number, transmission }
     }
 
@@ -308,25 +308,25 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// Data leaves that was sent before. Returns the transmission's number in the connection.
+    /// Data leaves that was sent before, under its number on the path. Returns the transmission's number in the connection.
     pub(crate) fn note_sent_again(
         &mut self,
         now: Time,
-        path: PathId,
+        (path, number): (PathId, u64),
         data: Data,
         observer: &mut impl Observer,
     ) -> u64 {
-        let transmission = self.note_leaving(now, path, data, SendReason::Retransmission, observer);
+        let transmission = self.note_leaving(now, (path, number), data, SendReason::Retransmission, observer);
         self.tell_sent(path, data, SendReason::Retransmission, false);
         transmission
     }
 
-    /// Data leaves: timers, counters, and whoever watches. Returns the transmission's number in the connection.
+    /// Data leaves as this number of the path: timers, counters, and whoever watches. Returns the transmission's number in the connection.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note_leaving(
         &mut self,
         now: Time,
-        path: PathId,
+        (path, number): (PathId, u64),
         data: Data,
         reason: SendReason,
         observer: &mut impl Observer,
@@ -350,7 +350,7 @@ impl<S: Scheduler> Core<S> {
         let transmission = self.next_transmission;
         self.next_transmission += 1;
         let Data { segment, bytes } = data;
-        observer.sent(now, &Sent { path, transmission, segment, bytes, reason });
+        observer.sent(now, &Sent { path, transmission, number, segment, bytes, reason });
         transmission
     }
 

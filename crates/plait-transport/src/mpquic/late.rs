@@ -44,10 +44,10 @@ impl BelievedLost {
         self.packets.is_empty()
     }
 
-    /// The segments of those with numbers `from..=to`, which are remembered no longer.
-    pub(super) fn take(&mut self, from: u64, to: u64) -> impl Iterator<Item = u64> + '_ {
+    /// Those with numbers `from..=to` and their segments, which are remembered no longer.
+    pub(super) fn take(&mut self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let first = self.packets.partition_point(|packet| packet.0 < from);
         let end = self.packets.partition_point(|packet| packet.0 <= to);
-        self.packets.drain(first..end.max(first)).map(|packet| packet.1)
+        self.packets.drain(first..end.max(first))
     }
 }

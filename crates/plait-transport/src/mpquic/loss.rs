@@ -18,7 +18,7 @@ const PROBES: u8 = 2;
 impl<S: Scheduler> Sender<S> {
     /// Packets that were overtaken by three, or for longer than 9/8 of a round trip, are lost; the timer is set for those that may
     /// become so.
-    pub(super) fn detect_losses(&mut self, now: Time, index: usize) {
+    pub(super) fn detect_losses(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path(index);
         let Some(largest) = self.spaces[index].largest else { return };
         let round_trip = path.rtt().smoothed().max(path.rtt().latest());
@@ -51,14 +51,17 @@ impl<S: Scheduler> Sender<S> {
         if contiguous && to.since(from) > long {
             path.control_mut().set_window(2 * self.config.connection.counted_segment());
         }
-        self.lose_found(index);
+        self.lose_found(now, index, observer);
         self.core.touch(index);
         self.core.notify(&Event::Lost { path: PathId(index as u8), segments: self.lost.len() as u32 });
         self.core.note_opportunity();
     }
 
     /// The packets that were found lost leave the flight, and what they carry may leave anywhere again.
-    fn lose_found(&mut self, index: usize) {
+    fn lose_found(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        for &number in &self.lost {
+            observer.lost(now, PathId(index as u8), number);
+        }
         self.spaces[index].believed_lost.note(&self.lost, self.core.path(index).flight());
         let lost = core::mem::take(&mut self.lost);
         self.core.lose(index, lost.iter().copied(), ANY_PATH);
@@ -97,7 +100,7 @@ impl<S: Scheduler> Sender<S> {
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
         self.lost.clear();
         self.lost.extend((flight.first()..flight.next()).filter(in_flight));
-        self.lose_found(index);
+        self.lose_found(now, index, observer);
         self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
         self.spaces[index].asked = false;
         self.spaces[index].probes = 1;

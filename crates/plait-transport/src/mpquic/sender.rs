@@ -108,8 +108,8 @@ impl<S: Scheduler> Sender<S> {
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
         self.hear(now, index, observer);
         self.core.begin_acknowledgement();
-        self.read_late(index, ack);
-        let (newest, newly) = self.read_ranges(index, ack);
+        self.read_late(now, index, ack, observer);
+        let (newest, newly) = self.read_ranges(now, index, ack, observer);
         let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
@@ -118,29 +118,36 @@ impl<S: Scheduler> Sender<S> {
             self.sample(index, now.since(sent_at), ack);
         }
         self.core.release_acknowledged();
-        self.detect_losses(now, index);
+        self.detect_losses(now, index, observer);
         self.core.finish_acknowledgement(now, |_| true);
         self.core.touch(index);
         self.arm(index);
     }
 
     /// What was taken for lost has arrived: nobody needs it any more. It is no news to the window, which was cut for it.
-    fn read_late(&mut self, index: usize, ack: &PathAck) {
+    fn read_late(&mut self, now: Time, index: usize, ack: &PathAck, observer: &mut impl Observer) {
         let Self { core, spaces, .. } = self;
         let believed_lost = &mut spaces[index].believed_lost;
         if believed_lost.is_empty() {
             return;
         }
         for &(from, to) in ack.ranges() {
-            for segment in believed_lost.take(from, to) {
+            for (number, segment) in believed_lost.take(from, to) {
                 core.settle(segment);
+                observer.acknowledged(now, ack.path, number, ack.delay);
             }
         }
         believed_lost.forget(|segment| !core.is_outstanding(segment));
     }
 
     /// What the ranges settle: when the packet with the largest number left, if it is among that, and how many packets with data are.
-    fn read_ranges(&mut self, index: usize, ack: &PathAck) -> (Option<Time>, u64) {
+    fn read_ranges(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &PathAck,
+        observer: &mut impl Observer,
+    ) -> (Option<Time>, u64) {
         let (first, largest) = (self.core.path(index).flight().first(), ack.largest());
         self.spaces[index].acknowledged.advance(first);
         let (mut newest, mut newly) = (None, 0);
@@ -152,7 +159,10 @@ impl<S: Scheduler> Sender<S> {
             while number <= to {
                 self.spaces[index].acknowledged.insert(number);
                 let sent = self.core.acknowledge_transmission(index, number);
-                newly += u64::from(sent.is_some());
+                if sent.is_some() {
+                    newly += 1;
+                    observer.acknowledged(now, ack.path, number, ack.delay);
+                }
                 if Some(number) == largest {
                     newest = sent.map(|sent| sent.sent_at);
                 }
@@ -181,7 +191,7 @@ impl<S: Scheduler> Sender<S> {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
             if due(self.spaces[index].loss_timer) {
-                self.detect_losses(now, index);
+                self.detect_losses(now, index, observer);
                 self.arm(index);
             } else if due(self.core.path(index).retransmission_timer()) {
                 self.probe_timeout(now, index, observer);

@@ -301,7 +301,7 @@ impl<S: Scheduler> Sender<S> {
     ) -> Leaving {
         let path = PathId(index as u8);
         let data = Data { segment: sent.segment, bytes: sent.bytes };
-        let transmission = self.core.note_sent_again(now, path, data, observer);
+        let transmission = self.core.note_sent_again(now, (path, number), data, observer);
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.core.offset_of(data.segment).unwrap_or(0);
         let echo = self.seen[index].echo;

@@ -54,8 +54,8 @@ def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
     taken: set[str] = set()
     for scenario, group in groups.items():
         if len({result.scheduler for result in group}) > 1:
-            from plait import plots
-            from plait.analysis import Repeated
+            from plait import plots  # noqa: PLC0415 - see `_write_result`
+            from plait.analysis import Repeated  # noqa: PLC0415
 
             found = Repeated.of(group)
             figure = plots.beside(found)
@@ -101,7 +101,7 @@ def _write_result(result: Result, folder: Path) -> list[Path]:
         file = folder / f"{name}.parquet"
         _write_parquet(frame, file)
         files.append(file)
-    from plait import plots  # a run without figures does not wait for matplotlib
+    from plait import plots  # noqa: PLC0415 - a run without figures does not wait for matplotlib
 
     for name, figure in _figures(result):
         plots.caption(figure, f"{result.scenario}, {result.scheduler}, seed {result.seed}. {command_line()}")
@@ -126,7 +126,7 @@ def _write_parquet(frame: pl.DataFrame, file: Path) -> None:
 
 
 def _figures(result: Result) -> Iterator[tuple[str, Figure]]:
-    from plait import plots
+    from plait import plots  # noqa: PLC0415
 
     recorded = result.recorded()
     if "connection_series" in recorded:

@@ -1,0 +1,302 @@
+//! A recording as a result: the simulator's recorder is told of it, so metrics and tables mean what they mean everywhere.
+//!
+//! When a segment arrived only the receiver knows. What is told is an estimate: the moment of its acknowledgement, less what the receiver says
+//! that it waited, less half of the smallest round trip of the path; and it was delivered when it and all before it had arrived by that.
+
+use super::read::{Event, ReadError, Reader, Start};
+use super::{INTERVAL, MOST_TRANSMISSIONS};
+use plait_sched::{Decision, Duration, Path, PathId, PathState, Time};
+use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
+use plait_sim::recorder::{RecordOptions, Recorder};
+use plait_sim::result::{Ending, Engine, PathEnding, RunResult};
+use plait_sim::scenario::Scenario;
+use plait_transport::{Observer as _, Sent};
+use std::collections::BTreeMap;
+
+/// A segment that was sent, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission {
+    /// When it was sent.
+    pub sent: Time,
+    /// On which path.
+    pub path: PathId,
+    /// The segment's number in the stream.
+    pub segment: u64,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// When this end heard that it had arrived, and what the receiver says that it waited.
+    pub acknowledged: Option<(Time, Duration)>,
+    /// Whether it was taken for lost at any time.
+    pub lost: bool,
+}
+
+impl Transmission {
+    /// From sending to the acknowledgement, without what the receiver waited.
+    fn round_trip(&self) -> Option<Duration> {
+        let (at, waited) = self.acknowledged?;
+        let whole = at.since(self.sent);
+        Some(whole - waited.min(whole))
+    }
+}
+
+/// A whole recording.
+#[derive(Debug)]
+pub struct Recorded {
+    /// What it is of.
+    pub start: Start,
+    /// Everything that was sent, in order.
+    pub transmissions: Vec<Transmission>,
+    /// What each path cost, and whether it only stood in for others.
+    pub terms: Vec<(u32, bool)>,
+    /// When the last thing happened.
+    pub end: Time,
+    /// It has as much as one may have, and the transfer went on.
+    pub full: bool,
+}
+
+/// Windows at one moment.
+struct Look {
+    time: Time,
+    paths: Vec<(Path, (u64, u64))>,
+    window_left: u64,
+}
+
+/// What was read beside what the recorder was told.
+#[derive(Default)]
+struct Heard {
+    looks: Vec<Look>,
+    last: Vec<Path>,
+    decisions: u64,
+    waits: u64,
+    timeouts: Option<u64>,
+    tail_probes: Option<u64>,
+    rows: u64,
+}
+
+impl Recorded {
+    /// Reads what was sent and what became of it.
+    ///
+    /// # Errors
+    /// If it is no recording.
+    pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
+        Self::read_with(bytes, None).map(|(recorded, _)| recorded)
+    }
+
+    /// Likewise, and tells a recorder of what left and was decided.
+    fn read_with(bytes: &[u8], mut recorder: Option<&mut Recorder>) -> Result<(Self, Heard), ReadError> {
+        let mut reader = Reader::new(bytes)?;
+        let start = reader.start().clone();
+        let terms = vec![(0, false); start.subject.paths.len()];
+        let mut recorded = Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false };
+        let (mut heard, mut places) = (Heard::default(), BTreeMap::new());
+        while let Some(event) = reader.event()? {
+            heard.rows += 1;
+            recorded.end = recorded.end.max(moment(&event));
+            match event {
+                Event::Sent { time, path, number, segment, bytes, reason } => {
+                    let transmission = recorded.transmissions.len() as u64;
+                    if transmission >= MOST_TRANSMISSIONS || segment > transmission + MOST_TRANSMISSIONS {
+                        return Err(ReadError::Malformed {
+                            at: 0,
+                            what: "more segments than a recording has",
+                        });
+                    }
+                    places.insert((path, number), transmission as usize);
+                    let sent = Sent { path, transmission, number, segment, bytes, reason };
+                    if let Some(recorder) = &mut recorder {
+                        recorder.sent(time, &sent);
+                    }
+                    let sent =
+                        Transmission { sent: time, path, segment, bytes, acknowledged: None, lost: false };
+                    recorded.transmissions.push(sent);
+                }
+                Event::Acknowledged { time, path, number, waited } => {
+                    if let Some(&place) = places.get(&(path, number)) {
+                        recorded.transmissions[place].acknowledged.get_or_insert((time, waited));
+                    }
+                }
+                Event::Lost { path, number, .. } => {
+                    if let Some(&place) = places.get(&(path, number)) {
+                        recorded.transmissions[place].lost = true;
+                    }
+                }
+                Event::Decided { time, decision, connection, paths } => {
+                    let wait = matches!(decision, Decision::Wait { .. });
+                    for (terms, path) in recorded.terms.iter_mut().zip(paths) {
+                        *terms = (path.cost, terms.1 || path.state == PathState::Backup);
+                    }
+                    heard.waits += u64::from(wait);
+                    heard.decisions += u64::from(!wait);
+                    if let Some(recorder) = &mut recorder {
+                        recorder.decided(time, &decision, &connection, paths);
+                    }
+                }
+                Event::Looked { time, paths, windows, window_left } => {
+                    heard.last = paths.to_vec();
+                    if recorder.is_some() {
+                        let paths = paths.iter().cloned().zip(windows.iter().copied()).collect();
+                        heard.looks.push(Look { time, paths, window_left });
+                    }
+                }
+                Event::Ended { full, timeouts, tail_probes, .. } => {
+                    recorded.full = full;
+                    (heard.timeouts, heard.tail_probes) =
+                        ((!full).then_some(timeouts), (!full).then_some(tail_probes));
+                }
+            }
+        }
+        Ok((recorded, heard))
+    }
+
+    /// The smallest round trip of each path, if there is one.
+    fn smallest_round_trips(&self) -> Vec<Option<Duration>> {
+        let mut smallest = vec![None; self.start.subject.paths.len()];
+        for transmission in &self.transmissions {
+            let place: &mut Option<Duration> = &mut smallest[transmission.path.index()];
+            *place = (*place).into_iter().chain(transmission.round_trip()).min();
+        }
+        smallest
+    }
+
+    /// When each transmission arrived, by estimate; [`Time::MAX`] where nobody said that it did.
+    pub fn arrivals(&self) -> Vec<Time> {
+        let smallest = self.smallest_round_trips();
+        let arrival = |transmission: &Transmission| {
+            let there = transmission.round_trip().zip(smallest[transmission.path.index()]);
+            there.map_or(Time::MAX, |(whole, smallest)| {
+                transmission.sent + (whole - Duration::from_nanos(smallest.as_nanos() / 2))
+            })
+        };
+        self.transmissions.iter().map(arrival).collect()
+    }
+
+    /// The path's data packets that were taken for lost, and of which nobody said later that they had arrived.
+    fn lost_on(&self, path: PathId) -> u64 {
+        let lost = |one: &&Transmission| one.path == path && one.lost && one.acknowledged.is_none();
+        self.transmissions.iter().filter(lost).count() as u64
+    }
+}
+
+fn moment(event: &Event<'_>) -> Time {
+    match *event {
+        Event::Sent { time, .. }
+        | Event::Acknowledged { time, .. }
+        | Event::Lost { time, .. }
+        | Event::Decided { time, .. }
+        | Event::Looked { time, .. }
+        | Event::Ended { time, .. } => time,
+    }
+}
+
+/// The result of a recording. `scenario` says how the run and its paths are called; what of it describes links has no part in the result.
+///
+/// # Errors
+/// If it is no recording.
+///
+/// # Panics
+/// If the scenario has other paths than the recording.
+pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError> {
+    let options =
+        RecordOptions { packets: true, series: Some(INTERVAL), decisions: true, ..RecordOptions::default() };
+    let paths = scenario.paths.len();
+    let mut recorder = Recorder::new(paths, scenario.warmup, &scenario.workload, &options);
+    let (recorded, heard) = Recorded::read_with(bytes, Some(&mut recorder))?;
+    assert_eq!(recorded.start.subject.paths.len(), paths, "the scenario is not the recording's");
+    let mut series = Series::new(scenario.transport.counted_packet());
+    deliver(&recorded, &mut recorder, &heard.looks, &mut series);
+    let path_ending = |index: usize| {
+        let facts = heard.last.get(index);
+        PathEnding {
+            packets_lost: recorded.lost_on(PathId(index as u8)),
+            packets_dropped: None,
+            srtt: facts.filter(|facts| facts.has_rtt()).map(|facts| facts.srtt),
+            cwnd_packets: facts.map(|facts| facts.cwnd.into()),
+            ..PathEnding::default()
+        }
+    };
+    let ending = Ending {
+        engine: Engine::Sockets,
+        end: recorder.completed(&scenario.workload).unwrap_or(recorded.end),
+        written_bytes: recorded.start.sends,
+        spurious_retransmissions: recorder.duplicates(),
+        tail_probes: heard.tail_probes,
+        timeouts: heard.timeouts,
+        decisions: Some(heard.decisions),
+        waits: Some(heard.waits),
+        events: heard.rows,
+        paths: (0..paths).map(path_ending).collect(),
+        path_series: Some(series.paths),
+        connection_series: Some(series.connection),
+        ..Ending::default()
+    };
+    Ok(RunResult::new(scenario, recorder, ending))
+}
+
+/// Tells of what arrived, in the order in which it is taken to have arrived, and samples at every look.
+fn deliver(recorded: &Recorded, recorder: &mut Recorder, looks: &[Look], series: &mut Series) {
+    let arrivals = recorded.arrivals();
+    let mut order: Vec<usize> = (0..arrivals.len()).filter(|&place| arrivals[place] < Time::MAX).collect();
+    order.sort_by_key(|&place| arrivals[place]);
+    let mut waiting: BTreeMap<u64, u32> = BTreeMap::new();
+    let (mut next, mut looks) = (0, looks.iter().peekable());
+    for place in order {
+        let (time, Transmission { path, segment, bytes, .. }) =
+            (arrivals[place], recorded.transmissions[place]);
+        while let Some(look) = looks.next_if(|look| look.time < time) {
+            series.sample(look, recorder);
+        }
+        recorder.arriving(place as u64);
+        if segment < next || waiting.contains_key(&segment) {
+            recorder.duplicate(time, path, segment);
+            continue;
+        }
+        recorder.arrived(time, path, segment, bytes);
+        waiting.insert(segment, bytes);
+        while let Some(bytes) = waiting.remove(&next) {
+            recorder.delivered(time, next, bytes);
+            next += 1;
+        }
+        recorder.settle(time);
+    }
+    for look in looks {
+        series.sample(look, recorder);
+    }
+}
+
+/// The time series.
+struct Series {
+    counted: f64,
+    paths: PathSeries,
+    connection: ConnectionSeries,
+}
+
+impl Series {
+    fn new(counted: f64) -> Self {
+        Self { counted, paths: PathSeries::default(), connection: ConnectionSeries::default() }
+    }
+
+    fn sample(&mut self, look: &Look, recorder: &Recorder) {
+        let (packets, bytes) = recorder.waiting();
+        let series = &mut self.connection;
+        series.time.push(nanos(look.time));
+        series.buffer_packets.push(packets as u32);
+        series.buffer_bytes.push(bytes);
+        series.delivered_bytes.push(recorder.delivered_bytes());
+        series.window_left.push(look.window_left);
+        for (facts, (window, threshold)) in &look.paths {
+            let series = &mut self.paths;
+            let packets = |bytes: u64| {
+                if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 / self.counted }
+            };
+            series.time.push(nanos(look.time));
+            series.path.push(facts.id.0);
+            series.cwnd.push(packets(*window));
+            series.ssthresh.push(packets(*threshold));
+            series.srtt.push(if facts.has_rtt() { facts.srtt.as_nanos() as i64 } else { NEVER });
+            series.in_flight.push(facts.in_flight);
+            series.queued.push(facts.queued);
+            series.link_queue.push(u32::MAX);
+            series.arrived_bytes.push(recorder.arrived_bytes(facts.id));
+        }
+    }
+}

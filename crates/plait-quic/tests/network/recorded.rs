@@ -1,0 +1,125 @@
+//! Recordings of whole transfers, as results.
+
+use crate::network::{Case, FAST, Path, Run, SLOW, Tape, run};
+use plait_quic::recording::read::ReadError;
+use plait_quic::recording::result::{Recorded, result};
+use plait_sched::Time;
+use plait_sim::result::{Engine, RunResult};
+use plait_sim::scenario::Scenario;
+use std::time::Duration;
+
+/// The bytes of a recording, and the run that it is of.
+fn recorded(case: &Case<'_>) -> (Vec<u8>, Run) {
+    let tape = Tape::default();
+    let run = run(&Case {
+        tape: Some(tape.clone()),
+        paths: case.paths,
+        terms: case.terms,
+        there: case.there,
+        ..*case
+    });
+    let bytes = tape.0.lock().expect("nobody panicked").clone();
+    (bytes, run)
+}
+
+fn result_of(bytes: &[u8], size: usize, paths: usize) -> RunResult {
+    let path = "[[path]]\nrate = \"1Mbit\"\nrtt = \"1ms\"\n".repeat(paths);
+    let text = format!(
+        "[transport]\nprotocol = \"mpquic\"\npacket = \"1220B\"\n[workload]\nkind = \"file\"\nsize = \"{size}B\"\n{path}"
+    );
+    let scenario = Scenario::from_toml(&text, "links.toml", std::path::Path::new("")).expect("it is valid");
+    result(&scenario, bytes).expect("it is a recording")
+}
+
+fn millis(time: i64) -> f64 {
+    time as f64 / 1e6
+}
+
+#[test]
+fn a_recording_has_everything_that_was_sent_and_what_became_of_it() {
+    let case = Case::default();
+    let (bytes, run) = recorded(&case);
+    let plain = crate::network::run(&case);
+    assert_eq!(run.trace, plain.trace, "who records changes nothing");
+    let result = result_of(&bytes, case.bytes, 2);
+    assert_eq!(result.engine, Engine::Sockets);
+    assert_eq!(result.metrics.delivered_bytes, case.bytes as u64);
+    let packets = result.packets.expect("they are recorded");
+    let sent = |path: u8| {
+        let of_path = packets.path.iter().zip(&packets.bytes).filter(|(at, _)| **at == path);
+        of_path.map(|(_, &bytes)| u64::from(bytes)).sum::<u64>()
+    };
+    assert_eq!([sent(0), sent(1)], run.sent[..]);
+    // Nothing was lost on the wire, so what was not sent again has arrived by the links' delays at least, and not before.
+    for (path, least) in [(0, 10.0), (1, 40.0)] {
+        let ways = packets.path.iter().zip(packets.sent.iter().zip(&packets.arrived));
+        let ways: Vec<f64> = ways
+            .filter(|(at, (_, arrived))| **at == path && **arrived >= 0)
+            .map(|(_, (sent, arrived))| millis(arrived - sent))
+            .collect();
+        let shortest = ways.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(shortest > least && shortest < least + 3.0, "path {path}: {shortest} ms");
+        // The longest waits in a queue of 60 kB: 24 ms at 20 Mbit/s, 48 ms at 10.
+        let longest = ways.iter().copied().fold(0.0, f64::max);
+        assert!(longest < 2.0 * least + 60.0, "path {path}: {longest} ms");
+    }
+    assert!(packets.delivered.iter().any(|&at| at >= 0));
+    let decisions = result.decisions.expect("they are recorded");
+    assert!(decisions.len() >= packets.len());
+    let facts = result.decision_paths.expect("they are recorded");
+    assert_eq!(facts.path.len(), 2 * decisions.len());
+    assert!(result.path_series.expect("it is recorded").link_queue.iter().all(|&queue| queue == u32::MAX));
+}
+
+#[test]
+fn losses_are_told_and_what_they_hold_up_waits() {
+    let paths = [Path { lost: 20, ..FAST }, Path { lost: 20, ..SLOW }];
+    let case = Case { paths: &paths, ..Case::default() };
+    let (bytes, run) = recorded(&case);
+    assert!(run.outcome.is_ok());
+    let result = result_of(&bytes, case.bytes, 2);
+    let lost: u64 = result.paths.iter().map(|path| path.packets_lost).sum();
+    // 2 % of some 1,750 packets.
+    assert!((15..120).contains(&lost), "{lost}");
+    assert!(result.paths.iter().all(|path| path.packets_dropped.is_none()), "nobody knows of queues");
+    assert!(result.metrics.retransmissions >= lost);
+    assert!(result.metrics.blocking_ms.expect("something was delivered").max > 20.0);
+    assert!(result.metrics.aggregation_benefit.is_nan(), "nobody knows capacities");
+}
+
+#[test]
+fn a_path_that_is_cut_is_one_that_failed() {
+    let paths = [Path { outage: Some([Duration::from_millis(800), Duration::from_secs(100)]), ..FAST }, SLOW];
+    let case = Case { bytes: 6_000_000, paths: &paths, ..Case::default() };
+    let (bytes, run) = recorded(&case);
+    assert!(run.outcome.is_ok());
+    let whole = Recorded::read(&bytes).expect("it is a recording");
+    let arrivals = whole.arrivals();
+    let last =
+        whole.transmissions.iter().zip(&arrivals).filter(|(sent, at)| sent.path.0 == 0 && **at < Time::MAX);
+    let last =
+        last.map(|(_, at)| at.as_nanos() + whole.start.opening.as_nanos()).max().expect("something arrived");
+    assert!(last < 830_000_000, "{last}");
+    assert!(!whole.full);
+}
+
+#[test]
+fn one_that_breaks_off_anywhere_is_read_as_far_as_it_goes() {
+    let (bytes, _) = recorded(&Case { bytes: 60_000, ..Case::default() });
+    let whole = Recorded::read(&bytes).expect("it is a recording");
+    let mut least = 0;
+    for end in 0..bytes.len() {
+        match Recorded::read(&bytes[..end]) {
+            Ok(part) => {
+                assert!(part.transmissions.len() >= least, "nothing that was read is lost");
+                least = part.transmissions.len();
+                result_of(&bytes[..end], 60_000, 2);
+            }
+            Err(error) => {
+                assert!(matches!(error, ReadError::Empty | ReadError::Foreign), "{end}: {error}");
+                assert_eq!(least, 0);
+            }
+        }
+    }
+    assert_eq!(least, whole.transmissions.len());
+}

@@ -1,0 +1,127 @@
+"""A recording as a result, as `plait run --out` writes them, with the scenario that the links seem to have been."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from plait import _core
+from plait.recordings.links import measured
+from plait.results.result import Result
+from plait.scenarios.scenario import from_table
+from plait.scenarios.scheduler import override, parse_choice, schedulers
+
+HEADERS = 67
+"""Bytes that the simulator's Multipath QUIC puts around payload, those of UDP and IPv4 among them."""
+ESTIMATED = (
+    "when packets arrived and were delivered is an estimate, as only the sender was recorded: the moment of the "
+    "acknowledgement, less what the receiver waited, less half of the path's smallest round trip; delays, blocking "
+    "and the receiver's buffer follow from it, and the links from what was acknowledged"
+)
+"""What is said of every recording."""
+LEAST_DURATION = 60.0
+LONGEST = 10.0
+"""A replay ends after these seconds, or so many times as long as it took, whichever is more."""
+
+
+def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
+    """The result of a recording; `own` is what is kept of a scheduler of one's own.
+
+    Raises:
+        ScenarioError: it is none, or nothing was acknowledged on any path.
+    """
+    recording = _core.Recording(place)
+    about = json.loads(recording.json)
+    choice = override(named(about["scheduler"]))
+    scenario = scenario_of(about, pl.DataFrame(recording.transmissions()), place)
+    job = _core.Job(json.dumps(scenario), scheduler=choice.built_in)
+    warnings = [ESTIMATED]
+    if about["full"]:
+        warnings.append(
+            f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"
+        )
+    return Result(recording.run(job), about["scheduler"] or None, job.scenario_json, own, warnings)
+
+
+def named(scheduler: str) -> Any:
+    """A built-in scheduler that was named so; None for one's own, of which a recording has the name alone."""
+    built_in = {one["name"] for one in schedulers()}
+    return parse_choice(scheduler) if re.split(r"[:+]", scheduler)[0] in built_in else None
+
+
+def scenario_of(about: dict[str, Any], sent: pl.DataFrame, place: Path) -> dict[str, Any]:
+    """The scenario that a recording is replayed as: its links by what was measured, its transport as it was.
+
+    Raises:
+        ScenarioError: nothing was acknowledged on any path.
+    """
+    segment = about["segment_bytes"]
+    names = path_names(about["paths"])
+    paths = []
+    for number, name in enumerate(names):
+        own = sent.filter(pl.col("path") == number)
+        link = measured(own, segment + HEADERS, segment, about["end_s"])
+        terms = {"cost": about["costs"][number], "backup": about["backups"][number]}
+        paths.append((link.table(name) if link else {"name": name, **_DEAD}) | terms)
+    if all("outages" in path and path["outages"] == _DEAD["outages"] for path in paths):
+        message = f"{place}: nothing was acknowledged on any path"
+        raise _core.ScenarioError(message)
+    duration = max(LEAST_DURATION, LONGEST * about["end_s"])
+    table = {
+        "name": about["file"],
+        "duration": f"{duration:.3f}s",
+        "workload": {"kind": "file", "size": f"{_delivered(sent, about)}B"},
+        "transport": transport(
+            segment, about["window_bytes"], about["congestion"], names[about["initial_path"]]
+        ),
+        "path": paths,
+    }
+    document: dict[str, Any] = json.loads(from_table(table, str(place)).json)
+    return document
+
+
+def transport(segment: int, window: int, congestion: str, initial: str) -> dict[str, Any]:
+    """The transport of a transfer with so many payload bytes in a segment, and a window in bytes."""
+    return {
+        "protocol": "mpquic",
+        "packet": f"{segment + HEADERS}B",
+        "receive_buffer": f"{window}B",
+        "congestion_control": congestion,
+        "hystart": True,
+        "handshake": True,
+        "initial_path": initial,
+        "potentially_failed": True,
+        "rto_initial": "300ms",
+        "rto_max": "1s",
+    }
+
+
+_DEAD: dict[str, Any] = {
+    "rate": "1Mbit",
+    "rtt": "100ms",
+    "outages": [{"from": "0s", "to": "1000000s"}],
+}
+"""A path on which nothing was acknowledged."""
+
+
+def path_names(paths: list[str]) -> list[str]:
+    """Short names for local addresses: the interface of those that are bound to one that no other has."""
+    interfaces = [path.partition("%")[2] for path in paths]
+    return [
+        interface if interface and interfaces.count(interface) == 1 else path
+        for path, interface in zip(paths, interfaces, strict=True)
+    ]
+
+
+def _delivered(sent: pl.DataFrame, about: dict[str, Any]) -> int:
+    """Payload bytes that were acknowledged in order, from the beginning."""
+    came = sent.filter(pl.col("acknowledged_ns").is_not_null()).unique("segment").sort("segment")
+    if about["file_bytes"] == came["bytes"].sum():
+        return int(about["file_bytes"])
+    in_order = came.with_row_index("place").filter(pl.col("place") == pl.col("segment"))
+    return max(int(in_order["bytes"].sum()), 1)

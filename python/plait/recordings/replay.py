@@ -1,0 +1,141 @@
+"""A recorded transfer once more, in the simulator, and how far that is from what happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from plait._core import ScenarioError
+from plait.engines.names import EngineName
+from plait.recordings.reading import named
+from plait.results.result import Comparison, Result
+from plait.runs.run import Task, run_tasks
+from plait.scenarios.scenario import from_table
+from plait.scenarios.scheduler import Choice, label
+
+ENGINE = "sockets"
+"""The engine of a recorded transfer, as results name it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One number of a recorded transfer and of its replay.
+
+    what: in words. unit: of both. share: whether they are per cents, so that their difference is in points.
+    """
+
+    what: str
+    unit: str
+    recorded: float | None
+    replayed: float | None
+    share: bool = False
+
+    @property
+    def difference(self) -> float | None:
+        """The replay's difference in per cent of what happened, of shares in points; None where there is none."""
+        if self.recorded is None or self.replayed is None:
+            return None
+        if self.share:
+            return self.replayed - self.recorded
+        return 100 * (self.replayed / self.recorded - 1) if self.recorded else None
+
+
+def replay(
+    recorded: Result,
+    schedulers: Sequence[Choice] = (),
+    *,
+    seed: int | None = None,
+    engine: EngineName = "sim",
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Comparison:
+    """Run a recorded transfer's scenario, first with its own scheduler, then with others.
+
+    Args:
+        recorded: what `plait.read_results` gives of a recording's folder.
+        schedulers: the others, as `plait.compare` takes them; the first of all runs if the recorded one is one's own.
+        seed: of the losses and all else that is random; a whole number without a unit.
+        engine: as for `plait.run`.
+        threads: how many runs are made at a time; 0: one per core.
+        progress: told the share that is done, from 0 to 1.
+
+    Raises:
+        ScenarioError: it is no recorded transfer, or bad input. RunError: a run failed.
+    """
+    if recorded.data["engine"] != ENGINE or recorded.scenario_json is None:
+        message = f"{recorded.scenario}: a run of the engine {recorded.data['engine']}; expected a recorded transfer"
+        raise ScenarioError(message)
+    first = named(recorded.scheduler)
+    if first is None and not schedulers:
+        message = f"{recorded.scheduler}: a recording has only its name; give it with --schedulers FILE:CLASS"
+        raise ScenarioError(message)
+    choices = [*([] if first is None else [first]), *schedulers]
+    scenario = from_table(json.loads(recorded.scenario_json), recorded.scenario)
+    others = [one for place, one in enumerate(choices) if place == 0 or label(one) != label(choices[0])]
+    tasks = [
+        Task(scenario=scenario, scheduler=one, seed=seed, packets=True, series="10ms", decisions=True)
+        for one in others
+    ]
+    return Comparison(run_tasks(tasks, threads=threads, progress=progress, engine=engine))
+
+
+def differences(recorded: Result, replayed: Result) -> list[Difference]:
+    """How far a replay is from what happened: goodput, and of each path its share, round trips and losses."""
+    before, after = (result.metrics["goodput_bps"] / 1e6 for result in (recorded, replayed))
+    found = [Difference("goodput", "Mbit/s", before, after)]
+    both = [list(_paths(result)) for result in (recorded, replayed)]
+    for name, one, other in zip(recorded.path_names, *both, strict=True):
+        for (what, unit, share), was, would in zip(OF_PATHS, one, other, strict=True):
+            found.append(Difference(f"{name}: {what}", unit, was, would, share))
+    return found
+
+
+OF_PATHS = (
+    ("share of what arrived", "%", True),
+    ("round trip, median", "ms", False),
+    ("round trip, p95", "ms", False),
+    ("packets lost", "%", True),
+)
+
+
+def _paths(result: Result) -> Iterator[tuple[float | None, ...]]:
+    """What is compared of each path.
+
+    Round trips are those of packets: their way there, and as much back as the shortest of them.
+    """
+    whole = sum(path["throughput_bps"] for path in result.paths)
+    for number, path in enumerate(result.paths):
+        ways = result.packets.filter((pl.col("path") == number) & pl.col("arrived_ns").is_not_null()).select(
+            way=(pl.col("arrived_ns") - pl.col("sent_ns")) / 1e6
+        )["way"]
+        trips = ways + (ways.min() or 0.0)
+        lost = path["packets_lost"] + (path["packets_dropped"] or 0)
+        yield (
+            100 * path["throughput_bps"] / whole if whole else None,
+            trips.quantile(0.5, "linear"),
+            trips.quantile(0.95, "linear"),
+            100 * lost / path["packets_sent"] if path["packets_sent"] else None,
+        )
+
+
+def document(recorded: Result, runs: Comparison) -> dict[str, Any]:
+    """All of it, for JSON."""
+    return {
+        "recorded": recorded.data,
+        "replayed": [{**run.data, "scheduler": run.scheduler} for run in runs],
+        "differences": [
+            {
+                "what": one.what,
+                "unit": one.unit,
+                "recorded": one.recorded,
+                "replayed": one.replayed,
+                "difference": one.difference,
+                "difference_unit": "points" if one.share else "%",
+            }
+            for one in differences(recorded, runs[0])
+        ],
+    }
