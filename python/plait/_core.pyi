@@ -526,6 +526,7 @@ class Sending:
         backup: list[str] | None = None,
         congestion: str = "cubic",
         mtu: int | None = None,
+        interop: bool = False,
     ) -> Sending:
         """Raises ScenarioError: an argument is not what it may be, or a file, address or interface cannot be had."""
 

@@ -85,7 +85,7 @@ pub(crate) struct Sending {
 #[pymethods]
 impl Sending {
     #[new]
-    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None))]
+    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None, interop = false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -100,6 +100,7 @@ impl Sending {
         backup: Option<Vec<String>>,
         congestion: &str,
         mtu: Option<u16>,
+        interop: bool,
     ) -> PyResult<Self> {
         let defaults = Settings::default();
         let settings =
@@ -113,6 +114,7 @@ impl Sending {
             interfaces: interface,
             terms: terms(cost, budget, backup),
             settings,
+            interop,
         };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
         let paths = ready.paths().iter().map(Local::to_string).collect();

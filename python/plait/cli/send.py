@@ -26,6 +26,12 @@ from plait.transfers.sender import Transfer
 )
 @SECRET
 @path_options
+@click.option(
+    "--interop",
+    is_flag=True,
+    help="One QUIC connection with QUIC's own multipath, and an ordinary stream. "
+    "Schedulers that need more than to choose a path are refused.",
+)
 @LINES
 def send(
     file: Path,
@@ -41,6 +47,7 @@ def send(
     redundant: bool,
     congestion: str,
     mtu: int,
+    interop: bool,
     as_json: bool,
 ) -> None:
     """Send a file over several network interfaces at once.
@@ -62,6 +69,7 @@ def send(
         scheduler=parse_choice(scheduler),
         congestion=congestion,
         mtu=mtu,
+        interop=interop,
     )
 
     def tell(progress: TransferProgress) -> None:

@@ -32,6 +32,7 @@ class Transfer:
         scheduler: who decides which path carries what.
         congestion: congestion control of each path.
         mtu: bytes of a UDP datagram's payload; every path has to carry it.
+        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream.
 
     Raises:
         ScenarioError: one of these cannot be.
@@ -52,6 +53,7 @@ class Transfer:
         scheduler: Choice = "lowest-rtt",
         congestion: str = "cubic",
         mtu: int = MTU,
+        interop: bool = False,
     ) -> None:
         self._choice = override(scheduler)
         self._core = _core.Sending(
@@ -66,6 +68,7 @@ class Transfer:
             backup=list(backup),
             congestion=congestion,
             mtu=mtu,
+            interop=interop,
         )
 
     @property
@@ -116,6 +119,7 @@ def send(
     scheduler: Choice = "lowest-rtt",
     congestion: str = "cubic",
     mtu: int = MTU,
+    interop: bool = False,
     progress: Watcher | None = None,
 ) -> Sent:
     """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
@@ -136,6 +140,8 @@ def send(
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
         congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
+        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to
+            choose a path, budgets, and congestion control other than "cubic" and "reno" are refused.
         progress: called twice a second with how it stands.
 
     Raises:
@@ -155,6 +161,7 @@ def send(
         scheduler=scheduler,
         congestion=congestion,
         mtu=mtu,
+        interop=interop,
     )
     return transfer.run(progress)
 

@@ -18,6 +18,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         locals: options.paths.local.clone(),
         interfaces: options.paths.interface.clone(),
         terms: options.paths.terms()?,
+        interop: options.interop,
         settings: Settings { congestion: options.paths.decision.congestion, ..options.common.settings() },
     };
     let mut failed = None;

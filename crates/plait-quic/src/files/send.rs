@@ -1,12 +1,13 @@
 //! Sending a file.
 
 use super::routes::{Routes, Term};
+use super::ship::Ship;
 use super::{Local, Meter, NAP, Status, now};
 use crate::error::Error;
 use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
+use crate::interop;
 use crate::sender::{Order, Progress, Sender};
-use crate::session::Session;
 use crate::settings::Settings;
 use crate::source::Ahead;
 use plait_sched::Scheduler;
@@ -37,6 +38,8 @@ pub struct Shipment {
     pub terms: Vec<(String, Term)>,
     /// Everything else.
     pub settings: Settings,
+    /// One QUIC connection with QUIC's own multipath, and an ordinary stream: see [`interop`](crate::interop).
+    pub interop: bool,
 }
 
 /// A file that is ready to be sent: sockets are bound.
@@ -105,13 +108,27 @@ impl Sending {
         };
         let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
         let source = source.map(|file| Ahead::new(file, offer.size));
-        let begun = now();
-        let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
+        let (begun, settings) = (now(), self.shipment.settings);
+        if self.shipment.interop {
+            let sender = interop::Sender::new(begun, settings, order, scheduler, source)?;
+            self.ship(sender, begun, offer, watch)
+        } else {
+            let sender = Sender::new(begun, settings, order, scheduler, source)?;
+            self.ship(sender, begun, offer, watch)
+        }
+    }
+
+    fn ship(
+        mut self,
+        mut sender: impl Ship,
+        begun: Instant,
+        offer: Offer,
+        watch: &mut Watch<'_>,
+    ) -> Result<Sent, Error> {
         self.drive(&mut sender, begun, &offer, watch)?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
-        let counters = sender.session().map(Session::counters).unwrap_or_default();
-        let (oversized, resumed) = (sender.oversized(), sender.resumed());
+        let (counters, oversized, resumed) = (sender.counters(), sender.oversized(), sender.resumed());
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
         Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized })
@@ -135,9 +152,9 @@ impl Sending {
     }
 
     /// Until there is an outcome.
-    fn drive<W: Scheduler>(
+    fn drive(
         &mut self,
-        sender: &mut Sender<Option<Ahead<File>>, W>,
+        sender: &mut impl Ship,
         begun: Instant,
         offer: &Offer,
         watch: &mut Watch<'_>,

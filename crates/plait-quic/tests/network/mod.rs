@@ -1,13 +1,15 @@
 //! A transfer between a sender's addresses and one receiver, over a network in virtual time.
 
+mod end;
 mod links;
 
 use bytes::BytesMut;
+use end::End;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, address, path_to};
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::sender::Order;
-use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings, Terms};
+use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -50,6 +52,8 @@ pub(crate) struct Case<'a> {
     pub(crate) there: &'a [u8],
     /// Where a byte is changed in what is sent, after it was hashed.
     pub(crate) damaged: Option<usize>,
+    /// Mode interop.
+    pub(crate) interop: bool,
 }
 
 impl Default for Case<'_> {
@@ -68,6 +72,7 @@ impl Default for Case<'_> {
             terms: &[],
             there: &[],
             damaged: None,
+            interop: false,
         }
     }
 }
@@ -111,7 +116,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         },
     };
     let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
-    let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");
+    let sender = End::new(start, case.interop, settings, order, scheduler, content);
+    let mut sender = sender.expect("a sender");
     let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
@@ -140,12 +146,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                     );
                 }
                 To::Client(piece) => {
-                    sender.handle_datagram(
-                        now,
-                        piece.path,
-                        (SERVER, 4433).into(),
-                        BytesMut::from(&piece.bytes[..]),
-                    );
+                    sender.handle_datagram(now, piece.path, (SERVER, 4433).into(), &piece.bytes);
                 }
             }
         }
@@ -170,7 +171,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             for outgoing in out.drain(..) {
                 network.send(now, 2 * outgoing.path, &outgoing);
             }
-            sent_at_end = sender.outcome().map(|_| now);
+            sent_at_end = sender.is_over().then_some(now);
         }
         receiver.transmit(now, &mut out);
         for mut outgoing in out.drain(..) {
