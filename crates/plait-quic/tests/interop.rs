@@ -5,7 +5,7 @@ mod peer;
 use peer::links::{FAST, Path, SLOW};
 use peer::{Case, run};
 use plait_quic::{Identity, Terms, interop};
-use plait_sched::{Builtin, SCHEDULERS, Scheduler};
+use plait_sched::{Builtin, SCHEDULERS, Scheduler, Value};
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -49,13 +49,26 @@ fn what_cannot_be_expressed_is_refused_by_name() {
     assert_eq!(made(Case::default()), None);
 }
 
-/// One packet there, one here, while both paths have room.
+/// A turn each: of as much as the window takes, or of so many packets.
 #[test]
 fn round_robin_takes_turns() {
-    let run = run(&Case { scheduler: "round-robin", paths: &[FAST, FAST], bytes: 24_000, ..Case::default() });
-    assert!(run.got == run.sent);
-    assert!(run.order.len() >= 18, "{:?}", run.order);
-    assert!(run.order.windows(2).all(|pair| pair[0] != pair[1]), "{:?}", run.order);
+    let order = |parameters: &[(&str, Value<'_>)]| {
+        let case = Case {
+            scheduler: "round-robin",
+            parameters,
+            paths: &[FAST, FAST],
+            bytes: 21_000,
+            ..Case::default()
+        };
+        let run = run(&case);
+        assert!(run.got == run.sent && run.order.len() >= 16, "{:?}", run.order);
+        run.order
+    };
+    let changes = |order: &[usize]| order.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let whole = order(&[]);
+    assert_eq!(changes(&whole), 1, "{whole:?}");
+    let turns = order(&[("cwnd_limited", Value::Boolean(false)), ("segments", Value::Integer(1))]);
+    assert_eq!(changes(&turns), turns.len() - 1, "{turns:?}");
 }
 
 /// Of what fits into its window, nothing leaves on the other.
@@ -93,8 +106,7 @@ fn a_path_that_fails_holds_nothing_up_for_long_and_is_opened_anew() {
                 ..Case::default()
             });
             assert!(run.got == run.sent, "{scheduler}, path {dead}: {} bytes arrived", run.got.len());
-            eprintln!("{scheduler}, path {dead}: gap {:?}, {:?}", run.gap, run.duration);
-            assert!(run.gap < 1_000 * MS, "{scheduler}, path {dead}: {:?}", run.gap);
+            assert!(run.gap < 750 * MS, "{scheduler}, path {dead}: {:?}", run.gap);
             assert!(run.progress[dead].opened >= 2, "{scheduler}: {:?}", run.progress);
         }
     }
@@ -135,10 +147,11 @@ fn losses_are_mended_by_quic() {
     assert!(run.got == run.sent);
 }
 
-/// A path in reserve carries nothing while another one works.
+/// A path in reserve carries nothing while another one works, but what shows that it does: a packet a second.
 #[test]
 fn a_backup_path_stands_by() {
     let terms = [Terms { backup: true, ..Terms::default() }, Terms::default()];
     let run = run(&Case { terms: &terms, ..Case::default() });
-    assert!(run.got == run.sent && run.order.iter().all(|path| *path == 1), "{:?}", run.progress);
+    let others = run.order.iter().filter(|path| **path == 0).count();
+    assert!(run.got == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
 }

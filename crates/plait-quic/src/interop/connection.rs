@@ -214,7 +214,7 @@ impl<W: Scheduler> Connection<W> {
         for event in heard {
             self.handle_event(now, event);
         }
-        self.count();
+        self.count(now);
         if !self.untold.is_empty() {
             self.update(now);
             self.tell();
@@ -246,7 +246,8 @@ impl<W: Scheduler> Connection<W> {
     /// All datagrams that leave now.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         for attempt in &mut self.attempts {
-            while attempt.transmit(now, NonZeroUsize::MIN, &self.locals, out) {}
+            // More than one at once: noq 1.4.0 says without end that it closes if it cannot say so in all its packet number spaces.
+            while attempt.transmit(now, self.burst, &self.locals, out) {}
         }
         if self.line.is_some() {
             // Those that were not first have said that they are over.
@@ -263,7 +264,10 @@ impl<W: Scheduler> Connection<W> {
         let attempt = waits.map(|(due, _)| due.min(self.epoch + self.settings.patience));
         let several = self.lanes.iter().filter(|lane| lane.works).count() > 1;
         let lanes = self.lanes.iter().filter(|_| self.line.is_some());
-        let lanes = lanes.flat_map(|lane| [lane.retry_at, lane.silent_at().filter(|_| several)]);
+        let lanes = lanes.flat_map(|lane| {
+            let due = lane.due.filter(|_| lane.works && self.backlog > 0);
+            [lane.retry_at, due, lane.silent_at().filter(|_| several)]
+        });
         lines.chain([attempt, self.wait_until.map(nanos)]).chain(lanes).flatten().min()
     }
 

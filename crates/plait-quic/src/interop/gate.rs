@@ -17,11 +17,20 @@ const ACK_DELAY: Duration = Duration::from_millis(25);
 /// What the delivery rate is reckoned over at least.
 const RATE_OVER: Duration = Duration::from_millis(20);
 
+/// How far a gate is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Opening {
+    Shut,
+    Open,
+    /// Beyond the window, as a probe is: for a packet that cannot wait for an acknowledgement, because none will come without it.
+    Forced,
+}
+
 /// What is behind a gate, and what noq has told it.
 #[derive(Debug)]
 pub(super) struct Gate {
     inner: Box<dyn Controller>,
-    pub(super) open: bool,
+    pub(super) opening: Opening,
     /// noq had something to send that needs a window, and there was none.
     pub(super) refused: bool,
     /// Bytes of a packet at most.
@@ -68,7 +77,7 @@ impl Gate {
     fn new(inner: Box<dyn Controller>, mtu: u16) -> Self {
         Self {
             inner,
-            open: true,
+            opening: Opening::Open,
             refused: false,
             mtu: mtu.into(),
             in_flight: 0,
@@ -275,7 +284,11 @@ impl Controller for Shared {
 
     fn window(&self) -> u64 {
         let gate = self.lock();
-        if gate.open { gate.window() } else { 0 }
+        match gate.opening {
+            Opening::Shut => 0,
+            Opening::Open => gate.window(),
+            Opening::Forced => u64::MAX,
+        }
     }
 
     /// Without pacing: what a scheduler decides leaves now.
@@ -331,7 +344,7 @@ mod tests {
     fn a_shut_gate_shows_no_window_and_the_scheduler_sees_the_true_one() {
         let (mut controller, shared, now) = gate();
         assert_eq!((controller.window(), shared.lock().room()), (12_000, 10));
-        shared.lock().open = false;
+        shared.lock().opening = Opening::Shut;
         assert_eq!((controller.window(), shared.lock().room()), (0, 10));
         controller.on_packet_sent(now, 1_200, 0);
         assert_eq!(shared.lock().room(), 9);

@@ -1,6 +1,6 @@
 //! A path from one local address: noq's path, once there is one, and when it is opened again.
 
-use super::gate::{News, Shared};
+use super::gate::{News, Opening, Shared};
 use noq_proto::PathId;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -10,6 +10,9 @@ pub const OVERHEAD: u64 = 1 + 8 + 2 + 1 + 1 + 4 + 2 + 16;
 
 /// A path that could not be opened, or was given up, is tried again after so long.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
+
+/// Paths on which nothing is sent are kept open, and found out to be dead, by a packet now and then.
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// The peer has not given the connection IDs for another path yet: it is asked again after so long.
 pub(super) const SOON: Duration = Duration::from_millis(20);
@@ -28,6 +31,8 @@ pub(super) struct Lane {
     /// It was validated, and carries data.
     pub(super) works: bool,
     pub(super) retry_at: Option<Instant>,
+    /// When a packet leaves on it at the latest, whatever the scheduler prefers.
+    pub(super) due: Option<Instant>,
     /// noq's path that is to be given up as soon as another one is open.
     pub(super) left: Option<PathId>,
     pub(super) trouble: Option<String>,
@@ -44,6 +49,7 @@ impl Lane {
             open: None,
             works: false,
             retry_at: None,
+            due: None,
             left: None,
             trouble: None,
             opened: 0,
@@ -60,16 +66,19 @@ impl Lane {
         self.open.as_ref().map(|(_, gate)| gate)
     }
 
-    pub(super) fn set_open(&self, open: bool) {
+    pub(super) fn set(&self, opening: Opening) {
         if let Some(gate) = self.gate() {
-            gate.lock().open = open;
+            gate.lock().opening = opening;
         }
     }
 
     /// What happened to its packets since the last look.
-    pub(super) fn news(&mut self) -> News {
+    pub(super) fn news(&mut self, now: Instant) -> News {
         let Some(gate) = self.gate() else { return News::default() };
         let news = std::mem::take(&mut gate.lock().news);
+        if news.sent > 0 && self.works {
+            self.due = Some(now + KEEP_ALIVE);
+        }
         self.sent += payload(news.sent, news.sent_bytes);
         news
     }

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Event};
 use super::gate::{Gates, Shared};
+use super::lane::KEEP_ALIVE;
 use super::line::Line;
 use crate::error::Error;
 use crate::settings::Settings;
@@ -17,9 +18,6 @@ use std::time::{Duration, Instant};
 
 /// The handshake is tried from the next local address after so long (RFC 8305 §5), and from all of them again and again.
 const NEXT_ADDRESS: Duration = Duration::from_millis(250);
-
-/// Paths on which nothing is sent are kept open, and found out to be dead, by a packet now and then.
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 impl<W: Scheduler> Connection<W> {
     /// Another handshake, from the next local address.
@@ -89,7 +87,7 @@ impl<W: Scheduler> Connection<W> {
             // What the handshake left in flight is acknowledged by its end.
             gate.lock().waiting_since = None;
             self.lanes[first].open = Some((noq_proto::PathId::ZERO, gate));
-            self.works(first);
+            self.works(now, first);
         }
         self.events.push_front(Event::Connected);
         self.open_paths(now);

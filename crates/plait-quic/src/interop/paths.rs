@@ -26,10 +26,12 @@ impl<W: Scheduler> Connection<W> {
     }
 
     /// A path carries data from now on.
-    pub(super) fn works(&mut self, path: usize) {
+    pub(super) fn works(&mut self, now: Instant, path: usize) {
         let lane = &mut self.lanes[path];
         (lane.works, lane.trouble) = (true, None);
         lane.opened += 1;
+        // The peer wants to know that it works, too, and may have asked already.
+        lane.due = Some(now);
         self.events.push_back(Event::Opened(path));
         self.untold.push(Told::PathUp { path: PathId(path as u8) });
     }
@@ -50,7 +52,7 @@ impl<W: Scheduler> Connection<W> {
         match event {
             PathEvent::Established { id, .. } => {
                 if let Some(path) = find(&self.lanes, id).filter(|path| !self.lanes[*path].works) {
-                    self.works(path);
+                    self.works(now, path);
                 }
             }
             PathEvent::Abandoned { id, reason, .. } => {
@@ -72,7 +74,6 @@ impl<W: Scheduler> Connection<W> {
                     Ok(id) => {
                         let gate = line.noq.congestion_state(id).and_then(Shared::of);
                         lane.open = gate.map(|gate| (id, gate));
-                        lane.set_open(false);
                         lane.retry_at = None;
                     }
                     Err(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached) => {

@@ -2,8 +2,8 @@
 
 use super::connection::Connection;
 use super::facts;
-use super::gate::News;
-use super::lane::{Lane, payload};
+use super::gate::{News, Opening};
+use super::lane::{KEEP_ALIVE, Lane, payload};
 use crate::link::Outgoing;
 use plait_sched::{
     Connection as Facts, Decision, Duration, Event, Outstanding, Path, PathId, PathSet, PathState, Scheduler,
@@ -37,26 +37,44 @@ impl<W: Scheduler> Connection<W> {
         self.shut();
         self.drain(now, out);
         if std::mem::take(&mut self.urgent) {
-            self.send_control(now, out);
+            self.send_control(now, Opening::Forced, out);
         }
         if !self.is_refused() {
-            // With nothing that asks for a window there is no data.
+            // With nothing that asks for a window there is no data, and nothing that had to wait for it.
             self.backlog = 0;
+            for lane in &mut self.lanes {
+                lane.due = Some(now + KEEP_ALIVE);
+            }
             return;
         }
+        self.keep_alive(now, out);
         let before = out.len();
         self.schedule(now, out);
         if self.backlog == 0 && out.len() == before && self.is_refused() {
             // Control frames alone, which nobody decides about.
-            self.send_control(now, out);
+            self.send_control(now, Opening::Open, out);
         }
     }
 
     /// All gates are shut, and have refused nothing.
     fn shut(&mut self) {
-        for gate in self.lanes.iter().filter_map(Lane::gate) {
+        for lane in &self.lanes {
+            let Some(gate) = lane.gate() else { continue };
             let mut gate = gate.lock();
-            (gate.open, gate.refused) = (false, false);
+            // What validates a path waits for a window while there is data, though data does not leave on it yet.
+            gate.opening = if lane.works { Opening::Shut } else { Opening::Open };
+            gate.refused = false;
+        }
+    }
+
+    /// A packet on each path that had none for long: what concerns the path alone waits behind its gate while there is data.
+    fn keep_alive(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        for index in 0..self.lanes.len() {
+            let lane = &mut self.lanes[index];
+            if lane.works && lane.due.is_some_and(|due| due <= now) {
+                lane.due = Some(now + KEEP_ALIVE);
+                self.poll_with_gate(now, index, Opening::Forced, NonZeroUsize::MIN, out, &mut 1);
+            }
         }
     }
 
@@ -68,15 +86,15 @@ impl<W: Scheduler> Connection<W> {
     fn drain(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let (Some(line), burst) = (&mut self.line, self.burst) else { return };
         while line.transmit(now, burst, &self.locals, out) {}
-        self.count();
+        self.count(now);
     }
 
-    /// A packet on whatever path has room, and is not in doubt: what tells the peer of paths must not wait for a decision.
-    fn send_control(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+    /// A packet on a path that is not in doubt, if there is one: what tells the peer of paths must not wait for a decision.
+    fn send_control(&mut self, now: Instant, opening: Opening, out: &mut Vec<Outgoing>) {
         let doubtful = self.doubtful(now);
         let sure = self.lanes.iter().zip(&doubtful).any(|(lane, doubtful)| lane.works && !doubtful);
         for (lane, doubtful) in self.lanes.iter().zip(&doubtful) {
-            lane.set_open(!doubtful || !sure);
+            lane.set(if *doubtful && sure { Opening::Shut } else { opening });
         }
         if let Some(line) = &mut self.line {
             line.transmit(now, NonZeroUsize::MIN, &self.locals, out);
@@ -86,9 +104,9 @@ impl<W: Scheduler> Connection<W> {
     }
 
     /// What left since the last look is none of the backlog any more, and what was lost is.
-    pub(super) fn count(&mut self) {
+    pub(super) fn count(&mut self, now: Instant) {
         for index in 0..self.lanes.len() {
-            let news = self.lanes[index].news();
+            let news = self.lanes[index].news(now);
             let (left, lost) = (payload(news.sent, news.sent_bytes), payload(news.lost, news.lost_bytes));
             let again = self.lost > 0;
             self.lost = self.lost.saturating_sub(left) + lost;
@@ -155,7 +173,7 @@ impl<W: Scheduler> Connection<W> {
     fn carry_out(&mut self, now: Instant, run: Run, out: &mut Vec<Outgoing>) -> bool {
         let mut to_go = run.segments;
         while let Some(most) = NonZeroUsize::new(to_go) {
-            match self.poll_with_gate(now, run.path, most.min(self.burst), out, &mut to_go) {
+            match self.poll_with_gate(now, run.path, Opening::Open, most.min(self.burst), out, &mut to_go) {
                 Left::All => {}
                 Left::Nothing => {
                     self.backlog = 0;
@@ -176,6 +194,7 @@ impl<W: Scheduler> Connection<W> {
         &mut self,
         now: Instant,
         path: usize,
+        opening: Opening,
         most: NonZeroUsize,
         out: &mut Vec<Outgoing>,
         to_go: &mut usize,
@@ -184,18 +203,18 @@ impl<W: Scheduler> Connection<W> {
         let Some(line) = &mut self.line else { return Left::NoRoom };
         {
             let mut gate = gate.lock();
-            (gate.open, gate.refused) = (true, false);
+            (gate.opening, gate.refused) = (opening, false);
         }
         let polled = line.transmit(now, most, &self.locals, out);
         let refused = {
             let mut gate = gate.lock();
-            gate.open = false;
+            gate.opening = Opening::Shut;
             gate.refused
         };
         let carried = gate.lock().news.sent as usize;
         self.next_segment += carried as u64;
         *to_go = to_go.saturating_sub(carried);
-        self.count();
+        self.count(now);
         match polled {
             true => Left::All,
             false if refused => Left::NoRoom,

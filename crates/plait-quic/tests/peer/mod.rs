@@ -13,7 +13,7 @@ use plait_quic::interop::{Connection, Event, Peer};
 use plait_quic::link::Outgoing;
 use plait_quic::sender::Progress;
 use plait_quic::{Error, Identity, Settings, Terms, identity};
-use plait_sched::Builtin;
+use plait_sched::{Builtin, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -122,6 +122,7 @@ impl Server {
 /// What is sent to the peer.
 pub(crate) struct Case<'a> {
     pub(crate) scheduler: &'a str,
+    pub(crate) parameters: &'a [(&'a str, Value<'a>)],
     pub(crate) paths: &'a [Path],
     pub(crate) bytes: usize,
     pub(crate) terms: &'a [Terms],
@@ -139,6 +140,7 @@ impl Default for Case<'_> {
     fn default() -> Self {
         Self {
             scheduler: "lowest-rtt",
+            parameters: &[],
             paths: &[links::FAST, links::SLOW],
             bytes: 2_000_000,
             terms: &[],
@@ -182,10 +184,10 @@ pub(crate) fn connection(now: Instant, identity: &Identity, case: &Case<'_>) -> 
         locals: (0..case.paths.len()).map(|path| address(path).ip()).collect(),
         terms: case.terms.to_vec(),
     };
-    Connection::new(now, settings, peer, Builtin::new(case.scheduler, &[]).expect("a scheduler"))
+    Connection::new(now, settings, peer, Builtin::new(case.scheduler, case.parameters).expect("a scheduler"))
 }
 
-/// Sends so many bytes once all paths that will be are open; two minutes of virtual time at most.
+/// Sends so many bytes once all paths that will be are open and the peer knows it; two minutes of virtual time at most.
 pub(crate) fn run(case: &Case<'_>) -> Run {
     let start = some_moment();
     let sent: Vec<u8> =
@@ -196,7 +198,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let mut network = Network::new(start, case.paths, 1);
     let (mut now, mut stream, mut written, mut finished) = (start, None, 0, false);
     let (mut out, mut back, mut order, mut opened) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    let (mut begun, mut done_at) = (None, None);
+    let (mut begun, mut done_at, mut ready) = (None, None, None);
     let dark_first =
         case.paths.iter().filter(|path| path.outage.is_some_and(|[from, _]| from.is_zero())).count();
     let expected = if case.multipath { case.paths.len() - dark_first } else { 1 };
@@ -229,7 +231,10 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                 _ => {}
             }
         }
-        if opened >= expected && stream.is_none() {
+        if opened >= expected
+            && stream.is_none()
+            && now >= *ready.get_or_insert(now + Duration::from_millis(200))
+        {
             stream = client.open(if case.echoes { Dir::Bi } else { Dir::Uni });
             (server.came, begun) = (now, Some(now));
             order.clear();
@@ -266,7 +271,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         }
         let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
         let due = server.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
-        now = [arrival, client.next_wakeup(), due]
+        now = [arrival, client.next_wakeup(), due, ready.filter(|_| stream.is_none())]
             .into_iter()
             .flatten()
             .min()
