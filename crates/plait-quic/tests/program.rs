@@ -103,7 +103,7 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
     let (file, out) = (file(folder.path(), 20_000_000), folder.path().join("out"));
     let receiver = Receiver::start(&out, &[]);
     let locals = ["--local", "127.0.0.2", "--local", "127.0.0.3", "--interop", "--scheduler"];
-    for scheduler in [&["round-robin"][..], &["blest", "--congestion", "reno"]] {
+    for scheduler in [&["round-robin"][..], &["blest", "--congestion", "newreno"]] {
         let sent = receiver.send(&file, &[&locals[..], scheduler].concat());
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
         let result = line(&mut &sent.stdout[..]);
@@ -123,7 +123,7 @@ fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
         String::from_utf8(output.stderr).expect("it is text")
     };
     assert!(refused(&["--redundant"]).contains("\"reinject\""));
-    assert!(refused(&["--congestion", "olia"]).contains("choose cubic or reno"));
+    assert!(refused(&["--congestion", "olia"]).contains("choose cubic or newreno"));
     assert!(refused(&["--budget", "127.0.0.1=1MB"]).contains("budget"));
     assert!(refused(&["--local", "127.0.0.2", "--local", "127.0.0.2"]).contains("given twice"));
 }

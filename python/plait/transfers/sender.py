@@ -141,7 +141,7 @@ def send(
         congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
         interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to
-            choose a path, budgets, and congestion control other than "cubic" and "reno" are refused.
+            choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
         progress: called twice a second with how it stands.
 
     Raises:

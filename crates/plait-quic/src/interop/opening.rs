@@ -130,7 +130,7 @@ fn controller(settings: &Settings) -> Result<Arc<dyn ControllerFactory + Send + 
         other => {
             let name = other.info().name;
             Err(Error::Setting(format!(
-                "congestion control \"{name}\" is not to be had in interop: choose cubic or reno"
+                "congestion control \"{name}\" is not to be had in interop: choose cubic or newreno"
             )))
         }
     }

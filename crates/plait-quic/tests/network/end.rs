@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 pub(crate) enum End {
-    Full(Sender<Vec<u8>>),
-    Interop(interop::Sender<Vec<u8>>),
+    Full(Box<Sender<Vec<u8>>>),
+    Interop(Box<interop::Sender<Vec<u8>>>),
 }
 
 macro_rules! of_both {
@@ -31,9 +31,9 @@ impl End {
         content: Vec<u8>,
     ) -> Result<Self, Error> {
         Ok(if interop {
-            Self::Interop(interop::Sender::new(now, settings, order, scheduler, content)?)
+            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, content)?))
         } else {
-            Self::Full(Sender::new(now, settings, order, scheduler, content)?)
+            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, content)?))
         })
     }
 
