@@ -5,7 +5,7 @@
 
 All send the same bytes in UDP datagrams of the same size to 127.0.0.1, both ends processes of one thread, TLS 1.3 by
 rustls and ring. `bulk` sends zeros from memory on one QUIC stream and looks at nothing; `plait-quic` sends a file over
-two paths, hashes it at both ends and writes it. Gbit/s per core are the bits of the file by the processor time (user
+two paths, hashes it at both ends and writes it, in both of its modes: its own transport, and QUIC's (`--interop`). Gbit/s per core are the bits of the file by the processor time (user
 and system) of both ends together, and of the busier end. The last lines are medians, and ratios to each library.
 """
 
@@ -19,6 +19,9 @@ import tempfile
 from pathlib import Path
 
 from ends import Receiver, content, send
+
+
+INTEROP = "plait-quic --interop"
 
 
 def spent(process: subprocess.Popen[str]) -> float:
@@ -40,11 +43,11 @@ def bulk(program: Path, library: str, size: int, mtu: str) -> list[float]:
     return [spent(sender), spent(receiver)]
 
 
-def plait(program: Path, file: Path, folder: Path, mtu: str) -> list[float]:
+def plait(program: Path, file: Path, folder: Path, mtu: str, *more: str) -> list[float]:
     receiver = Receiver(str(program), folder / "out", "127.0.0.1:0", "--mtu", mtu, "--once")
     before = os.times()
     addresses = [word for end in (2, 3) for word in ("--local", f"127.0.0.{end}")]
-    send(str(program), receiver.hello, file, "127.0.0.1", *addresses, "--mtu", mtu)
+    send(str(program), receiver.hello, file, "127.0.0.1", *addresses, "--mtu", mtu, *more)
     after = os.times()
     sender = after.children_user + after.children_system - before.children_user - before.children_system
     receiver_spent = spent(receiver.process)
@@ -66,9 +69,10 @@ def main() -> None:
         folder = Path(name)
         file = content(folder, options.megabytes)
         for mtu in options.mtu:
-            runs: dict[str, list[list[float]]] = {"plait-quic": [], "quinn": [], "noq": []}
+            runs: dict[str, list[list[float]]] = {"plait-quic": [], INTEROP: [], "quinn": [], "noq": []}
             for _ in range(options.repetitions):
                 runs["plait-quic"].append(plait(options.program, file, folder, mtu))
+                runs[INTEROP].append(plait(options.program, file, folder, mtu, "--interop"))
                 for library in ("quinn", "noq"):
                     runs[library].append(bulk(options.bulk, library, options.megabytes * 1_000_000, mtu))
             gigabits = options.megabytes * 8 / 1000
@@ -76,7 +80,7 @@ def main() -> None:
             busier = {who: gigabits / statistics.median(map(max, times)) for who, times in runs.items()}
             for who in runs:
                 print(
-                    f"mtu {mtu} {who:10} {both[who]:.2f} Gbit/s per core, both ends together; {busier[who]:.2f} of the "
+                    f"mtu {mtu} {who:20} {both[who]:.2f} Gbit/s per core, both ends together; {busier[who]:.2f} of the "
                     f"busier end; plait-quic has {both['plait-quic'] / both[who]:.0%} and "
                     f"{busier['plait-quic'] / busier[who]:.0%} of that",
                     flush=True,

@@ -527,6 +527,7 @@ class Sending:
         congestion: str = "cubic",
         mtu: int | None = None,
         record: tuple[str | PathLike[str], str] | None = None,
+        interop: bool = False,
     ) -> Sending:
         """`record`: where to write down what happens, and how the scheduler is called there.
 

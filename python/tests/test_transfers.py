@@ -78,6 +78,19 @@ def test_a_file_arrives_whole(
     assert received.sha256 == sent.sha256 == hashlib.sha256(content.read_bytes()).hexdigest()
     assert [path.name for path in sent.paths] == LOCALS
     assert all(path.bytes > 0 for path in sent.paths)
+
+
+@pytest.mark.parametrize("scheduler", ["round-robin", Counts()])
+def test_multipath_of_quics_own(
+    content: Path, receiver: Receiver, scheduler: plait.scenarios.scheduler.Choice
+) -> None:
+    sent = plait.send(content, **told(receiver), local=LOCALS, scheduler=scheduler, interop=True)
+    received = receiver.wait(60)
+    assert received.path is not None
+    assert received.path.read_bytes() == content.read_bytes()
+    assert all(path.bytes > 0 for path in sent.paths)
+    with pytest.raises(plait.ScenarioError, match='"reinject".*lowest-rtt'):
+        plait.send(content, **told(receiver), scheduler="redundant", interop=True)
     if isinstance(scheduler, Counts):
         assert scheduler.names == set(LOCALS)
         assert scheduler.turn > sent.bytes / plait.transfers.sender.MTU

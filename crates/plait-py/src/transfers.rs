@@ -85,7 +85,7 @@ pub(crate) struct Sending {
 #[pymethods]
 impl Sending {
     #[new]
-    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None, record = None))]
+    #[pyo3(signature = (to, file, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None, record = None, interop = false))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -101,6 +101,7 @@ impl Sending {
         congestion: &str,
         mtu: Option<u16>,
         record: Option<(PathBuf, String)>,
+        interop: bool,
     ) -> PyResult<Self> {
         let defaults = Settings::default();
         let settings =
@@ -115,6 +116,7 @@ impl Sending {
             terms: terms(cost, budget, backup),
             record: record.map(|(place, scheduler)| Record { place, scheduler }),
             settings,
+            interop,
         };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
         let paths = ready.paths().iter().map(Local::to_string).collect();

@@ -3,6 +3,7 @@
 //! Who does not know the secret gets no further than a QUIC handshake and [`MAX_HELLO`] bytes.
 
 mod over;
+mod streamed;
 
 use crate::error::Error;
 use crate::hello::{Hello, MAX_HELLO, Reply};
@@ -40,6 +41,8 @@ struct Connected {
     accepted_at: Instant,
     /// A question was answered: nothing more is expected.
     answered: bool,
+    /// A file comes on its stream: mode interop.
+    streamed: bool,
     /// The session and the path, once the secret was said.
     joined: Option<(Id, usize)>,
 }
@@ -66,6 +69,8 @@ pub(crate) struct Door {
     settings: Settings,
     secret: Secret,
     endpoint: Endpoint,
+    /// For who wants to send a file on a stream.
+    streamed: Option<Arc<ServerConfig>>,
     links: BTreeMap<ConnectionHandle, Connected>,
     over: Over,
     replies: Vec<Outgoing>,
@@ -85,7 +90,7 @@ impl Door {
         let config = Arc::new(endpoint_config(&settings, 0xff));
         let endpoint = Endpoint::new(config, Some(Arc::new(server)), false);
         let (links, over, replies) = (BTreeMap::new(), Over::default(), Vec::new());
-        Ok(Self { settings, secret, endpoint, links, over, replies })
+        Ok(Self { settings, secret, endpoint, streamed: None, links, over, replies })
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`; the connection to look at.
@@ -145,11 +150,13 @@ impl Door {
             }
         } else {
             let remote = incoming.remote_address();
-            match self.endpoint.accept(incoming, now, &mut bytes, None) {
+            let config = self.streamed.clone().filter(|_| streamed::is_asked_for(&incoming));
+            let streamed = config.is_some();
+            match self.endpoint.accept(incoming, now, &mut bytes, config) {
                 Ok(accepted) => {
                     let (handle, link) = (accepted.0, Link::new(accepted));
                     let connected =
-                        Connected { link, remote, accepted_at: now, answered: false, joined: None };
+                        Connected { link, remote, accepted_at: now, answered: false, streamed, joined: None };
                     self.links.insert(handle, connected);
                     return Some(handle);
                 }

@@ -121,13 +121,21 @@ impl Identity {
     /// # Errors
     /// [`Error::Tls`].
     pub fn server(&self) -> Result<QuicServerConfig, Error> {
+        self.server_of(PROTOCOL)
+    }
+
+    /// Likewise, for another application protocol (ALPN).
+    ///
+    /// # Errors
+    /// [`Error::Tls`].
+    pub fn server_of(&self, protocol: &[u8]) -> Result<QuicServerConfig, Error> {
         let mut config = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| tls(&error))?
             .with_no_client_auth()
             .with_single_cert(vec![self.certificate.clone()], self.key.clone_key().into())
             .map_err(|error| tls(&error))?;
-        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        config.alpn_protocols = vec![protocol.to_vec()];
         // Nothing is resumed: every path proves the certificate.
         config.send_tls13_tickets = 0;
         QuicServerConfig::try_from(config).map_err(|error| Error::Tls(error.to_string()))
@@ -139,6 +147,14 @@ impl Identity {
 /// # Errors
 /// [`Error::Tls`].
 pub fn client(pinned: Fingerprint) -> Result<QuicClientConfig, Error> {
+    client_of(pinned, PROTOCOL)
+}
+
+/// Likewise, for another application protocol (ALPN).
+///
+/// # Errors
+/// [`Error::Tls`].
+pub fn client_of(pinned: Fingerprint, protocol: &[u8]) -> Result<QuicClientConfig, Error> {
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms;
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
@@ -147,7 +163,7 @@ pub fn client(pinned: Fingerprint) -> Result<QuicClientConfig, Error> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Pinned { pinned, algorithms }))
         .with_no_client_auth();
-    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     config.resumption = rustls::client::Resumption::disabled();
     QuicClientConfig::try_from(config).map_err(|error| Error::Tls(error.to_string()))
 }

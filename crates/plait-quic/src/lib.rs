@@ -21,6 +21,7 @@
 //! - [`recording`]: what happened at the end that sends, in a file;
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
+//! - [`interop`]: one QUIC connection with QUIC's own multipath, to any peer;
 //! - [`terms`]: what a path costs, and how much it may carry;
 //! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
@@ -33,6 +34,7 @@ pub mod error;
 pub mod files;
 pub mod hello;
 pub mod identity;
+pub mod interop;
 pub mod link;
 pub mod proxy;
 pub mod receiver;

@@ -3,8 +3,8 @@
 use crate::error::Error;
 use bytes::Bytes;
 use noq_proto::{
-    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Endpoint, Event, SendDatagramError,
-    Side, StreamEvent, StreamId, VarInt,
+    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Endpoint, Event, PathId,
+    SendDatagramError, Side, StreamEvent, StreamId, VarInt,
 };
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -38,6 +38,8 @@ pub(crate) struct Link {
     stream: Option<StreamId>,
     connected: bool,
     heard: Vec<u8>,
+    /// What comes on the stream is taken by [`Link::drain`].
+    drained: bool,
     lost: Option<ConnectionError>,
     closing: bool,
     /// Datagrams that were too large for noq.
@@ -53,6 +55,7 @@ impl Link {
             stream: None,
             connected: false,
             heard,
+            drained: false,
             lost: None,
             closing: false,
             oversized: 0,
@@ -115,7 +118,7 @@ impl Link {
     }
 
     fn listen(&mut self, limit: usize) {
-        let Some(id) = self.stream else { return };
+        let Some(id) = self.stream.filter(|_| !self.drained) else { return };
         let mut stream = self.connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
         while self.heard.len() < limit
@@ -143,6 +146,31 @@ impl Link {
             Ok(written) if written == bytes.len() => Ok(()),
             _ => Err(UNSAID),
         }
+    }
+
+    /// From now on so many bytes may come on the stream before they are taken.
+    pub(crate) fn widen(&mut self, window: u64) {
+        self.drained = true;
+        self.connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
+    }
+
+    /// The bytes that came on the stream since the last time.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(Bytes)) {
+        let Some(id) = self.stream else { return };
+        let mut stream = self.connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            take(chunk.bytes);
+        }
+        // What it asks to be sent leaves with the next `transmit` anyway.
+        let _ = chunks.finalize();
+    }
+
+    /// Bytes of UDP datagrams that came on each of its paths, as far as it still has them.
+    pub(crate) fn carried(&mut self) -> Vec<(PathId, u64)> {
+        let paths = self.connection.paths().into_iter();
+        let bytes = |id| self.connection.path_stats(id).map(|stats| (id, stats.udp_rx.bytes));
+        paths.filter_map(bytes).collect()
     }
 
     /// Sends a packet of the path. One that cannot be sent is lost, as on any path.

@@ -2,13 +2,13 @@
 //! [`Receiver::poll`] until it has nothing, then [`Receiver::transmit`], and look at [`Receiver::next_wakeup`].
 
 mod greeting;
+mod streamed;
 
 use crate::door::{Door, Heard};
 use crate::error::Error;
 use crate::hello::Verdict;
 use crate::identity::{Identity, Secret};
 use crate::link::{DONE, Outgoing, REFUSED};
-use crate::session::Session;
 use crate::settings::Settings;
 use crate::transfer::Transfer;
 pub use crate::transfer::{Event, Id, Prefix, Summary};
@@ -20,6 +20,7 @@ use sha2::Digest;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
+use streamed::Streamed;
 
 /// Transfers at once.
 pub const MAX_TRANSFERS: usize = 4;
@@ -32,6 +33,8 @@ pub struct Receiver {
     /// Offers that nobody has answered.
     waiting: BTreeMap<Id, Waiting>,
     transfers: BTreeMap<Id, Transfer>,
+    /// Files that come on a stream: mode interop.
+    streamed: BTreeMap<Id, Streamed>,
     events: VecDeque<Event>,
     packets: Vec<(PathId, Bytes)>,
     scheduler: Builtin,
@@ -47,9 +50,10 @@ impl Receiver {
         let scheduler = Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))?;
         Ok(Self {
             settings,
-            door: Door::new(settings, identity, secret)?,
+            door: Door::new(settings, identity, secret)?.with_streams(identity)?,
             waiting: BTreeMap::new(),
             transfers: BTreeMap::new(),
+            streamed: BTreeMap::new(),
             events: VecDeque::new(),
             packets: Vec::new(),
             scheduler,
@@ -104,6 +108,7 @@ impl Receiver {
                 over.push((id, Err(Error::Silent(self.settings.patience.as_secs()))));
             }
         }
+        over.extend(self.silent_streams(now));
         let silent = || Error::Silent(self.settings.patience.as_secs());
         let late = |waiting: &Waiting| now.saturating_duration_since(waiting.since) >= self.settings.patience;
         over.extend(
@@ -126,7 +131,7 @@ impl Receiver {
 
     /// The packets that came on a path.
     fn take(&mut self, now: Instant, handle: ConnectionHandle, id: &Id, path: usize) {
-        let Some(transfer) = self.transfers.get_mut(id) else { return };
+        let Some(transfer) = self.transfers.get_mut(id) else { return self.pull(now, handle, id) };
         let time = transfer.time(now);
         let mut any = false;
         while let Some(packet) = self.door.receive(handle) {
@@ -170,6 +175,7 @@ impl Receiver {
             let digest = transfer.hello.offer.digest;
             transfer.say(if kept { Verdict::Kept } else { Verdict::NotKept }, &digest);
         }
+        self.conclude_stream(id, kept);
     }
 
     /// A file is not wanted, or cannot be kept: the sender is told why.
@@ -180,7 +186,7 @@ impl Receiver {
 
     /// A path's connection is gone. If the sender closed it, having heard the verdict, all is done.
     fn part(&mut self, now: Instant, id: &Id, path: usize, handle: ConnectionHandle, done: bool) {
-        let Some(transfer) = self.transfers.get_mut(id) else { return };
+        let Some(transfer) = self.transfers.get_mut(id) else { return self.part_stream(now, id, done) };
         if transfer.links.get(path).copied().flatten() == Some(handle) {
             transfer.links[path] = None;
         }
@@ -212,7 +218,9 @@ impl Receiver {
 
     fn end(&mut self, now: Instant, id: &Id, outcome: Result<Summary, Error>) {
         let waited = self.waiting.remove(id).map(|waiting| waiting.hello);
-        let Some(hello) = self.transfers.remove(id).map(|transfer| transfer.hello).or(waited) else { return };
+        let streamed = self.streamed.remove(id).map(|streamed| streamed.hello);
+        let hello = self.transfers.remove(id).map(|transfer| transfer.hello);
+        let Some(hello) = hello.or(streamed).or(waited) else { return };
         self.door.end(now, id, DONE, "done");
         self.events.push_back(Event::Ended { id: *id, offer: hello.offer, outcome });
     }
@@ -250,7 +258,9 @@ impl Receiver {
             [wakeup, Some(transfer.heard_at + self.settings.patience)]
         });
         let waiting = self.waiting.values().map(|waiting| Some(waiting.since + self.settings.patience));
-        transfers.chain(waiting).chain([self.door.next_wakeup()]).flatten().min()
+        let streamed =
+            self.streamed.values().map(|streamed| Some(streamed.heard_at + self.settings.patience));
+        transfers.chain(waiting).chain(streamed).chain([self.door.next_wakeup()]).flatten().min()
     }
 
     /// Connections at the moment, of whoever it is; for looking at its limits.
@@ -260,11 +270,13 @@ impl Receiver {
 
     /// Transfers at the moment.
     pub fn transfers(&self) -> usize {
-        self.transfers.len()
+        self.transfers.len() + self.streamed.len()
     }
 
-    /// Bytes of a transfer that have come, in order.
-    pub fn got(&self, id: &Id) -> Option<(u64, &Session)> {
-        self.transfers.get(id).map(|transfer| (transfer.got, &transfer.session))
+    /// Bytes of a transfer that have come, in order, and those that came on each path.
+    pub fn got(&self, id: &Id) -> Option<(u64, &[u64])> {
+        let streamed = || self.streamed.get(id).map(|streamed| (streamed.got, &streamed.paths[..]));
+        let transfer = self.transfers.get(id);
+        transfer.map(|transfer| (transfer.got, transfer.session.carried().1)).or_else(streamed)
     }
 }

@@ -15,6 +15,7 @@ use crate::ways::Ways;
 pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
+use plait_transport::Counters;
 use plait_transport::endpoint::Side;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -270,6 +271,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// Bytes of the file that the receiver has, as far as that is known.
     pub fn acknowledged(&self) -> u64 {
         self.session.as_ref().map_or(0, |session| self.resumed() + session.acknowledged())
+    }
+
+    /// What the transport counted.
+    pub fn counters(&self) -> Counters {
+        self.session.as_ref().map(Session::counters).unwrap_or_default()
     }
 
     /// The transport, once a path is open.

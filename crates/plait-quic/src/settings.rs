@@ -138,6 +138,26 @@ impl Settings {
         config
     }
 
+    /// noq's part where a file comes on a stream, over as many paths as there may be. Until the secret was said, no more is taken than a greeting needs.
+    pub(crate) fn streamed(&self) -> Arc<TransportConfig> {
+        let mut config = TransportConfig::default();
+        let idle = u32::try_from(self.patience.as_millis()).unwrap_or(u32::MAX);
+        config
+            .congestion_controller_factory(Arc::new(Unlimited))
+            .max_concurrent_bidi_streams(VarInt::from_u32(1))
+            .max_concurrent_uni_streams(VarInt::from_u32(0))
+            .stream_receive_window(VarInt::from_u64(self.window).unwrap_or(VarInt::MAX))
+            .receive_window(VarInt::from_u32(4_096))
+            .send_window(4_096)
+            .datagram_receive_buffer_size(None)
+            .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
+            .initial_mtu(self.mtu)
+            .min_mtu(self.mtu)
+            .mtu_discovery_config(None)
+            .max_idle_timeout(Some(VarInt::from_u32(idle).into()));
+        Arc::new(config)
+    }
+
     /// The transport's part.
     pub(crate) fn protocol(&self, segment: u16, window: u64, initial_path: usize) -> endpoint::Config {
         let overhead = plait_transport::packet::Overhead::MPQUIC;

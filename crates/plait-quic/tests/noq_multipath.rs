@@ -243,3 +243,38 @@ fn a_server_opens_no_paths() {
     let opened = pair.server.connection().open_path(tuple, PathStatus::Available, now);
     assert!(matches!(opened, Err(PathError::ServerSideNotAllowed)), "{opened:?}");
 }
+
+/// A client that has refused the server's certificate, and so has keys for two packet number spaces, says that it closes in each of them; with room for one datagram at a time
+/// it never gets to the second one, and begins anew.
+#[test]
+fn a_close_during_the_handshake_does_not_end_one_datagram_at_a_time() {
+    let identity = Identity::generate().expect("a key");
+    let believed = Identity::generate().expect("another key").fingerprint();
+    let config = ClientConfig::new(Arc::new(identity::client(believed).expect("TLS")));
+    let server_config = ServerConfig::with_crypto(Arc::new(identity.server().expect("TLS")));
+    let closes = |most: usize| {
+        #[expect(clippy::disallowed_methods, reason = "there is no other way to some moment")]
+        let now = Instant::now();
+        let (mut client, mut server) = (End::new(None), End::new(Some(server_config.clone())));
+        client.connection = client.endpoint.connect(now, config.clone(), remote(), "plait").ok();
+        let most = NonZeroUsize::new(most).expect("at least one");
+        let mut bytes = Vec::new();
+        while let Some(transmit) = client.connection().poll_transmit(now, most, &mut bytes) {
+            server.handle(now, FourTuple::new(local(0), None), &bytes[..transmit.size]);
+            server.work(now);
+            bytes.clear();
+        }
+        while let Some(transmit) = server.connection().poll_transmit(now, NonZeroUsize::MIN, &mut bytes) {
+            client.handle(now, FourTuple::new(remote(), None), &bytes[..transmit.size]);
+            client.work(now);
+            bytes.clear();
+        }
+        let mut poll = || {
+            bytes.clear();
+            client.connection().poll_transmit(now, most, &mut bytes)
+        };
+        (0..100).take_while(|_| poll().is_some()).count()
+    };
+    assert!(closes(8) < 10);
+    assert_eq!(closes(1), 100);
+}

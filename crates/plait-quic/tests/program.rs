@@ -96,6 +96,38 @@ fn schedulers_have_parameters_and_a_path_is_found() {
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("interface wlan99: no IPv4 address"));
 }
 
+/// One receiver takes both kinds, one after the other.
+#[test]
+fn a_file_crosses_several_addresses_with_multipath_of_quics_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, out) = (file(folder.path(), 20_000_000), folder.path().join("out"));
+    let receiver = Receiver::start(&out, &[]);
+    let locals = ["--local", "127.0.0.2", "--local", "127.0.0.3", "--interop", "--scheduler"];
+    for scheduler in [&["round-robin"][..], &["blest", "--congestion", "newreno"]] {
+        let sent = receiver.send(&file, &[&locals[..], scheduler].concat());
+        assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+        let result = line(&mut &sent.stdout[..]);
+        let paths = result["paths"].as_array().expect("they are listed");
+        assert!(
+            paths.len() == 2 && paths.iter().all(|path| path["sent_bytes"].as_u64() > Some(0)),
+            "{result}"
+        );
+        let kept = out.join("a file.bin");
+        assert!(std::fs::read(&kept).expect("it is there") == std::fs::read(&file).expect("it is there"));
+        std::fs::remove_file(kept).expect("it is there");
+    }
+    assert!(receiver.send(&file, &[]).status.success(), "the other mode, to the same receiver");
+    let refused = |more: &[&str]| {
+        let output = receiver.send(&file, &[&["--interop"], more].concat());
+        assert!(!output.status.success() && output.stdout.is_empty());
+        String::from_utf8(output.stderr).expect("it is text")
+    };
+    assert!(refused(&["--redundant"]).contains("\"reinject\""));
+    assert!(refused(&["--congestion", "olia"]).contains("choose cubic or newreno"));
+    assert!(refused(&["--budget", "127.0.0.1=1MB"]).contains("budget"));
+    assert!(refused(&["--local", "127.0.0.2", "--local", "127.0.0.2"]).contains("given twice"));
+}
+
 #[test]
 fn what_is_refused_says_why() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -33,6 +33,12 @@ from plait.transfers.sender import Transfer
     type=click.Path(path_type=Path),
     help="Write down what happens, for plait explain, report and replay.",
 )
+@click.option(
+    "--interop",
+    is_flag=True,
+    help="One QUIC connection with QUIC's own multipath, and an ordinary stream. "
+    "Schedulers that need more than to choose a path are refused.",
+)
 @LINES
 def send(
     file: Path,
@@ -49,6 +55,7 @@ def send(
     congestion: str,
     mtu: int,
     record: Path | None,
+    interop: bool,
     as_json: bool,
 ) -> None:
     """Send a file over several network interfaces at once.
@@ -71,6 +78,7 @@ def send(
         congestion=congestion,
         mtu=mtu,
         record=record,
+        interop=interop,
     )
 
     def tell(progress: TransferProgress) -> None:

@@ -36,6 +36,7 @@ class Transfer:
         congestion: congestion control of each path.
         mtu: bytes of a UDP datagram's payload; every path has to carry it.
         record: a folder for what happens; see `send`.
+        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream.
 
     Raises:
         ScenarioError: one of these cannot be. OutputError: the folder cannot be written to.
@@ -57,6 +58,7 @@ class Transfer:
         congestion: str = "cubic",
         mtu: int = MTU,
         record: str | PathLike[str] | None = None,
+        interop: bool = False,
     ) -> None:
         self._choice = override(scheduler)
         self._record = None if record is None else Path(record)
@@ -75,6 +77,7 @@ class Transfer:
             congestion=congestion,
             mtu=mtu,
             record=None if self._record is None else (self._record / RECORDING, self._choice.label or ""),
+            interop=interop,
         )
 
     @property
@@ -130,6 +133,7 @@ def send(
     congestion: str = "cubic",
     mtu: int = MTU,
     record: str | PathLike[str] | None = None,
+    interop: bool = False,
     progress: Watcher | None = None,
 ) -> Sent:
     """Send a file over several paths at once to a `Receiver`, `plait recv` or `plait-quic recv`.
@@ -153,6 +157,8 @@ def send(
         record: a folder for what happens, packet by packet and decision by decision; it becomes what
             ``plait run --out`` writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that
             fails, it is what there was.
+        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to
+            choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
         progress: called twice a second with how it stands.
 
     Raises:
@@ -174,6 +180,7 @@ def send(
         congestion=congestion,
         mtu=mtu,
         record=record,
+        interop=interop,
     )
     return transfer.run(progress)
 

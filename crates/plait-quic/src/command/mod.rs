@@ -66,6 +66,9 @@ struct SendOptions {
     /// The SHA-256 of the receiver's certificate, which it prints.
     #[arg(long, value_name = "HEX")]
     fingerprint: Fingerprint,
+    /// One QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to choose a path are refused.
+    #[arg(long)]
+    interop: bool,
     #[command(flatten)]
     paths: PathOptions,
     /// Write down what happens, in this folder: plait explain, report and replay read it.

@@ -22,6 +22,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         interfaces: options.paths.interface.clone(),
         terms: options.paths.terms()?,
         record: record.transpose()?,
+        interop: options.interop,
         settings: Settings { congestion: options.paths.decision.congestion, ..options.common.settings() },
     };
     let mut failed = None;

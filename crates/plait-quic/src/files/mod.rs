@@ -8,6 +8,7 @@ mod partial;
 mod receive;
 pub(crate) mod routes;
 mod send;
+mod ship;
 pub(crate) mod sockets;
 
 pub use interfaces::usable;

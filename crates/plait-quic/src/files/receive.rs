@@ -266,8 +266,8 @@ impl Receiving {
             if !arriving.meter.is_due(moment) {
                 continue;
             }
-            let Some((bytes, session)) = self.receiver.got(id) else { continue };
-            let counts = session.carried().1.to_vec();
+            let Some((bytes, counts)) = self.receiver.got(id) else { continue };
+            let counts = counts.to_vec();
             let rates = arriving.meter.rates(moment, &counts);
             let path = |(number, (bytes, rate_bps)): (usize, (u64, f64))| PathStatus {
                 name: number.to_string(),

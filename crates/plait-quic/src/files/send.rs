@@ -1,13 +1,14 @@
 //! Sending a file.
 
 use super::routes::{Routes, Term};
+use super::ship::Ship;
 use super::{Local, Meter, NAP, Status, now};
 use crate::error::Error;
 use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
+use crate::interop;
 use crate::recording::{Recording, Subject};
 use crate::sender::{Order, Progress, Sender};
-use crate::session::Session;
 use crate::settings::Settings;
 use crate::source::Ahead;
 use plait_sched::Scheduler;
@@ -40,6 +41,8 @@ pub struct Shipment {
     pub record: Option<Record>,
     /// Everything else.
     pub settings: Settings,
+    /// One QUIC connection with QUIC's own multipath, and an ordinary stream: see [`interop`](crate::interop).
+    pub interop: bool,
 }
 
 /// A recording that is wanted.
@@ -92,6 +95,10 @@ impl Sending {
     /// [`Error::Setting`] says which of them is not to be had.
     pub fn open(shipment: Shipment) -> Result<Self, Error> {
         shipment.settings.check()?;
+        if shipment.interop && shipment.record.is_some() {
+            let text = "what QUIC does by itself is not recorded (interop): leave the recording out, or leave interop out";
+            return Err(Error::Setting(text.to_owned()));
+        }
         let Shipment { to, locals, interfaces, terms, file, record, .. } = &shipment;
         let routes = Routes::open(now(), to, locals, interfaces, terms)?;
         let file = file.as_deref().map(open).transpose()?;
@@ -121,18 +128,32 @@ impl Sending {
         };
         let source = self.file.as_ref().map(|(_, file)| file.try_clone()).transpose()?;
         let source = source.map(|file| Ahead::new(file, offer.size));
-        let begun = now();
-        let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
-        if let Some(file) = self.recording.take() {
-            sender.record(Recording::new(file, self.subject(&offer.name)));
+        let (begun, settings) = (now(), self.shipment.settings);
+        if self.shipment.interop {
+            let sender = interop::Sender::new(begun, settings, order, scheduler, source)?;
+            self.ship(sender, begun, offer, watch)
+        } else {
+            let mut sender = Sender::new(begun, settings, order, scheduler, source)?;
+            if let Some(file) = self.recording.take() {
+                sender.record(Recording::new(file, self.subject(&offer.name)));
+            }
+            self.ship(sender, begun, offer, watch)
         }
+    }
+
+    fn ship(
+        mut self,
+        mut sender: impl Ship,
+        begun: Instant,
+        offer: Offer,
+        watch: &mut Watch<'_>,
+    ) -> Result<Sent, Error> {
         let driven = self.drive(&mut sender, begun, &offer, watch);
         let unrecorded = sender.end_recording(now()).err().map(|error| error.to_string());
         driven?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
-        let counters = sender.session().map(Session::counters).unwrap_or_default();
-        let (oversized, resumed) = (sender.oversized(), sender.resumed());
+        let (counters, oversized, resumed) = (sender.counters(), sender.oversized(), sender.resumed());
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
         Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized, unrecorded })
@@ -167,9 +188,9 @@ impl Sending {
     }
 
     /// Until there is an outcome.
-    fn drive<W: Scheduler>(
+    fn drive(
         &mut self,
-        sender: &mut Sender<Option<Ahead<File>>, W>,
+        sender: &mut impl Ship,
         begun: Instant,
         offer: &Offer,
         watch: &mut Watch<'_>,

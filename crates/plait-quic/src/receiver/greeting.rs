@@ -14,7 +14,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) hello: Hello,
-    handles: Vec<ConnectionHandle>,
+    pub(super) handles: Vec<ConnectionHandle>,
     pub(super) since: Instant,
 }
 
@@ -27,12 +27,15 @@ impl Receiver {
             return;
         }
         let known = self.transfers.get(&id).map(|transfer| &transfer.hello);
+        let known = known.or(self.streamed.get(&id).map(|streamed| &streamed.hello));
         let known = known.or(self.waiting.get(&id).map(|waiting| &waiting.hello));
         let refusal = if hello.offer.is_streams() {
             Some("this is a receiver of files (plait recv); streams are taken by plait proxy --serve")
+        } else if known.is_some() && self.door.is_streamed(handle) {
+            Some("a transfer on a stream has one connection")
         } else if let Some(first) = known {
             (!first.agrees(&hello)).then_some("the paths of one transfer differ in what they offer")
-        } else if self.transfers.len() + self.waiting.len() >= MAX_TRANSFERS {
+        } else if self.transfers() + self.waiting.len() >= MAX_TRANSFERS {
             Some("the receiver is busy")
         } else {
             None
@@ -59,6 +62,9 @@ impl Receiver {
     pub fn accept(&mut self, now: Instant, id: &Id, prefix: Prefix) {
         let Some(hello) = self.waiting.get(id).map(|waiting| &waiting.hello) else { return };
         let resumed = prefix.bytes;
+        if let Some(handle) = self.waits_for_stream(id) {
+            return self.accept_stream(now, handle, id, prefix);
+        }
         let gets = hello.offer.size.checked_sub(resumed).ok_or(Error::Malformed("offer"));
         let agreed = gets.map(|gets| Agreed {
             paths: hello.paths.into(),

@@ -1,14 +1,16 @@
 //! A transfer between a sender's addresses and one receiver, over a network in virtual time.
 
+mod end;
 mod links;
 
 use bytes::BytesMut;
+use end::End;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, address, path_to};
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::Order;
-use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings, Terms};
+use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -55,6 +57,8 @@ pub(crate) struct Case<'a> {
     pub(crate) damaged: Option<usize>,
     /// What a recording is written to.
     pub(crate) tape: Option<Tape>,
+    /// Mode interop.
+    pub(crate) interop: bool,
 }
 
 /// Bytes that are written by one and read by another.
@@ -88,6 +92,7 @@ impl Default for Case<'_> {
             there: &[],
             damaged: None,
             tape: None,
+            interop: false,
         }
     }
 }
@@ -131,7 +136,8 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         },
     };
     let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
-    let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");
+    let sender = End::new(start, case.interop, settings, order, scheduler, content);
+    let mut sender = sender.expect("a sender");
     if let Some(tape) = &case.tape {
         let paths = (0..case.paths.len()).map(|path| address(path).ip().to_string()).collect();
         let [file, scheduler, congestion] = ["file", case.scheduler, "cubic"].map(str::to_owned);
@@ -165,12 +171,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                     );
                 }
                 To::Client(piece) => {
-                    sender.handle_datagram(
-                        now,
-                        piece.path,
-                        (SERVER, 4433).into(),
-                        BytesMut::from(&piece.bytes[..]),
-                    );
+                    sender.handle_datagram(now, piece.path, (SERVER, 4433).into(), &piece.bytes);
                 }
             }
         }
@@ -195,7 +196,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             for outgoing in out.drain(..) {
                 network.send(now, 2 * outgoing.path, &outgoing);
             }
-            sent_at_end = sender.outcome().map(|_| now);
+            sent_at_end = sender.is_over().then_some(now);
         }
         receiver.transmit(now, &mut out);
         for mut outgoing in out.drain(..) {

@@ -1,0 +1,55 @@
+//! Connections on which a file comes as a stream, over paths of QUIC's own: mode interop.
+
+use super::Door;
+use crate::error::Error;
+use crate::identity::Identity;
+use crate::interop::PROTOCOL;
+use bytes::Bytes;
+use noq_proto::{ConnectionHandle, Incoming, PathId, ServerConfig};
+use std::sync::Arc;
+
+/// Whether who wants to connect names the protocol of files on a stream.
+pub(super) fn is_asked_for(incoming: &Incoming) -> bool {
+    let named = incoming.decrypt().and_then(|initial| initial.alpns());
+    named.is_some_and(|mut named| named.any(|name| name.is_ok_and(|name| name == PROTOCOL)))
+}
+
+impl Door {
+    /// Files may come on streams, too.
+    ///
+    /// # Errors
+    /// [`Error::Tls`].
+    pub(crate) fn with_streams(mut self, identity: &Identity) -> Result<Self, Error> {
+        let mut config = ServerConfig::with_crypto(Arc::new(identity.server_of(PROTOCOL)?));
+        config.transport_config(self.settings.streamed());
+        self.streamed = Some(Arc::new(config));
+        Ok(self)
+    }
+
+    /// Whether a connection is one of these.
+    pub(crate) fn is_streamed(&self, handle: ConnectionHandle) -> bool {
+        self.links.get(&handle).is_some_and(|connected| connected.streamed)
+    }
+
+    /// What is said on a connection from now on is the file.
+    pub(crate) fn begin_stream(&mut self, handle: ConnectionHandle) {
+        if let Some(connected) = self.links.get_mut(&handle) {
+            connected.link.widen(self.settings.window);
+        }
+    }
+
+    /// What came of it, and how much on each path.
+    pub(crate) fn drain(&mut self, handle: ConnectionHandle, take: impl FnMut(Bytes)) -> Vec<(PathId, u64)> {
+        let Some(connected) = self.links.get_mut(&handle) else { return Vec::new() };
+        connected.link.drain(take);
+        connected.link.carried()
+    }
+
+    /// Says something to who sends it.
+    pub(crate) fn say(&mut self, handle: ConnectionHandle, bytes: &[u8]) {
+        if let Some(connected) = self.links.get_mut(&handle) {
+            // Who takes nothing of it hears nothing, and is gone after a while.
+            let _ = connected.link.say(bytes);
+        }
+    }
+}

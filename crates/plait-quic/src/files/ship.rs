@@ -1,0 +1,124 @@
+//! What the loop around sockets needs of an end that sends a file, in whichever mode.
+
+use crate::error::Error;
+use crate::interop;
+use crate::link::Outgoing;
+use crate::sender::{Progress, Sender};
+use crate::source::Source;
+use plait_sched::Scheduler;
+use plait_transport::Counters;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+pub(super) trait Ship {
+    fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagrams: &[u8],
+        each: usize,
+    );
+    fn handle_timeout(&mut self, now: Instant);
+    fn handle_failure(&mut self, path: usize, trouble: &str);
+    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr);
+    fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>);
+    fn next_wakeup(&self) -> Option<Instant>;
+    fn stop(&mut self);
+    fn outcome(&self) -> Option<&Result<(), Error>>;
+    fn into_outcome(self) -> Option<Result<(), Error>>;
+    fn acknowledged(&self) -> u64;
+    fn resumed(&self) -> u64;
+    fn progress(&self) -> Vec<Progress>;
+    fn counters(&self) -> Counters;
+
+    /// Ends a recording, where there may be one.
+    fn end_recording(&mut self, _now: Instant) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Packets that did not fit into QUIC's datagrams, where there are such.
+    fn oversized(&self) -> u64 {
+        0
+    }
+}
+
+/// Both have the same functions, but for what follows the type.
+macro_rules! ship {
+    ($sender:ty $(, $more:item)*) => {
+        impl<S: Source, W: Scheduler> Ship for $sender {
+            fn handle_datagrams(
+                &mut self,
+                now: Instant,
+                path: usize,
+                remote: SocketAddr,
+                datagrams: &[u8],
+                each: usize,
+            ) {
+                <$sender>::handle_datagrams(self, now, path, remote, datagrams, each);
+            }
+
+            fn handle_timeout(&mut self, now: Instant) {
+                <$sender>::handle_timeout(self, now);
+            }
+
+            fn handle_failure(&mut self, path: usize, trouble: &str) {
+                <$sender>::handle_failure(self, path, trouble);
+            }
+
+            fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+                <$sender>::relocate(self, now, path, local);
+            }
+
+            fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+                <$sender>::transmit(self, now, out);
+            }
+
+            fn next_wakeup(&self) -> Option<Instant> {
+                <$sender>::next_wakeup(self)
+            }
+
+            fn stop(&mut self) {
+                <$sender>::stop(self);
+            }
+
+            fn outcome(&self) -> Option<&Result<(), Error>> {
+                <$sender>::outcome(self)
+            }
+
+            fn into_outcome(self) -> Option<Result<(), Error>> {
+                <$sender>::into_outcome(self)
+            }
+
+            fn acknowledged(&self) -> u64 {
+                <$sender>::acknowledged(self)
+            }
+
+            fn resumed(&self) -> u64 {
+                <$sender>::resumed(self)
+            }
+
+            fn progress(&self) -> Vec<Progress> {
+                <$sender>::progress(self)
+            }
+
+            fn counters(&self) -> Counters {
+                <$sender>::counters(self)
+            }
+
+            $($more)*
+        }
+    };
+}
+
+ship!(
+    Sender<S, W>,
+    fn end_recording(&mut self, now: Instant) -> io::Result<()> {
+        Self::end_recording(self, now)
+    },
+    fn oversized(&self) -> u64 {
+        Self::oversized(self)
+    }
+);
+ship!(interop::Sender<S, W>);

@@ -1,0 +1,365 @@
+//! A congestion controller with a gate in front of it: noq takes the first path that has room, so a path without an open gate says that it has none.
+//!
+//! What is behind the gate is noq's own controller. It is told the truth; noq is shown a window of 0 while the gate is shut. noq asks for a window
+//! before it sends data, retransmissions and control frames; acknowledgements, probes of lost tails and what validates a path leave whatever
+//! the gate says.
+
+use noq_proto::RttEstimator;
+use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Acknowledgements may wait so long at the peer (RFC 9000 §18.2).
+const ACK_DELAY: Duration = Duration::from_millis(25);
+
+/// What the delivery rate is reckoned over at least.
+const RATE_OVER: Duration = Duration::from_millis(20);
+
+/// How far a gate is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Opening {
+    Shut,
+    Open,
+    /// Beyond the window, as a probe is: for a packet that cannot wait for an acknowledgement, because none will come without it.
+    Forced,
+}
+
+/// What is behind a gate, and what noq has told it.
+#[derive(Debug)]
+pub(super) struct Gate {
+    inner: Box<dyn Controller>,
+    pub(super) opening: Opening,
+    /// noq had something to send that needs a window, and there was none.
+    pub(super) refused: bool,
+    /// Bytes of a packet at most.
+    pub(super) mtu: u64,
+    pub(super) in_flight: u64,
+    /// What was in flight as an acknowledgement came, before it was taken.
+    flight_at_ack: Option<u64>,
+    newest: Option<Duration>,
+    /// Of the newest packet that was acknowledged.
+    pub(super) latest_rtt: Duration,
+    pub(super) min_rtt: Duration,
+    pub(super) rttvar: Duration,
+    smoothed: Option<Duration>,
+    /// Since when the peer owes an acknowledgement.
+    pub(super) waiting_since: Option<Instant>,
+    reduced_at: Option<Instant>,
+    /// Packets since the last look.
+    pub(super) news: News,
+    /// Packets in all.
+    sent: u64,
+    lost: u64,
+    rate: Rate,
+}
+
+/// What happened to packets since the last look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    pub(super) sent: u32,
+    pub(super) sent_bytes: u64,
+    pub(super) acked: u32,
+    pub(super) lost: u32,
+    pub(super) lost_bytes: u64,
+    pub(super) rtt: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    since: Option<Instant>,
+    bytes: u64,
+    bits_per_second: u64,
+}
+
+impl Gate {
+    fn new(inner: Box<dyn Controller>, mtu: u16) -> Self {
+        Self {
+            inner,
+            opening: Opening::Open,
+            refused: false,
+            mtu: mtu.into(),
+            in_flight: 0,
+            flight_at_ack: None,
+            newest: None,
+            latest_rtt: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            smoothed: None,
+            waiting_since: None,
+            reduced_at: None,
+            news: News::default(),
+            sent: 0,
+            lost: 0,
+            rate: Rate::default(),
+        }
+    }
+
+    /// Bytes that may be in flight, whatever the gate says.
+    pub(super) fn window(&self) -> u64 {
+        self.inner.window()
+    }
+
+    /// Packets for which there is room.
+    pub(super) fn room(&self) -> u32 {
+        segments(self.window().saturating_sub(self.in_flight), self.mtu)
+    }
+
+    /// The window, and the slow-start threshold, in packets.
+    pub(super) fn windows(&self) -> (u32, u32) {
+        let threshold = self.inner.metrics().ssthresh.filter(|threshold| *threshold < u64::MAX);
+        (segments(self.window(), self.mtu), threshold.map_or(u32::MAX, |bytes| segments(bytes, self.mtu)))
+    }
+
+    /// The probe timeout without back-off (RFC 9002 §6.2.1).
+    pub(super) fn probe_timeout(&self) -> Option<Duration> {
+        self.smoothed.map(|smoothed| smoothed + (4 * self.rttvar).max(Duration::from_millis(1)) + ACK_DELAY)
+    }
+
+    pub(super) fn is_repairing(&self) -> bool {
+        self.reduced_at.is_some()
+    }
+
+    /// Packets that were sent, and that were lost.
+    pub(super) fn totals(&self) -> (u64, u64) {
+        (self.sent, self.lost)
+    }
+
+    pub(super) fn delivery_rate(&self) -> u64 {
+        self.rate.bits_per_second
+    }
+
+    /// RFC 6298, of samples as they are. noq has the same, less what the peer says that it waited, but shows the mean only.
+    fn sample(&mut self, sample: Duration) {
+        self.latest_rtt = sample;
+        self.min_rtt = if self.smoothed.is_none() { sample } else { self.min_rtt.min(sample) };
+        (self.smoothed, self.rttvar) = match self.smoothed {
+            None => (Some(sample), sample / 2),
+            Some(smoothed) => {
+                (Some((smoothed * 7 + sample) / 8), (self.rttvar * 3 + smoothed.abs_diff(sample)) / 4)
+            }
+        };
+        self.news.rtt = Some(sample);
+    }
+
+    /// Whether too little was in flight to say anything of the window: less than half of it.
+    fn is_unused(&self) -> bool {
+        self.flight_at_ack.unwrap_or(self.in_flight) * 2 < self.window()
+    }
+}
+
+fn segments(bytes: u64, each: u64) -> u32 {
+    u32::try_from(bytes / each.max(1)).unwrap_or(u32::MAX)
+}
+
+impl Rate {
+    fn acknowledged(&mut self, now: Instant, bytes: u64, over: Duration) {
+        self.bytes += bytes;
+        let since = *self.since.get_or_insert(now);
+        let elapsed = now.saturating_duration_since(since);
+        if elapsed >= over.max(RATE_OVER) {
+            self.bits_per_second = (self.bytes as f64 * 8.0 / elapsed.as_secs_f64()) as u64;
+            (self.since, self.bytes) = (Some(now), 0);
+        }
+    }
+}
+
+/// A path's gate, which noq's path and ours have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(Arc<Mutex<Gate>>);
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Gate> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of a path of noq's.
+    pub(super) fn of(controller: &dyn Controller) -> Option<Self> {
+        controller.clone_box().into_any().downcast::<Self>().ok().map(|shared| *shared)
+    }
+}
+
+impl Controller for Shared {
+    fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
+        self.lock().inner.on_sent(now, bytes, largest_pn);
+    }
+
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
+        let mut gate = self.lock();
+        gate.in_flight += u64::from(bytes);
+        gate.waiting_since.get_or_insert(now);
+        gate.sent += 1;
+        gate.news.sent += 1;
+        gate.news.sent_bytes += u64::from(bytes);
+        gate.inner.on_packet_sent(now, bytes, pn);
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        // By the window or by the gate: the one behind it judges for itself.
+        self.lock().refused = true;
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        pn: u64,
+        _app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        let mut gate = self.lock();
+        let before = gate.in_flight;
+        gate.flight_at_ack.get_or_insert(before);
+        gate.in_flight = before.saturating_sub(bytes);
+        // They come in the order of their numbers.
+        gate.newest = Some(now.saturating_duration_since(sent));
+        gate.news.acked += 1;
+        if gate.reduced_at.is_some_and(|at| sent > at) {
+            gate.reduced_at = None;
+        }
+        let over = gate.smoothed.unwrap_or_default();
+        gate.rate.acknowledged(now, bytes, over);
+        let unused = gate.is_unused();
+        gate.inner.on_ack(now, sent, bytes, pn, unused, rtt);
+    }
+
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, _app_limited: bool, largest: Option<u64>) {
+        let mut gate = self.lock();
+        let unused = gate.is_unused();
+        gate.inner.on_end_acks(now, in_flight, unused, largest);
+        gate.in_flight = in_flight;
+        gate.flight_at_ack = None;
+        gate.waiting_since = (in_flight > 0).then_some(now);
+        if let Some(sample) = gate.newest.take() {
+            gate.sample(sample);
+        }
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        is_ecn: bool,
+        lost_bytes: u64,
+        largest_lost_pn: u64,
+    ) {
+        let mut gate = self.lock();
+        gate.reduced_at = Some(now);
+        gate.inner.on_congestion_event(
+            now,
+            sent,
+            is_persistent_congestion,
+            is_ecn,
+            lost_bytes,
+            largest_lost_pn,
+        );
+    }
+
+    fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, now: Instant) {
+        let mut gate = self.lock();
+        gate.in_flight = gate.in_flight.saturating_sub(lost_bytes.into());
+        if gate.in_flight == 0 {
+            gate.waiting_since = None;
+        }
+        gate.lost += 1;
+        gate.news.lost += 1;
+        gate.news.lost_bytes += u64::from(lost_bytes);
+        gate.inner.on_packet_lost(lost_bytes, pn, now);
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        let mut gate = self.lock();
+        gate.reduced_at = None;
+        gate.inner.on_spurious_congestion_event();
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        let mut gate = self.lock();
+        gate.mtu = new_mtu.into();
+        gate.inner.on_mtu_update(new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        let gate = self.lock();
+        match gate.opening {
+            Opening::Shut => 0,
+            Opening::Open => gate.window(),
+            Opening::Forced => u64::MAX,
+        }
+    }
+
+    /// Without pacing: what a scheduler decides leaves now.
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = u64::MAX;
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.lock().inner.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+/// Makes gates in front of what another factory makes.
+pub(super) struct Gates(pub(super) Arc<dyn ControllerFactory + Send + Sync>);
+
+impl fmt::Debug for Gates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gates")
+    }
+}
+
+impl ControllerFactory for Gates {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        let inner = self.0.clone().build(now, current_mtu);
+        Box::new(Shared(Arc::new(Mutex::new(Gate::new(inner, current_mtu)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use noq_proto::congestion::CubicConfig;
+
+    fn gate() -> (Box<dyn Controller>, Shared, Instant) {
+        #[expect(clippy::disallowed_methods, reason = "only differences to it are looked at")]
+        let now = Instant::now();
+        let controller = Arc::new(Gates(Arc::new(CubicConfig::default()))).build(now, 1_200);
+        let shared = Shared::of(controller.as_ref()).expect("it is a gate");
+        (controller, shared, now)
+    }
+
+    #[test]
+    fn a_shut_gate_shows_no_window_and_the_scheduler_sees_the_true_one() {
+        let (mut controller, shared, now) = gate();
+        assert_eq!((controller.window(), shared.lock().room()), (12_000, 10));
+        shared.lock().opening = Opening::Shut;
+        assert_eq!((controller.window(), shared.lock().room()), (0, 10));
+        controller.on_packet_sent(now, 1_200, 0);
+        assert_eq!(shared.lock().room(), 9);
+    }
+
+    #[test]
+    fn a_peer_that_owes_nothing_is_not_waited_for() {
+        let (mut controller, shared, now) = gate();
+        let later = now + Duration::from_millis(40);
+        controller.on_packet_sent(now, 1_200, 0);
+        controller.on_packet_sent(later, 1_200, 1);
+        assert_eq!(shared.lock().waiting_since, Some(now));
+        controller.on_end_acks(later, 1_200, false, Some(0));
+        assert_eq!(shared.lock().waiting_since, Some(later));
+        controller.on_packet_lost(1_200, 1, later);
+        assert_eq!(shared.lock().waiting_since, None);
+    }
+}

@@ -1,0 +1,147 @@
+//! How a connection begins: handshakes from one local address after the other until one is done, and what noq is told.
+
+use super::connection::{Connection, Event};
+use super::gate::{Gates, Shared};
+use super::lane::KEEP_ALIVE;
+use super::line::Line;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::ways::endpoint_config;
+use bytes::Bytes;
+use noq_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use noq_proto::{ConnectionError, Endpoint, TransportConfig, VarInt};
+use plait_sched::Scheduler;
+use plait_transport::congestion::Algorithm;
+use plait_transport::wire::quic::{self, TransportParameters};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The handshake is tried from the next local address after so long (RFC 8305 §5), and from all of them again and again.
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+
+impl<W: Scheduler> Connection<W> {
+    /// Another handshake, from the next local address.
+    pub(super) fn attempt(&mut self, now: Instant) {
+        let Some((_, first)) = self.next_attempt.filter(|(due, _)| *due <= now) else { return };
+        if !self.attempts.iter().any(|attempt| attempt.first == first) {
+            let config = Arc::new(endpoint_config(&self.settings, first as u8));
+            let mut endpoint = Endpoint::new(config, None, false);
+            match endpoint.connect(now, self.client.clone(), self.peer.remote, &self.peer.name) {
+                Ok(connected) => self.attempts.push(Line::new(endpoint, connected, first)),
+                Err(error) => self.lanes[first].trouble = Some(error.to_string()),
+            }
+        }
+        self.next_attempt = Some((now + NEXT_ADDRESS, (first + 1) % self.locals.len()));
+    }
+
+    /// The first handshake that is done makes the connection; the others are given up.
+    pub(super) fn shake_hands(&mut self, now: Instant) {
+        let mut done = None;
+        for (at, attempt) in self.attempts.iter_mut().enumerate() {
+            let mut lost = None;
+            attempt.work(now, |event| match event {
+                noq_proto::Event::Connected => done = done.or(Some(at)),
+                noq_proto::Event::ConnectionLost { reason } => lost = Some(reason),
+                _ => {}
+            });
+            if let Some(reason) = lost {
+                self.lanes[attempt.first].trouble = Some(reason.to_string());
+                if is_final(&reason) {
+                    self.events.push_back(Event::Lost(reason));
+                    self.next_attempt = None;
+                }
+            }
+        }
+        if let Some(done) = done {
+            let line = self.attempts.swap_remove(done);
+            for attempt in &mut self.attempts {
+                attempt.noq.close(now, VarInt::from_u32(0), Bytes::from_static(b"another path was first"));
+            }
+            self.connected(now, line);
+        }
+        self.attempts.retain(|attempt| !attempt.noq.is_drained());
+    }
+
+    fn connected(&mut self, now: Instant, line: Line) {
+        let first = line.first;
+        let parameters = line.noq.crypto_session().transport_parameters().ok().flatten();
+        let mut bytes = Vec::new();
+        if let Some(parameters) = parameters {
+            parameters.write(&mut bytes);
+        }
+        let parameters = TransportParameters::decode(&bytes).unwrap_or_default();
+        let least = |limits: [Option<_>; 2]| {
+            limits.into_iter().flatten().map(|limit: quic::VarInt| limit.get()).min()
+        };
+        self.window = least([parameters.max_data, parameters.max_stream_data_remote]).unwrap_or(0);
+        let multipath = line.noq.is_multipath_negotiated();
+        let gate = line.noq.congestion_state(noq_proto::PathId::ZERO).and_then(Shared::of);
+        self.line = Some(line);
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            lane.retry_at = (index != first && multipath).then_some(now);
+            if index != first && !multipath {
+                lane.trouble = Some("the peer has no multipath".to_owned());
+            }
+        }
+        if let Some(gate) = gate {
+            // What the handshake left in flight is acknowledged by its end.
+            gate.lock().waiting_since = None;
+            self.lanes[first].open = Some((noq_proto::PathId::ZERO, gate));
+            self.works(now, first);
+        }
+        self.events.push_front(Event::Connected);
+        self.open_paths(now);
+    }
+}
+
+/// noq's part.
+pub(super) fn transport(settings: &Settings, paths: usize) -> Result<TransportConfig, Error> {
+    let window = VarInt::from_u64(settings.window).unwrap_or(VarInt::MAX);
+    let idle = u32::try_from(settings.patience.as_millis()).unwrap_or(u32::MAX);
+    let mut config = TransportConfig::default();
+    config
+        .congestion_controller_factory(Arc::new(Gates(controller(settings)?)))
+        .max_concurrent_multipath_paths(paths as u32 + 1)
+        .default_path_max_idle_timeout(None)
+        .default_path_keep_alive_interval(Some(KEEP_ALIVE))
+        .stream_receive_window(window)
+        .receive_window(window)
+        .send_window(settings.window)
+        .initial_mtu(settings.mtu)
+        .min_mtu(settings.mtu)
+        .mtu_discovery_config(None)
+        .max_idle_timeout(Some(VarInt::from_u32(idle).into()));
+    Ok(config)
+}
+
+/// noq's own controllers, which are those that its losses are told to.
+fn controller(settings: &Settings) -> Result<Arc<dyn ControllerFactory + Send + Sync>, Error> {
+    match settings.congestion {
+        Algorithm::Cubic => {
+            let mut cubic = CubicConfig::default();
+            cubic.initial_window(10 * u64::from(settings.mtu));
+            Ok(Arc::new(cubic))
+        }
+        Algorithm::Reno => {
+            let mut reno = NewRenoConfig::default();
+            reno.initial_window(10 * u64::from(settings.mtu));
+            Ok(Arc::new(reno))
+        }
+        other => {
+            let name = other.info().name;
+            Err(Error::Setting(format!(
+                "congestion control \"{name}\" is not to be had in interop: choose cubic or newreno"
+            )))
+        }
+    }
+}
+
+/// What TLS says, or the peer's program, is meant: no other local address changes it.
+fn is_final(reason: &ConnectionError) -> bool {
+    matches!(
+        reason,
+        ConnectionError::ApplicationClosed(_)
+            | ConnectionError::TransportError(_)
+            | ConnectionError::VersionMismatch
+    ) || matches!(reason, ConnectionError::ConnectionClosed(close) if (0x100..0x200).contains(&u64::from(close.error_code)))
+}

@@ -1,0 +1,122 @@
+//! The paths of a connection: opened, given up, and opened anew.
+
+use super::connection::{Connection, Event};
+use super::gate::Shared;
+use super::lane::{Lane, RETRY, SOON};
+use noq_proto::{ClosePathError, FourTuple, PathError, PathEvent, PathStatus, VarInt};
+use plait_sched::{Event as Told, PathId, Scheduler};
+use std::net::IpAddr;
+use std::time::Instant;
+
+/// PATH_UNSTABLE_OR_POOR (draft-ietf-quic-multipath-21 §"Error Codes").
+const UNSTABLE: VarInt = VarInt::from_u32(0x3e76);
+
+impl<W: Scheduler> Connection<W> {
+    /// A path's packets leave from another address from now on.
+    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+        let Some(lane) = self.lanes.get_mut(path) else { return };
+        (self.locals[path], lane.local) = (local, local);
+        lane.left = lane.id().or(lane.left);
+        if lane.works {
+            self.events.push_back(Event::Closed(path));
+        }
+        self.runs.forget(path);
+        lane.close(now, "its address has changed".to_owned());
+        self.attempts.retain(|attempt| attempt.first != path);
+        self.open_paths(now);
+    }
+
+    /// A path carries data from now on.
+    pub(super) fn works(&mut self, now: Instant, path: usize) {
+        let lane = &mut self.lanes[path];
+        (lane.works, lane.trouble) = (true, None);
+        lane.opened += 1;
+        // The peer wants to know that it works, too, and may have asked already.
+        lane.due = Some(now);
+        self.events.push_back(Event::Opened(path));
+        self.untold.push(Told::PathUp { path: PathId(path as u8) });
+    }
+
+    /// A path carries nothing any more.
+    fn fails(&mut self, now: Instant, path: usize, trouble: String) {
+        let lane = &mut self.lanes[path];
+        if std::mem::take(&mut lane.works) {
+            self.events.push_back(Event::Closed(path));
+            self.untold.push(Told::PathDown { path: PathId(path as u8) });
+        }
+        self.runs.forget(path);
+        lane.close(now + RETRY, trouble);
+        self.urgent = true;
+    }
+
+    pub(super) fn handle_path(&mut self, now: Instant, event: PathEvent) {
+        let find = |lanes: &[Lane], id| lanes.iter().position(|lane| lane.id() == Some(id));
+        match event {
+            PathEvent::Established { id, .. } => {
+                if let Some(path) = find(&self.lanes, id).filter(|path| !self.lanes[*path].works) {
+                    self.works(now, path);
+                }
+            }
+            PathEvent::Abandoned { id, reason, .. } => {
+                if let Some(path) = find(&self.lanes, id) {
+                    self.fails(now, path, format!("given up: {reason:?}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Paths that are not open and are to be.
+    pub(super) fn open_paths(&mut self, now: Instant) {
+        let Some(line) = &mut self.line else { return };
+        for lane in &mut self.lanes {
+            if lane.open.is_none() && lane.retry_at.is_some_and(|at| at <= now) {
+                let tuple = FourTuple::new(self.peer.remote, Some(lane.local));
+                match line.noq.open_path(tuple, PathStatus::Available, now) {
+                    Ok(id) => {
+                        let gate = line.noq.congestion_state(id).and_then(Shared::of);
+                        lane.open = gate.map(|gate| (id, gate));
+                        lane.retry_at = None;
+                    }
+                    Err(PathError::RemoteCidsExhausted | PathError::MaxPathIdReached) => {
+                        lane.retry_at = Some(now + SOON);
+                    }
+                    Err(error) => lane.close(now + RETRY, error.to_string()),
+                }
+            }
+            // The last path is not given up before there is another one.
+            if let Some(left) = lane.left
+                && !matches!(line.noq.close_path(now, left, UNSTABLE), Err(ClosePathError::LastOpenPath))
+            {
+                lane.left = None;
+                self.urgent = true;
+            }
+        }
+    }
+
+    /// Paths that owe an acknowledgement for too long are given up. If all do, the lowest one is, because a peer may send all
+    /// acknowledgements there; then the others have time again.
+    pub(super) fn give_up_silent(&mut self, now: Instant) {
+        let working = self.lanes.iter().filter(|lane| lane.works).count();
+        let silent = |lane: &Lane| lane.silent_at().is_some_and(|at| at <= now);
+        let mut found: Vec<usize> = (0..self.lanes.len()).filter(|path| silent(&self.lanes[*path])).collect();
+        if working < 2 || found.is_empty() {
+            return;
+        }
+        if found.len() == working {
+            found.sort_by_key(|path| self.lanes[*path].id());
+            for path in found.drain(1..) {
+                if let Some(gate) = self.lanes[path].gate() {
+                    gate.lock().waiting_since = Some(now);
+                }
+            }
+        }
+        for path in found {
+            let Some((line, id)) = self.line.as_mut().zip(self.lanes[path].id()) else { continue };
+            if line.noq.close_path(now, id, UNSTABLE).is_ok() {
+                self.untold.push(Told::Timeout { path: PathId(path as u8) });
+                self.fails(now, path, "silent".to_owned());
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A file over one stream: what is said before and after it is what mode full says ([`hello`](crate::hello)).
+//!
+//! ```text
+//! sender    Hello · the file, from the answer's offset on · end
+//! receiver  Reply · Verdict · end
+//! ```
+
+use super::connection::{Connection, Event, Peer};
+use super::{ConnectionError, Dir, PROTOCOL, StreamId};
+use crate::error::Error;
+use crate::hello::{Hello, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
+use crate::identity::{self, NAME};
+use crate::link::{DONE, Outgoing};
+use crate::sender::{Order, Progress};
+use crate::settings::Settings;
+use crate::source::Source;
+use plait_sched::{Builtin, Scheduler};
+use plait_transport::Counters;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes that are read of the source at once, and that noq has at least while there are more.
+const CHUNK: usize = 256 << 10;
+
+/// The sending end, of what `S` has, on the paths that `W` decides for.
+pub struct Sender<S, W = Builtin> {
+    settings: Settings,
+    connection: Connection<W>,
+    hello: Hello,
+    source: S,
+    stream: Option<StreamId>,
+    /// What the receiver said.
+    heard: Vec<u8>,
+    reply: Option<Reply>,
+    /// Bytes of the file that were read.
+    read: u64,
+    /// Of these, what noq has not taken yet, from a place on.
+    buffer: Vec<u8>,
+    taken: usize,
+    finished: bool,
+    outcome: Option<Result<(), Error>>,
+}
+
+impl<S: Source, W: Scheduler> Sender<S, W> {
+    /// An end that has sent nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for what is out of bounds, and for a scheduler that [cannot decide here](super::check); [`Error::Tls`].
+    pub fn new(
+        now: Instant,
+        settings: Settings,
+        order: Order,
+        scheduler: W,
+        source: S,
+    ) -> Result<Self, Error> {
+        let hello = Hello {
+            secret: order.secret,
+            session: order.session,
+            path: 0,
+            paths: 1,
+            segment: settings.segment(),
+            offer: order.offer,
+        };
+        let peer = Peer {
+            remote: order.remote,
+            name: NAME.to_owned(),
+            tls: Arc::new(identity::client_of(order.fingerprint, PROTOCOL)?),
+            locals: order.locals,
+            terms: order.terms,
+        };
+        Ok(Self {
+            settings,
+            connection: Connection::new(now, settings, peer, scheduler)?,
+            hello,
+            source,
+            stream: None,
+            heard: Vec::new(),
+            reply: None,
+            read: 0,
+            buffer: Vec::new(),
+            taken: 0,
+            finished: false,
+            outcome: None,
+        })
+    }
+
+    /// Takes UDP datagrams that came together to a path's local address, of `each` bytes but for the last.
+    pub fn handle_datagrams(
+        &mut self,
+        now: Instant,
+        path: usize,
+        remote: SocketAddr,
+        datagrams: &[u8],
+        each: usize,
+    ) {
+        self.connection.handle_datagrams(now, path, remote, datagrams, each);
+        self.work();
+    }
+
+    /// Call when [`Sender::next_wakeup`] has come; harmless at any other time.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+        self.work();
+    }
+
+    /// The network takes nothing more from a path's local address.
+    pub fn handle_failure(&mut self, path: usize, trouble: &str) {
+        self.connection.handle_failure(path, trouble);
+    }
+
+    /// A path's packets leave from another address from now on.
+    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+        self.connection.relocate(now, path, local);
+    }
+
+    fn work(&mut self) {
+        while let Some(event) = self.connection.poll() {
+            match event {
+                Event::Connected => self.greet(),
+                Event::Readable(id) if Some(id) == self.stream => self.listen(id),
+                Event::Stopped(..) => self.end(Err(Error::Ended("it wants no more".to_owned()))),
+                Event::Lost(reason) => self.lost(&reason),
+                _ => {}
+            }
+        }
+    }
+
+    fn greet(&mut self) {
+        const UNSAID: Error = Error::Malformed("stream limit");
+        self.stream = self.connection.open(Dir::Bi);
+        let hello = self.hello.encode();
+        let said = self.stream.map(|id| self.connection.write(id, &hello));
+        if !matches!(said, Some(Ok(written)) if written == hello.len()) {
+            self.end(Err(UNSAID));
+        }
+    }
+
+    fn listen(&mut self, id: StreamId) {
+        while let Some(bytes) = self.connection.read(id, REPLY_BYTES + VERDICT_BYTES) {
+            self.heard.extend_from_slice(&bytes);
+        }
+        if self.reply.is_none()
+            && let Some(reply) = self.heard.get(..REPLY_BYTES)
+        {
+            match Reply::decode(reply, self.hello.offer.size) {
+                Ok(reply) => self.begin(reply),
+                Err(error) => self.end(Err(error)),
+            }
+        }
+        let verdict = self.heard.get(REPLY_BYTES..).filter(|verdict| verdict.len() >= VERDICT_BYTES);
+        if let Some(verdict) = verdict {
+            let verdict = Verdict::decode(verdict, &self.hello.offer.digest);
+            self.end(match verdict {
+                Ok(Verdict::Kept) => Ok(()),
+                Ok(Verdict::Differs) => Err(Error::Differs),
+                Ok(Verdict::NotKept) => Err(Error::NotKept(self.hello.offer.name.clone())),
+                Err(error) => Err(error),
+            });
+        }
+    }
+
+    /// The receiver has answered.
+    fn begin(&mut self, reply: Option<Reply>) {
+        let Some(Reply { window, offset }) = reply else { return };
+        self.reply = reply;
+        self.read = offset;
+        self.connection.expect_window(window);
+        if self.hello.offer.is_question() {
+            self.end(Ok(()));
+        }
+    }
+
+    fn lost(&mut self, reason: &ConnectionError) {
+        self.end(Err(match reason {
+            _ if self.reply.is_none() => {
+                let known = self.connection.progress().into_iter().find_map(|path| path.trouble);
+                let timed_out = *reason == ConnectionError::TimedOut;
+                Error::Refused(known.filter(|_| timed_out).unwrap_or_else(|| reason.to_string()))
+            }
+            ConnectionError::TimedOut => Error::Silent(self.settings.patience.as_secs()),
+            reason => Error::Ended(reason.to_string()),
+        }));
+    }
+
+    fn end(&mut self, outcome: Result<(), Error>) {
+        self.outcome.get_or_insert(outcome);
+    }
+
+    /// Ends it before its end: [`Error::Stopped`]. The receiver is told by what [`Sender::transmit`] gives.
+    pub fn stop(&mut self) {
+        self.end(Err(Error::Stopped));
+    }
+
+    /// noq has enough to send, or all that there is; whether it got something.
+    fn top_up(&mut self) -> Result<bool, Error> {
+        let Some(id) = self.stream.filter(|_| self.reply.is_some() && !self.finished) else {
+            return Ok(false);
+        };
+        let size = self.hello.offer.size;
+        let mut any = false;
+        while self.connection.backlog() < CHUNK as u64 && !self.finished {
+            if self.taken == self.buffer.len() {
+                if self.read == size {
+                    self.finished = true;
+                    let _ = self.connection.finish(id);
+                    any = true;
+                    break;
+                }
+                self.buffer.resize(CHUNK.min(usize::try_from(size - self.read).unwrap_or(CHUNK)), 0);
+                self.source.read_at(self.read, &mut self.buffer)?;
+                self.read += self.buffer.len() as u64;
+                self.taken = 0;
+            }
+            match self.connection.write(id, &self.buffer[self.taken..]) {
+                Ok(written) => {
+                    self.taken += written;
+                    any = true;
+                }
+                Err(_) => break,
+            }
+        }
+        self.connection.announce(size - self.read + (self.buffer.len() - self.taken) as u64);
+        Ok(any)
+    }
+
+    /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the connection: then send these, and stop.
+    pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        loop {
+            let more = match self.top_up() {
+                Ok(more) => more,
+                Err(error) => {
+                    self.end(Err(error));
+                    false
+                }
+            };
+            if self.outcome.is_some() {
+                self.connection.close(now, DONE, "done");
+            }
+            self.connection.transmit(now, out);
+            // What is left in noq waits for room.
+            if !more || self.connection.backlog() >= CHUNK as u64 {
+                return;
+            }
+        }
+    }
+
+    /// When [`Sender::handle_timeout`] must be called next.
+    pub fn next_wakeup(&self) -> Option<Instant> {
+        self.connection.next_wakeup()
+    }
+
+    /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.
+    pub fn outcome(&self) -> Option<&Result<(), Error>> {
+        self.outcome.as_ref()
+    }
+
+    /// Likewise, taken.
+    pub fn into_outcome(self) -> Option<Result<(), Error>> {
+        self.outcome
+    }
+
+    /// Bytes of the file that the receiver had before.
+    pub fn resumed(&self) -> u64 {
+        self.reply.map_or(0, |reply| reply.offset)
+    }
+
+    /// Bytes of the file that the receiver has, as far as that is known.
+    pub fn acknowledged(&self) -> u64 {
+        let held = self.connection.unacknowledged() + (self.buffer.len() - self.taken) as u64;
+        self.read.saturating_sub(held).max(self.resumed())
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        self.connection.counters()
+    }
+
+    /// The paths.
+    pub fn progress(&self) -> Vec<Progress> {
+        self.connection.progress()
+    }
+}

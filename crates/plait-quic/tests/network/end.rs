@@ -1,0 +1,78 @@
+//! The sending end of either mode.
+
+use plait_quic::link::Outgoing;
+use plait_quic::sender::{Order, Progress};
+use plait_quic::{Error, Sender, Settings, interop};
+use plait_sched::Builtin;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+pub(crate) enum End {
+    Full(Box<Sender<Vec<u8>>>),
+    Interop(Box<interop::Sender<Vec<u8>>>),
+}
+
+macro_rules! of_both {
+    ($end:ident, $sender:ident => $call:expr) => {
+        match $end {
+            End::Full($sender) => $call,
+            End::Interop($sender) => $call,
+        }
+    };
+}
+
+impl End {
+    pub(crate) fn new(
+        now: Instant,
+        interop: bool,
+        settings: Settings,
+        order: Order,
+        scheduler: Builtin,
+        content: Vec<u8>,
+    ) -> Result<Self, Error> {
+        Ok(if interop {
+            Self::Interop(Box::new(interop::Sender::new(now, settings, order, scheduler, content)?))
+        } else {
+            Self::Full(Box::new(Sender::new(now, settings, order, scheduler, content)?))
+        })
+    }
+
+    pub(crate) fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+        of_both!(self, sender => sender.relocate(now, path, local));
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        of_both!(self, sender => sender.handle_timeout(now));
+    }
+
+    pub(crate) fn handle_datagram(&mut self, now: Instant, path: usize, remote: SocketAddr, bytes: &[u8]) {
+        of_both!(self, sender => sender.handle_datagrams(now, path, remote, bytes, bytes.len()));
+    }
+
+    pub(crate) fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        of_both!(self, sender => sender.transmit(now, out));
+    }
+
+    pub(crate) fn next_wakeup(&self) -> Option<Instant> {
+        of_both!(self, sender => sender.next_wakeup())
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        of_both!(self, sender => sender.outcome().is_some())
+    }
+
+    pub(crate) fn into_outcome(self) -> Option<Result<(), Error>> {
+        of_both!(self, sender => sender.into_outcome())
+    }
+
+    pub(crate) fn progress(&self) -> Vec<Progress> {
+        of_both!(self, sender => sender.progress())
+    }
+
+    pub(crate) fn oversized(&self) -> u64 {
+        match self {
+            Self::Full(sender) => sender.oversized(),
+            Self::Interop(_) => 0,
+        }
+    }
+}
