@@ -21,10 +21,14 @@
 //! - [`sender`], [`receiver`]: the two ends;
 //! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
 //! - [`terms`]: what a path costs, and how much it may carry;
+//! - [`measured`]: what a connection finds out about its paths; [`pilot`]: who may change the scheduler while it runs;
+//! - `auto` (feature `simulation`): the pilot that asks the simulator;
 //! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
 //! - `command` (feature `program`): the program around them.
 
+#[cfg(feature = "simulation")]
+pub mod auto;
 #[cfg(feature = "program")]
 pub mod command;
 mod door;
@@ -33,6 +37,8 @@ pub mod files;
 pub mod hello;
 pub mod identity;
 pub mod link;
+pub mod measured;
+pub mod pilot;
 pub mod proxy;
 pub mod receiver;
 pub mod sender;

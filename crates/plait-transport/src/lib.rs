@@ -37,7 +37,7 @@ pub mod sink;
 pub mod wire;
 
 pub use crate::core::{
-    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,
+    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig, PathTotals,
     WriteOptions,
 };
 pub use error::{Error, SchedulerFault};

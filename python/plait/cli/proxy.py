@@ -220,6 +220,8 @@ def _words(event: dict[str, object]) -> str:
             return f"a peer is gone: {event['reason']}"
         case "connected":
             return f"{event['target']}: connected"
+        case "scheduler":
+            return str(event["reason"])
         case "lost":
             return f"plait: {event['error']}; the other end is looked for again"
         case _:

@@ -4,6 +4,7 @@ use super::{SendOptions, clear, megabits, print, show, told};
 use crate::error::Error;
 use crate::files::{Sending, Sent, Shipment};
 use crate::identity::hexadecimal;
+use crate::pilot::Change;
 use crate::settings::Settings;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -20,9 +21,12 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         terms: options.paths.terms()?,
         settings: Settings { congestion: options.paths.decision.congestion, ..options.common.settings() },
     };
+    let pilot = options.paths.decision.pilot(shipment.settings);
+    let sending = Sending::open(shipment)?;
+    let names: Vec<String> = sending.paths().iter().map(ToString::to_string).collect();
     let mut failed = None;
-    let sent = Sending::open(shipment)?.run(scheduler, &mut |_, status| match status
-        .map_or(Ok(()), |status| show(&options.common, status))
+    let sent = sending.run_piloted(scheduler, pilot, &mut |_, status| match status
+        .map_or(Ok(()), |status| show(&options.common, &names, status))
     {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
@@ -33,12 +37,13 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     clear(&options.common);
     match failed {
         Some(error) => Err(error),
-        None => tell(options, options.paths.decision.name(), &sent?),
+        None => tell(options, &names, &sent?),
     }
 }
 
-fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error> {
-    let Sent { name, bytes, duration, counters, .. } = sent;
+fn tell(options: &SendOptions, names: &[String], sent: &Sent) -> Result<(), Error> {
+    let Sent { name, bytes, duration, counters, changes, .. } = sent;
+    let scheduler = options.paths.decision.name();
     if options.common.json {
         let paths = sent.paths.iter().map(|(local, path)| {
             let srtt = path.srtt.map(|srtt| srtt.as_secs_f64() * 1e3);
@@ -50,7 +55,8 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
         let line = json!({
             "event": "sent", "file": name, "bytes": bytes, "resumed_bytes": sent.resumed, "sha256": hexadecimal(&sent.digest),
             "seconds": duration.as_secs_f64(), "goodput_bps": megabits(*bytes - sent.resumed, *duration) * 1e6,
-            "scheduler": scheduler, "paths": paths.collect::<Vec<_>>(), "retransmissions": counters.retransmissions,
+            "scheduler": scheduler, "changes": changes.iter().map(|change| change.to_json(names)).collect::<Vec<_>>(),
+            "paths": paths.collect::<Vec<_>>(), "retransmissions": counters.retransmissions,
             "reinjections": counters.reinjections, "oversized": sent.oversized,
         });
         print(&line.to_string())
@@ -62,8 +68,16 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
             .collect();
         let (seconds, rate) = (duration.as_secs_f64(), megabits(*bytes - sent.resumed, *duration));
         print(&format!(
-            "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal; {}",
-            paths.join(", ")
+            "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal; {}{}",
+            paths.join(", "),
+            decided_by(changes)
         ))
     }
+}
+
+/// Who decided, one after the other, where it was not the same one all the time.
+fn decided_by(changes: &[Change]) -> String {
+    let Some(first) = changes.first() else { return String::new() };
+    let later = |change: &Change| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());
+    format!("; {} decided{}", first.from, changes.iter().map(later).collect::<String>())
 }

@@ -5,6 +5,7 @@ use super::{Local, Meter, NAP, Status, now};
 use crate::error::Error;
 use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
+use crate::pilot::{Change, Pilot};
 use crate::sender::{Order, Progress, Sender};
 use crate::session::Session;
 use crate::settings::Settings;
@@ -61,6 +62,8 @@ pub struct Sent {
     pub duration: Duration,
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
+    /// The schedulers that were put in the place of others.
+    pub changes: Vec<Change>,
     /// What the transport counted.
     pub counters: Counters,
     /// Packets that did not fit into QUIC's datagrams, which has to be none.
@@ -92,7 +95,20 @@ impl Sending {
     ///
     /// # Errors
     /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the file, as far as that is known.
-    pub fn run<W: Scheduler>(mut self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
+    pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
+        self.run_piloted(scheduler, None, watch)
+    }
+
+    /// Likewise, with who may put another scheduler in the place of the one that decides.
+    ///
+    /// # Errors
+    /// As [`Sending::run`]'s.
+    pub fn run_piloted<W: Scheduler>(
+        mut self,
+        scheduler: W,
+        pilot: Option<Box<dyn Pilot<W>>>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Sent, Error> {
         let offer = self.offer(watch)?;
         let order = Order {
             remote: self.routes.remote,
@@ -107,14 +123,18 @@ impl Sending {
         let source = source.map(|file| Ahead::new(file, offer.size));
         let begun = now();
         let mut sender = Sender::new(begun, self.shipment.settings, order, scheduler, source)?;
+        if let Some(pilot) = pilot {
+            sender.set_pilot(pilot);
+        }
         self.drive(&mut sender, begun, &offer, watch)?;
         let duration = now().duration_since(begun);
         let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
         let counters = sender.session().map(Session::counters).unwrap_or_default();
         let (oversized, resumed) = (sender.oversized(), sender.resumed());
+        let changes = sender.changes().to_vec();
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
-        Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized })
+        Ok(Sent { name, bytes, resumed, digest, duration, paths, changes, counters, oversized })
     }
 
     /// What is offered: a look at the whole file.
@@ -143,7 +163,7 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let routes = &mut self.routes;
-        let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
+        let (mut out, mut meter, mut told) = (Vec::new(), Meter::new(begun), 0);
         loop {
             let moment = now();
             routes.receive(|path, remote, datagrams, each| {
@@ -158,6 +178,7 @@ impl Sending {
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: routes.status(sender.progress(), &mut meter, moment),
+                    changes: sender.changes()[std::mem::replace(&mut told, sender.changes().len())..].to_vec(),
                 });
                 if watch(moment, status.as_ref()).is_break() {
                     sender.stop();

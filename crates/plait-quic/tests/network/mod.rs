@@ -5,6 +5,8 @@ mod links;
 use bytes::BytesMut;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, address, path_to};
+use plait_quic::auto::{self, Auto, InLine};
+use plait_quic::pilot::Change;
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::sender::Order;
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Sender, Settings, Terms};
@@ -26,10 +28,13 @@ pub(crate) struct Run {
     pub(crate) sent: Vec<u64>,
     pub(crate) opened: Vec<u32>,
     pub(crate) oversized: u64,
+    /// Schedulers that were put in the place of others.
+    pub(crate) changes: Vec<Change>,
 }
 
 /// A transfer.
 pub(crate) struct Case<'a> {
+    /// By its name; `auto` is found out in line.
     pub(crate) scheduler: &'a str,
     pub(crate) paths: &'a [Path],
     pub(crate) bytes: usize,
@@ -110,8 +115,14 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             Offer { name: "file".to_owned(), size: case.bytes as u64, digest }
         },
     };
-    let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
+    let scheduler = match case.scheduler {
+        "auto" => auto::first(),
+        name => Builtin::new(name, &[]).expect("a scheduler"),
+    };
     let mut sender = Sender::new(start, settings, order, scheduler, content).expect("a sender");
+    if case.scheduler == "auto" {
+        sender.set_pilot(Box::new(Auto::new(settings, InLine::default())));
+    }
     let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
@@ -192,6 +203,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     }
     let progress = sender.progress();
     let oversized = sender.oversized();
+    let changes = sender.changes().to_vec();
     Run {
         outcome: sender.into_outcome().expect("within five minutes"),
         received: ended.map(|outcome| (got, outcome)),
@@ -200,5 +212,6 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         sent: progress.iter().map(|path| path.sent).collect(),
         opened: progress.iter().map(|path| path.opened).collect(),
         oversized,
+        changes,
     }
 }

@@ -134,6 +134,7 @@ impl<S: Scheduler> Sender<S> {
         for &(from, to) in ack.ranges() {
             for segment in believed_lost.take(from, to) {
                 core.settle(segment);
+                core.path_mut(index).note_late();
             }
         }
         believed_lost.forget(|segment| !core.is_outstanding(segment));
