@@ -112,13 +112,15 @@ impl Entrance {
                 let (names, raised) = (self.paths.clone(), raised.clone());
                 Python::attach(|py| PythonScheduler::new(object.bind(py), names, raised)).map_err(refused)
             };
-            let ended = py.detach(|| carry(ready, make, || None, watcher, &self.paths, || is_raised(&raised)));
+            let ended =
+                py.detach(|| carry(ready, make, || None, watcher, &self.paths, || is_raised(&raised)));
             return take(&raised).map_or(ended, Err);
         }
         if let Some(foreign) = foreign {
             let (fault, foreign) = (Fault::default(), foreign.get().clone());
             let make = || foreign.build(fault.clone()).map_err(Error::Setting);
-            let ended = py.detach(|| carry(ready, make, || None, watcher, &self.paths, || fault.message().is_some()));
+            let ended =
+                py.detach(|| carry(ready, make, || None, watcher, &self.paths, || fault.message().is_some()));
             return fault.message().map_or(ended, |message| Err(TransferError::new_err(message.to_owned())));
         }
         let chosen = Chosen::of(scheduler)?;

@@ -3,8 +3,8 @@
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::{TransferError, bad_input};
-use plait_quic::files::{self, Inbox, Local, News, Sent, Shipment, Status, Term};
 use plait_quic::auto;
+use plait_quic::files::{self, Inbox, Local, News, Sent, Shipment, Status, Term};
 use plait_quic::identity::hexadecimal;
 use plait_quic::pilot::Pilot;
 use plait_quic::{Error, Secret, Settings};

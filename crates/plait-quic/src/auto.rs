@@ -167,7 +167,12 @@ impl<A: Asker> Auto<A> {
 }
 
 impl<A: Asker> Pilot<Builtin> for Auto<A> {
-    fn look(&mut self, now: Time, session: &Session<Budgeted<Builtin>>, left: Option<u64>) -> Option<Builtin> {
+    fn look(
+        &mut self,
+        now: Time,
+        session: &Session<Budgeted<Builtin>>,
+        left: Option<u64>,
+    ) -> Option<Builtin> {
         if self.looked_at.is_some_and(|at| now.since(at) < STEP) {
             return None;
         }

@@ -37,8 +37,8 @@ pub mod sink;
 pub mod wire;
 
 pub use crate::core::{
-    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig, PathTotals,
-    WriteOptions,
+    ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,
+    PathTotals, WriteOptions,
 };
 pub use error::{Error, SchedulerFault};
 pub use observer::{Observer, SendReason, Sent};

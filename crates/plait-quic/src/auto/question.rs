@@ -98,7 +98,8 @@ pub fn answer(question: Question, stop: &mut dyn FnMut() -> bool) -> Option<Answ
     let mut ratios = Vec::new();
     if best != question.current {
         for number in JUDGING {
-            let [current, other] = [question.current, best].map(|name| bench.seconds(name, number, JUDGING_PACKETS));
+            let [current, other] =
+                [question.current, best].map(|name| bench.seconds(name, number, JUDGING_PACKETS));
             ratios.push(current? / other?);
         }
     }
@@ -113,7 +114,12 @@ fn gain(ratios: &[f64]) -> Gain {
     let squares: f64 = ratios.iter().map(|ratio| (ratio - mean) * (ratio - mean)).sum();
     let half = STUDENT * (squares / (count - 1.0).max(1.0) / count).sqrt();
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    Gain { percent: percent(mean), low: percent(mean - half), high: percent(mean + half), seeds: ratios.len() }
+    Gain {
+        percent: percent(mean),
+        low: percent(mean - half),
+        high: percent(mean + half),
+        seeds: ratios.len(),
+    }
 }
 
 /// Runs, and what they cost.

@@ -52,10 +52,11 @@ fn carry(options: &ProxyOptions) -> Result<(), Error> {
     announce(options, &entrance)?;
     let names: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
     let mut telling = Telling(Ok(()));
-    let outcome = entrance.run_piloted(|| decision.scheduler(), || decision.pilot(settings), &mut |_, told| {
-        let Some(told) = told else { return ControlFlow::Continue(()) };
-        telling.take(tell(options, &names, told))
-    });
+    let outcome =
+        entrance.run_piloted(|| decision.scheduler(), || decision.pilot(settings), &mut |_, told| {
+            let Some(told) = told else { return ControlFlow::Continue(()) };
+            telling.take(tell(options, &names, told))
+        });
     clear(&options.common);
     telling.0.and(outcome)
 }

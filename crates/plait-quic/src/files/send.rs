@@ -178,7 +178,8 @@ impl Sending {
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: routes.status(sender.progress(), &mut meter, moment),
-                    changes: sender.changes()[std::mem::replace(&mut told, sender.changes().len())..].to_vec(),
+                    changes: sender.changes()[std::mem::replace(&mut told, sender.changes().len())..]
+                        .to_vec(),
                 });
                 if watch(moment, status.as_ref()).is_break() {
                     sender.stop();

@@ -23,8 +23,8 @@ mod window;
 
 pub(crate) use acknowledgement::Via;
 pub(crate) use flight::{Flight, Transmission, TransmissionState};
-pub(crate) use loss::{insert_ascending, merge_ascending};
 pub use interface::PathTotals;
+pub(crate) use loss::{insert_ascending, merge_ascending};
 pub use messages::WriteOptions;
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};

@@ -1,8 +1,8 @@
 //! Another scheduler in the place of the one that decides.
 
+use super::Core;
 use super::messages::Order;
 use super::uncarried::Uncarried;
-use super::Core;
 use crate::error::Error;
 use plait_sched::Scheduler;
 

@@ -100,7 +100,8 @@ fn limits_and_copies_end_with_who_wanted_them() {
         let copy = Decision::Reinject { path: PathId(1), segment: 0 };
         // The second path is full, so that the copy waits.
         let limit = Decision::Limit { path: PathId(0), in_flight: 1 };
-        let mut pair = Pair::new(protocol, &[20, 20], Planned::new(&[assign(1, 60), assign(0, 3), limit, copy]));
+        let mut pair =
+            Pair::new(protocol, &[20, 20], Planned::new(&[assign(1, 60), assign(0, 3), limit, copy]));
         pair.send_file(100 * 1400);
         pair.run_until(at(1));
         assert_eq!(pair.path(0).limit, 1);
@@ -123,7 +124,9 @@ fn the_new_one_hears_and_sees_what_it_asked_for() {
                 let missing = paths.iter().any(|path| path.uncarried.is_some());
                 seen.borrow_mut().push((connection.message.is_some(), missing));
                 match paths.iter().find(|path| path.is_open()) {
-                    Some(path) if connection.sendable() > 0 => Decision::Assign { path: path.id, segments: 1 },
+                    Some(path) if connection.sendable() > 0 => {
+                        Decision::Assign { path: path.id, segments: 1 }
+                    }
                     _ => Decision::WAIT,
                 }
             }),

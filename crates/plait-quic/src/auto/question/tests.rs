@@ -39,17 +39,23 @@ fn candidates_are_built_in_and_need_nothing_that_a_file_lacks() {
 
 #[test]
 fn variations_are_about_what_was_measured_and_always_the_same() {
-    let asked = question([path(0, 16.0, 25, 50), Measured { loss: 0.01, ..path(3, 6.0, 60, 300) }], 1 << 24, 5_000_000);
+    let asked = question(
+        [path(0, 16.0, 25, 50), Measured { loss: 0.01, ..path(3, 6.0, 60, 300) }],
+        1 << 24,
+        5_000_000,
+    );
     let read = |number| {
         let text = scenario(&asked, number, 1_000_000);
-        Scenario::from_toml(&text, "auto.toml", Path::new("")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        Scenario::from_toml(&text, "auto.toml", Path::new(""))
+            .unwrap_or_else(|error| panic!("{error}\n{text}"))
     };
     for number in 0..20 {
         let made = read(number);
         assert_eq!(made, read(number));
         assert_eq!(made.paths.iter().map(|path| path.name.as_str()).collect::<Vec<_>>(), ["path0", "path3"]);
         for (path, measured) in [(0, 25.0), (1, 60.0)] {
-            let [there, back] = [simulation_way(true), simulation_way(false)].map(|way| made.delay(path, way));
+            let [there, back] =
+                [simulation_way(true), simulation_way(false)].map(|way| made.delay(path, way));
             let round_trip = (there + back).as_millis_f64();
             assert!(round_trip < measured * 1.1 && round_trip > measured * 0.9 - 2.0, "{round_trip}");
         }
