@@ -6,7 +6,8 @@
 //! - **Round trips**: the smallest one so far, and the smoothed one.
 //! - **Queue**: the longest round trip less the smallest. It is the queue's size if it ever overflowed, else the queue is at least so long.
 //! - **Losses** that are not the connection's own doing: the share of packets that were lost while the queue was less than half as long as it has ever been. Those that
-//!   were lost while it was longer, or within two round trips after that, are taken for its overflow, and packets that arrived meanwhile are not counted either. That is the
+//!   were found lost while it was longer, or within two round trips after that (packets that leave together overflow a short queue, and it has drained when that is found), are taken for its overflow,
+//!   and packets that arrived meanwhile are not counted either. That is the
 //!   backlog's measure of TCP Veno (Fu and Liew, IEEE JSAC 21(2), 2003) with the queue's own length in the place of three packets. Where a queue
 //!   stands all the time, as in a path that a large buffer keeps full, nothing is left to count and the share is not known: then it counts as none.
 
@@ -132,7 +133,7 @@ struct Gauge {
     recent: Duration,
     most_delay: Duration,
     overflowed: bool,
-    /// What comes until then is of an overflow.
+    /// The queue was long: what is found lost until then is of its overflow.
     excused_until: Time,
     /// Packets that arrived, and were lost, while the queue was short.
     arrived: f64,
@@ -176,12 +177,12 @@ impl Gauge {
         // Those that came late are none.
         let lost = totals.lost as f64 - self.before.lost as f64;
         self.most_delay = self.most_delay.max(delay);
-        let long = delay * 2 >= self.most_delay && delay >= STANDING;
-        if long && lost > 0.0 {
-            self.overflowed = true;
+        if delay * 2 >= self.most_delay && delay >= STANDING {
             self.excused_until = now + self.recent * 2;
         }
-        if !long && now >= self.excused_until {
+        if now < self.excused_until {
+            self.overflowed |= lost > 0.0;
+        } else {
             self.arrived += arrived;
             self.lost = (self.lost + lost).max(0.0);
         }

@@ -89,7 +89,8 @@ def send(
         return
     paths = ", ".join(f"{path.name} {path.bytes / 1e6:.1f} MB" for path in sent.paths)
     click.echo(
-        f"{sent.file}: {sent.bytes} bytes in {sent.seconds:.2f} s, {megabits(sent.goodput_bps)}, SHA-256 equal; {paths}{decided_by(sent.changes)}"
+        f"{sent.file}: {sent.bytes} bytes in {sent.seconds:.2f} s, {megabits(sent.goodput_bps)}, SHA-256 equal; "
+        f"{paths}{decided_by(sent.changes)}"
     )
 
 

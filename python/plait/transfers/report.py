@@ -36,8 +36,9 @@ class MeasuredPath:
 
     name: as in `PathProgress`. rate_bps: what it delivers when it is busy, in bit/s of IP packets; unless `busy` it was
     never seen busy for long, and may deliver more. rtt_s, srtt_s: the smallest round trip, and the smoothed one, in
-    seconds. loss: the share of packets that are lost, from 0 to 1, without those that found the queue full. queue_s: the
-    longest that packets waited in the queue; if it `overflowed`, that is its size. packets: how many were acknowledged.
+    seconds. loss: the share of packets that are lost, from 0 to 1, without those that found the queue full. queue_s:
+    the longest that packets waited in the queue; if it `overflowed`, that is its size. packets: how many were
+    acknowledged.
     """
 
     name: str
@@ -55,9 +56,9 @@ class MeasuredPath:
 class SchedulerChange:
     """A scheduler that was put in the place of another one, with ``scheduler="auto"``.
 
-    seconds: since the first path was open. before, after: who decided until then, and from then on. gain_percent: how much
-    more goodput the simulator found, in percent, with a 95 % interval from gain_low_percent to gain_high_percent, over
-    so many `seeds` of each. paths: what was measured. reason: all that in words.
+    seconds: since the transfer began. before, after: who decided until then, and from then on. gain_percent: how
+    much more goodput the simulator found, in percent, with a 95 % interval from gain_low_percent to
+    gain_high_percent, over so many `seeds` of each. paths: what was measured. reason: all that in words.
     """
 
     seconds: float

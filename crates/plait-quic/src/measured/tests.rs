@@ -100,6 +100,20 @@ fn losses_beside_an_empty_queue_are_the_wires() {
     assert!(is_near(link.measured().loss, lossy.loss, 1e-9));
 }
 
+/// Packets that leave together overflow a short queue. When the next ones come back and tell, it has drained.
+#[test]
+fn losses_that_are_found_after_the_queue_has_drained_are_its_own() {
+    let mut link = Link::new(1_000.0);
+    link.run(500, 1.0, 0, 0);
+    for _ in 0..50 {
+        link.run(10, 1.0, 30, 0);
+        link.totals.lost += 5;
+        link.run(40, 1.0, 0, 0);
+    }
+    let bursty = link.measured();
+    assert_eq!((bursty.loss, bursty.overflowed), (0.0, true), "{bursty:?}");
+}
+
 #[test]
 fn packets_that_came_late_were_not_lost() {
     let mut link = Link::new(1_000.0);
