@@ -67,7 +67,15 @@ if TYPE_CHECKING:
     from plait.results.result import Comparison, NotRecordedError, Result, verdicts
     from plait.runs.run import compare, run
     from plait.transfers.receiver import Receiver, receive
-    from plait.transfers.report import PathProgress, Received, Sent, SentPath, TransferProgress
+    from plait.transfers.report import (
+        MeasuredPath,
+        PathProgress,
+        Received,
+        SchedulerChange,
+        Sent,
+        SentPath,
+        TransferProgress,
+    )
     from plait.transfers.sender import Sender, connect, send
 
 LATER = {
@@ -76,7 +84,16 @@ LATER = {
     **dict.fromkeys(("Advice", "advise"), "plait.advice"),
     **dict.fromkeys(("Receiver", "receive"), "plait.transfers.receiver"),
     **dict.fromkeys(
-        ("PathProgress", "Received", "Sent", "SentPath", "TransferProgress"), "plait.transfers.report"
+        (
+            "MeasuredPath",
+            "PathProgress",
+            "Received",
+            "SchedulerChange",
+            "Sent",
+            "SentPath",
+            "TransferProgress",
+        ),
+        "plait.transfers.report",
     ),
     **dict.fromkeys(("Sender", "connect", "send"), "plait.transfers.sender"),
     **dict.fromkeys(("Repeated", "repeat"), "plait.analysis"),
@@ -112,6 +129,7 @@ __all__ = [
     "Event",
     "Limit",
     "Link",
+    "MeasuredPath",
     "Message",
     "MultipathFlow",
     "NotRecordedError",
@@ -131,6 +149,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Scheduler",
+    "SchedulerChange",
     "Sender",
     "Sent",
     "SentPath",

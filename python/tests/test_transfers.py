@@ -17,6 +17,8 @@ from conftest import Command
 import plait
 import plait.transfers.sender
 from plait import Assign, Receiver, Scheduler, TransferError, Wait
+from plait.cli.send import decided_by
+from plait.transfers.report import change_of
 
 LOCALS = ["127.0.0.2", "127.0.0.3"]
 
@@ -107,6 +109,47 @@ def test_a_scheduler_of_ones_own_in_a_file(content: Path, receiver: Receiver, tm
     sent = plait.send(content, **told(receiver), local=LOCALS, scheduler=f"{mine}:Last")
     assert sent.paths[1].bytes >= sent.bytes
     assert sent.paths[0].bytes == 0
+
+
+def test_a_scheduler_that_is_found_out(content: Path, receiver: Receiver) -> None:
+    """Over loopback it is over before much is known; what it is made of is tested in virtual time."""
+    told_of: list[plait.TransferProgress] = []
+    sent = plait.send(content, **told(receiver), local=LOCALS, scheduler="auto", progress=told_of.append)
+    assert receiver.wait(60).sha256 == sent.sha256
+    heard = tuple(change for progress in told_of for change in progress.changes)
+    assert heard == sent.changes[: len(heard)]
+    with pytest.raises(plait.ScenarioError, match="unknown scheduler"):
+        plait.send(content, **told(receiver), local=LOCALS, scheduler="automatic")
+
+
+def test_what_is_told_of_a_change() -> None:
+    path = {
+        "name": "127.0.0.2",
+        "rate_bps": 6.1e6,
+        "busy": True,
+        "rtt_s": 0.06,
+        "srtt_s": 0.09,
+        "loss": 0.003,
+        "queue_s": 0.2,
+        "overflowed": True,
+        "packets": 900,
+    }
+    data = {
+        "event": "scheduler",
+        "seconds": 3.1,
+        "before": "lowest-rtt",
+        "after": "blest",
+        "gain_percent": 12.0,
+        "gain_low_percent": 9.0,
+        "gain_high_percent": 15.0,
+        "seeds": 5,
+        "paths": [path],
+        "reason": "lowest-rtt → blest after 3.1 s: …",
+    }
+    change = change_of(data)
+    assert (change.before, change.after, change.paths[0].rtt_s) == ("lowest-rtt", "blest", 0.06)
+    assert decided_by((change,)) == "; lowest-rtt decided, blest after 3.1 s"
+    assert decided_by(()) == ""
 
 
 def test_what_a_scheduler_raises_passes_through(content: Path, receiver: Receiver) -> None:

@@ -2,9 +2,10 @@
 
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
-use crate::transfers::{Watcher, builtin, controller, exception, locals, path_values, terms};
+use crate::transfers::{Chosen, Watcher, controller, exception, locals, path_values, terms};
 use crate::{TransferError, bad_input};
-use plait_quic::files::Local;
+use plait_quic::files::{self, Local};
+use plait_quic::pilot::Pilot;
 use plait_quic::proxy::{self, Hosting, Plan, Tidings, Told};
 use plait_quic::{Error, Secret, Settings};
 use plait_sched::{Builtin, Scheduler};
@@ -32,6 +33,7 @@ fn address(text: &str, option: &str) -> PyResult<SocketAddr> {
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Entrance {
     ready: Mutex<Option<proxy::Entrance>>,
+    settings: Settings,
     stop: AtomicBool,
     #[pyo3(get)]
     paths: Vec<String>,
@@ -64,6 +66,8 @@ impl Entrance {
     ) -> PyResult<Self> {
         let defaults = Settings::default();
         let forwards = forward.into_iter().flatten().map(|text| text.parse());
+        let settings =
+            Settings { congestion: controller(congestion)?, mtu: mtu.unwrap_or(defaults.mtu), ..defaults };
         let plan = Plan {
             to,
             fingerprint: fingerprint.parse().map_err(|error| exception(&error))?,
@@ -74,11 +78,7 @@ impl Entrance {
             socks: socks.map(|text| address(text, "socks")).transpose()?,
             forwards: forwards.collect::<Result<_, _>>().map_err(|error| exception(&error))?,
             interactive: interactive.unwrap_or_default(),
-            settings: Settings {
-                congestion: controller(congestion)?,
-                mtu: mtu.unwrap_or(defaults.mtu),
-                ..defaults
-            },
+            settings,
         };
         let ready = py.detach(|| proxy::Entrance::open(plan)).map_err(|error| exception(&error))?;
         let forwards = ready.forwards().iter().map(|one| (one.listen.to_string(), one.target.to_string()));
@@ -87,6 +87,7 @@ impl Entrance {
             socks: ready.socks().map(|address| address.to_string()),
             forwards: forwards.collect(),
             ready: Mutex::new(Some(ready)),
+            settings,
             stop: AtomicBool::new(false),
         })
     }
@@ -111,17 +112,20 @@ impl Entrance {
                 let (names, raised) = (self.paths.clone(), raised.clone());
                 Python::attach(|py| PythonScheduler::new(object.bind(py), names, raised)).map_err(refused)
             };
-            let ended = py.detach(|| carry(ready, make, watcher, || is_raised(&raised)));
+            let ended =
+                py.detach(|| carry(ready, make, || None, watcher, &self.paths, || is_raised(&raised)));
             return take(&raised).map_or(ended, Err);
         }
         if let Some(foreign) = foreign {
             let (fault, foreign) = (Fault::default(), foreign.get().clone());
             let make = || foreign.build(fault.clone()).map_err(Error::Setting);
-            let ended = py.detach(|| carry(ready, make, watcher, || fault.message().is_some()));
+            let ended =
+                py.detach(|| carry(ready, make, || None, watcher, &self.paths, || fault.message().is_some()));
             return fault.message().map_or(ended, |message| Err(TransferError::new_err(message.to_owned())));
         }
-        let scheduler = builtin(scheduler.unwrap_or("\"lowest-rtt\""))?;
-        py.detach(|| carry(ready, || Ok(scheduler.clone()), watcher, || false))
+        let chosen = Chosen::of(scheduler)?;
+        let make = || Ok(chosen.scheduler.clone());
+        py.detach(|| carry(ready, make, || chosen.pilot(self.settings), watcher, &self.paths, || false))
     }
 
     /// Ends it.
@@ -134,20 +138,23 @@ impl Entrance {
 fn carry<W: Scheduler>(
     ready: proxy::Entrance,
     make: impl FnMut() -> Result<W, Error>,
+    pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
     mut watcher: Watcher<'_>,
+    names: &[String],
     failed: impl Fn() -> bool,
 ) -> PyResult<()> {
-    let ended = ready.run(make, &mut |now, told| {
+    let ended = ready.run_piloted(make, pilots, &mut |now, told| {
         if failed() {
             return ControlFlow::Break(());
         }
-        watcher.turn(now, told.map(news).as_ref())
+        watcher.turn(now, told.map(|told| news(told, names)).as_ref())
     });
     watcher.raised.map_or_else(|| ended.map_err(|error| exception(&error)), Err)
 }
 
-fn news(told: &Told<'_>) -> Value {
+fn news(told: &Told<'_>, names: &[String]) -> Value {
     match told {
+        Told::Changed(change) => change.to_json(names),
         Told::Open => json!({"event": "open"}),
         Told::Status(status) => json!({
             "event": "progress", "connections": status.streams, "opened": status.opened, "sent_bytes": status.sent,
@@ -203,9 +210,13 @@ impl Exit {
                 ..defaults
             },
         };
-        let scheduler = builtin(scheduler.unwrap_or("\"lowest-rtt\""))?;
+        let Chosen { scheduler, is_auto } = Chosen::of(scheduler)?;
+        let settings = hosting.settings;
         let ready = py.detach(|| proxy::Exit::open(hosting, move || Ok(scheduler.clone())));
-        let ready = ready.map_err(|error| exception(&error))?;
+        let mut ready = ready.map_err(|error| exception(&error))?;
+        if is_auto {
+            ready.set_pilots(move || files::pilot(settings));
+        }
         let address = ready.address();
         Ok(Self {
             host: address.ip().to_string(),
@@ -238,6 +249,7 @@ impl Exit {
 
 fn tidings_value(tidings: &Tidings<'_>) -> Value {
     match tidings {
+        Tidings::Changed(change) => change.to_json(&[]),
         Tidings::Came { remote } => json!({"event": "came", "from": remote}),
         Tidings::Left { error } => json!({"event": "left", "reason": error.to_string()}),
         Tidings::Connected { target } => json!({"event": "connected", "target": target}),

@@ -3,8 +3,10 @@
 use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::{TransferError, bad_input};
+use plait_quic::auto;
 use plait_quic::files::{self, Inbox, Local, News, Record, Sent, Shipment, Status, Term};
 use plait_quic::identity::hexadecimal;
+use plait_quic::pilot::Pilot;
 use plait_quic::{Error, Secret, Settings};
 use plait_sched::{Builtin, Value};
 use plait_sched_ffi::Fault;
@@ -77,6 +79,7 @@ impl<'a> Watcher<'a> {
 #[pyclass(frozen, module = "plait._core")]
 pub(crate) struct Sending {
     ready: Mutex<Option<files::Sending>>,
+    settings: Settings,
     stop: AtomicBool,
     #[pyo3(get)]
     paths: Vec<String>,
@@ -120,7 +123,7 @@ impl Sending {
         };
         let ready = py.detach(|| files::Sending::open(shipment)).map_err(|error| exception(&error))?;
         let paths = ready.paths().iter().map(Local::to_string).collect();
-        Ok(Self { ready: Mutex::new(Some(ready)), stop: AtomicBool::new(false), paths })
+        Ok(Self { ready: Mutex::new(Some(ready)), settings, stop: AtomicBool::new(false), paths })
     }
 
     /// Sends it, once.
@@ -144,7 +147,7 @@ impl Sending {
                     if is_raised(&raised) {
                         return ControlFlow::Break(());
                     }
-                    watcher.turn(now, status.map(standing).as_ref())
+                    watcher.turn(now, status.map(|status| standing(status, &self.paths)).as_ref())
                 })
             });
             if let Some(error) = take(&raised) {
@@ -153,17 +156,20 @@ impl Sending {
             sent
         } else if let Some(foreign) = foreign {
             let foreign = foreign.get().clone();
-            py.detach(|| foreign_run(&foreign, ready, &mut watcher))?
+            py.detach(|| foreign_run(&foreign, ready, &mut watcher, &self.paths))?
         } else {
-            let scheduler = builtin(scheduler.unwrap_or("\"lowest-rtt\""))?;
+            let chosen = Chosen::of(scheduler)?;
             py.detach(|| {
-                ready.run(scheduler, &mut |now, status| watcher.turn(now, status.map(standing).as_ref()))
+                let pilot = chosen.pilot(self.settings);
+                ready.run_piloted(chosen.scheduler, pilot, &mut |now, status| {
+                    watcher.turn(now, status.map(|status| standing(status, &self.paths)).as_ref())
+                })
             })
         };
         if let Some(error) = watcher.raised {
             return Err(error);
         }
-        sent.map(|sent| result(&sent).to_string()).map_err(|error| exception(&error))
+        sent.map(|sent| result(&sent, &self.paths).to_string()).map_err(|error| exception(&error))
     }
 
     /// Ends the transfer under way, or the one that has not begun.
@@ -176,6 +182,7 @@ fn foreign_run(
     foreign: &Foreign,
     ready: files::Sending,
     watcher: &mut Watcher<'_>,
+    names: &[String],
 ) -> PyResult<Result<Sent, Error>> {
     let fault = Fault::default();
     let scheduler = foreign.build(fault.clone()).map_err(TransferError::new_err)?;
@@ -183,7 +190,7 @@ fn foreign_run(
         if fault.message().is_some() {
             return ControlFlow::Break(());
         }
-        watcher.turn(now, status.map(standing).as_ref())
+        watcher.turn(now, status.map(|status| standing(status, names)).as_ref())
     });
     match fault.message() {
         Some(message) => Err(TransferError::new_err(message.to_owned())),
@@ -219,8 +226,29 @@ pub(crate) fn controller(name: &str) -> PyResult<Algorithm> {
     found.ok_or_else(|| bad_input(format!("congestion \"{name}\": choose {}", names())))
 }
 
+/// A built-in scheduler, and whether the simulator may be asked for another one.
+pub(crate) struct Chosen {
+    pub(crate) scheduler: Builtin,
+    pub(crate) is_auto: bool,
+}
+
+impl Chosen {
+    /// Of what Python says: a choice as JSON, or nothing.
+    pub(crate) fn of(choice: Option<&str>) -> PyResult<Self> {
+        match choice {
+            Some("\"auto\"") => Ok(Self { scheduler: auto::first(), is_auto: true }),
+            choice => Ok(Self { scheduler: builtin(choice.unwrap_or("\"lowest-rtt\""))?, is_auto: false }),
+        }
+    }
+
+    /// Who may put another one in its place.
+    pub(crate) fn pilot(&self, settings: Settings) -> Option<Box<dyn Pilot<Builtin>>> {
+        self.is_auto.then(|| files::pilot(settings))
+    }
+}
+
 /// A built-in scheduler: a name, or an object with a name and parameters.
-pub(crate) fn builtin(choice: &str) -> PyResult<Builtin> {
+fn builtin(choice: &str) -> PyResult<Builtin> {
     let choice: serde_json::Value = serde_json::from_str(choice).map_err(bad_input)?;
     let name = choice.as_str().or(choice["name"].as_str()).unwrap_or_default();
     let mut given = Vec::new();
@@ -250,14 +278,15 @@ pub(crate) fn path_values(paths: &[files::PathStatus]) -> Vec<serde_json::Value>
     paths.iter().map(path).collect()
 }
 
-fn standing(status: &Status) -> serde_json::Value {
+fn standing(status: &Status, names: &[String]) -> serde_json::Value {
     json!({
         "event": "progress", "file": status.name, "bytes": status.bytes, "size": status.size,
         "seconds": status.elapsed.as_secs_f64(), "paths": path_values(&status.paths),
+        "changes": status.changes.iter().map(|change| change.to_json(names)).collect::<Vec<_>>(),
     })
 }
 
-fn result(sent: &Sent) -> serde_json::Value {
+fn result(sent: &Sent, names: &[String]) -> serde_json::Value {
     let path = |(local, path): &(Local, plait_quic::sender::Progress)| {
         json!({
             "name": local.to_string(), "bytes": path.sent, "srtt_s": path.srtt.map(|srtt| srtt.as_secs_f64()),
@@ -269,6 +298,7 @@ fn result(sent: &Sent) -> serde_json::Value {
         "seconds": sent.duration.as_secs_f64(), "paths": sent.paths.iter().map(path).collect::<Vec<_>>(),
         "retransmissions": sent.counters.retransmissions, "reinjections": sent.counters.reinjections,
         "unrecorded": sent.unrecorded,
+        "changes": sent.changes.iter().map(|change| change.to_json(names)).collect::<Vec<_>>(),
     })
 }
 
@@ -348,7 +378,7 @@ fn event(news: &News<'_>) -> serde_json::Value {
         News::Begun { offer, remote } => {
             json!({"event": "begun", "file": offer.name, "size": offer.size, "from": remote})
         }
-        News::Status(status) => standing(status),
+        News::Status(status) => standing(status, &[]),
         News::Kept { offer, path, summary } => json!({
             "event": "received", "file": offer.name, "path": path, "bytes": summary.bytes, "resumed_bytes": summary.resumed,
             "sha256": hexadecimal(&offer.digest), "seconds": summary.duration.as_secs_f64(), "paths": summary.paths,

@@ -23,10 +23,14 @@
 //! - [`streams`]: many streams of bytes, both ways, in the segments of one session;
 //! - [`interop`]: one QUIC connection with QUIC's own multipath, to any peer;
 //! - [`terms`]: what a path costs, and how much it may carry;
+//! - [`measured`]: what a connection finds out about its paths; [`pilot`]: who may change the scheduler while it runs;
+//! - `auto` (feature `simulation`): the pilot that asks the simulator;
 //! - `tunnels` (feature `simulation`): the simulator's packets in real connections over its links: the engine `quic`;
 //! - [`files`], [`proxy`]: the ends with sockets, files or TCP connections, and a clock;
 //! - `command` (feature `program`): the program around them.
 
+#[cfg(feature = "simulation")]
+pub mod auto;
 #[cfg(feature = "program")]
 pub mod command;
 mod door;
@@ -36,6 +40,8 @@ pub mod hello;
 pub mod identity;
 pub mod interop;
 pub mod link;
+pub mod measured;
+pub mod pilot;
 pub mod proxy;
 pub mod receiver;
 pub mod recording;

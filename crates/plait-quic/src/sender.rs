@@ -6,6 +6,7 @@
 use crate::error::Error;
 use crate::hello::{VERDICT_BYTES, Verdict};
 use crate::link::Outgoing;
+use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
@@ -31,6 +32,7 @@ pub struct Sender<S, W = Builtin> {
     ways: Ways,
     /// Who decides which path carries what, until the transport has it.
     scheduler: Option<W>,
+    pilot: Option<Box<dyn Pilot<W>>>,
     session: Option<Session<Budgeted<W>>>,
     spent: Spent,
     /// Where all of it is written down, until the transport begins.
@@ -60,6 +62,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             settings,
             order,
             scheduler: Some(scheduler),
+            pilot: None,
             session: None,
             spent: Spent::default(),
             recording: None,
@@ -84,6 +87,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
         let time = self.time(now);
         self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time))
+    }
+
+    /// Who may put another scheduler in the place of the one that decides.
+    pub fn set_pilot(&mut self, pilot: Box<dyn Pilot<W>>) {
+        self.pilot = Some(pilot);
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -228,6 +236,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// All datagrams that leave now. Once there is an [`Sender::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.steer(time);
         let place = self.resumed();
         let mut source = Rest { place, source: &mut self.source };
         if let Some(session) = &mut self.session
@@ -242,6 +251,21 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         if self.outcome.is_some() {
             self.ways.close(now, "done", out);
         }
+    }
+
+    /// Perhaps somebody else decides from now on.
+    fn steer(&mut self, time: Time) {
+        let left = self.order.offer.size - self.acknowledged();
+        let (Some(pilot), Some(session)) = (&mut self.pilot, &mut self.session) else { return };
+        let Some(scheduler) = pilot.look(time, session, Some(left)) else { return };
+        if let Err(error) = session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone())) {
+            self.end(Err(error));
+        }
+    }
+
+    /// The schedulers that were put in the place of others.
+    pub fn changes(&self) -> &[Change] {
+        self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 
     /// When [`Sender::handle_timeout`] must be called next.

@@ -12,7 +12,7 @@ use plait_transport::endpoint::{Endpoint, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
 use plait_transport::wire::quic::TAG_BYTES;
-use plait_transport::{Counters, Observer, PathConfig, Sent, Sink, Transmit};
+use plait_transport::{Counters, Observer, PathConfig, PathTotals, Sent, Sink, Transmit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
@@ -353,6 +353,24 @@ impl<W: Scheduler> Session<W> {
     /// The paths as the scheduler sees them.
     pub fn paths(&self) -> Vec<Path> {
         self.end.paths()
+    }
+
+    /// What both ends have agreed upon.
+    pub fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// What a path did so far.
+    pub fn totals(&self, path: PathId) -> PathTotals {
+        self.end.totals(path)
+    }
+
+    /// Puts another scheduler in the place of the one that decides: see [`Endpoint::replace_scheduler`]. [`Session::transmit`] is next.
+    ///
+    /// # Errors
+    /// If it needs what the transport does not offer.
+    pub fn replace_scheduler(&mut self, scheduler: W) -> Result<W, Error> {
+        Ok(self.end.replace_scheduler(scheduler)?)
     }
 
     /// What happened so far.

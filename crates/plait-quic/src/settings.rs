@@ -5,6 +5,7 @@ use crate::unlimited::Unlimited;
 use noq_proto::{AckFrequencyConfig, TransportConfig, VarInt};
 use plait_sched::{Duration, PathId};
 use plait_transport::congestion::{Algorithm, CongestionConfig};
+use plait_transport::packet::Overhead;
 use plait_transport::rtt::{RtoConfig, RtoRule};
 use plait_transport::{ConnectionConfig, endpoint, mpquic};
 use std::ops::RangeInclusive;
@@ -40,8 +41,17 @@ pub(crate) fn mtu_of(segment: u32) -> u32 {
     segment + u32::from(NOQ + OWN + RIDER)
 }
 
+/// Bytes of the IPv4 packet that carries so many of a segment, without an acknowledgement that rides on it.
+#[cfg(feature = "simulation")]
+pub(crate) fn wire_of(segment: u16) -> u64 {
+    u64::from(segment + NOQ + OWN) + u64::from(UDP)
+}
+
 /// What the headers of UDP and IPv4 take.
 pub(crate) const UDP: u32 = 28;
+
+/// What counts in congestion windows beside payload.
+const COUNTED_OVERHEAD: u32 = Overhead::MPQUIC.of_data() - UDP;
 
 /// A path that is dead to noq for so long is opened anew.
 const IDLE_MILLIS: u32 = 10_000;
@@ -158,15 +168,18 @@ impl Settings {
         Arc::new(config)
     }
 
+    /// What a full segment counts in congestion windows.
+    pub(crate) fn counted(&self, segment: u16) -> u64 {
+        u64::from(segment) + u64::from(COUNTED_OVERHEAD)
+    }
+
     /// The transport's part.
     pub(crate) fn protocol(&self, segment: u16, window: u64, initial_path: usize) -> endpoint::Config {
-        let overhead = plait_transport::packet::Overhead::MPQUIC;
-        let counted_overhead = overhead.of_data() - UDP;
-        let counted = u64::from(segment) + u64::from(counted_overhead);
+        let counted = self.counted(segment);
         let ack_delay = Duration::from_millis(25);
         let connection = ConnectionConfig {
             segment_bytes: segment.into(),
-            counted_overhead,
+            counted_overhead: COUNTED_OVERHEAD,
             receive_window: window,
             send_buffer: u64::MAX,
             congestion: CongestionConfig {

@@ -3,7 +3,7 @@
 //! An end sends a stream of its own and receives the peer's. Every input ([`Endpoint::write`], [`Endpoint::handle_packet`],
 //! [`Endpoint::handle_timeout`]) is to be followed by [`Endpoint::transmit`], and by a look at [`Endpoint::next_wakeup`].
 
-use crate::core::{Core, Counters, OneWayDelays, PathConfig, WriteOptions};
+use crate::core::{Core, Counters, OneWayDelays, PathConfig, PathTotals, WriteOptions};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
@@ -169,6 +169,24 @@ impl<S: Scheduler> Endpoint<S> {
     /// The scheduler, for looking at its state.
     pub fn scheduler(&self) -> &S {
         self.core().scheduler()
+    }
+
+    /// Puts `scheduler` in the place of the one that decides, and hands that one out. Nothing is lost and nothing goes twice: what was assigned and has not left
+    /// goes back into the data queue, copies that have not left are dropped, limits are lifted, a penalty that waited is not carried out. What left stays where it is:
+    /// the new one begins in the middle, with segments in flight that it never heard of. Windows that were halved stay as they are, and so does memory that
+    /// the first scheduler's rule made the send buffer.
+    ///
+    /// As after any input, [`Endpoint::transmit`] is next.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if it needs what the protocol does not offer: then nothing has changed.
+    pub fn replace_scheduler(&mut self, scheduler: S) -> Result<S, Error> {
+        self.core_mut().replace_scheduler(scheduler)
+    }
+
+    /// What a path did so far.
+    pub fn totals(&self, path: PathId) -> PathTotals {
+        self.core().totals(path)
     }
 
     /// A path's one-way delays, if the protocol measures them.

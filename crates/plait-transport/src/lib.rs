@@ -38,7 +38,7 @@ pub mod wire;
 
 pub use crate::core::{
     ConnectionConfig, Counters, MAX_DECISIONS_PER_OPPORTUNITY, MAX_QUEUED, OneWayDelays, PathConfig,
-    WriteOptions,
+    PathTotals, WriteOptions,
 };
 pub use error::{Error, SchedulerFault};
 pub use observer::{Observer, SendReason, Sent};

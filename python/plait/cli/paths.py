@@ -47,7 +47,8 @@ _OPTIONS = (
         "--scheduler",
         "name",
         metavar="NAME",
-        help=f"NAME, NAME:parameter=value:…, FILE.py:CLASS:… or LIBRARY.so:CLASS:…; default: {DEFAULT}.",
+        help=f"NAME, NAME:parameter=value:…, FILE.py:CLASS:… or LIBRARY.so:CLASS:…, or auto: the simulator is asked "
+        f"while it runs; default: {DEFAULT}.",
     ),
     click.option("--redundant", is_flag=True, help="Every packet on every path: --scheduler redundant."),
     click.option("--congestion", default="cubic", show_default=True, help="Congestion control of each path."),

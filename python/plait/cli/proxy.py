@@ -211,16 +211,12 @@ def _show(event: dict[str, object]) -> None:
 
 def _words(event: dict[str, object]) -> str:
     """An event for people."""
-    match event["event"]:
-        case "open":
-            return "the other end is there"
-        case "came":
-            return f"{event['from']} has connected"
-        case "left":
-            return f"a peer is gone: {event['reason']}"
-        case "connected":
-            return f"{event['target']}: connected"
-        case "lost":
-            return f"plait: {event['error']}; the other end is looked for again"
-        case _:
-            return f"{str(event['target'])!a}: {event['reason']}"
+    words = {
+        "open": "the other end is there",
+        "came": f"{event.get('from')} has connected",
+        "left": f"a peer is gone: {event.get('reason')}",
+        "connected": f"{event.get('target')}: connected",
+        "scheduler": str(event.get("reason")),
+        "lost": f"plait: {event.get('error')}; the other end is looked for again",
+    }
+    return words.get(str(event["event"]), f"{str(event.get('target'))!a}: {event.get('reason')}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from plait.cli.paths import chosen, costs, pairs, path_options, told
 from plait.cli.transfers import LINES, SECRET, clear, megabits, print_line, show
 from plait.scenarios.scheduler import parse_choice
 from plait.support.progress import Progress
-from plait.transfers.report import TransferProgress
+from plait.transfers.report import SchedulerChange, TransferProgress
 from plait.transfers.sender import Transfer
 
 
@@ -82,9 +83,17 @@ def send(
     )
 
     def tell(progress: TransferProgress) -> None:
-        if as_json and not Progress.quiet:
-            print_line({"event": "progress", **asdict(progress)})
-        elif not as_json:
+        if Progress.quiet:
+            return
+        for change in progress.changes:
+            if as_json:
+                print_line({"event": "scheduler", **asdict(change)})
+            else:
+                clear()
+                say(change.reason)
+        if as_json:
+            print_line({"event": "progress", **asdict(replace(progress, changes=()))})
+        else:
             show(progress)
 
     try:
@@ -100,5 +109,14 @@ def send(
         return
     paths = ", ".join(f"{path.name} {path.bytes / 1e6:.1f} MB" for path in sent.paths)
     click.echo(
-        f"{sent.file}: {sent.bytes} bytes in {sent.seconds:.2f} s, {megabits(sent.goodput_bps)}, SHA-256 equal; {paths}"
+        f"{sent.file}: {sent.bytes} bytes in {sent.seconds:.2f} s, {megabits(sent.goodput_bps)}, SHA-256 equal; "
+        f"{paths}{decided_by(sent.changes)}"
     )
+
+
+def decided_by(changes: Sequence[SchedulerChange]) -> str:
+    """Who decided, one after the other, where it was not the same one all the time."""
+    if not changes:
+        return ""
+    later = "".join(f", {change.after} after {change.seconds:.1f} s" for change in changes)
+    return f"; {changes[0].before} decided{later}"

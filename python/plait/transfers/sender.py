@@ -152,6 +152,7 @@ def send(
         budget: bytes of payload that paths may carry, copies included; as a number or as text ("500MB").
         backup: paths that are used only while no other works.
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
+            "auto" measures the paths, asks the simulator, and changes to what is better beyond noise.
         congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
         record: a folder for what happens, packet by packet and decision by decision; it becomes what

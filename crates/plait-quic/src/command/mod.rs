@@ -8,6 +8,7 @@ mod send;
 use crate::error::Error;
 use crate::files::{PathStatus, Status};
 use crate::identity::{Fingerprint, Secret};
+use crate::pilot::Change;
 use crate::proxy::{Allowed, Forward};
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
@@ -197,9 +198,12 @@ fn print(text: &str) -> Result<(), Error> {
 }
 
 /// How a transfer stands, for people on standard error, or as a line of JSON.
-fn show(common: &Common, status: &Status) -> Result<(), Error> {
+fn show(common: &Common, names: &[String], status: &Status) -> Result<(), Error> {
     if common.quiet {
         return Ok(());
+    }
+    for change in &status.changes {
+        report_change(common, names, change)?;
     }
     if common.json {
         let line = json!({
@@ -210,6 +214,16 @@ fn show(common: &Common, status: &Status) -> Result<(), Error> {
     }
     let share = 100.0 * status.bytes as f64 / status.size.max(1) as f64;
     say_again(&format!("{share:5.1} %  {}", path_words(&status.paths)));
+    Ok(())
+}
+
+/// Another scheduler decides from now on, and why.
+fn report_change(common: &Common, names: &[String], change: &Change) -> Result<(), Error> {
+    if common.json {
+        return print(&change.to_json(names).to_string());
+    }
+    clear(common);
+    say(&format!("{change}\n"));
     Ok(())
 }
 

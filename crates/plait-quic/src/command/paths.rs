@@ -1,11 +1,17 @@
 //! Options of the end that opens paths.
 
 use super::congestion;
+use crate::auto;
 use crate::error::Error;
-use crate::files::{Local, Term};
+use crate::files::{self, Local, Term};
+use crate::pilot::Pilot;
+use crate::settings::Settings;
 use clap::Args;
 use plait_sched::{Builtin, Value, units};
 use plait_transport::congestion::Algorithm;
+
+/// Instead of a scheduler's name: see [`auto`].
+const AUTO: &str = "auto";
 
 /// Where paths begin, what they are for, and who decides.
 #[derive(Args, Clone, Debug)]
@@ -32,7 +38,7 @@ pub(super) struct PathOptions {
 /// Who decides, and how much may be on its way.
 #[derive(Args, Clone, Debug)]
 pub(super) struct DecisionOptions {
-    /// Which scheduler decides, with its parameters; +rp and +bm are its options.
+    /// Which scheduler decides, with its parameters; +rp and +bm are its options. auto measures the paths, asks the simulator and changes while it runs.
     #[arg(long, value_name = "NAME[:PARAMETER=VALUE]...", default_value = "lowest-rtt")]
     scheduler: String,
     /// Every packet on every path: the scheduler redundant.
@@ -49,8 +55,19 @@ impl DecisionOptions {
         if self.redundant { "redundant" } else { &self.scheduler }
     }
 
+    /// Whether it is to be found out who is best.
+    pub(super) fn is_auto(&self) -> bool {
+        self.name() == AUTO
+    }
+
+    /// The scheduler that decides, at first or for good.
     pub(super) fn scheduler(&self) -> Result<Builtin, Error> {
-        scheduler(self.name())
+        if self.is_auto() { Ok(auto::first()) } else { scheduler(self.name()) }
+    }
+
+    /// Who may put another one in its place.
+    pub(super) fn pilot(&self, settings: Settings) -> Option<Box<dyn Pilot<Builtin>>> {
+        self.is_auto().then(|| files::pilot(settings))
     }
 }
 

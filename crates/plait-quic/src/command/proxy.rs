@@ -1,7 +1,10 @@
 //! `proxy`.
 
-use super::{ProxyOptions, SOCKS, clear, path_values, path_words, print, say, say_again, told};
+use super::{
+    ProxyOptions, SOCKS, clear, path_values, path_words, print, report_change, say, say_again, told,
+};
 use crate::error::Error;
+use crate::files;
 use crate::proxy::{Entrance, Exit, Hosting, Plan, Tidings, Told};
 use crate::settings::Settings;
 use serde_json::json;
@@ -33,6 +36,7 @@ fn carry(options: &ProxyOptions) -> Result<(), Error> {
     let (to, fingerprint) = options.to.clone().zip(options.fingerprint).ok_or_else(missing)?;
     let by_default = options.forward.is_empty().then(|| SOCKS.parse().ok()).flatten();
     let decision = &options.paths.decision;
+    let settings = Settings { congestion: decision.congestion, ..options.common.settings() };
     let entrance = Entrance::open(Plan {
         to,
         fingerprint,
@@ -43,14 +47,16 @@ fn carry(options: &ProxyOptions) -> Result<(), Error> {
         socks: options.socks.or(by_default),
         forwards: options.forward.clone(),
         interactive: options.interactive.clone(),
-        settings: Settings { congestion: decision.congestion, ..options.common.settings() },
+        settings,
     })?;
     announce(options, &entrance)?;
+    let names: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
     let mut telling = Telling(Ok(()));
-    let outcome = entrance.run(|| decision.scheduler(), &mut |_, told| {
-        let Some(told) = told else { return ControlFlow::Continue(()) };
-        telling.take(tell(options, told))
-    });
+    let outcome =
+        entrance.run_piloted(|| decision.scheduler(), || decision.pilot(settings), &mut |_, told| {
+            let Some(told) = told else { return ControlFlow::Continue(()) };
+            telling.take(tell(options, &names, told))
+        });
     clear(&options.common);
     telling.0.and(outcome)
 }
@@ -73,11 +79,12 @@ fn announce(options: &ProxyOptions, entrance: &Entrance) -> Result<(), Error> {
     Ok(())
 }
 
-fn tell(options: &ProxyOptions, told: &Told<'_>) -> Result<(), Error> {
+fn tell(options: &ProxyOptions, names: &[String], told: &Told<'_>) -> Result<(), Error> {
     let (json, quiet) = (options.common.json, options.common.quiet);
     match told {
         Told::Open if json => print(&json!({"event": "open"}).to_string()),
-        Told::Status(_) | Told::Open if quiet => Ok(()),
+        Told::Status(_) | Told::Open | Told::Changed(_) if quiet => Ok(()),
+        Told::Changed(change) => report_change(&options.common, names, change),
         Told::Open => {
             say("the other end is there\n");
             Ok(())
@@ -125,7 +132,11 @@ fn serve(options: &ProxyOptions) -> Result<(), Error> {
         allowed: options.allow.clone(),
         settings,
     };
+    let is_auto = decision.is_auto();
     let mut exit = Exit::open(hosting, move || decision.scheduler())?;
+    if is_auto {
+        exit.set_pilots(move || files::pilot(settings));
+    }
     let (address, fingerprint, secret) = (exit.address(), exit.fingerprint().to_string(), exit.secret());
     if options.common.json {
         let line =
@@ -157,6 +168,7 @@ fn report(json: bool, tidings: &Tidings<'_>) -> Result<(), Error> {
         Tidings::Left { error } => {
             (json!({"event": "left", "reason": error.to_string()}), format!("a peer is gone: {error}"))
         }
+        Tidings::Changed(change) => (change.to_json(&[]), change.to_string()),
         Tidings::Connected { target } => {
             (json!({"event": "connected", "target": target}), format!("{target}: connected"))
         }

@@ -54,7 +54,7 @@ fn tell(options: &RecvOptions, news: &News<'_>) -> Result<(), Error> {
         News::Begun { offer, remote } => {
             say(&format!("{} from {remote}: {} bytes\n", offer.name, offer.size));
         }
-        News::Status(status) => show(&options.common, status)?,
+        News::Status(status) => show(&options.common, &[], status)?,
         News::Kept { offer, summary, .. } => {
             clear(&options.common);
             let (seconds, rate) =

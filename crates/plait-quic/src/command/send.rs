@@ -4,6 +4,7 @@ use super::{SendOptions, clear, megabits, print, say, show, told};
 use crate::error::Error;
 use crate::files::{Record, Sending, Sent, Shipment};
 use crate::identity::hexadecimal;
+use crate::pilot::Change;
 use crate::recording::RECORDING;
 use crate::settings::Settings;
 use serde_json::json;
@@ -25,9 +26,12 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         interop: options.interop,
         settings: Settings { congestion: options.paths.decision.congestion, ..options.common.settings() },
     };
+    let pilot = options.paths.decision.pilot(shipment.settings);
+    let sending = Sending::open(shipment)?;
+    let names: Vec<String> = sending.paths().iter().map(ToString::to_string).collect();
     let mut failed = None;
-    let sent = Sending::open(shipment)?.run(scheduler, &mut |_, status| match status
-        .map_or(Ok(()), |status| show(&options.common, status))
+    let sent = sending.run_piloted(scheduler, pilot, &mut |_, status| match status
+        .map_or(Ok(()), |status| show(&options.common, &names, status))
     {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
@@ -38,7 +42,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     clear(&options.common);
     match failed {
         Some(error) => Err(error),
-        None => tell(options, options.paths.decision.name(), &sent?),
+        None => tell(options, &names, &sent?),
     }
 }
 
@@ -49,8 +53,9 @@ fn record(folder: &Path, scheduler: &str) -> Result<Record, Error> {
     Ok(Record { place: folder.join(RECORDING), scheduler: scheduler.to_owned() })
 }
 
-fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error> {
-    let Sent { name, bytes, duration, counters, .. } = sent;
+fn tell(options: &SendOptions, names: &[String], sent: &Sent) -> Result<(), Error> {
+    let Sent { name, bytes, duration, counters, changes, .. } = sent;
+    let scheduler = options.paths.decision.name();
     if let Some(reason) = &sent.unrecorded {
         say(&format!("plait-quic: the recording is not whole: {reason}\n"));
     }
@@ -65,7 +70,8 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
         let line = json!({
             "event": "sent", "file": name, "bytes": bytes, "resumed_bytes": sent.resumed, "sha256": hexadecimal(&sent.digest),
             "seconds": duration.as_secs_f64(), "goodput_bps": megabits(*bytes - sent.resumed, *duration) * 1e6,
-            "scheduler": scheduler, "paths": paths.collect::<Vec<_>>(), "retransmissions": counters.retransmissions,
+            "scheduler": scheduler, "changes": changes.iter().map(|change| change.to_json(names)).collect::<Vec<_>>(),
+            "paths": paths.collect::<Vec<_>>(), "retransmissions": counters.retransmissions,
             "reinjections": counters.reinjections, "oversized": sent.oversized,
         });
         print(&line.to_string())
@@ -77,8 +83,16 @@ fn tell(options: &SendOptions, scheduler: &str, sent: &Sent) -> Result<(), Error
             .collect();
         let (seconds, rate) = (duration.as_secs_f64(), megabits(*bytes - sent.resumed, *duration));
         print(&format!(
-            "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal; {}",
-            paths.join(", ")
+            "{name}: {bytes} bytes in {seconds:.2} s, {rate:.1} Mbit/s, SHA-256 equal; {}{}",
+            paths.join(", "),
+            decided_by(changes)
         ))
     }
+}
+
+/// Who decided, one after the other, where it was not the same one all the time.
+fn decided_by(changes: &[Change]) -> String {
+    let Some(first) = changes.first() else { return String::new() };
+    let later = |change: &Change| format!(", {} after {:.1} s", change.to, change.at.as_secs_f64());
+    format!("; {} decided{}", first.from, changes.iter().map(later).collect::<String>())
 }

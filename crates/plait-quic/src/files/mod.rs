@@ -3,6 +3,8 @@
 //! [`Sending`] and [`Receiving`] are made, which binds sockets, and then run on the thread that calls. While they run they call what
 //! watches them ([`ControlFlow`](std::ops::ControlFlow)): in every turn, and twice a second with how things stand ([`Status`]).
 
+#[cfg(feature = "simulation")]
+mod advisor;
 mod interfaces;
 mod partial;
 mod receive;
@@ -11,11 +13,14 @@ mod send;
 mod ship;
 pub(crate) mod sockets;
 
+#[cfg(feature = "simulation")]
+pub use advisor::{Advisor, pilot};
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
 pub use routes::Term;
 pub use send::{Record, Sending, Sent, Shipment};
 
+use crate::pilot::Change;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -69,6 +74,8 @@ pub struct Status {
     pub elapsed: Duration,
     /// Its paths.
     pub paths: Vec<PathStatus>,
+    /// Schedulers that were put in the place of others since the status before, at the end that sends.
+    pub changes: Vec<Change>,
 }
 
 /// How a path stands.

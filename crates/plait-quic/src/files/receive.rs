@@ -283,6 +283,7 @@ impl Receiving {
                 size: arriving.offer.size,
                 elapsed: moment.duration_since(arriving.begun),
                 paths: counts.into_iter().zip(rates).enumerate().map(path).collect(),
+                changes: Vec::new(),
             };
             watch(moment, Some(&News::Status(&status)))?;
         }

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
 use crate::interop;
+use crate::pilot::{Change, Pilot};
 use crate::recording::{Recording, Subject};
 use crate::sender::{Order, Progress, Sender};
 use crate::settings::Settings;
@@ -77,6 +78,8 @@ pub struct Sent {
     pub duration: Duration,
     /// The paths, with their interfaces.
     pub paths: Vec<(Local, Progress)>,
+    /// The schedulers that were put in the place of others.
+    pub changes: Vec<Change>,
     /// What the transport counted.
     pub counters: Counters,
     /// Packets that did not fit into QUIC's datagrams, which has to be none.
@@ -115,7 +118,25 @@ impl Sending {
     ///
     /// # Errors
     /// [`Error::Stopped`] if `watch` broke; why the receiver does not have the file, as far as that is known.
-    pub fn run<W: Scheduler>(mut self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
+    pub fn run<W: Scheduler>(self, scheduler: W, watch: &mut Watch<'_>) -> Result<Sent, Error> {
+        self.run_piloted(scheduler, None, watch)
+    }
+
+    /// Likewise, with who may put another scheduler in the place of the one that decides.
+    ///
+    /// # Errors
+    /// As [`Sending::run`]'s.
+    pub fn run_piloted<W: Scheduler>(
+        mut self,
+        scheduler: W,
+        pilot: Option<Box<dyn Pilot<W>>>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Sent, Error> {
+        if pilot.is_some() && self.recording.is_some() {
+            let text =
+                "a recording is of one scheduler, and auto changes it: name one, or leave the recording out";
+            return Err(Error::Setting(text.to_owned()));
+        }
         let offer = self.offer(watch)?;
         let order = Order {
             remote: self.routes.remote,
@@ -130,12 +151,19 @@ impl Sending {
         let source = source.map(|file| Ahead::new(file, offer.size));
         let (begun, settings) = (now(), self.shipment.settings);
         if self.shipment.interop {
+            if pilot.is_some() {
+                let text = "the scheduler is not changed where QUIC sends by itself (interop): name one, or leave interop out";
+                return Err(Error::Setting(text.to_owned()));
+            }
             let sender = interop::Sender::new(begun, settings, order, scheduler, source)?;
             self.ship(sender, begun, offer, watch)
         } else {
             let mut sender = Sender::new(begun, settings, order, scheduler, source)?;
             if let Some(file) = self.recording.take() {
                 sender.record(Recording::new(file, self.subject(&offer.name)));
+            }
+            if let Some(pilot) = pilot {
+                sender.set_pilot(pilot);
             }
             self.ship(sender, begun, offer, watch)
         }
@@ -154,9 +182,10 @@ impl Sending {
         let duration = now().duration_since(begun);
         let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
         let (counters, oversized, resumed) = (sender.counters(), sender.oversized(), sender.resumed());
+        let changes = sender.changes().to_vec();
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
-        Ok(Sent { name, bytes, resumed, digest, duration, paths, counters, oversized, unrecorded })
+        Ok(Sent { name, bytes, resumed, digest, duration, paths, changes, counters, oversized, unrecorded })
     }
 
     /// What a recording is of.
@@ -196,7 +225,7 @@ impl Sending {
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let routes = &mut self.routes;
-        let (mut out, mut meter) = (Vec::new(), Meter::new(begun));
+        let (mut out, mut meter, mut told) = (Vec::new(), Meter::new(begun), 0);
         loop {
             let moment = now();
             routes.receive(|path, remote, datagrams, each| {
@@ -211,6 +240,8 @@ impl Sending {
                     size: offer.size,
                     elapsed: moment.duration_since(begun),
                     paths: routes.status(sender.progress(), &mut meter, moment),
+                    changes: sender.changes()[std::mem::replace(&mut told, sender.changes().len())..]
+                        .to_vec(),
                 });
                 if watch(moment, status.as_ref()).is_break() {
                     sender.stop();

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::interop;
 use crate::link::Outgoing;
+use crate::pilot::Change;
 use crate::sender::{Progress, Sender};
 use crate::source::Source;
 use plait_sched::Scheduler;
@@ -36,6 +37,11 @@ pub(super) trait Ship {
     /// Ends a recording, where there may be one.
     fn end_recording(&mut self, _now: Instant) -> io::Result<()> {
         Ok(())
+    }
+
+    /// What became of its scheduler, where that can change.
+    fn changes(&self) -> &[Change] {
+        &[]
     }
 
     /// Packets that did not fit into QUIC's datagrams, where there are such.
@@ -116,6 +122,9 @@ ship!(
     Sender<S, W>,
     fn end_recording(&mut self, now: Instant) -> io::Result<()> {
         Self::end_recording(self, now)
+    },
+    fn changes(&self) -> &[Change] {
+        Self::changes(self)
     },
     fn oversized(&self) -> u64 {
         Self::oversized(self)

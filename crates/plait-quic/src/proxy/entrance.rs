@@ -9,6 +9,7 @@ use crate::files::routes::Routes;
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
 use crate::identity;
+use crate::pilot::Pilot;
 use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
 use crate::ways::Order;
 use mio::net::TcpListener;
@@ -122,8 +123,21 @@ impl Entrance {
     /// # Errors
     /// Why the far end does not carry anything.
     pub fn run<W: Scheduler>(
+        self,
+        maker: impl FnMut() -> Result<W, Error>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
+        self.run_piloted(maker, || None, watch)
+    }
+
+    /// Likewise; `pilots` makes who may put another scheduler in the place of the one that decides.
+    ///
+    /// # Errors
+    /// As [`Entrance::run`]'s.
+    pub fn run_piloted<W: Scheduler>(
         mut self,
         mut maker: impl FnMut() -> Result<W, Error>,
+        mut pilots: impl FnMut() -> Option<Box<dyn Pilot<W>>>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         let mut was_open = false;
@@ -139,6 +153,9 @@ impl Entrance {
                 offer: Offer::STREAMS,
             };
             let mut near = Near::new(begun, self.plan.settings, order, maker()?)?;
+            if let Some(pilot) = pilots() {
+                near.set_pilot(pilot);
+            }
             self.drive(&mut near, begun, watch)?;
             was_open |= near.is_open();
             let refused = near.is_refused();
@@ -165,7 +182,7 @@ impl Entrance {
         begun: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
-        let (mut out, mut meter, mut was_open) = (Vec::new(), Meter::new(begun), false);
+        let (mut out, mut meter, mut was_open, mut changes) = (Vec::new(), Meter::new(begun), false, 0);
         loop {
             let moment = now();
             self.routes.receive(|path, remote, datagrams, each| {
@@ -178,6 +195,10 @@ impl Entrance {
                 flow = both(flow, watch(moment, Some(&Told::Open)));
             }
             flow = both(flow, watch(moment, None));
+            for change in &near.changes()[changes..] {
+                flow = both(flow, watch(moment, Some(&Told::Changed(change))));
+                changes += 1;
+            }
             if meter.is_due(moment) {
                 let paths = self.routes.status(near.progress(), &mut meter, moment);
                 let status = status(near, moment.duration_since(begun), paths);

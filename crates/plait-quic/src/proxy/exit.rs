@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::files::sockets::Sockets;
 use crate::files::{NAP, now};
 use crate::identity::{self, Fingerprint, Identity, Secret};
+use crate::pilot::{Change, Pilot};
 use crate::settings::Settings;
 use crate::streams::far::{Id, News};
 use crate::streams::{Event, Far, Reason, Streams};
@@ -47,6 +48,8 @@ pub enum Tidings<'a> {
         /// Why: [`Error::Stopped`] if it wanted to.
         error: &'a Error,
     },
+    /// Another scheduler decides what goes back to one who has connected.
+    Changed(&'a Change),
     /// A connection is there.
     Connected {
         /// Where it leads to.
@@ -134,6 +137,11 @@ impl<W: Scheduler> Exit<W> {
         })
     }
 
+    /// `pilots` makes who may put another scheduler in the place of the one that decides, for each peer.
+    pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
+        self.far.set_pilots(pilots);
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -207,6 +215,7 @@ impl<W: Scheduler> Exit<W> {
                     self.forget_peer(&id);
                     watch(moment, Some(&Tidings::Left { error: &error }))?;
                 }
+                News::Changed { change, .. } => watch(moment, Some(&Tidings::Changed(&change)))?,
             }
         }
         for id in self.far.ids() {

@@ -4,6 +4,7 @@ use super::Target;
 use crate::error::Error;
 use crate::files::{Local, PathStatus, Term};
 use crate::identity::{Fingerprint, Secret};
+use crate::pilot::Change;
 use crate::settings::Settings;
 use crate::streams::Reason;
 use std::net::SocketAddr;
@@ -64,6 +65,8 @@ pub enum Told<'a> {
     Open,
     /// How things stand: twice a second.
     Status(&'a Status),
+    /// Another scheduler decides from now on.
+    Changed(&'a Change),
     /// A connection came to nothing.
     Refused {
         /// Where it was to lead to.

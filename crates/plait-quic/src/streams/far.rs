@@ -8,8 +8,10 @@ use crate::error::Error;
 use crate::hello::Hello;
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Outgoing, REFUSED};
+use crate::pilot::{Change, Pilot};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
+use crate::terms::{Budgeted, Spent};
 use bytes::{Bytes, BytesMut};
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
@@ -38,11 +40,19 @@ pub enum News {
         /// Why: [`Error::Stopped`] if it wanted to.
         error: Error,
     },
+    /// Another scheduler decides what goes back to it on which path.
+    Changed {
+        /// To whom.
+        id: Id,
+        /// Which, and why.
+        change: Change,
+    },
 }
 
 #[derive(Debug)]
 struct Peer<W> {
-    session: Session<W>,
+    session: Session<Budgeted<W>>,
+    pilot: Option<Box<dyn Pilot<W>>>,
     streams: Streams,
     hello: Hello,
     links: Vec<Option<ConnectionHandle>>,
@@ -56,6 +66,14 @@ impl<W: Scheduler> Peer<W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
+    /// Perhaps somebody else decides from now on.
+    fn steer(&mut self, time: Time) -> Result<Option<Change>, Error> {
+        let Some(pilot) = &mut self.pilot else { return Ok(None) };
+        let Some(scheduler) = pilot.look(time, &self.session, None) else { return Ok(None) };
+        self.session.replace_scheduler(Budgeted::new(scheduler, Spent::default()))?;
+        Ok(pilot.changes().last().cloned())
+    }
+
     fn is_open(&self) -> bool {
         self.links.iter().any(Option::is_some)
     }
@@ -64,12 +82,16 @@ impl<W: Scheduler> Peer<W> {
 /// Makes a scheduler for each peer.
 type Maker<W> = Box<dyn FnMut() -> Result<W, Error> + Send>;
 
+/// Likewise, who may put another one in its place.
+type Pilots<W> = Box<dyn FnMut() -> Box<dyn Pilot<W>> + Send>;
+
 /// All peers.
 pub struct Far<W = Builtin> {
     settings: Settings,
     door: Door,
     peers: BTreeMap<Id, Peer<W>>,
     maker: Maker<W>,
+    pilots: Option<Pilots<W>>,
     news: VecDeque<News>,
     packets: Vec<(PathId, Bytes)>,
 }
@@ -90,9 +112,15 @@ impl<W: Scheduler> Far<W> {
             door: Door::new(settings, identity, secret)?,
             peers: BTreeMap::new(),
             maker: Box::new(maker),
+            pilots: None,
             news: VecDeque::new(),
             packets: Vec::new(),
         })
+    }
+
+    /// `pilots` makes who may put another scheduler in the place of the one that decides, for each peer.
+    pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
+        self.pilots = Some(Box::new(pilots));
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`.
@@ -203,9 +231,11 @@ impl<W: Scheduler> Far<W> {
             window: self.settings.window,
             extent: Extent::Endless,
         };
-        let session = Session::silent(Side::Server, &self.settings, agreed, (self.maker)()?)?;
+        let scheduler = Budgeted::new((self.maker)()?, Spent::default());
+        let session = Session::silent(Side::Server, &self.settings, agreed, scheduler)?;
+        let pilot = self.pilots.as_mut().map(|make| make());
         let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
-        Ok(Peer { session, streams, hello, links, epoch: now, open_at: now })
+        Ok(Peer { session, pilot, streams, hello, links, epoch: now, open_at: now })
     }
 
     /// The packets that came on a path.
@@ -265,6 +295,11 @@ impl<W: Scheduler> Far<W> {
         let mut over = Vec::new();
         for (id, peer) in &mut self.peers {
             let time = peer.time(now);
+            match peer.steer(time) {
+                Ok(None) => {}
+                Ok(Some(change)) => self.news.push_back(News::Changed { id: *id, change }),
+                Err(error) => over.push((*id, error)),
+            }
             if let Err(error) = peer.streams.transmit(time, &mut peer.session, &mut self.packets) {
                 over.push((*id, error));
             }

@@ -7,6 +7,7 @@ use super::Streams;
 use crate::error::Error;
 use crate::hello::Offer;
 use crate::link::Outgoing;
+use crate::pilot::{Change, Pilot};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::terms::{Budgeted, Spent, Terms};
@@ -26,6 +27,7 @@ pub struct Near<W = Builtin> {
     ways: Ways,
     /// Who decides which path carries what, until the transport has it.
     scheduler: Option<W>,
+    pilot: Option<Box<dyn Pilot<W>>>,
     session: Option<Session<Budgeted<W>>>,
     streams: Streams,
     spent: Spent,
@@ -50,6 +52,7 @@ impl<W: Scheduler> Near<W> {
             terms: order.terms,
             ways,
             scheduler: Some(scheduler),
+            pilot: None,
             session: None,
             streams: Streams::new(true, settings.shared_segment()),
             spent: Spent::default(),
@@ -58,6 +61,11 @@ impl<W: Scheduler> Near<W> {
             outcome: None,
             packets: Vec::new(),
         })
+    }
+
+    /// Who may put another scheduler in the place of the one that decides.
+    pub fn set_pilot(&mut self, pilot: Box<dyn Pilot<W>>) {
+        self.pilot = Some(pilot);
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -168,6 +176,12 @@ impl<W: Scheduler> Near<W> {
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
         if let Some(session) = &mut self.session {
+            if let Some(pilot) = &mut self.pilot
+                && let Some(scheduler) = pilot.look(time, session, None)
+                && let Err(error) = session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone()))
+            {
+                self.outcome.get_or_insert(error);
+            }
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);
             }
@@ -215,6 +229,11 @@ impl<W: Scheduler> Near<W> {
     /// Likewise, taken.
     pub fn into_outcome(self) -> Option<Error> {
         self.outcome
+    }
+
+    /// The schedulers that were put in the place of others.
+    pub fn changes(&self) -> &[Change] {
+        self.pilot.as_ref().map_or(&[], |pilot| pilot.changes())
     }
 
     /// What the transport counted.

@@ -1,6 +1,8 @@
 //! The sending end of either mode.
 
 use plait_quic::link::Outgoing;
+use plait_quic::pilot::{Change, Pilot};
+use plait_quic::recording::Recording;
 use plait_quic::sender::{Order, Progress};
 use plait_quic::{Error, Sender, Settings, interop};
 use plait_sched::Builtin;
@@ -67,6 +69,35 @@ impl End {
 
     pub(crate) fn progress(&self) -> Vec<Progress> {
         of_both!(self, sender => sender.progress())
+    }
+
+    fn full(&mut self) -> &mut Sender<Vec<u8>> {
+        match self {
+            Self::Full(sender) => sender,
+            Self::Interop(_) => panic!("not in mode interop"),
+        }
+    }
+
+    pub(crate) fn record(&mut self, recording: Recording) {
+        self.full().record(recording);
+    }
+
+    pub(crate) fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
+        match self {
+            Self::Full(sender) => sender.end_recording(now),
+            Self::Interop(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn set_pilot(&mut self, pilot: Box<dyn Pilot<Builtin>>) {
+        self.full().set_pilot(pilot);
+    }
+
+    pub(crate) fn changes(&self) -> &[Change] {
+        match self {
+            Self::Full(sender) => sender.changes(),
+            Self::Interop(_) => &[],
+        }
     }
 
     pub(crate) fn oversized(&self) -> u64 {

@@ -7,6 +7,8 @@ use bytes::BytesMut;
 use end::End;
 pub(crate) use links::{FAST, Path, SLOW};
 use links::{Network, SERVER, To, address, path_to};
+use plait_quic::auto::{self, Auto, InLine};
+use plait_quic::pilot::Change;
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::recording::{Recording, Subject};
 use plait_quic::sender::Order;
@@ -31,10 +33,13 @@ pub(crate) struct Run {
     pub(crate) sent: Vec<u64>,
     pub(crate) opened: Vec<u32>,
     pub(crate) oversized: u64,
+    /// Schedulers that were put in the place of others.
+    pub(crate) changes: Vec<Change>,
 }
 
 /// A transfer.
 pub(crate) struct Case<'a> {
+    /// By its name; `auto` is found out in line.
     pub(crate) scheduler: &'a str,
     pub(crate) paths: &'a [Path],
     pub(crate) bytes: usize,
@@ -135,9 +140,15 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
             Offer { name: "file".to_owned(), size: case.bytes as u64, digest }
         },
     };
-    let scheduler = Builtin::new(case.scheduler, &[]).expect("a scheduler");
+    let scheduler = match case.scheduler {
+        "auto" => auto::first(),
+        name => Builtin::new(name, &[]).expect("a scheduler"),
+    };
     let sender = End::new(start, case.interop, settings, order, scheduler, content);
     let mut sender = sender.expect("a sender");
+    if case.scheduler == "auto" {
+        sender.set_pilot(Box::new(Auto::new(settings, InLine::default())));
+    }
     if let Some(tape) = &case.tape {
         let paths = (0..case.paths.len()).map(|path| address(path).ip().to_string()).collect();
         let [file, scheduler, congestion] = ["file", case.scheduler, "cubic"].map(str::to_owned);
@@ -219,6 +230,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     sender.end_recording(now).expect("memory can be written");
     let progress = sender.progress();
     let oversized = sender.oversized();
+    let changes = sender.changes().to_vec();
     Run {
         outcome: sender.into_outcome().expect("within five minutes"),
         received: ended.map(|outcome| (got, outcome)),
@@ -227,5 +239,6 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         sent: progress.iter().map(|path| path.sent).collect(),
         opened: progress.iter().map(|path| path.opened).collect(),
         oversized,
+        changes,
     }
 }

@@ -1,9 +1,25 @@
 //! What every protocol's end offers in the same way: writing, and looking at what became of it.
 
-use super::{Core, Counters, SegmentState, WriteOptions};
+use super::{Core, Counters, PathSender, SegmentState, WriteOptions};
 use plait_sched::{PathId, Scheduler};
 
+/// What a path did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathTotals {
+    /// Data packets that left.
+    pub sent: u64,
+    /// Of these, those that were lost; without those that were taken for lost and arrived late, as far as that is known.
+    pub lost: u64,
+    /// Bytes that were acknowledged, as congestion windows count them.
+    pub acknowledged: u64,
+}
+
 impl<S: Scheduler> Core<S> {
+    /// See [`crate::endpoint::Endpoint::totals`].
+    pub(crate) fn totals(&self, path: PathId) -> PathTotals {
+        self.paths.get(path.index()).map(PathSender::totals).unwrap_or_default()
+    }
+
     /// See [`crate::endpoint::Endpoint::write_message`].
     pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
         self.buffer.begin(self.stream.end());

@@ -1,6 +1,6 @@
 //! What the application wrote in one piece, from then until all of it is acknowledged; and which stream's turn it is.
 
-use plait_sched::Time;
+use plait_sched::{Capabilities, Time};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What the application says of a message beside its length.
@@ -47,6 +47,13 @@ pub(crate) enum Order {
     Shortest,
 }
 
+impl Order {
+    /// What a scheduler wants, where there are streams.
+    pub(super) fn wanted(needs: Capabilities) -> Self {
+        if needs.shortest_first { Self::Shortest } else { Self::Priority }
+    }
+}
+
 /// All messages of one end.
 #[derive(Clone, Debug)]
 pub(super) struct Messages {
@@ -82,6 +89,20 @@ impl Messages {
     /// To be said before anything is written.
     pub(super) fn set_order(&mut self, order: Order) {
         self.order = order;
+    }
+
+    /// Another order from now on, where there are streams; what was deferred goes where it belongs by that.
+    pub(super) fn reorder(&mut self, order: Order) {
+        if self.order == Order::Written || self.order == order {
+            return;
+        }
+        self.store();
+        self.order = order;
+        self.waiting.make_contiguous().sort_unstable_by_key(|writing| writing.number);
+        for writing in core::mem::take(&mut self.waiting) {
+            self.place(writing);
+        }
+        self.load();
     }
 
     /// Adds one of so many bytes; its number.
@@ -301,6 +322,19 @@ mod tests {
         messages.write(300, &WriteOptions { stream: 2, ..WriteOptions::default() });
         messages.write(150, &WriteOptions { stream: 3, ..WriteOptions::default() });
         assert_eq!(cuts(&mut messages, 20), [3, 3, 1, 1, 2, 2, 2, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn another_order_is_that_of_what_is_left() {
+        let mut messages = streams(Order::Priority, &[(300, 0, 0), (100, 1, 0), (200, 2, 0), (900, 3, 1)]);
+        assert_eq!(cuts(&mut messages, 1), [3]);
+        messages.reorder(Order::Shortest);
+        assert_eq!(cuts(&mut messages, 9), [3, 3, 3, 3, 3, 3, 3, 3, 1]);
+        messages.reorder(Order::Priority);
+        assert_eq!(cuts(&mut messages, 9), [0, 0, 0, 2, 2]);
+        let mut single = streams(Order::Written, &[(200, 0, 0), (100, 1, 9)]);
+        single.reorder(Order::Shortest);
+        assert_eq!(cuts(&mut single, 9), [0, 0, 1], "there is one stream");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod interface;
 mod loss;
 mod messages;
 mod path;
+mod replacement;
 mod rules;
 mod schedule;
 mod send_buffer;
@@ -22,6 +23,7 @@ mod window;
 
 pub(crate) use acknowledgement::Via;
 pub(crate) use flight::{Flight, Transmission, TransmissionState};
+pub use interface::PathTotals;
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub use messages::WriteOptions;
 pub(crate) use path::PathSender;
@@ -169,6 +171,8 @@ pub(crate) struct Core<S> {
     /// Paths whose facts have to be brought up to date before anybody sees them: all of them, and those about amounts alone.
     touched: [PathSet; 2],
     scheduler: S,
+    /// What the protocol offers to schedulers.
+    offered: Capabilities,
     needs: Capabilities,
     /// What each path lacks of what is in flight, where the scheduler wants to know.
     uncarried: Uncarried,
@@ -236,6 +240,7 @@ impl<S: Scheduler> Core<S> {
                 .collect(),
             touched: [PathSet::EMPTY; 2],
             scheduler,
+            offered,
             needs,
             uncarried: Uncarried::new(paths.len(), needs.uncarried),
             interest,
@@ -263,7 +268,7 @@ impl<S: Scheduler> Core<S> {
             shares: Vec::with_capacity(paths.len()),
         };
         if rules.streams {
-            core.stream.set_order(if needs.shortest_first { Order::Shortest } else { Order::Priority });
+            core.stream.set_order(Order::wanted(needs));
         }
         core.reckon_memory(rules.buffer);
         (0..paths.len()).for_each(|index| core.touch(index));
@@ -409,11 +414,7 @@ impl<S: Scheduler> Core<S> {
             }
             self.paths[index].waiting = 0;
             merge_ascending(&mut self.shared_retransmissions, self.paths[index].retransmissions.drain(..));
-            for segment in self.paths[index].reinjections.drain(..) {
-                if let Some(entry) = self.stream.get_mut(segment) {
-                    entry.copies.remove(path);
-                }
-            }
+            self.drop_copies(index);
             self.retransmits |= !self.shared_retransmissions.is_empty();
             self.uncarried.begin_anew(path);
             self.touch(index);
@@ -431,6 +432,15 @@ impl<S: Scheduler> Core<S> {
         self.queued_segments -= path.queue.len() as u64;
         self.stream.recall(&mut path.queue);
         self.touch_amounts(index);
+    }
+
+    /// The copies that wait on a path are not wanted any more.
+    fn drop_copies(&mut self, index: usize) {
+        for segment in self.paths[index].reinjections.drain(..) {
+            if let Some(entry) = self.stream.get_mut(segment) {
+                entry.copies.remove(PathId(index as u8));
+            }
+        }
     }
 
     /// The earliest of the core's own timers: retransmission timers and the scheduler's wait. [`Time::MAX`] is never.

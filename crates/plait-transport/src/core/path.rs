@@ -3,7 +3,7 @@
 use super::committed::Taken;
 use super::flight::{Flight, Transmission};
 use super::send_buffer::PACKET_MEMORY;
-use super::{ConnectionConfig, CoreRules};
+use super::{ConnectionConfig, CoreRules, PathTotals};
 use crate::congestion::{CongestionController, Controller};
 use crate::rtt::RttEstimator;
 use plait_sched::{Path, PathId, PathState, Time};
@@ -87,6 +87,8 @@ pub(crate) struct PathSender {
     pub(super) backup: bool,
     pub(super) sent: u64,
     pub(super) lost: u64,
+    /// Of the lost, those that arrived late.
+    pub(super) late: u64,
     pub(super) delivery: DeliveryRate,
 }
 
@@ -95,12 +97,14 @@ pub(crate) struct PathSender {
 pub(crate) struct DeliveryRate {
     since: Time,
     bytes: u64,
+    total: u64,
     bits_per_second: u64,
 }
 
 impl DeliveryRate {
     fn acknowledged(&mut self, now: Time, bytes: u64, round_trip: plait_sched::Duration) {
         self.bytes += bytes;
+        self.total += bytes;
         let span = now.since(self.since);
         if !round_trip.is_zero() && span >= round_trip {
             self.bits_per_second =
@@ -159,6 +163,7 @@ impl PathSender {
             backup: path.backup,
             sent: 0,
             lost: 0,
+            late: 0,
             delivery: DeliveryRate::default(),
         }
     }
@@ -280,6 +285,11 @@ impl PathSender {
     pub(crate) fn note_delivery(&mut self, now: Time, bytes: u64) {
         let round_trip = self.rtt.smoothed();
         self.delivery.acknowledged(now, bytes, round_trip);
+    }
+
+    pub(super) fn totals(&self) -> PathTotals {
+        let lost = self.lost.saturating_sub(self.late);
+        PathTotals { sent: self.sent, lost, acknowledged: self.delivery.total }
     }
 
     /// The state that the path has when it works.

@@ -99,6 +99,11 @@ impl Stream {
         self.messages.set_order(order);
     }
 
+    /// Another order from now on, where there are several streams.
+    pub(crate) fn reorder(&mut self, order: Order) {
+        self.messages.reorder(order);
+    }
+
     /// Appends what the application wrote in one piece; the number of the message.
     pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
         if bytes == 0 || self.uncut_segments == ENDLESS {

@@ -195,6 +195,12 @@ impl PathSender {
         self.lost += packets;
     }
 
+    /// A packet that was taken for lost has arrived.
+    #[inline]
+    pub(crate) fn note_late(&mut self) {
+        self.late += 1;
+    }
+
     /// Timeouts in a row without anything newly acknowledged.
     #[inline]
     pub(crate) fn errors(&self) -> u32 {

@@ -135,6 +135,7 @@ impl<S: Scheduler> Sender<S> {
             for (number, segment) in believed_lost.take(from, to) {
                 core.settle(segment);
                 observer.acknowledged(now, ack.path, number, ack.delay);
+                core.path_mut(index).note_late();
             }
         }
         believed_lost.forget(|segment| !core.is_outstanding(segment));

@@ -23,6 +23,7 @@ mod path_failure;
 mod policies;
 mod recall;
 mod reinjection;
+mod replacement;
 mod round_trips;
 mod scheduler_faults;
 mod stream;

@@ -1,0 +1,187 @@
+//! What the simulator is asked, and what it says.
+
+use crate::measured::Measured;
+use crate::pilot::Gain;
+use crate::settings::wire_of;
+use plait_sched::Builtin;
+use plait_sim::random::Stream;
+use plait_sim::recorder::RecordOptions;
+use plait_sim::scenario::Scenario;
+use plait_sim::simulation::{self, Control};
+use plait_transport::congestion::Algorithm;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Who may be changed to. Of the built-in schedulers those that fill all paths, whatever these are, and differ in how long the stream waits for its slowest part: by the
+/// receiver's window (`blest`, `lowest-rtt+rp`), by arrival times (`ecf`, `intelligent-delivery-delay`, `stms`), by shorter queues (`lowest-rtt+bm`), by copies of
+/// the end while nothing else is left (`xlink`). Those that leave paths idle, or copy everything, carry less of a file in the league's every domain; those that go by costs, deadlines or messages
+/// have nothing to go by here.
+pub const CANDIDATES: [&str; 8] = [
+    "lowest-rtt",
+    "lowest-rtt+rp",
+    "lowest-rtt+bm",
+    "blest",
+    "ecf",
+    "intelligent-delivery-delay",
+    "stms",
+    "xlink",
+];
+
+/// Variations of the paths by which the candidate is chosen, and others by which it is judged.
+const CHOOSING: std::ops::Range<u64> = 0..2;
+const JUDGING: std::ops::Range<u64> = 2..7;
+
+/// Student's 97.5 % quantile for as many variations as judge.
+const STUDENT: f64 = 2.776;
+
+/// Packets of a run at most: while choosing and while judging. So there are half a million in all, which takes about a second of one core.
+const CHOOSING_PACKETS: u64 = 8_000;
+const JUDGING_PACKETS: u64 = 35_000;
+
+/// Where there is no end, so many seconds of what the paths carry.
+const ENDLESS_SECONDS: f64 = 4.0;
+
+/// A change has to be worth so many per cent, and surely so many.
+const WORTH: f64 = 3.0;
+const SURE: f64 = 1.0;
+
+/// What is asked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Question {
+    /// The paths in use.
+    pub paths: Vec<Measured>,
+    /// Bytes that are left, if there is an end.
+    pub left: Option<u64>,
+    /// The receiver's window in bytes.
+    pub window: u64,
+    /// Payload bytes of a full segment.
+    pub segment: u16,
+    /// Congestion control of each path.
+    pub congestion: Algorithm,
+    /// Who decides now.
+    pub current: &'static str,
+}
+
+/// What came out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The question.
+    pub question: Question,
+    /// The best candidate.
+    pub best: &'static str,
+    /// How much more it carries than the current one, by the variations that judge; nothing where they are the same.
+    pub gain: Gain,
+    /// Events that were simulated.
+    pub events: u64,
+}
+
+impl Answer {
+    /// It is worth a change, beyond noise.
+    pub fn is_gain(&self) -> bool {
+        self.best != self.question.current && self.gain.percent >= WORTH && self.gain.low >= SURE
+    }
+}
+
+/// Asks the simulator: no answer where the current scheduler cannot be simulated on such paths, or `stop` says so.
+pub fn answer(question: Question, stop: &mut dyn FnMut() -> bool) -> Option<Answer> {
+    let mut bench = Bench { question: &question, stop, events: 0 };
+    let mut best: Option<(f64, &'static str)> = None;
+    for name in CANDIDATES {
+        let seconds = CHOOSING.map(|number| bench.seconds(name, number, CHOOSING_PACKETS));
+        // One that does not come to its end is none.
+        let Some(sum) = seconds.sum::<Option<f64>>() else { continue };
+        if best.is_none_or(|(least, _)| sum < least) {
+            best = Some((sum, name));
+        }
+    }
+    let (_, best) = best?;
+    let mut ratios = Vec::new();
+    if best != question.current {
+        for number in JUDGING {
+            let [current, other] =
+                [question.current, best].map(|name| bench.seconds(name, number, JUDGING_PACKETS));
+            ratios.push(current? / other?);
+        }
+    }
+    let events = bench.events;
+    Some(Answer { gain: gain(&ratios), question, best, events })
+}
+
+/// The mean of the ratios and Student's interval, in per cent beyond one.
+fn gain(ratios: &[f64]) -> Gain {
+    let count = ratios.len().max(1) as f64;
+    let mean = if ratios.is_empty() { 1.0 } else { ratios.iter().sum::<f64>() / count };
+    let squares: f64 = ratios.iter().map(|ratio| (ratio - mean) * (ratio - mean)).sum();
+    let half = STUDENT * (squares / (count - 1.0).max(1.0) / count).sqrt();
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    Gain {
+        percent: percent(mean),
+        low: percent(mean - half),
+        high: percent(mean + half),
+        seeds: ratios.len(),
+    }
+}
+
+/// Runs, and what they cost.
+struct Bench<'a> {
+    question: &'a Question,
+    stop: &'a mut dyn FnMut() -> bool,
+    events: u64,
+}
+
+impl Bench<'_> {
+    /// How long a scheduler takes for what is left, or the beginning of it.
+    fn seconds(&mut self, name: &str, number: u64, most_packets: u64) -> Option<f64> {
+        let text = scenario(self.question, number, most_packets);
+        let scenario = Scenario::from_toml(&text, "auto.toml", Path::new("")).ok()?;
+        let scheduler = Builtin::new(name, &[]).ok()?;
+        let stop = &mut self.stop;
+        let mut control = |_| if stop() { Control::Interrupt } else { Control::Continue };
+        let run = simulation::run(&scenario, scheduler, &RecordOptions::default(), &mut control).ok()?;
+        self.events += run.metrics.events;
+        run.metrics.completion_time_s
+    }
+}
+
+/// Paths like those that were measured, as a scenario: variation 0 and so on differ by what a measurement may be wrong by.
+fn scenario(question: &Question, number: u64, most_packets: u64) -> String {
+    let Question { paths, window, segment, congestion, .. } = question;
+    let (segment, wire) = (u64::from(*segment), wire_of(*segment));
+    let capacity: f64 = paths.iter().map(|path| path.rate_bps).sum();
+    let endless = (capacity * ENDLESS_SECONDS / 8.0) as u64;
+    let size = question.left.unwrap_or(endless).clamp(segment, most_packets * segment);
+    let slowest = paths.iter().map(|path| path.round_trip.as_secs_f64()).fold(0.0, f64::max);
+    let seconds = 10.0 * size as f64 * 8.0 / capacity.max(1.0) + 100.0 * slowest + 10.0;
+    let first = paths.iter().min_by_key(|path| path.round_trip).map_or(0, |path| path.path);
+    let congestion = congestion.info().name;
+    let mut text = format!(
+        "seed = {number}\nduration = \"{seconds:.0}s\"\n[workload]\nkind = \"file\"\nsize = \"{size}B\"\n\
+         [transport]\nprotocol = \"mpquic\"\npacket = \"{wire}B\"\nreceive_buffer = \"{window}B\"\n\
+         congestion_control = \"{congestion}\"\nhystart = true\nack_every = 2\nack_delay = \"25ms\"\n\
+         rto_initial = \"300ms\"\nrto_max = \"1s\"\npotentially_failed = true\n\
+         association_max_retransmissions = 100000\ninitial_path = \"path{first}\"\n"
+    );
+    let mut random = Stream::new(number, "measurement");
+    for path in paths {
+        let mut about = |share: f64| 1.0 + share * (2.0 * random.uniform() - 1.0);
+        let rate = (path.rate_bps * about(0.1)).max(10_000.0);
+        // What the simulator adds itself.
+        let serialization = wire as f64 * 8.0 / rate;
+        let round_trip = (path.round_trip.as_secs_f64() * about(0.1) - serialization).max(0.000_1);
+        let loss = path.loss * about(0.3) * 100.0;
+        let waits = path.queue.as_secs_f64() * about(0.2);
+        let waits = if path.overflowed { waits } else { waits.max(path.round_trip.as_secs_f64()) };
+        let queue = (rate * waits / 8.0).max(4.0 * wire as f64);
+        // Writing to a text cannot fail.
+        let _ = write!(
+            text,
+            "[[path]]\nname = \"path{}\"\nrate = \"{rate:.0}bit\"\nrtt = \"{:.0}us\"\nloss = \"{loss:.4}%\"\nqueue = \"{queue:.0}B\"\n",
+            path.path,
+            round_trip * 1e6,
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

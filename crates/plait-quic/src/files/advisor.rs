@@ -1,0 +1,53 @@
+//! Who asks the simulator while a transfer goes on: on a thread of its own, one question at a time.
+
+use crate::auto::{Answer, Asker, Auto, Question, answer};
+use crate::pilot::Pilot;
+use crate::settings::Settings;
+use plait_sched::Builtin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+
+/// Asks on a thread, which ends with its answer, or when nobody waits for it any more.
+#[derive(Debug, Default)]
+pub struct Advisor {
+    under_way: Option<Receiver<Option<Answer>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Asker for Advisor {
+    fn ask(&mut self, question: Question) {
+        let (told, under_way) = mpsc::channel();
+        let stop = Arc::clone(&self.stop);
+        let work = move || {
+            let found = answer(question, &mut || stop.load(Ordering::Relaxed));
+            // Nobody may be there any more.
+            let _ = told.send(found);
+        };
+        // A system that has no thread for it gives no answer.
+        let _ = thread::Builder::new().name("plait-auto".to_owned()).spawn(work);
+        self.under_way = Some(under_way);
+    }
+
+    fn answered(&mut self) -> Option<Option<Answer>> {
+        let found = match self.under_way.as_ref()?.try_recv() {
+            Ok(found) => found,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => None,
+        };
+        self.under_way = None;
+        Some(found)
+    }
+}
+
+impl Drop for Advisor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The pilot of `--scheduler auto`, for a session with these settings.
+pub fn pilot(settings: Settings) -> Box<dyn Pilot<Builtin>> {
+    Box::new(Auto::new(settings, Advisor::default()))
+}
