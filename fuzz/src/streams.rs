@@ -24,7 +24,7 @@ pub fn segments(bytes: &[u8]) {
             end.handle(segment)
         } else {
             number += 1;
-            end.handle_early(number, segment.to_vec().into()).and_then(|()| end.advance(number / 2))
+            end.handle_early(number, &segment.to_vec().into()).and_then(|()| end.advance(number / 2))
         };
         if came.is_err() {
             return;

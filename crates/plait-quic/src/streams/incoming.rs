@@ -32,7 +32,7 @@ impl Streams {
     /// # Errors
     /// [`Error::Malformed`], [`Error::Violation`]: then nothing that this peer says is of use.
     pub fn handle(&mut self, segment: &[u8]) -> Result<(), Error> {
-        self.read(Bytes::copy_from_slice(segment), Order::Kept)?;
+        self.read(&Bytes::copy_from_slice(segment), Order::Kept)?;
         self.check_answers()
     }
 
@@ -40,7 +40,7 @@ impl Streams {
     ///
     /// # Errors
     /// Those of [`Streams::handle`].
-    pub fn handle_early(&mut self, number: u64, segment: Bytes) -> Result<(), Error> {
+    pub fn handle_early(&mut self, number: u64, segment: &Bytes) -> Result<(), Error> {
         let opened = self.opened;
         if let Some(rest) = self.read(segment, Order::Open)? {
             self.waiting.insert(number, rest);
@@ -58,7 +58,7 @@ impl Streams {
     pub fn advance(&mut self, next: u64) -> Result<(), Error> {
         while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() < next) {
             let rest = first.remove();
-            self.read(rest, Order::Kept)?;
+            self.read(&rest, Order::Kept)?;
         }
         self.check_answers()
     }
@@ -68,7 +68,7 @@ impl Streams {
         loop {
             let opened = self.opened;
             for (number, rest) in std::mem::take(&mut self.waiting) {
-                if let Some(rest) = self.read(rest, Order::Open)? {
+                if let Some(rest) = self.read(&rest, Order::Open)? {
                     self.waiting.insert(number, rest);
                 }
             }
@@ -86,7 +86,7 @@ impl Streams {
     }
 
     /// Obeys the records of a segment; what is left of it if one has to wait.
-    fn read(&mut self, segment: Bytes, order: Order) -> Result<Option<Bytes>, Error> {
+    fn read(&mut self, segment: &Bytes, order: Order) -> Result<Option<Bytes>, Error> {
         let mut left = &segment[..];
         loop {
             let from = left;

@@ -282,7 +282,7 @@ impl Streams {
     /// Those of [`Streams::handle`].
     pub fn take<W: Scheduler>(&mut self, session: &mut Session<W>) -> Result<(), Error> {
         while let Some((number, segment)) = session.read_any() {
-            self.handle_early(number, segment)?;
+            self.handle_early(number, &segment)?;
         }
         self.advance(session.next_expected())
     }

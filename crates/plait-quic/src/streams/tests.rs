@@ -233,7 +233,7 @@ proptest! {
                 .encode(&mut bytes);
             }
             let came = match early {
-                true => streams.handle_early(count, bytes.into()).and_then(|()| streams.advance(count / 2)),
+                true => streams.handle_early(count, &bytes.into()).and_then(|()| streams.advance(count / 2)),
                 false => streams.handle(&bytes),
             };
             if came.is_err() {
@@ -301,12 +301,12 @@ mod overtaking {
         let mut far = Streams::new(false, SEGMENT);
         // The first segment opens both; then they take turns.
         for (number, segment) in segments.iter().enumerate().filter(|(number, _)| *number != 1) {
-            far.handle_early(number as u64, segment.clone().into()).expect("it may overtake");
+            far.handle_early(number as u64, &segment.clone().into()).expect("it may overtake");
         }
         let came = [there(&far, 0), there(&far, 1)];
         assert!(came.contains(&30_000) && came.iter().any(|bytes| *bytes < 1_100), "{came:?}");
         assert!(far.memory() >= 60_000 - 1_100, "what waits counts");
-        far.handle_early(1, segments[1].clone().into()).expect("it is late");
+        far.handle_early(1, &segments[1].clone().into()).expect("it is late");
         far.advance(segments.len() as u64).expect("all is there");
         for stream in 0..2 {
             assert_eq!(far.peek(stream), content[stream as usize]);
@@ -323,10 +323,10 @@ mod overtaking {
         let piece = |offset| Record::Data { stream: 0, offset, bytes: b"a" };
         let count = MOST_EARLY as u64 + 2_000;
         for number in 1..count {
-            far.handle_early(number, segment(&[piece(number)]).into()).expect("it may");
+            far.handle_early(number, &segment(&[piece(number)]).into()).expect("it may");
         }
         assert_eq!((far.early, far.waiting.len() as u64), (MOST_EARLY, count - 1 - MOST_EARLY as u64));
-        far.handle_early(0, segment(&[piece(0)]).into()).expect("it is late");
+        far.handle_early(0, &segment(&[piece(0)]).into()).expect("it is late");
         far.advance(count).expect("all is there");
         assert_eq!((there(&far, 0) as u64, far.early, far.waiting.len()), (count, 0, 0));
     }
@@ -338,9 +338,9 @@ mod overtaking {
         let stream = near.open("host:1", Class::Bulk).expect("there is room");
         let answer =
             [Record::Data { stream, offset: 0, bytes: b"hello" }, Record::Finish { stream, size: 5 }];
-        near.handle_early(1, segment(&answer).into()).expect("it may overtake");
+        near.handle_early(1, &segment(&answer).into()).expect("it may overtake");
         assert_eq!((near.poll(), near.peek(stream), near.is_ended(stream)), (None, &b""[..], false));
-        near.handle_early(0, segment(&[Record::Accepted { stream }]).into()).expect("it is late");
+        near.handle_early(0, &segment(&[Record::Accepted { stream }]).into()).expect("it is late");
         assert_eq!(near.poll(), Some(Event::Accepted { stream }));
         assert_eq!(near.peek(stream), b"hello");
         assert!(matches!(near.handle(&segment(&[answer[0]])), Err(Error::Violation(_))), "not twice");
@@ -349,7 +349,7 @@ mod overtaking {
     #[test]
     fn what_never_comes_is_a_violation_once_all_before_has_come() {
         let mut far = far(1);
-        far.handle_early(1, segment(&[open(3)]).into()).expect("two openings may be missing");
+        far.handle_early(1, &segment(&[open(3)]).into()).expect("two openings may be missing");
         assert!(matches!(far.advance(1), Ok(())));
         assert!(matches!(far.advance(2), Err(Error::Violation(_))));
     }
@@ -366,7 +366,7 @@ mod overtaking {
             let mut far = Streams::new(false, SEGMENT);
             let mut came = vec![false; segments.len()];
             for number in order {
-                far.handle_early(number as u64, segments[number].clone().into()).expect("it may overtake");
+                far.handle_early(number as u64, &segments[number].clone().into()).expect("it may overtake");
                 came[number] = true;
                 let next = came.iter().position(|there| !there).unwrap_or(segments.len());
                 far.advance(next as u64).expect("nothing is wrong");
