@@ -22,9 +22,10 @@ pub const ROUND_PACKETS: u64 = 32;
 /// Rounds that are remembered.
 const ROUNDS: usize = 24;
 
-/// Rounds from which on a path is known: in so many it was busy, or there were so many.
+/// Rounds from which on a path is known: in so many it was busy, or so many did not have a quarter more than all before, as BBR finds that a pipe is full.
 const BUSY_ROUNDS: usize = 3;
-const ENOUGH_ROUNDS: u64 = 10;
+const LEVEL_ROUNDS: usize = 3;
+const GROWS: f64 = 1.25;
 
 /// Packets, lost ones included, of which a share of losses is told.
 const TALLIED: f64 = 100.0;
@@ -208,7 +209,15 @@ impl Gauge {
     }
 
     fn is_known(&self) -> bool {
-        self.busy().count() >= BUSY_ROUNDS || self.rounds >= ENOUGH_ROUNDS
+        self.busy().count() >= BUSY_ROUNDS || self.is_level()
+    }
+
+    fn is_level(&self) -> bool {
+        let before = self.last.len().saturating_sub(LEVEL_ROUNDS);
+        let most = |rounds: &mut dyn Iterator<Item = &Round>| {
+            rounds.map(|round| round.bytes_per_second).fold(0.0, f64::max)
+        };
+        before > 0 && most(&mut self.last.range(before..)) < GROWS * most(&mut self.last.range(..before))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `--scheduler auto` in virtual time: what is measured is what the links are, what is said is what was found, and it helps where there is something to gain.
 
+#[expect(dead_code, reason = "other tests look at more of a run")]
 mod network;
 
 use network::{Case, FAST, Path, Run, SLOW, content, run};
@@ -33,7 +34,7 @@ fn it_changes_where_that_helps_and_says_why() {
     let change = auto.changes.first().expect("there is much to gain");
     assert_eq!(change.from, FIRST);
     assert_ne!(change.to, FIRST);
-    assert!(change.at.as_secs_f64() < 3.0, "{change}");
+    assert!(change.at.as_secs_f64() < 4.0, "{change}");
     // What was measured is what the links are.
     for (measured, link) in change.paths.iter().zip(UNEQUAL) {
         let megabits = measured.rate_bps / 1e6;

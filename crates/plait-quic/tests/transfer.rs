@@ -21,6 +21,7 @@ fn assert_whole(case: &Case<'_>, run: &Run) {
     assert!(ended.is_ok(), "{}: {ended:?}", case.scheduler);
     assert!(*got == content(case.bytes, case.seed), "{}: bytes differ", case.scheduler);
     assert_eq!(run.oversized, 0, "every packet fits");
+    assert!(run.changes.is_empty(), "who was chosen decides");
 }
 
 #[test]
