@@ -67,9 +67,9 @@ fn a_busy_path_delivers_its_capacity() {
 #[test]
 fn a_path_that_is_never_busy_carries_what_was_most() {
     let mut link = Link::new(1_000.0);
-    for step in 1..10 {
-        link.run(300, 0.06 * f64::from(step), 0, 0);
-        assert!(link.measure.known().is_none() || step > 6, "it grows still: {step}");
+    for millis in 0..900 {
+        link.run(1, 0.03 * (f64::from(millis) / 300.0).exp(), 0, 0);
+        assert!(link.measure.known().is_none(), "it grows still: {millis}");
     }
     link.run(500, 0.6, 0, 0);
     let known = link.measure.known().expect("there were many rounds");
