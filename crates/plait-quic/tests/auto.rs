@@ -34,7 +34,8 @@ fn it_changes_where_that_helps_and_says_why() {
     let change = auto.changes.first().expect("there is much to gain");
     assert_eq!(change.from, FIRST);
     assert_ne!(change.to, FIRST);
-    assert!(change.at.as_secs_f64() < 4.0, "{change}");
+    // The slow path has to show four rounds, and has a packet now and then.
+    assert!(change.at.as_secs_f64() < 5.0, "{change}");
     // What was measured is what the links are.
     for (measured, link) in change.paths.iter().zip(UNEQUAL) {
         let megabits = measured.rate_bps / 1e6;
