@@ -8,7 +8,6 @@
 //! and where they begin.
 
 #[path = "../tests/network/mod.rs"]
-#[expect(dead_code, reason = "the tests look at more of a run")]
 mod network;
 
 use network::{Case, Path, run};

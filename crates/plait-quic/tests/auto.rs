@@ -1,6 +1,5 @@
 //! `--scheduler auto` in virtual time: what is measured is what the links are, what is said is what was found, and it helps where there is something to gain.
 
-#[expect(dead_code, reason = "other tests look at more of a run")]
 mod network;
 
 use network::{Case, FAST, Path, Run, SLOW, content, run};
