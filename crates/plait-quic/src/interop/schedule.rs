@@ -131,9 +131,7 @@ impl<W: Scheduler> Connection<W> {
                 }
                 return;
             }
-            if self.runs.are_full()
-                || self.waits_without_room && self.facts.iter().all(|path| path.room() == 0)
-            {
+            if self.waits_without_room && self.facts.iter().all(|path| path.room() == 0) {
                 break;
             }
             let (path, wanted) = match self.scheduler.decide(time, &self.known, &self.facts) {
