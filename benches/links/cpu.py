@@ -5,8 +5,9 @@
 
 All send the same bytes in UDP datagrams of the same size to 127.0.0.1, both ends processes of one thread, TLS 1.3 by
 rustls and ring. `bulk` sends zeros from memory on one QUIC stream and looks at nothing; `plait-quic` sends a file over
-two paths, hashes it at both ends and writes it, in both of its modes: its own transport, and QUIC's (`--interop`). Gbit/s per core are the bits of the file by the processor time (user
-and system) of both ends together, and of the busier end. The last lines are medians, and ratios to each library.
+two paths, hashes it at both ends and writes it, in both of its modes: its own transport, and QUIC's (`--interop`).
+Gbit/s per core are the bits of the file by the processor time (user and system) of both ends together, and of the
+busier end. The last lines are medians, and ratios to each library.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import tempfile
 from pathlib import Path
 
 from ends import Receiver, content, send
-
 
 INTEROP = "plait-quic --interop"
 

@@ -234,7 +234,8 @@ impl Door {
     /// Says the answer to a greeting.
     pub(crate) fn answer(&mut self, now: Instant, handle: ConnectionHandle, offset: u64) -> bool {
         let Some(connected) = self.links.get_mut(&handle) else { return false };
-        let said = connected.link.say(&Reply { window: self.settings.window, offset }.encode());
+        let window = if connected.streamed { self.settings.streamed_window() } else { self.settings.window };
+        let said = connected.link.say(&Reply { window, offset }.encode());
         connected.answered = true;
         if said.is_err() {
             connected.joined = None;

@@ -20,6 +20,10 @@ pub const LEAST_SEGMENT: u16 = 500;
 /// Receivers' windows in bytes.
 pub const WINDOWS: RangeInclusive<u64> = 64 << 10..=1 << 30;
 
+/// noq keeps what waits for something that is missing packet by packet, and ends the connection with 2,049 of them (`connection/assembler.rs`): as many bytes as fewer packets of the
+/// smallest size have.
+const STREAMED_WINDOW: u64 = 1_900_000;
+
 /// Bytes of a UDP datagram's payload: from what QUIC needs to the largest there is with room for GSO.
 pub const MTUS: RangeInclusive<u16> = 1200..=16_000;
 
@@ -148,6 +152,11 @@ impl Settings {
         config
     }
 
+    /// The window where a file comes on a stream.
+    pub(crate) fn streamed_window(&self) -> u64 {
+        self.window.min(STREAMED_WINDOW)
+    }
+
     /// noq's part where a file comes on a stream, over as many paths as there may be. Until the secret was said, no more is taken than a greeting needs.
     pub(crate) fn streamed(&self) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
@@ -156,7 +165,7 @@ impl Settings {
             .congestion_controller_factory(Arc::new(Unlimited))
             .max_concurrent_bidi_streams(VarInt::from_u32(1))
             .max_concurrent_uni_streams(VarInt::from_u32(0))
-            .stream_receive_window(VarInt::from_u64(self.window).unwrap_or(VarInt::MAX))
+            .stream_receive_window(VarInt::from_u64(self.streamed_window()).unwrap_or(VarInt::MAX))
             .receive_window(VarInt::from_u32(4_096))
             .send_window(4_096)
             .datagram_receive_buffer_size(None)

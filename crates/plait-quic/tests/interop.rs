@@ -147,17 +147,6 @@ fn losses_are_mended_by_quic() {
     assert!(run.got == run.sent);
 }
 
-/// noq takes a stream in 1,024 pieces at most, and these are paths on which several thousand packets are under way.
-#[test]
-fn what_is_under_way_arrives_in_no_more_pieces_than_a_peer_takes() {
-    let long = Path { megabits: 300.0, delay: 80 * MS, queue: 10_000_000, ..FAST };
-    let paths = [Path { delay: 5 * MS, ..long }, long];
-    let parameters = [("cwnd_limited", Value::Boolean(false)), ("segments", Value::Integer(1))];
-    let case = Case { scheduler: "round-robin", paths: &paths, bytes: 30_000_000, ..Case::default() };
-    let run = run(&Case { parameters: &parameters, ..case });
-    assert!(run.got == run.sent, "{} bytes arrived", run.got.len());
-}
-
 /// A path in reserve carries nothing while another one works, but what shows that it does: a packet a second.
 #[test]
 fn a_backup_path_stands_by() {

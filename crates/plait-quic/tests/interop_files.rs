@@ -94,3 +94,12 @@ fn a_silent_receiver_is_given_up() {
     assert!(matches!(run.outcome, Err(Error::Silent(30))), "{:?}", run.outcome);
     assert!(matches!(run.received, Some((_, Err(_)))), "the receiver gives up, too");
 }
+
+/// noq keeps 2,048 packets of a stream at most that wait for a missing one, and these paths have room for more.
+#[test]
+fn no_more_is_under_way_than_noq_keeps() {
+    let long = Path { megabits: 300.0, delay: Duration::from_millis(80), queue: 10_000_000, ..FAST };
+    let paths = [Path { delay: Duration::from_millis(5), ..long }, long];
+    let case = Case { paths: &paths, bytes: 30_000_000, interop: true, ..Case::default() };
+    assert_whole(&Case { scheduler: "round-robin", ..case });
+}

@@ -158,8 +158,8 @@ def send(
         record: a folder for what happens, packet by packet and decision by decision; it becomes what
             ``plait run --out`` writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that
             fails, it is what there was.
-        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than to
-            choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
+        interop: one QUIC connection with QUIC's own multipath, and an ordinary stream. Schedulers that need more than
+            to choose a path, budgets, and congestion control other than "cubic" and "newreno" are refused.
         progress: called twice a second with how it stands.
 
     Raises:

@@ -34,7 +34,7 @@ impl Door {
     /// What is said on a connection from now on is the file.
     pub(crate) fn begin_stream(&mut self, handle: ConnectionHandle) {
         if let Some(connected) = self.links.get_mut(&handle) {
-            connected.link.widen(self.settings.window);
+            connected.link.widen(self.settings.streamed_window());
         }
     }
 

@@ -4,7 +4,6 @@ use super::check;
 use super::lane::Lane;
 use super::line::Line;
 use super::opening;
-use super::runs::Runs;
 use crate::error::Error;
 use crate::link::Outgoing;
 use crate::settings::{MAX_LINKS, Settings};
@@ -93,7 +92,6 @@ pub struct Connection<W = Builtin> {
     /// The peer's window.
     pub(super) window: u64,
     pub(super) next_segment: u64,
-    pub(super) runs: Runs,
     /// The peer is to be told of paths now.
     pub(super) urgent: bool,
     pub(super) counters: Counters,
@@ -149,7 +147,6 @@ impl<W: Scheduler> Connection<W> {
             more: 0,
             window: 0,
             next_segment: 0,
-            runs: Runs::default(),
             urgent: false,
             counters: Counters::default(),
             epoch: now,

@@ -20,10 +20,6 @@
 //! is not known is reckoned: `unassigned` and bytes by path from the sizes of packets, less [`OVERHEAD`] for each; `window` from what the peer says in the
 //! handshake or the application knows better; `oldest_unacked` as if what is in flight were what was sent last. There is no forward delay.
 //!
-//! # Order
-//! Nothing leaves while what is on its way would arrive in more pieces than noq as a peer takes (`runs.rs`): with packets on two paths in turns that is
-//! some 0.8 MB in flight.
-//!
 //! # Paths that fail
 //! noq does not send again what is in flight on a path until something behind it was acknowledged there, and it waits for acknowledgements on the lowest path even if
 //! that is dead (`tests/noq_multipath.rs`). So a path that owes an acknowledgement for two probe timeouts is given up (PATH_ABANDON) and opened anew; if all do, the
@@ -36,7 +32,6 @@ mod lane;
 mod line;
 mod opening;
 mod paths;
-mod runs;
 mod schedule;
 mod sender;
 

@@ -20,7 +20,6 @@ impl<W: Scheduler> Connection<W> {
         if lane.works {
             self.events.push_back(Event::Closed(path));
         }
-        self.runs.forget(path);
         lane.close(now, "its address has changed".to_owned());
         self.attempts.retain(|attempt| attempt.first != path);
         self.open_paths(now);
@@ -44,7 +43,6 @@ impl<W: Scheduler> Connection<W> {
             self.events.push_back(Event::Closed(path));
             self.untold.push(Told::PathDown { path: PathId(path as u8) });
         }
-        self.runs.forget(path);
         lane.close(now + RETRY, trouble);
         self.urgent = true;
     }

@@ -108,8 +108,6 @@ impl<W: Scheduler> Connection<W> {
         for index in 0..self.lanes.len() {
             let news = self.lanes[index].news(now);
             let (left, lost) = (payload(news.sent, news.sent_bytes), payload(news.lost, news.lost_bytes));
-            self.runs.sent(index, news.sent);
-            self.runs.settled(index, news.acked + news.lost);
             let again = self.lost > 0;
             self.lost = self.lost.saturating_sub(left) + lost;
             self.backlog = self.backlog.saturating_sub(left) + lost;
@@ -133,9 +131,7 @@ impl<W: Scheduler> Connection<W> {
                 }
                 return;
             }
-            if self.runs.are_full()
-                || self.waits_without_room && self.facts.iter().all(|path| path.room() == 0)
-            {
+            if self.waits_without_room && self.facts.iter().all(|path| path.room() == 0) {
                 break;
             }
             let (path, wanted) = match self.scheduler.decide(time, &self.known, &self.facts) {
