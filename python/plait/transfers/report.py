@@ -114,8 +114,7 @@ class Sent:
     bytes: its size. resumed_bytes: how many of them the receiver had before, of an interrupted transfer. sha256: of its
     content, which the receiver has confirmed. seconds: from the first packet to the receiver's word. retransmissions,
     reinjections: packets sent again after a loss, and copies that the scheduler made. unrecorded: why a recording that
-    was wanted is not whole, if it is not.
-    reinjections: packets sent again after a loss, and copies that the scheduler made. changes: of the scheduler.
+    was wanted is not whole, if it is not. changes: of the scheduler.
     """
 
     file: str
