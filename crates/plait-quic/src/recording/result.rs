@@ -13,6 +13,9 @@ use plait_sim::scenario::Scenario;
 use plait_transport::{Observer as _, Sent};
 use std::collections::BTreeMap;
 
+/// What a receiver says that it waited is rough where it is longer than this: then a round trip does not count as the smallest.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
 /// A segment that was sent, and what became of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
@@ -148,10 +151,11 @@ impl Recorded {
         Ok((recorded, heard))
     }
 
-    /// The smallest round trip of each path, if there is one.
+    /// The smallest round trip of each path, of those whose acknowledgement did not wait, if there is one.
     fn smallest_round_trips(&self) -> Vec<Option<Duration>> {
         let mut smallest = vec![None; self.start.subject.paths.len()];
-        for transmission in &self.transmissions {
+        let at_once = |one: &&Transmission| one.acknowledged.is_some_and(|(_, waited)| waited <= AT_ONCE);
+        for transmission in self.transmissions.iter().filter(at_once) {
             let place: &mut Option<Duration> = &mut smallest[transmission.path.index()];
             *place = (*place).into_iter().chain(transmission.round_trip()).min();
         }
@@ -162,9 +166,11 @@ impl Recorded {
     pub fn arrivals(&self) -> Vec<Time> {
         let smallest = self.smallest_round_trips();
         let arrival = |transmission: &Transmission| {
-            let there = transmission.round_trip().zip(smallest[transmission.path.index()]);
-            there.map_or(Time::MAX, |(whole, smallest)| {
-                transmission.sent + (whole - Duration::from_nanos(smallest.as_nanos() / 2))
+            let smallest = smallest[transmission.path.index()];
+            transmission.round_trip().map_or(Time::MAX, |whole| {
+                let smallest = smallest.unwrap_or(whole);
+                let back = Duration::from_nanos(smallest.as_nanos() / 2);
+                transmission.sent + (whole.max(smallest) - back)
             })
         };
         self.transmissions.iter().map(arrival).collect()
