@@ -55,6 +55,8 @@ pub struct Recorded {
     pub end: Time,
     /// It has as much as one may have, and the transfer went on.
     pub full: bool,
+    /// The receiver has all of it, by its own word, which came at the end: what was not acknowledged before has arrived by that.
+    pub whole: bool,
 }
 
 /// Windows at one moment.
@@ -90,7 +92,8 @@ impl Recorded {
         let mut reader = Reader::new(bytes)?;
         let start = reader.start().clone();
         let terms = vec![(0, false); start.subject.paths.len()];
-        let mut recorded = Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false };
+        let mut recorded =
+            Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false, whole: false };
         let (mut heard, mut places) = (Heard::default(), BTreeMap::new());
         while let Some(event) = reader.event()? {
             heard.rows += 1;
@@ -141,8 +144,8 @@ impl Recorded {
                         heard.looks.push(Look { time, paths, window_left });
                     }
                 }
-                Event::Ended { full, timeouts, tail_probes, .. } => {
-                    recorded.full = full;
+                Event::Ended { full, timeouts, tail_probes, whole, .. } => {
+                    (recorded.full, recorded.whole) = (full, whole);
                     (heard.timeouts, heard.tail_probes) =
                         ((!full).then_some(timeouts), (!full).then_some(tail_probes));
                 }
@@ -173,7 +176,25 @@ impl Recorded {
                 transmission.sent + (whole.max(smallest) - back)
             })
         };
-        self.transmissions.iter().map(arrival).collect()
+        let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
+        if self.whole {
+            self.settle(&mut arrivals);
+        }
+        arrivals
+    }
+
+    /// The newest transmission of what was not acknowledged has arrived when the receiver said that it has everything.
+    fn settle(&self, arrivals: &mut [Time]) {
+        let mut newest = BTreeMap::new();
+        for (place, transmission) in self.transmissions.iter().enumerate() {
+            newest.insert(transmission.segment, place);
+        }
+        for (sent, _) in self.transmissions.iter().zip(&*arrivals).filter(|(_, at)| **at < Time::MAX) {
+            newest.remove(&sent.segment);
+        }
+        for place in newest.into_values() {
+            arrivals[place] = self.end;
+        }
     }
 
     /// The path's data packets that were taken for lost, and of which nobody said later that they had arrived.
