@@ -27,6 +27,7 @@ __all__ = [
     "Pool",
     "Recall",
     "Receiving",
+    "Recording",
     "Reinject",
     "Run",
     "RunError",

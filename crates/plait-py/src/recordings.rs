@@ -60,12 +60,13 @@ impl Recording {
 }
 
 fn about(recorded: &Recorded) -> Value {
-    let Recorded { start, end, full, terms, .. } = recorded;
+    let Recorded { start, end, full, whole, terms, .. } = recorded;
     let Start { subject, opening, initial, segment, window, sends, mtu } = start;
     json!({
         "file": subject.file, "scheduler": subject.scheduler, "congestion": subject.congestion, "paths": subject.paths,
         "opening_s": opening.as_secs_f64(), "initial_path": initial.0, "segment_bytes": segment, "window_bytes": window,
-        "file_bytes": sends, "mtu": mtu, "end_s": end.as_secs_f64(), "full": full, "costs": terms.iter().map(|terms| terms.0).collect::<Vec<_>>(),
+        "file_bytes": sends, "mtu": mtu, "end_s": end.as_secs_f64(), "full": full, "whole": whole,
+        "costs": terms.iter().map(|terms| terms.0).collect::<Vec<_>>(),
         "backups": terms.iter().map(|terms| terms.1).collect::<Vec<_>>(),
     })
 }

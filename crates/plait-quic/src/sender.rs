@@ -85,8 +85,8 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     /// # Errors
     /// Those of the file.
     pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
-        let time = self.time(now);
-        self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time))
+        let (time, whole) = (self.time(now), matches!(self.outcome, Some(Ok(()))));
+        self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time, whole))
     }
 
     /// Who may put another scheduler in the place of the one that decides.

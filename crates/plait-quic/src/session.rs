@@ -200,13 +200,13 @@ impl<W: Scheduler> Session<W> {
         self.heard.recording = Some(recording);
     }
 
-    /// Nothing more is written down. What could not be is an error, whenever that was.
+    /// Nothing more is written down; `whole` if the peer has all of it by its own word. What could not be is an error, whenever that was.
     ///
     /// # Errors
     /// Those of the file.
-    pub(crate) fn end_recording(&mut self, now: Time) -> io::Result<()> {
+    pub(crate) fn end_recording(&mut self, now: Time, whole: bool) -> io::Result<()> {
         let counters = self.counters();
-        self.heard.recording.take().map_or(Ok(()), |recording| recording.end(now, &counters))
+        self.heard.recording.take().map_or(Ok(()), |recording| recording.end(now, &counters, whole))
     }
 
     /// How windows stand, where somebody records them and it is time for it.

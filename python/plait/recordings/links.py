@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SECOND = 1e9
+AT_ONCE = 1_000_000
+"""Nanoseconds that a receiver may say that it waited, for a round trip to count as the smallest: more is rough."""
 STEP = 0.25
 """Seconds for which a rate is averaged where it changes."""
 CHANGES = 1.25
@@ -144,7 +146,9 @@ class _Table:
         known = sent["acknowledged_ns"].cast(pl.Float64).fill_null(float("nan")).to_numpy() / SECOND
         told = known - sent["waited_ns"].to_numpy() / SECOND
         came = np.isfinite(told)
-        smallest = float(np.min(told[came] - at[came], initial=np.inf))
+        at_once = came & (sent["waited_ns"].to_numpy() <= AT_ONCE)
+        counted = at_once if at_once.any() else came
+        smallest = float(np.min(told[counted] - at[counted], initial=np.inf))
         waits = np.maximum(told - at - smallest, 0.0)
         newest = np.zeros(len(at), dtype=bool)
         places = np.flatnonzero(came)
@@ -171,7 +175,7 @@ def _carried(values: Floats) -> Floats:
 
 def _least(table: _Table, took: float) -> int:
     """Packets whose transmission is in the smallest round trip: two if it was acknowledged with another before it."""
-    trips = np.where(table.newest, table.told - table.at, np.inf)
+    trips = np.abs(np.where(table.newest, table.told - table.at, np.inf) - table.smallest)
     place = int(np.argmin(trips))
     together = place > 0 and bool(table.came[place - 1]) and not table.newest[place - 1]
     return 2 if together and table.at[place] - table.at[place - 1] < took else 1

@@ -189,13 +189,13 @@ impl Recording {
         }
     }
 
-    /// The transfer is over. What could not be written is an error, whenever it happened; what was written stays.
+    /// The transfer is over; `whole` if the receiver has all of it by its own word. What could not be written is an error, whenever it happened; what was written stays.
     ///
     /// # Errors
     /// Those of the file.
-    pub(crate) fn end(mut self, now: Time, counters: &Counters) -> io::Result<()> {
+    pub(crate) fn end(mut self, now: Time, counters: &Counters, whole: bool) -> io::Result<()> {
         if !self.over {
-            let fields = [self.since(now), 0, counters.timeouts, counters.tail_probes];
+            let fields = [self.since(now), 0, counters.timeouts, counters.tail_probes, whole.into()];
             self.row(kind::END, 0, &fields);
             self.flush();
         }

@@ -124,6 +124,8 @@ pub enum Event<'a> {
         timeouts: u64,
         /// Probes with data.
         tail_probes: u64,
+        /// The receiver has all of it, by its own word.
+        whole: bool,
     },
 }
 
@@ -226,7 +228,13 @@ impl<'a> Reader<'a> {
                 kind::LOOK => {
                     Event::Looked { time, paths: &self.paths, windows: &self.windows, window_left: row[1] }
                 }
-                kind::END => Event::Ended { time, full: row[1] != 0, timeouts: row[2], tail_probes: row[3] },
+                kind::END => Event::Ended {
+                    time,
+                    full: row[1] != 0,
+                    timeouts: row[2],
+                    tail_probes: row[3],
+                    whole: row[4] != 0,
+                },
                 _ => return Err(malformed("a row of no known kind")),
             }));
         }

@@ -13,6 +13,9 @@ use plait_sim::scenario::Scenario;
 use plait_transport::{Observer as _, Sent};
 use std::collections::BTreeMap;
 
+/// What a receiver says that it waited is rough where it is longer than this: then a round trip does not count as the smallest.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
 /// A segment that was sent, and what became of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
@@ -52,6 +55,8 @@ pub struct Recorded {
     pub end: Time,
     /// It has as much as one may have, and the transfer went on.
     pub full: bool,
+    /// The receiver has all of it, by its own word, which came at the end: what was not acknowledged before has arrived by that.
+    pub whole: bool,
 }
 
 /// Windows at one moment.
@@ -87,7 +92,8 @@ impl Recorded {
         let mut reader = Reader::new(bytes)?;
         let start = reader.start().clone();
         let terms = vec![(0, false); start.subject.paths.len()];
-        let mut recorded = Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false };
+        let mut recorded =
+            Self { start, transmissions: Vec::new(), terms, end: Time::ZERO, full: false, whole: false };
         let (mut heard, mut places) = (Heard::default(), BTreeMap::new());
         while let Some(event) = reader.event()? {
             heard.rows += 1;
@@ -138,8 +144,8 @@ impl Recorded {
                         heard.looks.push(Look { time, paths, window_left });
                     }
                 }
-                Event::Ended { full, timeouts, tail_probes, .. } => {
-                    recorded.full = full;
+                Event::Ended { full, timeouts, tail_probes, whole, .. } => {
+                    (recorded.full, recorded.whole) = (full, whole);
                     (heard.timeouts, heard.tail_probes) =
                         ((!full).then_some(timeouts), (!full).then_some(tail_probes));
                 }
@@ -148,10 +154,11 @@ impl Recorded {
         Ok((recorded, heard))
     }
 
-    /// The smallest round trip of each path, if there is one.
+    /// The smallest round trip of each path, of those whose acknowledgement did not wait, if there is one.
     fn smallest_round_trips(&self) -> Vec<Option<Duration>> {
         let mut smallest = vec![None; self.start.subject.paths.len()];
-        for transmission in &self.transmissions {
+        let at_once = |one: &&Transmission| one.acknowledged.is_some_and(|(_, waited)| waited <= AT_ONCE);
+        for transmission in self.transmissions.iter().filter(at_once) {
             let place: &mut Option<Duration> = &mut smallest[transmission.path.index()];
             *place = (*place).into_iter().chain(transmission.round_trip()).min();
         }
@@ -162,12 +169,32 @@ impl Recorded {
     pub fn arrivals(&self) -> Vec<Time> {
         let smallest = self.smallest_round_trips();
         let arrival = |transmission: &Transmission| {
-            let there = transmission.round_trip().zip(smallest[transmission.path.index()]);
-            there.map_or(Time::MAX, |(whole, smallest)| {
-                transmission.sent + (whole - Duration::from_nanos(smallest.as_nanos() / 2))
+            let smallest = smallest[transmission.path.index()];
+            transmission.round_trip().map_or(Time::MAX, |whole| {
+                let smallest = smallest.unwrap_or(whole);
+                let back = Duration::from_nanos(smallest.as_nanos() / 2);
+                transmission.sent + (whole.max(smallest) - back)
             })
         };
-        self.transmissions.iter().map(arrival).collect()
+        let mut arrivals: Vec<Time> = self.transmissions.iter().map(arrival).collect();
+        if self.whole {
+            self.settle(&mut arrivals);
+        }
+        arrivals
+    }
+
+    /// The newest transmission of what was not acknowledged has arrived when the receiver said that it has everything.
+    fn settle(&self, arrivals: &mut [Time]) {
+        let mut newest = BTreeMap::new();
+        for (place, transmission) in self.transmissions.iter().enumerate() {
+            newest.insert(transmission.segment, place);
+        }
+        for (sent, _) in self.transmissions.iter().zip(&*arrivals).filter(|(_, at)| **at < Time::MAX) {
+            newest.remove(&sent.segment);
+        }
+        for place in newest.into_values() {
+            arrivals[place] = self.end;
+        }
     }
 
     /// The path's data packets that were taken for lost, and of which nobody said later that they had arrived.

@@ -210,6 +210,9 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
                 network.send(now, 2 * outgoing.path, &outgoing);
             }
             sent_at_end = sender.is_over().then_some(now);
+            if sent_at_end.is_some() {
+                sender.end_recording(now).expect("memory can be written");
+            }
         }
         receiver.transmit(now, &mut out);
         for mut outgoing in out.drain(..) {
@@ -229,7 +232,6 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         let next = [arrival, sender_due, receiver.next_wakeup()].into_iter().flatten().min();
         now = next.expect("something happens").max(now);
     }
-    sender.end_recording(now).expect("memory can be written");
     let progress = sender.progress();
     let oversized = sender.oversized();
     let changes = sender.changes().to_vec();
