@@ -153,7 +153,7 @@ def send(
         backup: paths that are used only while no other works.
         scheduler: who decides which path carries what: all that `run` takes. One in Python is called for every packet.
             "auto" measures the paths, asks the simulator, and changes to what is better beyond noise.
-        congestion: congestion control of each path: "cubic", "reno" and others that scenarios have.
+        congestion: congestion control of each path: "cubic", "newreno" and others that scenarios have.
         mtu: bytes of a UDP datagram's payload, 1200 to 16000; every path has to carry it.
         record: a folder for what happens, packet by packet and decision by decision; it becomes what
             ``plait run --out`` writes, for `report`, ``plait explain`` and ``plait replay``. Of a transfer that

@@ -109,3 +109,8 @@ def group(pattern: str, text: str) -> str:
         message = f"no {pattern}"
         raise ValueError(message)
     return found[1]
+
+
+def delays(document: Document) -> dict[str, float]:
+    """Of every scheduler the 95th percentile of its application delay, in ms."""
+    return {one["label"]: one["app_delay_ms_p95"] for one in document["standings"] if one["scheduler"]}

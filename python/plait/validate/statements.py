@@ -18,6 +18,7 @@ from plait.validate.reading import (
     Written,
     alike,
     amount,
+    delays,
     gain,
     group,
     percent,
@@ -126,12 +127,11 @@ def _expect(text: str, document: Document) -> Iterator[str]:
     told = re.search(r" at best \(.* of (\d+) (?:blocks|responses) each: too few to tell", text)
     if few != (told is not None) or (told and abs(int(told[1]) - (row["samples"] or 0)) > 0.5):
         yield f"of each run {row['samples']} count"
-    every = re.search(r" in all (\d+) variations", text)
     count = document["simulated"]["variations"]
-    if (int(every[1]) if every else None) != (count if count <= 20 else None):
+    if (f" in all {count} variations" in text) != (count <= 20):
         yield f"the range is of {count} variations"
     arrives = re.search(r"everything arrives in (\d+) of", text)
-    if (int(arrives[1]) if arrives else document["simulated"]["variations"]) != row["all_delivered_in"]:
+    if (int(arrives[1]) if arrives else count) != row["all_delivered_in"]:
         yield f"all is delivered in {row['all_delivered_in']}"
     if ", against " in text:
         alone = single(document)
@@ -278,23 +278,19 @@ def _alike(text: str, document: Document) -> Iterator[str]:
 def _quicker(text: str, document: Document) -> Iterator[str]:
     quick, best = group(r"too: (\S+),", text), document["scheduler"]
     said = [amount(one) for one in re.findall(AMOUNT, text)]
-    delays = [standing(document, name)["app_delay_ms_p95"] / 1e3 for name in (quick, best)]
-    if not all(one.says(delay) for one, delay in zip(said, delays, strict=True)) or delays[0] >= delays[1]:
-        yield f"the delays are {delays}"
+    both = [delays(document)[name] / 1e3 for name in (quick, best)]
+    if not all(one.says(delay) for one, delay in zip(said, both, strict=True)) or both[0] >= both[1]:
+        yield f"the delays are {both}"
     lag = document["against_scheduler_percent"][quick]
     if abs(lag["value"]) > alike(document):
         yield f"{quick} is not as good: {lag}"
 
 
 def _slower(text: str, document: Document) -> Iterator[str]:
-    lags, delays = document["against_scheduler_percent"], _delays(document)
+    lags, found = document["against_scheduler_percent"], delays(document)
     for name in _named(text):
-        if abs(lags[name]["value"]) > alike(document) or delays[name] <= min(delays.values()):
-            yield f"{name}: {lags[name]}, {delays[name]}"
-
-
-def _delays(document: Document) -> dict[str, float]:
-    return {one["label"]: one["app_delay_ms_p95"] for one in document["standings"] if one["scheduler"]}
+        if abs(lags[name]["value"]) > alike(document) or found[name] <= min(found.values()):
+            yield f"{name}: {lags[name]}, {found[name]}"
 
 
 def _undecided(text: str, document: Document) -> Iterator[str]:

@@ -270,7 +270,8 @@ class Run:
             "scheduler": None
             if end.scheduler is None
             else {"warmup": warmup.scheduler, "end": end.scheduler},
-            "written_bytes": writer.written,
+            # What came was written, though that may not have returned.
+            "written_bytes": max(writer.written, min(reader.received, writer.offered)),
             "flows": flows,
             "queues": [
                 {

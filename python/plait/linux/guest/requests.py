@@ -72,6 +72,11 @@ class Server(threading.Thread):
         """Whether the connection is there."""
         return self.connection is not None
 
+    @property
+    def offered(self) -> int:
+        """What responses have in all, whether they were written or wait for that."""
+        return self.written
+
     def run(self) -> None:
         """Ends when the connection does."""
         try:

@@ -49,6 +49,8 @@ class Writer(threading.Thread):
         self._start_ns = start_ns
         self.log = Log()
         self.written = 0
+        self.offered = 0
+        """What is written, with a write that has not returned: the kernel may have taken, and sent, a part of it."""
         self.connected = False
         self.error: OSError | None = None
 
@@ -88,6 +90,7 @@ class Writer(threading.Thread):
     def _send(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
         while view:
+            self.offered = self.written + len(view)
             sent = self._connection.send(view)
             self.written += sent
             view = view[sent:]
