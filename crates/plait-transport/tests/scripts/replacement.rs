@@ -95,20 +95,17 @@ fn what_was_assigned_ahead_goes_where_the_new_one_says() {
 }
 
 #[test]
-fn limits_and_copies_end_with_who_wanted_them() {
+fn limits_end_with_who_wanted_them() {
     for protocol in protocols() {
-        let copy = Decision::Reinject { path: PathId(1), segment: 0 };
-        // The second path is full, so that the copy waits.
         let limit = Decision::Limit { path: PathId(0), in_flight: 1 };
-        let mut pair =
-            Pair::new(protocol, &[20, 20], Planned::new(&[assign(1, 60), assign(0, 3), limit, copy]));
+        let mut pair = Pair::new(protocol, &[20, 20], Planned::new(&[assign(1, 60), assign(0, 3), limit]));
         pair.send_file(100 * 1400);
         pair.run_until(at(1));
         assert_eq!(pair.path(0).limit, 1);
         pair.sender.replace_scheduler(on_the_first()).expect("it is offered all");
         assert_eq!(pair.path(0).limit, u32::MAX, "{protocol:?}");
         pair.run_until(at(20_000));
-        assert_eq!(pair.sender.counters().reinjections, 0, "{protocol:?}");
+        assert_eq!(pair.error(), None);
         assert!(pair.sender.is_drained(), "{protocol:?}");
     }
 }
