@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from plait.linux.refusals import STOCK
 from plait.support.pages import markdown
 from plait.validate.agreement import Agreement, BothEngines, Pair, percentile
 from plait.validate.metrics import METRICS, Metric
@@ -46,6 +47,7 @@ def values(found: Agreement) -> dict[str, str]:
     cases = [case for case in found.validation.cases if case.id in tried]
     runs = found.measured.runs
     limited = [one for one in found.of("goodput_bps") if found.limited(one)]
+    rest = [one for one in rows if one.scheduler.split(":")[0] != STOCK]
     return {
         "scenarios": str(len(cases)),
         "drawn": str(sum(case.group not in ("papers", "sample") for case in cases)),
@@ -56,6 +58,10 @@ def values(found: Agreement) -> dict[str, str]:
         "median": number(percentile(rows, 50), 1),
         "p75": number(percentile(rows, 75), 1),
         "p90": number(percentile(rows, 90), 1),
+        "stock rows": str(len(rows) - len(rest)),
+        "rest median": number(percentile(rest, 50), 1),
+        "rest p75": number(percentile(rest, 75), 1),
+        "rest p90": number(percentile(rest, 90), 1),
         "ranking": number(found.ranking(), 0),
         "pairs": str(len(pairs)),
         "ranked beyond noise": number(share([pair.alike for pair in apart]), 0),
