@@ -138,7 +138,7 @@ fn the_new_one_hears_and_sees_what_it_asked_for() {
     pair.sender.replace_scheduler(watcher(&seen, needs)).expect("it is offered that");
     pair.run_for(1);
     pair.run_for(50);
-    assert!(seen.borrow().iter().any(|seen| *seen == (true, true)));
+    assert!(seen.borrow().contains(&(true, true)));
     seen.borrow_mut().clear();
     pair.sender.replace_scheduler(watcher(&seen, Capabilities::NONE)).expect("it needs nothing");
     pair.run_until(at(5_000));
