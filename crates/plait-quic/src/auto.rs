@@ -5,7 +5,7 @@
 //! Session ──► Measure ──► Question ──► Asker: the simulator, on a thread of its own or in line ──► Answer ──► another scheduler, and why
 //! ```
 //!
-//! - A question is asked when all paths in use are known ([`Measure::known`]), again when one of them is [another](is_another) by then, never more often than every
+//! - A question is asked when all paths in use are known ([`Measure::known`]), again when one of them is another by then, never more often than every
 //!   [`PAUSE`], and only if what is left takes longer than [`WORTHWHILE`].
 //! - The [answer](Answer::is_gain) has to be beyond noise: the candidate is chosen by some variations of the paths and judged by others, with pairs of runs.
 //! - What decides at first is [`FIRST`].

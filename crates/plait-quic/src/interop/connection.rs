@@ -61,7 +61,7 @@ pub enum Event {
 
 /// A connection over several paths, of which `W` decides which one takes what.
 ///
-/// After any input ([`Connection::handle_datagram`], [`Connection::handle_timeout`], writing, reading) take what happened
+/// After any input ([`Connection::handle_datagrams`], [`Connection::handle_timeout`], writing, reading) take what happened
 /// ([`Connection::poll`]) and what leaves ([`Connection::transmit`]), and call again at [`Connection::next_wakeup`].
 pub struct Connection<W = Builtin> {
     pub(super) settings: Settings,

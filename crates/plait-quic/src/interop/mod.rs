@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Nothing of ours is on the wire: streams are QUIC's (RFC 9000), paths those of draft-ietf-quic-multipath-21. noq does reliability, loss
-//! detection and congestion control; a scheduler decides which path each packet takes, by [`gate`]s in front of noq's controllers of which
+//! detection and congestion control; a scheduler decides which path each packet takes, by gates in front of noq's controllers of which
 //! one is open at a time. Data leaves in the order in which it was written, and noq sends it once until it is lost. So what needs more than to choose a
 //! path within its window is [refused by name](check): queues of paths (also those in which a segment waits for a limit), copies, messages.
 //!
