@@ -57,8 +57,9 @@ class SchedulerChange:
     """A scheduler that was put in the place of another one, with ``scheduler="auto"``.
 
     seconds: since the transfer began. before, after: who decided until then, and from then on. gain_percent: how
-    much more goodput the simulator found, in percent, with a 95 % interval from gain_low_percent to
-    gain_high_percent, over so many `seeds` of each. paths: what was measured. reason: all that in words.
+    much more goodput the simulator found, in percent. gain_low_percent, gain_high_percent: where its 95 % interval
+    begins and ends, in percent. seeds: how many runs of each. paths: what was measured. reason: all that in
+    words.
     """
 
     seconds: float
