@@ -20,15 +20,15 @@ const SCHEDULERS: [&str; 2] = ["round-robin", "lowest-rtt"];
 const WINDOWS_MB: [u64; 4] = [1, 4, 16, 64];
 
 /// What a transport is told beside its buffer.
-const CMT_SCTP: &str = "receive_window_accounting = \"outstanding\"";
-const MPTCP: &str = "protocol = \"mptcp\"";
+const CMT_SCTP: &str = "protocol = \"cmt-sctp\"\nreceive_window_accounting = \"outstanding\"";
+const MPTCP: &str = "protocol = \"mptcp\"\nprofile = \"standard\"";
 const LINUX: &str = "protocol = \"mptcp\"\nprofile = \"linux\"";
 
 /// Two paths of `rate` Mbit/s, with round trips of 20 and 100 ms.
 fn scenario(transport: &str, rate: u32, seconds: u32, window_mb: u64, queue: &str) -> Scenario {
     let text = format!(
         "duration = \"{seconds}s\"\n\
-         [transport]\nprotocol = \"cmt-sctp\"\n\
+         [transport]\n\
          receive_buffer = \"{window_mb}MB\"\n\
          {transport}\n\
          [[path]]\nrate = \"{rate}Mbit\"\nrtt = \"20ms\"\nqueue = \"{queue}\"\n\
