@@ -152,18 +152,20 @@ impl<T: Copy + Default> Ring<T> {
         self.get_mut(number)
     }
 
+    /// Twice the slots, where they are: no second copy of them is ever there.
     #[cold]
     fn grow(&mut self) {
         let before = self.slots.len();
         // What no entry has been written to is never looked at.
-        let mut slots = vec![T::default(); (2 * before).max(ROOM)];
-        let mask = slots.len() - 1;
+        self.slots.resize((2 * before).max(ROOM), T::default());
+        let mask = self.slots.len() - 1;
         for number in self.first..self.next {
-            if let (Some(entry), Some(place)) = (self.get(number), slots.get_mut(number as usize & mask)) {
-                *place = *entry;
+            let (from, to) = (number as usize & before.wrapping_sub(1), number as usize & mask);
+            // Such a slot is a new one, which no other entry has.
+            if from != to {
+                self.slots.copy_within(from..=from, to);
             }
         }
-        self.slots = slots;
     }
 }
 
@@ -185,20 +187,44 @@ mod tests {
         assert_eq!(ring.reach(9, 0), None);
     }
 
+    #[derive(Clone, Debug)]
+    enum Operation {
+        Push(u32),
+        Pop(u32),
+        Forget(u64),
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            4 => (0..200_u32).prop_map(Operation::Push),
+            3 => (0..200_u32).prop_map(Operation::Pop),
+            1 => (0..400_u64).prop_map(Operation::Forget),
+        ]
+    }
+
     proptest! {
         /// Against the standard library's queue.
         #[test]
-        fn is_a_queue(operations in prop::collection::vec(prop::option::weighted(0.6, any::<u32>()), 0..600)) {
+        fn is_a_queue(operations in prop::collection::vec(operation(), 0..60)) {
             let (mut ring, mut model, mut first) = (Ring::default(), VecDeque::new(), 0_u64);
             for operation in operations {
                 match operation {
-                    Some(entry) => {
-                        prop_assert_eq!(ring.push(entry), first + model.len() as u64);
-                        model.push_back(entry);
+                    Operation::Push(entries) => {
+                        for entry in 0..entries {
+                            prop_assert_eq!(ring.push(entry), first + model.len() as u64);
+                            model.push_back(entry);
+                        }
                     }
-                    None => {
-                        first += u64::from(!model.is_empty());
-                        prop_assert_eq!(ring.pop_front(), model.pop_front());
+                    Operation::Pop(entries) => {
+                        for _ in 0..entries {
+                            first += u64::from(!model.is_empty());
+                            prop_assert_eq!(ring.pop_front(), model.pop_front());
+                        }
+                    }
+                    Operation::Forget(entries) => {
+                        first += entries;
+                        ring.forget_below(first);
+                        model.drain(..model.len().min(entries as usize));
                     }
                 }
                 prop_assert_eq!(ring.front(), model.front());
