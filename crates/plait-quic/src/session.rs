@@ -298,15 +298,35 @@ impl<W: Scheduler> Session<W> {
         source: &mut impl Source,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
-        let Self { end, image, peer, sent, budgets, heard, .. } = self;
-        let mut encoder =
-            Encoder { image, peer, source, sent, budgets, packets, payload: Vec::new(), failed: None };
-        end.transmit(now, &mut encoder, heard)?;
-        if let Some(error) = encoder.failed {
-            return Err(error.into());
+        loop {
+            let Self { end, image, peer, sent, budgets, heard, .. } = self;
+            let (payload, redundant) = (Vec::new(), Vec::new());
+            let mut encoder =
+                Encoder { image, peer, source, sent, budgets, packets, payload, redundant, failed: None };
+            end.transmit(now, &mut encoder, heard)?;
+            let Encoder { redundant, failed, .. } = encoder;
+            if let Some(error) = failed {
+                return Err(error.into());
+            }
+            if !self.copy(&redundant) {
+                break;
+            }
         }
         self.look(now);
         Ok(())
+    }
+
+    /// These segments have left, and are to be on every path that may carry something. True if copies wait for their turn.
+    fn copy(&mut self, segments: &[u64]) -> bool {
+        if segments.is_empty() {
+            return false;
+        }
+        let Self { end, sent, budgets, .. } = self;
+        let paths = end.paths();
+        let lasts = |path: &&Path| sent[path.id.index()] < budgets[path.id.index()];
+        let usable = plait_sched::usable(&paths).filter(lasts);
+        let copies = usable.flat_map(|path| segments.iter().map(move |segment| (path.id, *segment)));
+        copies.fold(false, |waits, (path, segment)| end.copy(path, segment) | waits)
     }
 
     /// When [`Session::handle_timeout`] must be called next.
@@ -393,6 +413,8 @@ struct Encoder<'a, S> {
     budgets: &'a [u64],
     packets: &'a mut Vec<(PathId, Bytes)>,
     payload: Vec<u8>,
+    /// Segments that are to be on every path.
+    redundant: Vec<u64>,
     failed: Option<io::Error>,
 }
 
@@ -412,6 +434,9 @@ impl<S: Source> Sink for Encoder<'_, S> {
                 return;
             }
             self.sent[path] += u64::from(stream.data.bytes);
+            if self.source.is_redundant(stream.offset) {
+                self.redundant.push(stream.data.segment);
+            }
         }
         let mut bytes = Vec::with_capacity(self.payload.len() + 128);
         self.image.encode(transmit, &self.payload, self.peer, &mut bytes);

@@ -184,6 +184,15 @@ impl<S: Scheduler> Endpoint<S> {
         self.core_mut().replace_scheduler(scheduler)
     }
 
+    /// A copy of a segment in flight is to leave on `path` as soon as its window has room, before new data, whatever the scheduler decides. False, and none will, if the path
+    /// carries it already, will do so, or is not usable, or if the segment has arrived, was never sent, or waits to be sent again. It is dropped if the segment
+    /// arrives before it has left, if the path fails, and when the scheduler is [replaced](Endpoint::replace_scheduler).
+    ///
+    /// As after any input, [`Endpoint::transmit`] is next.
+    pub fn copy(&mut self, path: PathId, segment: u64) -> bool {
+        self.core_mut().copy_by_hand(path, segment)
+    }
+
     /// What a path did so far.
     pub fn totals(&self, path: PathId) -> PathTotals {
         self.core().totals(path)

@@ -181,7 +181,7 @@ impl Streams {
         }
         self.opened += 1;
         if self.streams.len() >= MAX_STREAMS {
-            self.out.say(&Record::Reset { stream, reason: Reason::Busy });
+            self.out.say(&Record::Reset { stream, reason: Reason::Busy }, class);
             return Ok(Came::Obeyed);
         }
         self.streams.insert(stream, Stream { announced: true, ..Stream::new(class) });

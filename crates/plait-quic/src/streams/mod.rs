@@ -7,7 +7,8 @@
 //!
 //! The transport is told how many bytes wait ([`Streams::reserve`]), so that schedulers see what there is to send; *which* bytes a segment holds is decided
 //! when the first segment from it on leaves. So nothing queues in between: what is written to a stream that waits for nobody is in the next segment that
-//! leaves, however much others have. Interactive streams go first; streams of one class take turns, a segment each.
+//! leaves, however much others have. Interactive streams go before bulk ones, redundant ones before both; streams of one class take turns, a segment each. What holds
+//! something of a redundant stream goes on every path: the copy counts that comes first.
 //!
 //! Memory is bounded by credit: a stream's reader has promised room for what comes, and no more comes. All promises together are never more than
 //! [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
@@ -181,14 +182,14 @@ impl Streams {
         let stream = self.opened;
         self.opened += 1;
         self.streams.insert(stream, Stream { early: Early::unaccepted(), ..Stream::new(class) });
-        self.out.say(&Record::Open { stream, class, target });
+        self.out.say(&Record::Open { stream, class, target }, class);
         Ok(stream)
     }
 
     /// The stream leads where it is to.
     pub fn accept(&mut self, stream: u32) {
-        if self.streams.contains_key(&stream) {
-            self.out.say(&Record::Accepted { stream });
+        if let Some(one) = self.streams.get(&stream) {
+            self.out.say(&Record::Accepted { stream }, one.class);
         }
     }
 
@@ -220,7 +221,7 @@ impl Streams {
     pub fn reset(&mut self, stream: u32, reason: Reason) {
         if let Some(one) = self.streams.get(&stream) {
             if !one.is_closed() {
-                self.out.say(&Record::Reset { stream, reason });
+                self.out.say(&Record::Reset { stream, reason }, one.class);
             }
             self.forget(stream);
         }

@@ -31,8 +31,15 @@ pub enum Class {
     /// All that there is nothing else to say of.
     #[default]
     Bulk,
-    /// Goes first.
+    /// Goes before those.
     Interactive,
+    /// Goes before all others, and on every path.
+    Redundant,
+}
+
+impl Class {
+    /// All there are, by their numbers.
+    pub const ALL: [Self; 3] = [Self::Bulk, Self::Interactive, Self::Redundant];
 }
 
 /// Why a stream ends before its end.
@@ -154,11 +161,8 @@ impl<'a> Record<'a> {
         let stream = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
         let record = match kind {
             1 => {
-                let class = match reader.array().ok_or(MALFORMED)? {
-                    [0] => Class::Bulk,
-                    [1] => Class::Interactive,
-                    _ => return Err(MALFORMED),
-                };
+                let [number] = reader.array().ok_or(MALFORMED)?;
+                let class = Class::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
                 let target = reader.counted().filter(|target| target.len() <= MAX_TARGET);
                 let target = std::str::from_utf8(target.ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
                 Self::Open { stream, class, target }
@@ -213,6 +217,7 @@ mod tests {
     fn what_was_written_is_read() {
         let records = [
             Record::Open { stream: 7, class: Class::Interactive, target: "example.org:443" },
+            Record::Open { stream: 8, class: Class::Redundant, target: "" },
             Record::Accepted { stream: 1 },
             Record::Data { stream: u32::MAX, offset: 1 << 40, bytes: b"abc" },
             Record::Data { stream: 0, offset: 0, bytes: b"" },
@@ -236,9 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_numbered_as_they_are_listed() {
+    fn reasons_and_classes_are_numbered_as_they_are_listed() {
         for (number, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, number);
+        }
+        for (number, class) in Class::ALL.into_iter().enumerate() {
+            assert_eq!(class as usize, number);
         }
     }
 
@@ -251,7 +259,7 @@ mod tests {
         for wrong in [
             &[7, 0, 0, 0, 0][..],
             &[5, 0, 0, 0, 0, 7],
-            &[1, 0, 0, 0, 0, 2, 0, 0],
+            &[1, 0, 0, 0, 0, 3, 0, 0],
             &[3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9],
         ] {
             assert!(read(wrong).is_err(), "{wrong:?}");
