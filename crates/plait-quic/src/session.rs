@@ -1,7 +1,7 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 use crate::error::Error;
-use crate::recording::{Beginning, Recording};
+use crate::recording::{self, Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
 use crate::source::Source;
 use crate::terms::Terms;
@@ -195,7 +195,7 @@ impl<W: Scheduler> Session<W> {
     /// From now on everything is written down; call it before anything is sent.
     pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16) {
         let Agreed { initial, segment, window, extent, .. } = self.agreed;
-        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { u64::MAX };
+        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { recording::ENDLESS };
         recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
         self.heard.recording = Some(recording);
     }

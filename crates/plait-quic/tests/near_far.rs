@@ -2,15 +2,21 @@
 
 #[path = "network/links.rs"]
 mod links;
+#[path = "network/tape.rs"]
+mod tape;
 
 use bytes::BytesMut;
 use links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use plait_quic::recording::result::{Recorded, result};
+use plait_quic::recording::{ENDLESS, Recording, Subject};
 use plait_quic::sender::Order;
 use plait_quic::streams::far::{Id, News};
 use plait_quic::streams::{Class, Event, Far, Near, Reason};
 use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
+use plait_sim::scenario::Scenario;
 use std::time::{Duration, Instant};
+use tape::Tape;
 
 const ID: Id = [7; 16];
 
@@ -377,4 +383,44 @@ fn a_receiver_of_files_refuses_streams_by_name() {
     }
     let text = near.outcome().map(ToString::to_string).expect("it has ended");
     assert!(text.contains("plait proxy --serve") && receiver.poll().is_none(), "{text}");
+}
+
+/// Each end records what it sends, and nobody notices.
+#[test]
+fn what_each_end_sends_is_recorded() {
+    let plain = World::new(&[FAST, SLOW], "told", &[]).exchange(4, 300_000);
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    let tapes = [Tape::default(), Tape::default()];
+    let [near, far] = tapes.clone();
+    let subject = Subject { paths: vec!["fast".to_owned(), "slow".to_owned()], ..Subject::default() };
+    world.near.record(Recording::new(near, subject));
+    world.far.record(Recording::new(far, Subject::default()));
+    assert_eq!(world.exchange(4, 300_000), plain);
+    let sent = |carried: &[u64]| carried.iter().sum::<u64>();
+    let carried = [
+        world.near.progress().iter().map(|path| path.sent).sum(),
+        sent(world.far.carried(&ID).expect("a peer").0),
+    ];
+    world.run_until(1, |_| false);
+    world.near.end_recording(world.now).expect("it is written");
+    world.far.stop(world.now);
+    for (end, (tape, carried)) in tapes.iter().zip(carried).enumerate() {
+        let bytes = tape.0.lock().expect("nobody panicked").clone();
+        let recorded = Recorded::read(&bytes).expect("it is one");
+        let of_all = recorded.transmissions.iter().map(|sent| u64::from(sent.bytes)).sum::<u64>();
+        assert_eq!(of_all, carried, "end {end}");
+        assert!(of_all > 1_200_000, "end {end}: {of_all} bytes");
+        assert_eq!((recorded.start.sends, recorded.full, recorded.whole), (ENDLESS, false, false));
+        let settled = recorded.transmissions.iter().all(|sent| sent.acknowledged.is_some() || sent.lost);
+        assert!(settled, "end {end}: it is known what became of everything");
+        let text = "[transport]\nprotocol = \"mpquic\"\npacket = \"1220B\"\n[workload]\nkind = \"file\"\nsize = \"1200000B\"\n".to_owned()
+            + &"[[path]]\nrate = \"1Mbit\"\nrtt = \"1ms\"\n".repeat(2);
+        let scenario =
+            Scenario::from_toml(&text, "links.toml", std::path::Path::new("")).expect("it is valid");
+        let result = result(&scenario, &bytes).expect("it is a recording");
+        assert!(result.metrics.delivered_bytes >= 1_200_000, "end {end}");
+        assert!(result.decisions.is_some_and(|decisions| decisions.len() > 100), "end {end}");
+    }
+    let recorded = Recorded::read(&tapes[1].0.lock().expect("nobody panicked")).expect("it is one");
+    assert_eq!(recorded.start.subject.paths, ["path1", "path2"], "addresses may change at the other end");
 }

@@ -9,6 +9,7 @@ use crate::hello::Hello;
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Outgoing, REFUSED};
 use crate::pilot::{Change, Pilot};
+use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::terms::{Budgeted, Spent};
@@ -92,6 +93,8 @@ pub struct Far<W = Builtin> {
     peers: BTreeMap<Id, Peer<W>>,
     maker: Maker<W>,
     pilots: Option<Pilots<W>>,
+    /// Of what the first peer is sent.
+    recording: Option<Recording>,
     news: VecDeque<News>,
     packets: Vec<(PathId, Bytes)>,
 }
@@ -113,6 +116,7 @@ impl<W: Scheduler> Far<W> {
             peers: BTreeMap::new(),
             maker: Box::new(maker),
             pilots: None,
+            recording: None,
             news: VecDeque::new(),
             packets: Vec::new(),
         })
@@ -121,6 +125,11 @@ impl<W: Scheduler> Far<W> {
     /// `pilots` makes who may put another scheduler in the place of the one that decides, for each peer.
     pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
         self.pilots = Some(Box::new(pilots));
+    }
+
+    /// Writes down what the first peer that comes is sent, and what becomes of it. What cannot be written ends the recording.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = Some(recording);
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`.
@@ -232,7 +241,11 @@ impl<W: Scheduler> Far<W> {
             extent: Extent::Endless,
         };
         let scheduler = Budgeted::new((self.maker)()?, Spent::default());
-        let session = Session::silent(Side::Server, &self.settings, agreed, scheduler)?;
+        let mut session = Session::silent(Side::Server, &self.settings, agreed, scheduler)?;
+        if let Some(mut recording) = self.recording.take() {
+            recording.number_paths(agreed.paths);
+            session.record(Time::ZERO, recording, self.settings.mtu);
+        }
         let pilot = self.pilots.as_mut().map(|make| make());
         let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
         Ok(Peer { session, pilot, streams, hello, links, epoch: now, open_at: now })
@@ -251,7 +264,8 @@ impl<W: Scheduler> Far<W> {
     }
 
     fn end(&mut self, now: Instant, id: &Id, error: Error) {
-        if self.peers.remove(id).is_some() {
+        if let Some(mut peer) = self.peers.remove(id) {
+            let _ = peer.session.end_recording(peer.time(now), false);
             let (code, reason) = match &error {
                 Error::Stopped => (DONE, "done".to_owned()),
                 // If it is heard of yet, it is no less welcome than before: it gives this connection up, too, and makes another one.

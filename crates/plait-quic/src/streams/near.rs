@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::hello::Offer;
 use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
+use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::terms::{Budgeted, Spent, Terms};
@@ -28,6 +29,8 @@ pub struct Near<W = Builtin> {
     /// Who decides which path carries what, until the transport has it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
+    /// Who writes down what happens, until the transport has it.
+    recording: Option<Recording>,
     session: Option<Session<Budgeted<W>>>,
     streams: Streams,
     spent: Spent,
@@ -53,6 +56,7 @@ impl<W: Scheduler> Near<W> {
             ways,
             scheduler: Some(scheduler),
             pilot: None,
+            recording: None,
             session: None,
             streams: Streams::new(true, settings.shared_segment()),
             spent: Spent::default(),
@@ -66,6 +70,20 @@ impl<W: Scheduler> Near<W> {
     /// Who may put another scheduler in the place of the one that decides.
     pub fn set_pilot(&mut self, pilot: Box<dyn Pilot<W>>) {
         self.pilot = Some(pilot);
+    }
+
+    /// Writes down what this end sends, and what becomes of it. Call it before anything else.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = Some(recording);
+    }
+
+    /// The recording ends, if there is one. What of it could not be written is an error, whenever that was.
+    ///
+    /// # Errors
+    /// Those of its file.
+    pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
+        let time = self.time(now);
+        self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time, false))
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -158,7 +176,12 @@ impl<W: Scheduler> Near<W> {
         let Some(scheduler) = self.scheduler.take() else { return };
         let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
-            Ok(session) => self.session = Some(session),
+            Ok(mut session) => {
+                if let Some(recording) = self.recording.take() {
+                    session.record(self.time(now), recording, self.settings.mtu);
+                }
+                self.session = Some(session);
+            }
             Err(error) => self.end(error),
         }
     }
