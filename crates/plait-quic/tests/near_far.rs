@@ -424,3 +424,38 @@ fn what_each_end_sends_is_recorded() {
     let recorded = Recorded::read(&tapes[1].0.lock().expect("nobody panicked")).expect("it is one");
     assert_eq!(recorded.start.subject.paths, ["path1", "path2"], "addresses may change at the other end");
 }
+
+/// What a path is for holds for what comes back, too: the other end is told.
+#[test]
+fn a_backup_path_stands_by_at_both_ends() {
+    let terms = [Terms::default(), Terms { backup: true, ..Terms::default() }];
+    let mut world = World::new(&[FAST, SLOW], "told", &terms);
+    world.exchange(3, 500_000);
+    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    assert!(far[0] >= 1_500_000 && far[1] == 0, "{far:?}");
+    assert_eq!(world.near.progress()[1].sent, 0);
+    // While no other works it is used both ways.
+    let paths =
+        [Path { outage: Some([Duration::from_millis(300), Duration::from_secs(1_000)]), ..FAST }, SLOW];
+    let mut world = World::new(&paths, "told", &terms);
+    world.exchange(3, 1_000_000);
+    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    assert!(far[1] > 1_000_000, "{far:?}");
+}
+
+/// What comes counts, and the other end stops when all is spent. By then so much may be on its way as the path and its queue have.
+#[test]
+fn a_budget_is_of_both_ways() {
+    let terms = [Terms::default(), Terms { budget: Some(400_000), ..Terms::default() }];
+    let mut world = World::new(&[FAST, SLOW], "told", &terms);
+    world.exchange(1, 4_000_000);
+    let there = world.near.progress()[1].sent;
+    let back = world.far.carried(&ID).expect("a peer").0[1];
+    println!("{there} bytes there, {back} back");
+    // 10 Mbit/s and 40 ms, and a queue of 60 kB.
+    assert!(
+        (400_000..400_000 + 60_000 + 50_000 + 50_000).contains(&(there + back)),
+        "{there} and {back} bytes"
+    );
+    assert!(there > 50_000 && back > 50_000, "{there} and {back} bytes");
+}

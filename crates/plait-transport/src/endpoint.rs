@@ -193,6 +193,20 @@ impl<S: Scheduler> Endpoint<S> {
         self.core_mut().copy_by_hand(path, segment)
     }
 
+    /// From now on the path stands by or does not, and costs so much, as [`PathConfig`] says it of one from the beginning. What is on its way stays there.
+    ///
+    /// As after any input, [`Endpoint::transmit`] is next.
+    pub fn set_terms(
+        &mut self,
+        now: Time,
+        path: PathId,
+        backup: bool,
+        cost: u32,
+        observer: &mut impl Observer,
+    ) {
+        self.core_mut().set_terms(now, path, (backup, cost), observer);
+    }
+
     /// What a path did so far.
     pub fn totals(&self, path: PathId) -> PathTotals {
         self.core().totals(path)

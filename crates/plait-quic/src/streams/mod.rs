@@ -27,6 +27,7 @@ mod tests;
 
 use crate::error::Error;
 use crate::session::Session;
+use crate::terms::PathTerms;
 use bytes::{Buf, Bytes, BytesMut};
 use early::Early;
 pub use far::Far;
@@ -147,6 +148,8 @@ pub struct Streams {
     waiting: BTreeMap<u64, Bytes>,
     /// Pieces that came early, of all streams.
     early: usize,
+    /// What the peer says of paths.
+    terms: BTreeMap<u32, PathTerms>,
 }
 
 impl Streams {
@@ -164,6 +167,7 @@ impl Streams {
             received: 0,
             waiting: BTreeMap::new(),
             early: 0,
+            terms: BTreeMap::new(),
         }
     }
 
@@ -184,6 +188,17 @@ impl Streams {
         self.streams.insert(stream, Stream { early: Early::unaccepted(), ..Stream::new(class) });
         self.out.say(&Record::Open { stream, class, target }, class);
         Ok(stream)
+    }
+
+    /// Tells the peer what a path is for.
+    pub(crate) fn say_terms(&mut self, path: usize, terms: PathTerms) {
+        debug_assert!(self.opens, "the other end has no terms");
+        self.out.say(&Record::Terms { path: path as u32, terms }, Class::Bulk);
+    }
+
+    /// What the peer says of its paths.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (usize, PathTerms)> {
+        self.terms.iter().map(|(path, terms)| (*path as usize, *terms))
     }
 
     /// The stream leads where it is to.

@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::terms::{Budgeted, Spent, Terms};
 use crate::ways::{Order, Progress, Ways};
 use bytes::{Bytes, BytesMut};
-use plait_sched::{Builtin, PathId, Scheduler, Time};
+use plait_sched::{Builtin, PathId, PathSet, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
 use std::net::{IpAddr, SocketAddr};
@@ -181,6 +181,11 @@ impl<W: Scheduler> Near<W> {
                     session.record(self.time(now), recording, self.settings.mtu);
                 }
                 self.session = Some(session);
+                for (path, terms) in
+                    self.terms.iter().enumerate().filter(|(_, terms)| terms.backup || terms.cost > 0)
+                {
+                    self.streams.say_terms(path, terms.told(false));
+                }
             }
             Err(error) => self.end(error),
         }
@@ -205,10 +210,14 @@ impl<W: Scheduler> Near<W> {
             {
                 self.outcome.get_or_insert(error);
             }
+            let before = self.spent.paths();
+            self.spent.count(&self.terms, &session.spent());
+            for path in PathSet(self.spent.paths().0 & !before.0).iter() {
+                self.streams.say_terms(path.index(), self.terms[path.index()].told(true));
+            }
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);
             }
-            self.spent.count(&self.terms, session.carried().0);
             if (0..self.ways.len()).all(|path| self.spent.has(path)) {
                 self.outcome.get_or_insert(Error::Spent);
             }
