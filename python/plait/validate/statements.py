@@ -323,13 +323,17 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
         cost
     ):
         yield f"{found['given_bytes']} costs {cost}"
-    enough = found["given_bytes"] >= found["needed_bytes"] or cost <= tolerated
+    surely = found["given_cost_percent"]["high"] <= 2 * tolerated
+    enough = found["given_bytes"] >= found["needed_bytes"] or (cost <= tolerated and surely)
     if enough != (" is enough" in text):
         yield f"it is {'' if enough else 'not '}enough"
+    if " is too small" in text and found["given_cost_percent"]["low"] <= 0:
+        yield "it may cost nothing"
     if "would cost" in text:
         then = found["cost_percent_by_bytes"][str(found["needed_bytes"])]
-        if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated:
-            yield f"needed are {found['needed_bytes']}, which cost {then}"
+        most = found["needed_cost_percent"]["high"]
+        if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated or most > 2 * tolerated:
+            yield f"needed are {found['needed_bytes']}, which cost {then}, {most} at most"
         if not percent(group(rf"would cost ({PERCENT})", text)).says(then):
             yield f"{found['needed_bytes']} would cost {then}"
 
