@@ -26,7 +26,7 @@ CONFIRMING = 2
 TOLERATED = 3.0
 """Percent that a buffer may cost against an unlimited one (or what counts as alike, if that is more)."""
 SURELY = 2.0
-"""So many times what is tolerated is more than the end of its cost's interval: scattered runs can look good by chance."""
+"""The end of a cost's interval is below so many times what is tolerated: scattered runs can look good by chance."""
 
 
 @dataclass(frozen=True)
