@@ -458,6 +458,8 @@ class Entrance:
         socks: str | None = None,
         forward: list[str] | None = None,
         interactive: list[int] | None = None,
+        redundant: list[int] | None = None,
+        record: tuple[str | PathLike[str], str] | None = None,
     ) -> Entrance:
         """Raises ScenarioError: an argument is not what it may be, or an address or interface cannot be had."""
 
@@ -495,6 +497,7 @@ class Exit:
         congestion: str = "cubic",
         window: int | None = None,
         mtu: int | None = None,
+        record: tuple[str | PathLike[str], str] | None = None,
     ) -> Exit:
         """Raises ScenarioError: an argument is not what it may be, or the address cannot be had."""
 

@@ -13,8 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from conftest import Command
+
+from plait.results import qlog
+from plait.results.recorded import read_results
 
 OWN = '''
 from plait import Assign, Scheduler, Wait
@@ -134,6 +138,36 @@ def test_connections_cross_both_paths(scheduler: str, echo: int, tmp_path: Path)
     assert (near.returncode, far.returncode) == (130, 130)
 
 
+def test_what_each_end_sends_is_recorded(echo: int, tmp_path: Path, command: Command) -> None:
+    content = hashlib.shake_128(b"plait").digest(500_000)
+    serve = ("--serve", "--listen", "127.0.0.1:0", "--allow", f"127.0.0.1:{echo}", "--json", "--record", "far")
+    with running(*serve, folder=tmp_path) as far:
+        listening = line(far, "listening")
+        to = [listening["address"], "--fingerprint", listening["fingerprint"], "--json", "--record", "near"]
+        paths = ["--local", "127.0.0.2", "--local", "127.0.0.3", "--scheduler", "round-robin:segments=3"]
+        forward = ["--forward", f"127.0.0.1:0=127.0.0.1:{echo}", "--redundant-port", str(echo)]
+        with running(*to, *paths, *forward, folder=tmp_path) as near:
+            converse(line(near, "listening")["forwards"][0]["listen"], content)
+        assert line(far, "left")["event"] == "left"
+    for end, names in (("near", ["127.0.0.2", "127.0.0.3"]), ("far", ["path1", "path2"])):
+        (result,) = read_results(tmp_path / end)
+        assert (result.data["engine"], result.scenario, result.path_names) == ("sockets", "streams", names)
+        assert result.data["recording"]["file_bytes"] is None
+        assert result.metrics["delivered_bytes"] > len(content)
+        copies = result.packets.group_by("segment").len().filter(pl.col("len") > 1)
+        assert len(copies) > 100, "connections to that port are on every path, there and back"
+        assert "proxy" in " ".join(result.warnings)
+        done = command("explain", str(tmp_path / end), "--at", "0.01s")
+        assert (done.returncode, "segment" in done.stdout) == (0, True), done.stderr
+        done = command("report", str(tmp_path / end), "-o", str(tmp_path / f"{end}.html"))
+        assert (done.returncode, (tmp_path / f"{end}.html").exists()) == (0, True), done.stderr
+        qlog.write(result, tmp_path / f"{end}.sqlog")
+        assert len((tmp_path / f"{end}.sqlog").read_text().splitlines()) > 100
+        done = command("replay", str(tmp_path / end), "--scenario", str(tmp_path / f"{end}.toml"))
+        assert (done.returncode, (tmp_path / f"{end}.toml").exists()) == (1, True)
+        assert "cannot be run again" in done.stderr
+
+
 def test_socks_says_what_is_not_allowed(tmp_path: Path) -> None:
     with running("--serve", "--listen", "127.0.0.1:0", folder=tmp_path) as far:
         assert far.stdout is not None
@@ -173,6 +207,8 @@ def test_a_scheduler_that_fails_ends_the_near_end(echo: int, tmp_path: Path) -> 
         (["host:1", "--fingerprint", "0" * 64], "as the receiver prints it"),
         (["host:1", "--allow", "*:*"], "--allow is for --serve"),
         (["--serve", "--socks", "127.0.0.1:0"], "--socks is not for --serve"),
+        (["--serve", "--redundant-port", "22"], "--redundant-port is not for --serve"),
+        (["host:1", "--fingerprint", "0" * 64, "--record", "here", "--scheduler", "auto"], "name one"),
         (["--serve", "host:1"], "HOST:PORT is not for --serve"),
         (["--serve", "--allow", "all", "--listen", "127.0.0.1:0"], '"all": HOST:PORT is needed'),
         (

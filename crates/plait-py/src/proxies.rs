@@ -4,7 +4,7 @@ use crate::foreign::Foreign;
 use crate::scheduler::{PythonScheduler, Raised, is_raised, take};
 use crate::transfers::{Chosen, Watcher, controller, exception, locals, path_values, terms};
 use crate::{TransferError, bad_input};
-use plait_quic::files::{self, Local};
+use plait_quic::files::{self, Local, Record};
 use plait_quic::pilot::Pilot;
 use plait_quic::proxy::{self, Hosting, Plan, Tidings, Told};
 use plait_quic::{Error, Secret, Settings};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -46,7 +47,7 @@ pub(crate) struct Entrance {
 #[pymethods]
 impl Entrance {
     #[new]
-    #[pyo3(signature = (to, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None, socks = None, forward = None, interactive = None))]
+    #[pyo3(signature = (to, *, fingerprint, secret, local, interface, cost = None, budget = None, backup = None, congestion = "cubic", mtu = None, socks = None, forward = None, interactive = None, redundant = None, record = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -63,6 +64,8 @@ impl Entrance {
         socks: Option<&str>,
         forward: Option<Vec<String>>,
         interactive: Option<Vec<u16>>,
+        redundant: Option<Vec<u16>>,
+        record: Option<(PathBuf, String)>,
     ) -> PyResult<Self> {
         let defaults = Settings::default();
         let forwards = forward.into_iter().flatten().map(|text| text.parse());
@@ -78,6 +81,8 @@ impl Entrance {
             socks: socks.map(|text| address(text, "socks")).transpose()?,
             forwards: forwards.collect::<Result<_, _>>().map_err(|error| exception(&error))?,
             interactive: interactive.unwrap_or_default(),
+            redundant: redundant.unwrap_or_default(),
+            record: record.map(|(place, scheduler)| Record { place, scheduler }),
             settings,
         };
         let ready = py.detach(|| proxy::Entrance::open(plan)).map_err(|error| exception(&error))?;
@@ -163,6 +168,7 @@ fn news(told: &Told<'_>, names: &[String]) -> Value {
         Told::Refused { target, reason } => {
             json!({"event": "refused", "target": target.to_string(), "reason": reason.to_string()})
         }
+        Told::Unrecorded(error) => json!({"event": "unrecorded", "error": error.to_string()}),
         Told::Lost(error) => json!({"event": "lost", "error": error.to_string()}),
     }
 }
@@ -185,7 +191,7 @@ pub(crate) struct Exit {
 #[pymethods]
 impl Exit {
     #[new]
-    #[pyo3(signature = (*, listen, allow, secret = None, scheduler = None, congestion = "cubic", window = None, mtu = None))]
+    #[pyo3(signature = (*, listen, allow, secret = None, scheduler = None, congestion = "cubic", window = None, mtu = None, record = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         py: Python<'_>,
@@ -196,6 +202,7 @@ impl Exit {
         congestion: &str,
         window: Option<u64>,
         mtu: Option<u16>,
+        record: Option<(PathBuf, String)>,
     ) -> PyResult<Self> {
         let defaults = Settings::default();
         let allowed = allow.into_iter().map(|text| text.parse()).collect::<Result<_, _>>();
@@ -203,6 +210,7 @@ impl Exit {
             listen: address(listen, "listen")?,
             secret,
             allowed: allowed.map_err(|error| exception(&error))?,
+            record: record.map(|(place, scheduler)| Record { place, scheduler }),
             settings: Settings {
                 congestion: controller(congestion)?,
                 window: window.unwrap_or(defaults.window),

@@ -3,6 +3,7 @@
 use crate::jobs::{Job, Run};
 use crate::tables::{self, ArrowTable};
 use crate::{RunError, bad_input};
+use plait_quic::recording::ENDLESS;
 use plait_quic::recording::read::Start;
 use plait_quic::recording::result::{Recorded, result};
 use pyo3::prelude::*;
@@ -65,7 +66,7 @@ fn about(recorded: &Recorded) -> Value {
     json!({
         "file": subject.file, "scheduler": subject.scheduler, "congestion": subject.congestion, "paths": subject.paths,
         "opening_s": opening.as_secs_f64(), "initial_path": initial.0, "segment_bytes": segment, "window_bytes": window,
-        "file_bytes": sends, "mtu": mtu, "end_s": end.as_secs_f64(), "full": full, "whole": whole,
+        "file_bytes": (*sends < ENDLESS).then_some(sends), "mtu": mtu, "end_s": end.as_secs_f64(), "full": full, "whole": whole,
         "costs": terms.iter().map(|terms| terms.0).collect::<Vec<_>>(),
         "backups": terms.iter().map(|terms| terms.1).collect::<Vec<_>>(),
     })

@@ -245,7 +245,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             self.end(Err(error));
         }
         if let Some(session) = &self.session {
-            self.spent.count(&self.order.terms, session.carried().0);
+            self.spent.count(&self.order.terms, &session.spent());
         }
         self.ways.transmit(now, &mut self.packets, out);
         if self.outcome.is_some() {

@@ -1,10 +1,10 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 use crate::error::Error;
-use crate::recording::{Beginning, Recording};
+use crate::recording::{self, Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
 use crate::source::Source;
-use crate::terms::Terms;
+use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
 use core::num::NonZeroU32;
 use plait_sched::{Builtin, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
@@ -75,6 +75,8 @@ pub struct Session<W = Builtin> {
     /// A packet with the place of its tag.
     scratch: Vec<u8>,
     sent: Vec<u64>,
+    /// What came by path, copies included.
+    came: Vec<u64>,
     budgets: Vec<u64>,
 }
 
@@ -188,6 +190,7 @@ impl<W: Scheduler> Session<W> {
             any: VecDeque::new(),
             scratch: Vec::new(),
             sent: vec![0; agreed.paths],
+            came: vec![0; agreed.paths],
             budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
         })
     }
@@ -195,7 +198,7 @@ impl<W: Scheduler> Session<W> {
     /// From now on everything is written down; call it before anything is sent.
     pub(crate) fn record(&mut self, now: Time, mut recording: Recording, mtu: u16) {
         let Agreed { initial, segment, window, extent, .. } = self.agreed;
-        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { u64::MAX };
+        let sends = if let Extent::Piece { sends, .. } = extent { sends } else { recording::ENDLESS };
         recording.begin(now, &Beginning { initial, segment, window, sends, mtu });
         self.heard.recording = Some(recording);
     }
@@ -242,7 +245,7 @@ impl<W: Scheduler> Session<W> {
 
     /// Takes a packet that came on a path. What is not one of this connection is left out, as on any network.
     pub fn handle(&mut self, now: Time, path: PathId, packet: &[u8]) {
-        let Self { end, image, peer, agreed, heard, waiting, ready, any, scratch, .. } = self;
+        let Self { end, image, peer, agreed, heard, waiting, ready, any, scratch, came, .. } = self;
         // The image has the tag's place, though nothing protects in here.
         scratch.clear();
         scratch.extend_from_slice(packet);
@@ -260,6 +263,7 @@ impl<W: Scheduler> Session<W> {
                 if ahead > most || !fits {
                     return;
                 }
+                came[path.index()] += payload.len() as u64;
             }
             heard.fresh = false;
             end.handle_packet(now, path, packet, heard);
@@ -298,15 +302,45 @@ impl<W: Scheduler> Session<W> {
         source: &mut impl Source,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
-        let Self { end, image, peer, sent, budgets, heard, .. } = self;
-        let mut encoder =
-            Encoder { image, peer, source, sent, budgets, packets, payload: Vec::new(), failed: None };
-        end.transmit(now, &mut encoder, heard)?;
-        if let Some(error) = encoder.failed {
-            return Err(error.into());
+        loop {
+            let Self { end, image, peer, sent, came, budgets, heard, .. } = self;
+            let (payload, redundant) = (Vec::new(), Vec::new());
+            let mut encoder = Encoder {
+                image,
+                peer,
+                source,
+                sent,
+                came,
+                budgets,
+                packets,
+                payload,
+                redundant,
+                failed: None,
+            };
+            end.transmit(now, &mut encoder, heard)?;
+            let Encoder { redundant, failed, .. } = encoder;
+            if let Some(error) = failed {
+                return Err(error.into());
+            }
+            if !self.copy(&redundant) {
+                break;
+            }
         }
         self.look(now);
         Ok(())
+    }
+
+    /// These segments have left, and are to be on every path that may carry something. True if copies wait for their turn.
+    fn copy(&mut self, segments: &[u64]) -> bool {
+        if segments.is_empty() {
+            return false;
+        }
+        let Self { end, sent, came, budgets, .. } = self;
+        let paths = end.paths();
+        let lasts = |path: &&Path| lasts(path.id.index(), sent, came, budgets);
+        let usable = plait_sched::usable(&paths).filter(lasts);
+        let copies = usable.flat_map(|path| segments.iter().map(move |segment| (path.id, *segment)));
+        copies.fold(false, |waits, (path, segment)| end.copy(path, segment) | waits)
     }
 
     /// When [`Session::handle_timeout`] must be called next.
@@ -343,6 +377,18 @@ impl<W: Scheduler> Session<W> {
     /// Payload bytes by path: what left, copies included, and what arrived of the peer's, each once.
     pub fn carried(&self) -> (&[u64], &[u64]) {
         (&self.sent, &self.heard.bytes)
+    }
+
+    /// Payload bytes by path, both ways, copies included: what budgets are about.
+    pub fn spent(&self) -> Vec<u64> {
+        self.sent.iter().zip(&self.came).map(|(sent, came)| sent + came).collect()
+    }
+
+    /// What a path is for from now on. One that is spent carries nothing more.
+    pub fn set_terms(&mut self, now: Time, path: PathId, terms: &PathTerms) {
+        let Some(budget) = self.budgets.get_mut(path.index()) else { return };
+        *budget = if terms.spent { 0 } else { *budget };
+        self.end.set_terms(now, path, terms.backup, terms.cost, &mut self.heard);
     }
 
     /// The longest time in which nothing was handed on in order, between the first time and the last.
@@ -384,15 +430,23 @@ impl<W: Scheduler> Session<W> {
     }
 }
 
+/// The path may carry another packet.
+fn lasts(path: usize, sent: &[u64], came: &[u64], budgets: &[u64]) -> bool {
+    sent[path] + came[path] < budgets[path]
+}
+
 /// Writes packets as they leave.
 struct Encoder<'a, S> {
     image: &'a mut Image,
     peer: &'a Boundaries,
     source: &'a mut S,
     sent: &'a mut Vec<u64>,
+    came: &'a [u64],
     budgets: &'a [u64],
     packets: &'a mut Vec<(PathId, Bytes)>,
     payload: Vec<u8>,
+    /// Segments that are to be on every path.
+    redundant: Vec<u64>,
     failed: Option<io::Error>,
 }
 
@@ -403,7 +457,7 @@ impl<S: Source> Sink for Encoder<'_, S> {
             && let Some(stream) = packet.stream
         {
             let path = transmit.path.index();
-            if self.sent[path] >= self.budgets[path] {
+            if !lasts(path, self.sent, self.came, self.budgets) {
                 return;
             }
             self.payload.resize(stream.data.bytes as usize, 0);
@@ -412,6 +466,9 @@ impl<S: Source> Sink for Encoder<'_, S> {
                 return;
             }
             self.sent[path] += u64::from(stream.data.bytes);
+            if self.source.is_redundant(stream.offset) {
+                self.redundant.push(stream.data.segment);
+            }
         }
         let mut bytes = Vec::with_capacity(self.payload.len() + 128);
         self.image.encode(transmit, &self.payload, self.peer, &mut bytes);

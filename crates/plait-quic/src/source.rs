@@ -9,6 +9,11 @@ pub trait Source {
     /// # Errors
     /// If it cannot be read any more, which ends the transfer.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// What was read from this place is to be on every path.
+    fn is_redundant(&self, _offset: u64) -> bool {
+        false
+    }
 }
 
 impl Source for std::fs::File {

@@ -15,13 +15,30 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Terms {
     /// What using it costs, in units of the user's choice: schedulers see it (`cheapest-first`).
     pub cost: u32,
-    /// Payload bytes that it may carry, copies included, but for a packet; `None` is without end.
+    /// Payload bytes that it may carry, both ways, copies included; `None` is without end. What leaves exceeds it by a packet at most; what comes, by what was on its way
+    /// when the peer heard that it is spent.
     pub budget: Option<u64>,
     /// To be used only while no other path works.
     pub backup: bool,
 }
 
+/// What the end that opens paths tells the other one of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathTerms {
+    /// See [`Terms::cost`].
+    pub cost: u32,
+    /// See [`Terms::backup`].
+    pub backup: bool,
+    /// It has carried all that it may.
+    pub spent: bool,
+}
+
 impl Terms {
+    /// What the other end is told, of a path that has carried all that it may or not.
+    pub(crate) fn told(self, spent: bool) -> PathTerms {
+        PathTerms { cost: self.cost, backup: self.backup, spent }
+    }
+
     pub(crate) fn path(self) -> PathConfig {
         PathConfig { cost: self.cost, backup: self.backup, ..PathConfig::default() }
     }
@@ -38,6 +55,11 @@ impl Spent {
         let spent =
             spent.filter(|(_, (terms, carried))| terms.budget.is_some_and(|budget| **carried >= budget));
         self.0.store(spent.fold(0, |all, (path, _)| all | 1 << path), Ordering::Relaxed);
+    }
+
+    /// The path has carried all that it may, by the peer's word.
+    pub(crate) fn note(&self, path: usize) {
+        self.0.fetch_or(1 << path, Ordering::Relaxed);
     }
 
     pub(crate) fn paths(&self) -> PathSet {

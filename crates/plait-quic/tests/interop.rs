@@ -2,6 +2,7 @@
 
 mod peer;
 
+use noq_proto::{PathId, PathStatus};
 use peer::links::{FAST, Path, SLOW};
 use peer::{Case, run};
 use plait_quic::{Identity, Terms, interop};
@@ -154,4 +155,39 @@ fn a_backup_path_stands_by() {
     let run = run(&Case { terms: &terms, ..Case::default() });
     let others = run.order.iter().filter(|path| **path == 0).count();
     assert!(run.got == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
+    // The first path is noq's 0. Of the other nothing else is said than what holds anyway.
+    assert_eq!(run.told.get(&PathId::ZERO), Some(&(PathStatus::Backup, 1)), "{:?}", run.told);
+    assert!(
+        run.told.get(&PathId::from(1u8)).is_none_or(|told| *told == (PathStatus::Available, 0)),
+        "{:?}",
+        run.told
+    );
+}
+
+/// It takes over as fast as another path would, and stands by again afterwards; the peer is told each time.
+#[test]
+fn a_backup_path_stands_in() {
+    let dead =
+        Path { megabits: 10.0, outage: Some([Duration::from_secs(1), Duration::from_secs(3)]), ..FAST };
+    for (paths, backup) in [([dead, SLOW], 1), ([SLOW, dead], 0)] {
+        let terms = [0, 1].map(|path| Terms { backup: path == backup, ..Terms::default() });
+        let run = run(&Case { terms: &terms, paths: &paths, bytes: 8_000_000, ..Case::default() });
+        assert!(run.got == run.sent, "{} bytes arrived", run.got.len());
+        assert!(run.gap < 1_000 * MS, "path {backup} stands by: {:?}", run.gap);
+        assert!(run.progress[backup].sent > 1_000_000, "{:?}", run.progress);
+        let told = run.told[&PathId::from(backup as u32)];
+        assert!(told.0 == PathStatus::Backup && told.1 >= 3, "{:?}", run.told);
+    }
+}
+
+/// What the peer wants of a path is what the scheduler sees.
+#[test]
+fn a_path_that_the_peer_sets_back_stands_by() {
+    for scheduler in ["lowest-rtt", "round-robin"] {
+        let run = run(&Case { scheduler, sets_back: Some(PathId::from(1u8)), ..Case::default() });
+        let others = run.order.iter().filter(|path| **path == 1).count();
+        assert!(run.got == run.sent && others as f64 <= run.duration.as_secs_f64(), "{:?}", run.progress);
+    }
+    let unset = run(&Case { scheduler: "round-robin", ..Case::default() });
+    assert!(unset.progress[1].sent > 300_000, "{:?}", unset.progress);
 }

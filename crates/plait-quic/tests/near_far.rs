@@ -2,15 +2,21 @@
 
 #[path = "network/links.rs"]
 mod links;
+#[path = "network/tape.rs"]
+mod tape;
 
 use bytes::BytesMut;
 use links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use plait_quic::recording::result::{Recorded, result};
+use plait_quic::recording::{ENDLESS, Recording, Subject};
 use plait_quic::sender::Order;
 use plait_quic::streams::far::{Id, News};
 use plait_quic::streams::{Class, Event, Far, Near, Reason};
 use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
+use plait_sim::scenario::Scenario;
 use std::time::{Duration, Instant};
+use tape::Tape;
 
 const ID: Id = [7; 16];
 
@@ -339,8 +345,9 @@ fn a_budget_that_is_spent_ends_it() {
         false
     });
     assert!(matches!(world.near.outcome(), Some(Error::Spent)), "{:?}", world.near.outcome());
-    let sent = world.near.progress()[0].sent;
-    assert!((100_000..102_000).contains(&sent), "{sent}");
+    let both = world.near.progress()[0].sent + world.far.carried(&ID).map_or(0, |(back, _)| back[0]);
+    // What was on its way back when it was spent: 20 ms of 20 Mbit/s, and as much as was acknowledged meanwhile.
+    assert!((100_000..200_000).contains(&both), "{both}");
 }
 
 /// A receiver of files takes no streams, and says who does.
@@ -377,4 +384,76 @@ fn a_receiver_of_files_refuses_streams_by_name() {
     }
     let text = near.outcome().map(ToString::to_string).expect("it has ended");
     assert!(text.contains("plait proxy --serve") && receiver.poll().is_none(), "{text}");
+}
+
+/// Each end records what it sends, and nobody notices.
+#[test]
+fn what_each_end_sends_is_recorded() {
+    let plain = World::new(&[FAST, SLOW], "told", &[]).exchange(4, 300_000);
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    let tapes = [Tape::default(), Tape::default()];
+    let [near, far] = tapes.clone();
+    let subject = Subject { paths: vec!["fast".to_owned(), "slow".to_owned()], ..Subject::default() };
+    world.near.record(Recording::new(near, subject));
+    world.far.record(Recording::new(far, Subject::default()));
+    assert_eq!(world.exchange(4, 300_000), plain);
+    let sent = |carried: &[u64]| carried.iter().sum::<u64>();
+    let carried = [
+        world.near.progress().iter().map(|path| path.sent).sum(),
+        sent(world.far.carried(&ID).expect("a peer").0),
+    ];
+    world.run_until(1, |_| false);
+    world.near.end_recording(world.now).expect("it is written");
+    world.far.stop(world.now);
+    for (end, (tape, carried)) in tapes.iter().zip(carried).enumerate() {
+        let bytes = tape.0.lock().expect("nobody panicked").clone();
+        let recorded = Recorded::read(&bytes).expect("it is one");
+        let of_all = recorded.transmissions.iter().map(|sent| u64::from(sent.bytes)).sum::<u64>();
+        assert_eq!(of_all, carried, "end {end}");
+        assert!(of_all > 1_200_000, "end {end}: {of_all} bytes");
+        assert_eq!((recorded.start.sends, recorded.full, recorded.whole), (ENDLESS, false, false));
+        let settled = recorded.transmissions.iter().all(|sent| sent.acknowledged.is_some() || sent.lost);
+        assert!(settled, "end {end}: it is known what became of everything");
+        let text = "[transport]\nprotocol = \"mpquic\"\npacket = \"1220B\"\n[workload]\nkind = \"file\"\nsize = \"1200000B\"\n".to_owned()
+            + &"[[path]]\nrate = \"1Mbit\"\nrtt = \"1ms\"\n".repeat(2);
+        let scenario =
+            Scenario::from_toml(&text, "links.toml", std::path::Path::new("")).expect("it is valid");
+        let result = result(&scenario, &bytes).expect("it is a recording");
+        assert!(result.metrics.delivered_bytes >= 1_200_000, "end {end}");
+        assert!(result.decisions.is_some_and(|decisions| decisions.len() > 100), "end {end}");
+    }
+    let recorded = Recorded::read(&tapes[1].0.lock().expect("nobody panicked")).expect("it is one");
+    assert_eq!(recorded.start.subject.paths, ["path1", "path2"], "addresses may change at the other end");
+}
+
+/// What a path is for holds for what comes back, too: the other end is told.
+#[test]
+fn a_backup_path_stands_by_at_both_ends() {
+    let terms = [Terms::default(), Terms { backup: true, ..Terms::default() }];
+    let mut world = World::new(&[FAST, SLOW], "told", &terms);
+    world.exchange(3, 500_000);
+    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    assert!(far[0] >= 1_500_000 && far[1] == 0, "{far:?}");
+    assert_eq!(world.near.progress()[1].sent, 0);
+    // While no other works it is used both ways.
+    let paths =
+        [Path { outage: Some([Duration::from_millis(300), Duration::from_secs(1_000)]), ..FAST }, SLOW];
+    let mut world = World::new(&paths, "told", &terms);
+    world.exchange(3, 1_000_000);
+    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    assert!(far[1] > 1_000_000, "{far:?}");
+}
+
+/// What comes counts, and the other end stops when all is spent. By then so much may be on its way as the path and its queue have.
+#[test]
+fn a_budget_is_of_both_ways() {
+    let terms = [Terms::default(), Terms { budget: Some(400_000), ..Terms::default() }];
+    let mut world = World::new(&[FAST, SLOW], "told", &terms);
+    world.exchange(1, 4_000_000);
+    let there = world.near.progress()[1].sent;
+    let back = world.far.carried(&ID).expect("a peer").0[1];
+    println!("{there} bytes there, {back} back");
+    // On its way back are 60 kB in the queue and 50 in the air, and more leaves until the other end has heard: a round trip of both paths with their queues.
+    assert!((400_000..650_000).contains(&(there + back)), "{there} and {back} bytes");
+    assert!(there > 50_000 && back > 50_000, "{there} and {back} bytes");
 }

@@ -184,6 +184,29 @@ impl<S: Scheduler> Endpoint<S> {
         self.core_mut().replace_scheduler(scheduler)
     }
 
+    /// A copy of a segment in flight is to leave on `path` as soon as its window has room, before new data, whatever the scheduler decides. False, and none will, if the path
+    /// carries it already, will do so, or is not usable, or if the segment has arrived, was never sent, or waits to be sent again. It is dropped if the segment
+    /// arrives before it has left, if the path fails, and when the scheduler is [replaced](Endpoint::replace_scheduler).
+    ///
+    /// As after any input, [`Endpoint::transmit`] is next.
+    pub fn copy(&mut self, path: PathId, segment: u64) -> bool {
+        self.core_mut().copy_by_hand(path, segment)
+    }
+
+    /// From now on the path stands by or does not, and costs so much, as [`PathConfig`] says it of one from the beginning. What is on its way stays there.
+    ///
+    /// As after any input, [`Endpoint::transmit`] is next.
+    pub fn set_terms(
+        &mut self,
+        now: Time,
+        path: PathId,
+        backup: bool,
+        cost: u32,
+        observer: &mut impl Observer,
+    ) {
+        self.core_mut().set_terms(now, path, (backup, cost), observer);
+    }
+
     /// What a path did so far.
     pub fn totals(&self, path: PathId) -> PathTotals {
         self.core().totals(path)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -10,14 +13,16 @@ from plait import _core
 from plait.cli.output import say
 from plait.cli.paths import chosen, costs, pairs, path_options, told
 from plait.cli.transfers import LINES, SECRET, announce, clear, print_line, show_line
-from plait.scenarios.scheduler import override, parse_choice
+from plait.recordings import RECORDING
+from plait.scenarios.scheduler import Override, override, parse_choice
 from plait.scenarios.units import size_bytes
+from plait.support.files import make_folder
 from plait.support.progress import Progress
 from plait.transfers.receiver import LISTEN, WINDOW
 from plait.transfers.report import PathProgress
 
 SOCKS = "127.0.0.1:1080"
-SERVING = {"listen", "allow", "window", "congestion", "mtu", "name", "redundant", "secret", "as_json"}
+SERVING = {"listen", "allow", "window", "congestion", "mtu", "name", "redundant", "record", "secret", "as_json"}
 """Parameters that mean something with --serve."""
 ALONE = {"listen", "allow", "window"}
 """Those that mean nothing without it."""
@@ -47,7 +52,22 @@ ALONE = {"listen", "allow", "window"}
     metavar="PORT",
     help="Connections to this port go before others; may be repeated.",
 )
+@click.option(
+    "--redundant-port",
+    multiple=True,
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Connections to this port go before all others and on every path, there and back: for shells, games, voice; "
+    "may be repeated.",
+)
 @path_options
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write down what this end sends; report and explain read it. It ends when the other end is lost; with --serve "
+    "it is of the first that comes.",
+)
 @click.option("--serve", is_flag=True, help="Be the other end: make connections for who knows the secret.")
 @click.option(
     "--listen",
@@ -80,6 +100,7 @@ def proxy(
     socks: str | None,
     forward: tuple[str, ...],
     interactive: tuple[int, ...],
+    redundant_port: tuple[int, ...],
     local: tuple[str, ...],
     interface: tuple[str, ...],
     cost: tuple[str, ...],
@@ -89,6 +110,7 @@ def proxy(
     redundant: bool,
     congestion: str,
     mtu: int,
+    record: Path | None,
     serve: bool,
     listen: str,
     allow: tuple[str, ...],
@@ -103,23 +125,28 @@ def proxy(
     """
     _check(context, serve)
     choice = override(parse_choice(chosen(name, redundant)))
+    if record is not None:
+        if choice.label == "auto":
+            message = "--record is of one scheduler, and auto changes it: name one"
+            raise click.UsageError(message)
+        make_folder(record)
+    recording = None if record is None else (record / RECORDING, choice.label or "")
     if serve:
         if choice.built_in is None:
             message = "--serve --scheduler: choose a built-in one"
             raise click.UsageError(message)
-        _serve(
-            _core.Exit(
-                listen=listen,
-                allow=list(allow),
-                secret=secret or None,
-                scheduler=choice.built_in,
-                congestion=congestion,
-                window=window,
-                mtu=mtu,
-            ),
-            bool(allow),
-            as_json,
+        end = _core.Exit(
+            listen=listen,
+            allow=list(allow),
+            secret=secret or None,
+            scheduler=choice.built_in,
+            congestion=congestion,
+            window=window,
+            mtu=mtu,
+            record=recording,
         )
+        with _kept(record, choice):
+            _serve(end, bool(allow), as_json)
         return
     if to is None or fingerprint is None:
         message = "HOST:PORT and --fingerprint are needed, or --serve"
@@ -138,6 +165,8 @@ def proxy(
         socks=socks or (None if forward else SOCKS),
         forward=list(forward),
         interactive=list(interactive),
+        redundant=list(redundant_port),
+        record=recording,
     )
     if as_json:
         forwards = [{"listen": address, "target": target} for address, target in entrance.forwards]
@@ -149,14 +178,30 @@ def proxy(
         places += [f"{address} leads to {target}" for address, target in entrance.forwards]
         click.echo("\n".join(places))
     try:
-        entrance.run(
-            lambda text: _hear(json.loads(text), as_json),
-            scheduler=choice.built_in,
-            python_scheduler=choice.python,
-            foreign=choice.foreign,
-        )
+        with _kept(record, choice):
+            entrance.run(
+                lambda text: _hear(json.loads(text), as_json),
+                scheduler=choice.built_in,
+                python_scheduler=choice.python,
+                foreign=choice.foreign,
+            )
     finally:
         clear()
+
+
+@contextmanager
+def _kept(folder: Path | None, choice: Override) -> Iterator[None]:
+    """Whatever ends it, what was recorded becomes a folder of results."""
+    try:
+        yield
+    finally:
+        if folder is not None:
+            from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+
+            try:
+                keep_recording(folder, choice.document)
+            except _core.ScenarioError as error:
+                say(f"plait: nothing is kept of the recording: {error}")
 
 
 def _check(context: click.Context, serve: bool) -> None:
@@ -217,6 +262,7 @@ def _words(event: dict[str, object]) -> str:
         "left": f"a peer is gone: {event.get('reason')}",
         "connected": f"{event.get('target')}: connected",
         "scheduler": str(event.get("reason")),
+        "unrecorded": f"plait: the recording is not whole: {event.get('error')}",
         "lost": f"plait: {event.get('error')}; the other end is looked for again",
     }
     return words.get(str(event["event"]), f"{str(event.get('target'))!a}: {event.get('reason')}")

@@ -24,6 +24,11 @@ ESTIMATED = (
     "and the receiver's buffer follow from it, and the links from what was acknowledged"
 )
 """What is said of every recording."""
+STREAMS = (
+    "a recording of a proxy: what this end sent, on all its streams; what came the other way is not in it. Goodput is "
+    "what was asked for, not what the paths could carry"
+)
+"""What is said of one that is of no file."""
 LEAST_DURATION = 60.0
 LONGEST = 10.0
 """A replay ends after these seconds, or so many times as long as it took, whichever is more."""
@@ -40,7 +45,7 @@ def read_recording(place: Path, own: Mapping[str, Any] | None = None) -> Result:
     choice = override(named(about["scheduler"]))
     scenario = scenario_of(about, pl.DataFrame(recording.transmissions()), place)
     job = _core.Job(json.dumps(scenario), scheduler=choice.built_in)
-    warnings = [ESTIMATED]
+    warnings = [ESTIMATED] if about["file_bytes"] is not None else [ESTIMATED, STREAMS]
     if about["full"]:
         warnings.append(
             f"only the first {about['end_s']:.1f} s are in the recording, which is as long as one may be"

@@ -69,6 +69,12 @@ def replay(
     if recorded.data["engine"] != ENGINE or recorded.scenario_json is None:
         message = f"{recorded.scenario}: a run of the engine {recorded.data['engine']}; expected a recorded transfer"
         raise ScenarioError(message)
+    if recorded.data.get("recording", {}).get("file_bytes", 0) is None:
+        message = (
+            f"{recorded.scenario}: of a proxy, it is not recorded when programs wrote what, so it cannot be run again; "
+            "its links are a scenario (--scenario FILE)"
+        )
+        raise ScenarioError(message)
     first = named(recorded.scheduler)
     if first is None and not schedulers:
         message = f"{recorded.scheduler}: a recording has only its name; give it with --schedulers FILE:CLASS"

@@ -215,7 +215,12 @@ class Sender:
         self._transfers: set[Transfer] = set()
         self._closed = False
 
-    def _transfer(self, file: str | PathLike[str] | None, scheduler: Choice) -> Transfer:
+    def _transfer(
+        self,
+        file: str | PathLike[str] | None,
+        scheduler: Choice,
+        record: str | PathLike[str] | None = None,
+    ) -> Transfer:
         return Transfer(
             file,
             self.to,
@@ -229,6 +234,7 @@ class Sender:
             scheduler=scheduler,
             congestion=self.congestion,
             mtu=self.mtu,
+            record=record,
         )
 
     async def ask(self) -> Sent:
@@ -246,9 +252,10 @@ class Sender:
         file: str | PathLike[str],
         *,
         scheduler: Choice = "lowest-rtt",
+        record: str | PathLike[str] | None = None,
         progress: Watcher | None = None,
     ) -> Sent:
-        """Send a file; see `plait.send`. `progress` is called on another thread.
+        """Send a file; see `plait.send`. `progress` is called on another thread; `record` is a folder for each file.
 
         Raises:
             ScenarioError, TransferError: see `plait.send`; TransferError if this is closed, too.
@@ -256,7 +263,7 @@ class Sender:
         if self._closed:
             message = "the sender is closed"
             raise _core.TransferError(message)
-        transfer = await asyncio.to_thread(self._transfer, file, scheduler)
+        transfer = await asyncio.to_thread(self._transfer, file, scheduler, record)
         self._transfers.add(transfer)
         try:
             return await transfer.arun(progress)

@@ -6,19 +6,20 @@ mod recv;
 mod send;
 
 use crate::error::Error;
-use crate::files::{PathStatus, Status};
+use crate::files::{PathStatus, Record, Status};
 use crate::identity::{Fingerprint, Secret};
 use crate::pilot::Change;
 use crate::proxy::{Allowed, Forward};
+use crate::recording::RECORDING;
 use crate::settings::Settings;
 use clap::{Args, Parser, Subcommand};
-use paths::PathOptions;
+use paths::{DecisionOptions, PathOptions};
 use plait_transport::congestion::Algorithm;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -114,10 +115,16 @@ struct ProxyOptions {
     /// Connections to this port go before others.
     #[arg(long, value_name = "PORT")]
     interactive: Vec<u16>,
+    /// Connections to this port go before all others and on every path, there and back: for shells, games, voice.
+    #[arg(long, value_name = "PORT")]
+    redundant_port: Vec<u16>,
+    /// Write down, in this folder, what this end sends: plait explain and report read it. Ends when the other end is lost; with --serve it is of the first that comes.
+    #[arg(long, value_name = "FOLDER")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     paths: PathOptions,
     /// Be the other end: make connections for who knows the secret.
-    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "forward", "interactive", "local", "interface", "cost", "budget", "backup"])]
+    #[arg(long, conflicts_with_all = ["to", "fingerprint", "socks", "forward", "interactive", "redundant_port", "local", "interface", "cost", "budget", "backup"])]
     serve: bool,
     /// Where the other end listens; port 0 is any that is free.
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:4433", requires = "serve")]
@@ -175,6 +182,13 @@ impl Common {
     fn secret(&self) -> Option<String> {
         self.secret.clone().or_else(|| std::env::var("PLAIT_SECRET").ok()).filter(|secret| !secret.is_empty())
     }
+}
+
+/// A recording in a folder, which is made.
+fn record(folder: &Path, decision: &DecisionOptions) -> Result<Record, Error> {
+    let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(refused)?;
+    Ok(Record { place: folder.join(RECORDING), scheduler: decision.name().to_owned() })
 }
 
 /// Of a secret that is the sender's to say.

@@ -1,7 +1,7 @@
 //! `proxy`.
 
 use super::{
-    ProxyOptions, SOCKS, clear, path_values, path_words, print, report_change, say, say_again, told,
+    ProxyOptions, SOCKS, clear, path_values, path_words, print, record, report_change, say, say_again, told,
 };
 use crate::error::Error;
 use crate::files;
@@ -47,6 +47,8 @@ fn carry(options: &ProxyOptions) -> Result<(), Error> {
         socks: options.socks.or(by_default),
         forwards: options.forward.clone(),
         interactive: options.interactive.clone(),
+        redundant: options.redundant_port.clone(),
+        record: options.record.as_deref().map(|folder| record(folder, decision)).transpose()?,
         settings,
     })?;
     announce(options, &entrance)?;
@@ -111,6 +113,11 @@ fn tell(options: &ProxyOptions, names: &[String], told: &Told<'_>) -> Result<(),
             say(&format!("{target}: {reason}\n"));
             Ok(())
         }
+        Told::Unrecorded(error) => {
+            clear(&options.common);
+            say(&format!("plait-quic: the recording is not whole: {error}\n"));
+            Ok(())
+        }
         Told::Lost(error) if json => {
             print(&json!({"event": "lost", "error": error.to_string()}).to_string())
         }
@@ -130,9 +137,11 @@ fn serve(options: &ProxyOptions) -> Result<(), Error> {
         listen: options.listen,
         secret: options.common.secret(),
         allowed: options.allow.clone(),
+        record: options.record.as_deref().map(|folder| record(folder, &decision)).transpose()?,
         settings,
     };
     let is_auto = decision.is_auto();
+    files::record::check(options.record.is_some(), is_auto)?;
     let mut exit = Exit::open(hosting, move || decision.scheduler())?;
     if is_auto {
         exit.set_pilots(move || files::pilot(settings));

@@ -1,19 +1,17 @@
 //! `send`.
 
-use super::{SendOptions, clear, megabits, print, say, show, told};
+use super::{SendOptions, clear, megabits, print, record, say, show, told};
 use crate::error::Error;
-use crate::files::{Record, Sending, Sent, Shipment};
+use crate::files::{Sending, Sent, Shipment};
 use crate::identity::hexadecimal;
 use crate::pilot::Change;
-use crate::recording::RECORDING;
 use crate::settings::Settings;
 use serde_json::json;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     let scheduler = options.paths.decision.scheduler()?;
-    let record = options.record.as_deref().map(|folder| record(folder, options.paths.decision.name()));
+    let record = options.record.as_deref().map(|folder| record(folder, &options.paths.decision));
     let shipment = Shipment {
         file: Some(options.file.clone()),
         to: options.to.clone(),
@@ -44,13 +42,6 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
         Some(error) => Err(error),
         None => tell(options, &names, &sent?),
     }
-}
-
-/// A recording in a folder, which is made.
-fn record(folder: &Path, scheduler: &str) -> Result<Record, Error> {
-    let refused = |error| Error::Setting(format!("--record {}: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(refused)?;
-    Ok(Record { place: folder.join(RECORDING), scheduler: scheduler.to_owned() })
 }
 
 fn tell(options: &SendOptions, names: &[String], sent: &Sent) -> Result<(), Error> {

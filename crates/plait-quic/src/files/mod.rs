@@ -8,6 +8,7 @@ mod advisor;
 mod interfaces;
 mod partial;
 mod receive;
+pub(crate) mod record;
 pub(crate) mod routes;
 mod send;
 mod ship;
@@ -17,8 +18,9 @@ pub(crate) mod sockets;
 pub use advisor::{Advisor, pilot};
 pub use interfaces::usable;
 pub use receive::{Inbox, News, Receiving};
+pub use record::Record;
 pub use routes::Term;
-pub use send::{Record, Sending, Sent, Shipment};
+pub use send::{Sending, Sent, Shipment};
 
 use crate::pilot::Change;
 use std::fmt;

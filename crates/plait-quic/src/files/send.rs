@@ -1,5 +1,6 @@
 //! Sending a file.
 
+use super::record::{self, Record};
 use super::routes::{Routes, Term};
 use super::ship::Ship;
 use super::{Local, Meter, NAP, Status, now};
@@ -8,7 +9,7 @@ use crate::hello::{Offer, is_plain};
 use crate::identity::{self, Fingerprint, Secret};
 use crate::interop;
 use crate::pilot::{Change, Pilot};
-use crate::recording::{Recording, Subject};
+use crate::recording::Recording;
 use crate::sender::{Order, Progress, Sender};
 use crate::settings::Settings;
 use crate::source::Ahead;
@@ -46,21 +47,12 @@ pub struct Shipment {
     pub interop: bool,
 }
 
-/// A recording that is wanted.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// The recording's place; a file that is there is replaced.
-    pub place: PathBuf,
-    /// The scheduler as the user named it.
-    pub scheduler: String,
-}
-
 /// A file that is ready to be sent: sockets are bound.
 pub struct Sending {
     shipment: Shipment,
     routes: Routes,
     file: Option<(String, File)>,
-    recording: Option<File>,
+    recording: Option<Recording>,
 }
 
 /// What was sent.
@@ -105,7 +97,11 @@ impl Sending {
         let Shipment { to, locals, interfaces, terms, file, record, .. } = &shipment;
         let routes = Routes::open(now(), to, locals, interfaces, terms)?;
         let file = file.as_deref().map(open).transpose()?;
-        let recording = record.as_ref().map(|record| create(&record.place)).transpose()?;
+        let name = file.as_ref().map_or("", |(name, _)| name);
+        let recording = record
+            .as_ref()
+            .map(|record| record.begin(name, &shipment.settings, &routes.locals))
+            .transpose()?;
         Ok(Self { shipment, routes, file, recording })
     }
 
@@ -132,11 +128,7 @@ impl Sending {
         pilot: Option<Box<dyn Pilot<W>>>,
         watch: &mut Watch<'_>,
     ) -> Result<Sent, Error> {
-        if pilot.is_some() && self.recording.is_some() {
-            let text =
-                "a recording is of one scheduler, and auto changes it: name one, or leave the recording out";
-            return Err(Error::Setting(text.to_owned()));
-        }
+        record::check(self.recording.is_some(), pilot.is_some())?;
         let offer = self.offer(watch)?;
         let order = Order {
             remote: self.routes.remote,
@@ -159,8 +151,8 @@ impl Sending {
             self.ship(sender, begun, offer, watch)
         } else {
             let mut sender = Sender::new(begun, settings, order, scheduler, source)?;
-            if let Some(file) = self.recording.take() {
-                sender.record(Recording::new(file, self.subject(&offer.name)));
+            if let Some(recording) = self.recording.take() {
+                sender.record(recording);
             }
             if let Some(pilot) = pilot {
                 sender.set_pilot(pilot);
@@ -186,17 +178,6 @@ impl Sending {
         sender.into_outcome().unwrap_or(Ok(()))?;
         let Offer { name, size: bytes, digest } = offer;
         Ok(Sent { name, bytes, resumed, digest, duration, paths, changes, counters, oversized, unrecorded })
-    }
-
-    /// What a recording is of.
-    fn subject(&self, file: &str) -> Subject {
-        let scheduler = self.shipment.record.as_ref().map(|record| record.scheduler.clone());
-        Subject {
-            file: file.to_owned(),
-            scheduler: scheduler.unwrap_or_default(),
-            congestion: self.shipment.settings.congestion.info().name.to_owned(),
-            paths: self.routes.locals.iter().map(Local::to_string).collect(),
-        }
     }
 
     /// What is offered: a look at the whole file.
@@ -256,11 +237,6 @@ impl Sending {
             routes.sockets.wait(due.min(NAP))?;
         }
     }
-}
-
-/// The file of a recording.
-fn create(place: &Path) -> Result<File, Error> {
-    File::create(place).map_err(|error| Error::Setting(format!("{}: {error}", place.display())))
 }
 
 /// A file and the name under which it is offered.

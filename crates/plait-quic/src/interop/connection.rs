@@ -194,6 +194,7 @@ impl<W: Scheduler> Connection<W> {
         self.work(now);
         self.give_up_silent(now);
         self.open_paths(now);
+        self.tell_statuses(now);
     }
 
     /// The network takes nothing more from a local address, which has to be looked at by people: paths are found out by their silence.

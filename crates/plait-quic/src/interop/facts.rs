@@ -27,7 +27,7 @@ pub(super) fn one(lane: &Lane, id: PathId, terms: Terms, doubtful: bool, fact: &
     let nanos = |duration: std::time::Duration| Duration::from_nanos(duration.as_nanos() as u64);
     let state = match () {
         () if doubtful => PathState::PotentiallyFailed,
-        () if terms.backup => PathState::Backup,
+        () if terms.backup || lane.set_back => PathState::Backup,
         () => PathState::Active,
     };
     *fact = Path {

@@ -35,6 +35,9 @@ pub(super) struct Lane {
     pub(super) due: Option<Instant>,
     /// noq's path that is to be given up as soon as another one is open.
     pub(super) left: Option<PathId>,
+    /// The peer was told that it stands by, and it wants it to.
+    pub(super) stands_by: bool,
+    pub(super) set_back: bool,
     pub(super) trouble: Option<String>,
     pub(super) opened: u32,
     /// Payload that left, as it is reckoned.
@@ -51,6 +54,8 @@ impl Lane {
             retry_at: None,
             due: None,
             left: None,
+            stands_by: false,
+            set_back: false,
             trouble: None,
             opened: 0,
             sent: 0,
@@ -86,7 +91,7 @@ impl Lane {
     /// There is no such path any more.
     pub(super) fn close(&mut self, retry_at: Instant, trouble: String) {
         self.open = None;
-        self.works = false;
+        (self.works, self.stands_by, self.set_back) = (false, false, false);
         self.retry_at = Some(retry_at);
         self.trouble = Some(trouble);
     }

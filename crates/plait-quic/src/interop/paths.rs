@@ -1,4 +1,5 @@
-//! The paths of a connection: opened, given up, and opened anew.
+//! The paths of a connection: opened, given up, and opened anew; and which of them stand by, as this end and its peer tell each other
+//! (draft-ietf-quic-multipath-21, PATH_STATUS_BACKUP and PATH_STATUS_AVAILABLE).
 
 use super::connection::{Connection, Event};
 use super::gate::Shared;
@@ -60,7 +61,37 @@ impl<W: Scheduler> Connection<W> {
                     self.fails(now, path, format!("given up: {reason:?}"));
                 }
             }
+            PathEvent::RemoteStatus { id, .. } => {
+                // Frames overtake each other: noq knows which one is the newest.
+                let status = self.line.as_ref().and_then(|line| line.noq.remote_path_status(id));
+                if let Some(path) = find(&self.lanes, id) {
+                    self.lanes[path].set_back = status == Some(PathStatus::Backup);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// The peer is told which paths stand by: those that are to, while another one works. noq itself sends no data on them then, so the last ones that work do not stand by.
+    pub(super) fn tell_statuses(&mut self, now: Instant) {
+        if !self.terms.iter().any(|terms| terms.backup) {
+            return;
+        }
+        let doubtful = self.doubtful(now);
+        let is_backup = |path: usize| self.terms.get(path).is_some_and(|terms| terms.backup);
+        let lanes = self.lanes.iter().zip(&doubtful).enumerate();
+        let any = lanes.clone().any(|(path, (lane, doubtful))| lane.works && !doubtful && !is_backup(path));
+        let wanted: Vec<bool> = (0..self.lanes.len()).map(|path| any && is_backup(path)).collect();
+        let Some(line) = &mut self.line else { return };
+        for (lane, wanted) in self.lanes.iter_mut().zip(wanted).filter(|(lane, _)| lane.works) {
+            let status = if wanted { PathStatus::Backup } else { PathStatus::Available };
+            if lane.stands_by != wanted
+                && let Some(id) = lane.id()
+                && line.noq.set_path_status(id, status).is_ok()
+            {
+                lane.stands_by = wanted;
+                self.urgent = true;
+            }
         }
     }
 

@@ -34,6 +34,7 @@ enum Left {
 impl<W: Scheduler> Connection<W> {
     /// Everything that leaves now, once the handshake is done.
     pub(super) fn send(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
+        self.tell_statuses(now);
         self.shut();
         self.drain(now, out);
         if std::mem::take(&mut self.urgent) {

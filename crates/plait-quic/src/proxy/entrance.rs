@@ -5,11 +5,13 @@ use super::plan::{Forward, Plan, Told};
 use super::socks::{self, Step};
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
+use crate::files::record::{self, Record, STREAMS};
 use crate::files::routes::Routes;
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
 use crate::identity;
 use crate::pilot::Pilot;
+use crate::recording::Recording;
 use crate::streams::{Class, Event, MAX_STREAMS, Near, Reason};
 use crate::ways::Order;
 use mio::net::TcpListener;
@@ -58,6 +60,7 @@ pub struct Entrance {
     /// Clients with something to do.
     due: BTreeSet<usize>,
     buffer: Vec<u8>,
+    recording: Option<Recording>,
 }
 
 impl Entrance {
@@ -71,8 +74,11 @@ impl Entrance {
             return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".to_owned()));
         }
         let routes = Routes::open(now(), &plan.to, &plan.locals, &plan.interfaces, &plan.terms)?;
+        let begin = |record: &Record| record.begin(STREAMS, &plan.settings, &routes.locals);
+        let recording = plan.record.as_ref().map(begin).transpose()?;
         let mut entrance = Self {
             routes,
+            recording,
             listeners: BTreeMap::new(),
             socks: None,
             forwards: Vec::new(),
@@ -154,9 +160,17 @@ impl Entrance {
             };
             let mut near = Near::new(begun, self.plan.settings, order, maker()?)?;
             if let Some(pilot) = pilots() {
+                record::check(self.plan.record.is_some(), true)?;
                 near.set_pilot(pilot);
             }
-            self.drive(&mut near, begun, watch)?;
+            if let Some(recording) = self.recording.take() {
+                near.record(recording);
+            }
+            let driven = self.drive(&mut near, begun, watch);
+            if let Err(error) = near.end_recording(now()) {
+                let _ = watch(now(), Some(&Told::Unrecorded(&error)));
+            }
+            driven?;
             was_open |= near.is_open();
             let refused = near.is_refused();
             match near.into_outcome() {
@@ -286,7 +300,11 @@ impl Entrance {
     }
 
     fn class(&self, target: &Target) -> Class {
-        if self.plan.interactive.contains(&target.port) { Class::Interactive } else { Class::Bulk }
+        match &target.port {
+            port if self.plan.redundant.contains(port) => Class::Redundant,
+            port if self.plan.interactive.contains(port) => Class::Interactive,
+            _ => Class::Bulk,
+        }
     }
 
     /// What the far end says of streams.

@@ -6,6 +6,7 @@ use super::pipe::{Flow, PIECE, Pipe, Socket};
 use super::target::{Scope, scope};
 use super::{Allowed, Target, Tokens};
 use crate::error::Error;
+use crate::files::record::{Record, STREAMS};
 use crate::files::sockets::Sockets;
 use crate::files::{NAP, now};
 use crate::identity::{self, Fingerprint, Identity, Secret};
@@ -31,6 +32,8 @@ pub struct Hosting {
     pub secret: Option<String>,
     /// Targets that are allowed: none but these.
     pub allowed: Vec<Allowed>,
+    /// Where to write down what the first peer is sent.
+    pub record: Option<Record>,
     /// Everything else.
     pub settings: Settings,
 }
@@ -109,14 +112,17 @@ impl<W: Scheduler> Exit<W> {
         hosting: Hosting,
         maker: impl FnMut() -> Result<W, Error> + Send + 'static,
     ) -> Result<Self, Error> {
-        let Hosting { listen, secret, allowed, settings } = hosting;
+        let Hosting { listen, secret, allowed, record, settings } = hosting;
         settings.check()?;
         let secret = match secret {
             Some(secret) => secret,
             None => identity::hexadecimal(&identity::random::<16>()?),
         };
         let identity = Identity::generate()?;
-        let far = Far::new(settings, &identity, Secret::new(&secret), maker)?;
+        let mut far = Far::new(settings, &identity, Secret::new(&secret), maker)?;
+        if let Some(record) = record {
+            far.record(record.begin(STREAMS, &settings, &[])?);
+        }
         let mut sockets = Sockets::new()?;
         let address =
             sockets.add(listen, None).map_err(|error| Error::Setting(format!("{listen}: {error}")))?;

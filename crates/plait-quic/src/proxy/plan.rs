@@ -2,7 +2,7 @@
 
 use super::Target;
 use crate::error::Error;
-use crate::files::{Local, PathStatus, Term};
+use crate::files::{Local, PathStatus, Record, Term};
 use crate::identity::{Fingerprint, Secret};
 use crate::pilot::Change;
 use crate::settings::Settings;
@@ -54,6 +54,10 @@ pub struct Plan {
     pub forwards: Vec<Forward>,
     /// Connections to these ports go before others.
     pub interactive: Vec<u16>,
+    /// Connections to these ports go before all others, and on every path.
+    pub redundant: Vec<u16>,
+    /// Where to write down what this end sends, until the far end is lost for the first time.
+    pub record: Option<Record>,
     /// Everything else.
     pub settings: Settings,
 }
@@ -74,6 +78,8 @@ pub enum Told<'a> {
         /// Why it does not.
         reason: Reason,
     },
+    /// Why the recording is not whole.
+    Unrecorded(&'a std::io::Error),
     /// All paths were dead for long: connections are broken off, and the far end is looked for anew.
     Lost(&'a Error),
 }

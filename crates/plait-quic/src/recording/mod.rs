@@ -35,6 +35,12 @@ pub const MOST_FACTS: u64 = 4_000_000;
 /// What is collected before it is written.
 const PIECE: usize = 1 << 16;
 
+/// After so long it is written however little it is, so that what breaks off leaves the rest.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// Payload bytes in all of what has no end.
+pub const ENDLESS: u64 = u64::MAX;
+
 /// The kinds of rows. A decision and a look follow the facts of the paths, as far as these have changed.
 mod kind {
     pub(super) const START: u8 = 1;
@@ -70,7 +76,7 @@ pub(crate) struct Beginning {
     pub(crate) segment: u16,
     /// The receiver's window.
     pub(crate) window: u64,
-    /// Payload bytes in all.
+    /// Payload bytes in all; [`ENDLESS`] of streams.
     pub(crate) sends: u64,
     /// Bytes of a UDP datagram's payload at most.
     pub(crate) mtu: u16,
@@ -85,6 +91,7 @@ pub struct Recording {
     /// When the transport began; rows count from here.
     began: Time,
     look_at: Time,
+    flush_at: Time,
     transmissions: u64,
     facts: u64,
     /// There is more than it may have, or it cannot be written.
@@ -108,11 +115,17 @@ impl Recording {
             pending: Vec::with_capacity(PIECE + 4_096),
             began: Time::ZERO,
             look_at: Time::ZERO,
+            flush_at: Time::ZERO,
             transmissions: 0,
             facts: 0,
             over: false,
             failed: None,
         }
+    }
+
+    /// The paths are so many, and have no names.
+    pub(crate) fn number_paths(&mut self, paths: usize) {
+        self.subject.paths = (1..=paths).map(|number| format!("path{number}")).collect();
     }
 
     /// The transport begins.
@@ -177,6 +190,10 @@ impl Recording {
         let fields = [self.since(now), window_left];
         self.row(kind::LOOK, 0, &fields);
         self.look_at = now.saturating_add(INTERVAL);
+        if now >= self.flush_at {
+            self.flush();
+            self.flush_at = now.saturating_add(FLUSH);
+        }
         self.stop_at_bound(now);
     }
 

@@ -26,7 +26,7 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Foreign => write!(f, "not a recording of plait send --record"),
+            Self::Foreign => write!(f, "not a recording (--record)"),
             Self::Empty => write!(f, "nothing was recorded: the transfer did not begin"),
             Self::Malformed { at, what } => write!(f, "byte {at}: {what}"),
         }
@@ -48,7 +48,7 @@ pub struct Start {
     pub segment: u32,
     /// The receiver's window in bytes.
     pub window: u64,
-    /// Payload bytes in all.
+    /// Payload bytes in all; [`ENDLESS`](super::ENDLESS) of streams.
     pub sends: u64,
     /// Bytes of a UDP datagram's payload at most.
     pub mtu: u32,

@@ -4,14 +4,14 @@
 //! that it waited, less half of the smallest round trip of the path; and it was delivered when it and all before it had arrived by that.
 
 use super::read::{Event, ReadError, Reader, Start};
-use super::{INTERVAL, MOST_TRANSMISSIONS};
+use super::{ENDLESS, INTERVAL, MOST_TRANSMISSIONS};
 use plait_sched::{Decision, Duration, Path, PathId, PathState, Time};
 use plait_sim::recorder::frames::{ConnectionSeries, NEVER, PathSeries, nanos};
 use plait_sim::recorder::{RecordOptions, Recorder};
 use plait_sim::result::{Ending, Engine, PathEnding, RunResult};
 use plait_sim::scenario::Scenario;
 use plait_transport::{Observer as _, Sent};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a receiver says that it waited is rough where it is longer than this: then a round trip does not count as the smallest.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -197,6 +197,16 @@ impl Recorded {
         }
     }
 
+    /// Payload bytes that this end has to send in all, or of streams those that it sent.
+    fn written(&self) -> u64 {
+        if self.start.sends < ENDLESS {
+            return self.start.sends;
+        }
+        let mut known = BTreeSet::new();
+        let first = self.transmissions.iter().filter(|sent| known.insert(sent.segment));
+        first.map(|sent| u64::from(sent.bytes)).sum()
+    }
+
     /// The path's data packets that were taken for lost, and of which nobody said later that they had arrived.
     fn lost_on(&self, path: PathId) -> u64 {
         let lost = |one: &&Transmission| one.path == path && one.lost && one.acknowledged.is_none();
@@ -244,7 +254,7 @@ pub fn result(scenario: &Scenario, bytes: &[u8]) -> Result<RunResult, ReadError>
     let ending = Ending {
         engine: Engine::Sockets,
         end: recorder.completed(&scenario.workload).unwrap_or(recorded.end),
-        written_bytes: recorded.start.sends,
+        written_bytes: recorded.written(),
         spurious_retransmissions: recorder.duplicates(),
         tail_probes: heard.tail_probes,
         timeouts: heard.timeouts,

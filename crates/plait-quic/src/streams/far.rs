@@ -9,9 +9,10 @@ use crate::hello::Hello;
 use crate::identity::{Identity, Secret};
 use crate::link::{BROKEN, DONE, Outgoing, REFUSED};
 use crate::pilot::{Change, Pilot};
+use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
-use crate::terms::{Budgeted, Spent};
+use crate::terms::{Budgeted, PathTerms, Spent};
 use bytes::{Bytes, BytesMut};
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
@@ -52,6 +53,9 @@ pub enum News {
 #[derive(Debug)]
 struct Peer<W> {
     session: Session<Budgeted<W>>,
+    /// Paths that have carried all that they may, and what else the peer says of them.
+    spent: Spent,
+    told: Vec<(usize, PathTerms)>,
     pilot: Option<Box<dyn Pilot<W>>>,
     streams: Streams,
     hello: Hello,
@@ -66,11 +70,25 @@ impl<W: Scheduler> Peer<W> {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }
 
+    /// What the peer says of paths holds here, too.
+    fn obey(&mut self, time: Time) {
+        if self.streams.told().eq(self.told.iter().copied()) {
+            return;
+        }
+        self.told = self.streams.told().collect();
+        for (path, terms) in &self.told {
+            self.session.set_terms(time, PathId(*path as u8), terms);
+            if terms.spent {
+                self.spent.note(*path);
+            }
+        }
+    }
+
     /// Perhaps somebody else decides from now on.
     fn steer(&mut self, time: Time) -> Result<Option<Change>, Error> {
         let Some(pilot) = &mut self.pilot else { return Ok(None) };
         let Some(scheduler) = pilot.look(time, &self.session, None) else { return Ok(None) };
-        self.session.replace_scheduler(Budgeted::new(scheduler, Spent::default()))?;
+        self.session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone()))?;
         Ok(pilot.changes().last().cloned())
     }
 
@@ -92,6 +110,8 @@ pub struct Far<W = Builtin> {
     peers: BTreeMap<Id, Peer<W>>,
     maker: Maker<W>,
     pilots: Option<Pilots<W>>,
+    /// Of what the first peer is sent.
+    recording: Option<Recording>,
     news: VecDeque<News>,
     packets: Vec<(PathId, Bytes)>,
 }
@@ -113,6 +133,7 @@ impl<W: Scheduler> Far<W> {
             peers: BTreeMap::new(),
             maker: Box::new(maker),
             pilots: None,
+            recording: None,
             news: VecDeque::new(),
             packets: Vec::new(),
         })
@@ -121,6 +142,11 @@ impl<W: Scheduler> Far<W> {
     /// `pilots` makes who may put another scheduler in the place of the one that decides, for each peer.
     pub fn set_pilots(&mut self, pilots: impl FnMut() -> Box<dyn Pilot<W>> + Send + 'static) {
         self.pilots = Some(Box::new(pilots));
+    }
+
+    /// Writes down what the first peer that comes is sent, and what becomes of it. What cannot be written ends the recording.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = Some(recording);
     }
 
     /// Takes a UDP datagram that came from `remote` to the address `local`.
@@ -231,11 +257,16 @@ impl<W: Scheduler> Far<W> {
             window: self.settings.window,
             extent: Extent::Endless,
         };
-        let scheduler = Budgeted::new((self.maker)()?, Spent::default());
-        let session = Session::silent(Side::Server, &self.settings, agreed, scheduler)?;
+        let spent = Spent::default();
+        let scheduler = Budgeted::new((self.maker)()?, spent.clone());
+        let mut session = Session::silent(Side::Server, &self.settings, agreed, scheduler)?;
+        if let Some(mut recording) = self.recording.take() {
+            recording.number_paths(agreed.paths);
+            session.record(Time::ZERO, recording, self.settings.mtu);
+        }
         let pilot = self.pilots.as_mut().map(|make| make());
         let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
-        Ok(Peer { session, pilot, streams, hello, links, epoch: now, open_at: now })
+        Ok(Peer { session, spent, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
     }
 
     /// The packets that came on a path.
@@ -246,12 +277,14 @@ impl<W: Scheduler> Far<W> {
             peer.session.handle(time, PathId(path as u8), &packet);
         }
         if let Err(error) = peer.streams.take(&mut peer.session) {
-            self.end(now, id, error);
+            return self.end(now, id, error);
         }
+        peer.obey(time);
     }
 
     fn end(&mut self, now: Instant, id: &Id, error: Error) {
-        if self.peers.remove(id).is_some() {
+        if let Some(mut peer) = self.peers.remove(id) {
+            let _ = peer.session.end_recording(peer.time(now), false);
             let (code, reason) = match &error {
                 Error::Stopped => (DONE, "done".to_owned()),
                 // If it is heard of yet, it is no less welcome than before: it gives this connection up, too, and makes another one.

@@ -7,6 +7,8 @@ use super::early::MOST_EARLY;
 use super::record::{Class, Record};
 use super::{Event, LEAST_CREDIT, MAX_STREAMS, Reason, Stream, Streams};
 use crate::error::Error;
+use crate::settings::MAX_LINKS;
+use crate::terms::PathTerms;
 use bytes::Bytes;
 
 /// Whether everything before a segment has come.
@@ -100,6 +102,7 @@ impl Streams {
     fn obey(&mut self, record: &Record<'_>, order: Order) -> Result<Came, Error> {
         let stream = match *record {
             Record::Open { stream, class, target } => return self.welcome(stream, class, target, order),
+            Record::Terms { path, terms } => return self.note_terms(path, terms),
             Record::Accepted { stream }
             | Record::Data { stream, .. }
             | Record::Finish { stream, .. }
@@ -116,7 +119,7 @@ impl Streams {
         // Of one that was ended here, more may have been on its way.
         let Some(one) = self.streams.get_mut(&stream) else { return Ok(Came::Obeyed) };
         match *record {
-            Record::Open { .. } => {}
+            Record::Open { .. } | Record::Terms { .. } => {}
             Record::Accepted { .. } if self.opens => {
                 one.early.accept();
                 self.early -= one.absorb();
@@ -154,6 +157,17 @@ impl Streams {
         Ok(Came::Obeyed)
     }
 
+    /// The peer says what a path is for.
+    fn note_terms(&mut self, path: u32, terms: PathTerms) -> Result<Came, Error> {
+        if self.opens || path as usize >= MAX_LINKS {
+            return Err(Error::Violation("it says what a path is for that is none of its own"));
+        }
+        // Segments overtake each other: what was spent once stays so.
+        let spent = terms.spent || self.terms.get(&path).is_some_and(|before| before.spent);
+        self.terms.insert(path, PathTerms { spent, ..terms });
+        Ok(Came::Obeyed)
+    }
+
     /// Something came of a stream.
     fn heard(&mut self, stream: u32) {
         self.woken.insert(stream);
@@ -181,7 +195,7 @@ impl Streams {
         }
         self.opened += 1;
         if self.streams.len() >= MAX_STREAMS {
-            self.out.say(&Record::Reset { stream, reason: Reason::Busy });
+            self.out.say(&Record::Reset { stream, reason: Reason::Busy }, class);
             return Ok(Came::Obeyed);
         }
         self.streams.insert(stream, Stream { announced: true, ..Stream::new(class) });

@@ -7,7 +7,8 @@
 //!
 //! The transport is told how many bytes wait ([`Streams::reserve`]), so that schedulers see what there is to send; *which* bytes a segment holds is decided
 //! when the first segment from it on leaves. So nothing queues in between: what is written to a stream that waits for nobody is in the next segment that
-//! leaves, however much others have. Interactive streams go first; streams of one class take turns, a segment each.
+//! leaves, however much others have. Interactive streams go before bulk ones, redundant ones before both; streams of one class take turns, a segment each. What holds
+//! something of a redundant stream goes on every path: the copy counts that comes first.
 //!
 //! Memory is bounded by credit: a stream's reader has promised room for what comes, and no more comes. All promises together are never more than
 //! [`MAX_STREAMS`]·[`LEAST_CREDIT`] + [`POOL`].
@@ -26,6 +27,7 @@ mod tests;
 
 use crate::error::Error;
 use crate::session::Session;
+use crate::terms::PathTerms;
 use bytes::{Buf, Bytes, BytesMut};
 use early::Early;
 pub use far::Far;
@@ -146,6 +148,8 @@ pub struct Streams {
     waiting: BTreeMap<u64, Bytes>,
     /// Pieces that came early, of all streams.
     early: usize,
+    /// What the peer says of paths.
+    terms: BTreeMap<u32, PathTerms>,
 }
 
 impl Streams {
@@ -163,6 +167,7 @@ impl Streams {
             received: 0,
             waiting: BTreeMap::new(),
             early: 0,
+            terms: BTreeMap::new(),
         }
     }
 
@@ -181,14 +186,25 @@ impl Streams {
         let stream = self.opened;
         self.opened += 1;
         self.streams.insert(stream, Stream { early: Early::unaccepted(), ..Stream::new(class) });
-        self.out.say(&Record::Open { stream, class, target });
+        self.out.say(&Record::Open { stream, class, target }, class);
         Ok(stream)
+    }
+
+    /// Tells the peer what a path is for.
+    pub(crate) fn say_terms(&mut self, path: usize, terms: PathTerms) {
+        debug_assert!(self.opens, "the other end has no terms");
+        self.out.say(&Record::Terms { path: path as u32, terms }, Class::Bulk);
+    }
+
+    /// What the peer says of its paths.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (usize, PathTerms)> {
+        self.terms.iter().map(|(path, terms)| (*path as usize, *terms))
     }
 
     /// The stream leads where it is to.
     pub fn accept(&mut self, stream: u32) {
-        if self.streams.contains_key(&stream) {
-            self.out.say(&Record::Accepted { stream });
+        if let Some(one) = self.streams.get(&stream) {
+            self.out.say(&Record::Accepted { stream }, one.class);
         }
     }
 
@@ -220,7 +236,7 @@ impl Streams {
     pub fn reset(&mut self, stream: u32, reason: Reason) {
         if let Some(one) = self.streams.get(&stream) {
             if !one.is_closed() {
-                self.out.say(&Record::Reset { stream, reason });
+                self.out.say(&Record::Reset { stream, reason }, one.class);
             }
             self.forget(stream);
         }

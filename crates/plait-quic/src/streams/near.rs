@@ -8,12 +8,13 @@ use crate::error::Error;
 use crate::hello::Offer;
 use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
+use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::terms::{Budgeted, Spent, Terms};
 use crate::ways::{Order, Progress, Ways};
 use bytes::{Bytes, BytesMut};
-use plait_sched::{Builtin, PathId, Scheduler, Time};
+use plait_sched::{Builtin, PathId, PathSet, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
 use std::net::{IpAddr, SocketAddr};
@@ -28,6 +29,8 @@ pub struct Near<W = Builtin> {
     /// Who decides which path carries what, until the transport has it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
+    /// Who writes down what happens, until the transport has it.
+    recording: Option<Recording>,
     session: Option<Session<Budgeted<W>>>,
     streams: Streams,
     spent: Spent,
@@ -53,6 +56,7 @@ impl<W: Scheduler> Near<W> {
             ways,
             scheduler: Some(scheduler),
             pilot: None,
+            recording: None,
             session: None,
             streams: Streams::new(true, settings.shared_segment()),
             spent: Spent::default(),
@@ -66,6 +70,20 @@ impl<W: Scheduler> Near<W> {
     /// Who may put another scheduler in the place of the one that decides.
     pub fn set_pilot(&mut self, pilot: Box<dyn Pilot<W>>) {
         self.pilot = Some(pilot);
+    }
+
+    /// Writes down what this end sends, and what becomes of it. Call it before anything else.
+    pub fn record(&mut self, recording: Recording) {
+        self.recording = Some(recording);
+    }
+
+    /// The recording ends, if there is one. What of it could not be written is an error, whenever that was.
+    ///
+    /// # Errors
+    /// Those of its file.
+    pub fn end_recording(&mut self, now: Instant) -> std::io::Result<()> {
+        let time = self.time(now);
+        self.session.as_mut().map_or(Ok(()), |session| session.end_recording(time, false))
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -158,7 +176,17 @@ impl<W: Scheduler> Near<W> {
         let Some(scheduler) = self.scheduler.take() else { return };
         let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
-            Ok(session) => self.session = Some(session),
+            Ok(mut session) => {
+                if let Some(recording) = self.recording.take() {
+                    session.record(self.time(now), recording, self.settings.mtu);
+                }
+                self.session = Some(session);
+                for (path, terms) in
+                    self.terms.iter().enumerate().filter(|(_, terms)| terms.backup || terms.cost > 0)
+                {
+                    self.streams.say_terms(path, terms.told(false));
+                }
+            }
             Err(error) => self.end(error),
         }
     }
@@ -182,10 +210,14 @@ impl<W: Scheduler> Near<W> {
             {
                 self.outcome.get_or_insert(error);
             }
+            let before = self.spent.paths();
+            self.spent.count(&self.terms, &session.spent());
+            for path in PathSet(self.spent.paths().0 & !before.0).iter() {
+                self.streams.say_terms(path.index(), self.terms[path.index()].told(true));
+            }
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);
             }
-            self.spent.count(&self.terms, session.carried().0);
             if (0..self.ways.len()).all(|path| self.spent.has(path)) {
                 self.outcome.get_or_insert(Error::Spent);
             }

@@ -16,6 +16,25 @@ const MOST_KEPT: u64 = 64 << 20;
 /// The shortest write: so that any record but that of an opening fits.
 const LEAST: u64 = 16;
 
+/// A record that leaves before data.
+#[derive(Debug)]
+struct Control {
+    encoded: Vec<u8>,
+    /// The stream that it opens.
+    opens: Option<u32>,
+    class: Class,
+}
+
+/// A segment whose content is decided.
+#[derive(Debug)]
+struct Bound {
+    /// Its place in all that was reserved.
+    place: u64,
+    bytes: Bytes,
+    /// Something of a redundant stream is in it.
+    redundant: bool,
+}
+
 /// Segments, and what leaves before data.
 #[derive(Debug)]
 pub(super) struct Outgoing {
@@ -26,13 +45,12 @@ pub(super) struct Outgoing {
     reserved: u64,
     /// The next is to be reserved beside all else, since it needs one piece.
     pieces: VecDeque<u64>,
-    /// Encoded; the stream of each that opens one.
-    control: VecDeque<(Vec<u8>, Option<u32>)>,
+    control: VecDeque<Control>,
     owed: usize,
     /// Streams that have something for a segment, by class; some may be forgotten.
-    turns: [VecDeque<u32>; 2],
-    /// Segments from the oldest that is not acknowledged on, with their places.
-    bound: VecDeque<(u64, Bytes)>,
+    turns: [VecDeque<u32>; Class::ALL.len()],
+    /// Segments from the oldest that is not acknowledged on.
+    bound: VecDeque<Bound>,
     first: u64,
     end: u64,
     kept: u64,
@@ -49,7 +67,7 @@ impl Outgoing {
             pieces: VecDeque::new(),
             control: VecDeque::new(),
             owed: 0,
-            turns: [VecDeque::new(), VecDeque::new()],
+            turns: Default::default(),
             bound: VecDeque::new(),
             first: 0,
             end: 0,
@@ -58,19 +76,19 @@ impl Outgoing {
         }
     }
 
-    /// A record that goes before all data.
-    pub(super) fn say(&mut self, record: &Record<'_>) {
-        let mut bytes = Vec::with_capacity(record.length());
-        record.encode(&mut bytes);
+    /// A record that goes before all data, and is about a stream of this class.
+    pub(super) fn say(&mut self, record: &Record<'_>, class: Class) {
+        let mut encoded = Vec::with_capacity(record.length());
+        record.encode(&mut encoded);
         let opens = match *record {
             Record::Open { stream, .. } => Some(stream),
             _ => None,
         };
-        if bytes.len() as u64 > LEAST {
-            self.pieces.push_back(bytes.len() as u64);
+        if encoded.len() as u64 > LEAST {
+            self.pieces.push_back(encoded.len() as u64);
         }
-        self.owed += bytes.len();
-        self.control.push_back((bytes, opens));
+        self.owed += encoded.len();
+        self.control.push_back(Control { encoded, opens, class });
     }
 
     /// The peer makes us say more than it takes.
@@ -141,10 +159,10 @@ impl Streams {
     /// All segments before this one were acknowledged.
     pub fn settle(&mut self, segment: u64) {
         while self.out.first < segment
-            && let Some((_, bytes)) = self.out.bound.pop_front()
+            && let Some(bound) = self.out.bound.pop_front()
         {
             self.out.first += 1;
-            self.out.kept -= bytes.len() as u64;
+            self.out.kept -= bound.bytes.len() as u64;
         }
     }
 
@@ -152,12 +170,14 @@ impl Streams {
     fn bind(&mut self) -> bool {
         let Some(size) = self.out.next() else { return false };
         let mut bytes = Vec::with_capacity(size);
-        while let Some((record, _)) = self.out.control.front()
-            && bytes.len() + record.len() <= size
-            && let Some((record, opens)) = self.out.control.pop_front()
+        let mut redundant = false;
+        while let Some(Control { encoded, .. }) = self.out.control.front()
+            && bytes.len() + encoded.len() <= size
+            && let Some(Control { encoded, opens, class }) = self.out.control.pop_front()
         {
-            bytes.extend_from_slice(&record);
-            self.out.owed -= record.len();
+            bytes.extend_from_slice(&encoded);
+            self.out.owed -= encoded.len();
+            redundant |= class == Class::Redundant;
             if let Some(one) = opens.and_then(|stream| self.streams.get_mut(&stream)) {
                 one.announced = true;
             }
@@ -168,29 +188,30 @@ impl Streams {
         {
             if let Some(one) = self.streams.get(&stream) {
                 Record::Credit { stream, limit: one.granted }.encode(&mut bytes);
+                redundant |= one.class == Class::Redundant;
             }
         }
         while size - bytes.len() > DATA
             && let Some(stream) = self.next_turn()
         {
-            self.pack(stream, size, &mut bytes);
+            redundant |= self.pack(stream, size, &mut bytes) == Class::Redundant;
         }
         bytes.resize(size, 0);
         self.out.kept += size as u64;
-        self.out.bound.push_back((self.out.end, bytes.into()));
+        self.out.bound.push_back(Bound { place: self.out.end, bytes: bytes.into(), redundant });
         self.out.end += size as u64;
         true
     }
 
     /// The stream whose turn it is.
     fn next_turn(&mut self) -> Option<u32> {
-        let class = [Class::Interactive, Class::Bulk].into_iter();
-        class.map(|class| class as usize).find_map(|class| self.out.turns[class].pop_front())
+        self.out.turns.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    /// Fills a segment with what a stream has; it goes behind the others if it has more.
-    fn pack(&mut self, stream: u32, size: usize, bytes: &mut Vec<u8>) {
-        let Some(one) = self.streams.get_mut(&stream) else { return };
+    /// Fills a segment with what a stream has; it goes behind the others if it has more. The class of what is in the segment.
+    fn pack(&mut self, stream: u32, size: usize, bytes: &mut Vec<u8>) -> Class {
+        let Some(one) = self.streams.get_mut(&stream) else { return Class::Bulk };
+        let class = one.class;
         one.queued = false;
         let count = one.sendable().min(size - bytes.len() - DATA);
         if count > 0 {
@@ -206,6 +227,13 @@ impl Streams {
             self.clean(stream);
         }
         self.queue(stream);
+        class
+    }
+
+    /// The segment at this place.
+    fn bound(&self, place: u64) -> Option<&Bound> {
+        let found = self.out.bound.binary_search_by_key(&place, |bound| bound.place);
+        found.ok().and_then(|at| self.out.bound.get(at))
     }
 }
 
@@ -218,12 +246,15 @@ impl Source for Streams {
                 return Err(NONE.into());
             }
         }
-        let found = self.out.bound.binary_search_by_key(&offset, |(place, _)| *place);
-        let (_, bytes) = found.ok().and_then(|at| self.out.bound.get(at)).ok_or(NONE)?;
+        let Bound { bytes, .. } = self.bound(offset).ok_or(NONE)?;
         if bytes.len() != buffer.len() {
             return Err(NONE.into());
         }
         buffer.copy_from_slice(bytes);
         Ok(())
+    }
+
+    fn is_redundant(&self, offset: u64) -> bool {
+        self.bound(offset).is_some_and(|bound| bound.redundant)
     }
 }

@@ -8,9 +8,11 @@
 //! finish    4 · stream 4 · bytes of the stream in all 8
 //! reset     5 · stream 4 · reason 1
 //! credit    6 · stream 4 · bytes of the stream in all that may be sent 8
+//! terms     7 · path 4 · 1: it stands by, 2: it has carried all that it may 1 · cost 4
 //! ```
 
 use crate::error::Error;
+use crate::terms::PathTerms;
 use std::fmt;
 
 /// Bytes of a target at most: a name of 255, a colon and a port.
@@ -21,6 +23,7 @@ pub(super) const DATA: usize = 15;
 pub(super) const SHORT: usize = 5;
 pub(super) const CREDIT: usize = 13;
 pub(super) const FINISH: usize = 13;
+pub(super) const TERMS: usize = 10;
 
 /// The longest record that is not data.
 pub(super) const MAX_CONTROL: usize = 8 + MAX_TARGET;
@@ -31,8 +34,15 @@ pub enum Class {
     /// All that there is nothing else to say of.
     #[default]
     Bulk,
-    /// Goes first.
+    /// Goes before those.
     Interactive,
+    /// Goes before all others, and on every path.
+    Redundant,
+}
+
+impl Class {
+    /// All there are, by their numbers.
+    pub const ALL: [Self; 3] = [Self::Bulk, Self::Interactive, Self::Redundant];
 }
 
 /// Why a stream ends before its end.
@@ -90,6 +100,7 @@ pub(super) enum Record<'a> {
     Finish { stream: u32, size: u64 },
     Reset { stream: u32, reason: Reason },
     Credit { stream: u32, limit: u64 },
+    Terms { path: u32, terms: PathTerms },
 }
 
 impl<'a> Record<'a> {
@@ -102,6 +113,7 @@ impl<'a> Record<'a> {
             Self::Finish { .. } => FINISH,
             Self::Reset { .. } => SHORT + 1,
             Self::Credit { .. } => CREDIT,
+            Self::Terms { .. } => TERMS,
         }
     }
 
@@ -137,6 +149,11 @@ impl<'a> Record<'a> {
                 head(6, stream);
                 out.extend(limit.to_be_bytes());
             }
+            Self::Terms { path, terms } => {
+                head(7, path);
+                out.push(u8::from(terms.backup) | u8::from(terms.spent) << 1);
+                out.extend(terms.cost.to_be_bytes());
+            }
         }
     }
 
@@ -154,11 +171,8 @@ impl<'a> Record<'a> {
         let stream = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
         let record = match kind {
             1 => {
-                let class = match reader.array().ok_or(MALFORMED)? {
-                    [0] => Class::Bulk,
-                    [1] => Class::Interactive,
-                    _ => return Err(MALFORMED),
-                };
+                let [number] = reader.array().ok_or(MALFORMED)?;
+                let class = Class::ALL.get(usize::from(number)).copied().ok_or(MALFORMED)?;
                 let target = reader.counted().filter(|target| target.len() <= MAX_TARGET);
                 let target = std::str::from_utf8(target.ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
                 Self::Open { stream, class, target }
@@ -175,6 +189,12 @@ impl<'a> Record<'a> {
                 Self::Reset { stream, reason }
             }
             6 => Self::Credit { stream, limit: u64::from_be_bytes(reader.array().ok_or(MALFORMED)?) },
+            7 => {
+                let [flags] = reader.array().filter(|[flags]| *flags < 4).ok_or(MALFORMED)?;
+                let cost = u32::from_be_bytes(reader.array().ok_or(MALFORMED)?);
+                let terms = PathTerms { cost, backup: flags & 1 != 0, spent: flags & 2 != 0 };
+                Self::Terms { path: stream, terms }
+            }
             _ => return Err(MALFORMED),
         };
         *segment = reader.0;
@@ -213,12 +233,15 @@ mod tests {
     fn what_was_written_is_read() {
         let records = [
             Record::Open { stream: 7, class: Class::Interactive, target: "example.org:443" },
+            Record::Open { stream: 8, class: Class::Redundant, target: "" },
             Record::Accepted { stream: 1 },
             Record::Data { stream: u32::MAX, offset: 1 << 40, bytes: b"abc" },
             Record::Data { stream: 0, offset: 0, bytes: b"" },
             Record::Credit { stream: 5, limit: 1 << 50 },
             Record::Finish { stream: 2, size: u64::MAX },
             Record::Reset { stream: 3, reason: Reason::Silent },
+            Record::Terms { path: 7, terms: PathTerms { cost: u32::MAX, backup: true, spent: false } },
+            Record::Terms { path: 0, terms: PathTerms { cost: 0, backup: false, spent: true } },
         ];
         let mut bytes = Vec::new();
         for record in &records {
@@ -236,9 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn reasons_are_numbered_as_they_are_listed() {
+    fn reasons_and_classes_are_numbered_as_they_are_listed() {
         for (number, reason) in Reason::ALL.into_iter().enumerate() {
             assert_eq!(reason as usize, number);
+        }
+        for (number, class) in Class::ALL.into_iter().enumerate() {
+            assert_eq!(class as usize, number);
         }
     }
 
@@ -249,9 +275,10 @@ mod tests {
         Record::Open { stream: 0, class: Class::Bulk, target: &long }.encode(&mut bytes);
         assert!(read(&bytes).is_err());
         for wrong in [
-            &[7, 0, 0, 0, 0][..],
+            &[8, 0, 0, 0, 0][..],
+            &[7, 0, 0, 0, 0, 4, 0, 0, 0, 0],
             &[5, 0, 0, 0, 0, 7],
-            &[1, 0, 0, 0, 0, 2, 0, 0],
+            &[1, 0, 0, 0, 0, 3, 0, 0],
             &[3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9],
         ] {
             assert!(read(wrong).is_err(), "{wrong:?}");
@@ -262,7 +289,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_the_bytes_nothing_panics_and_what_is_read_is_written_alike(
-            bytes in prop::collection::vec(prop_oneof![0..8u8, any::<u8>()], 0..300),
+            bytes in prop::collection::vec(prop_oneof![0..9u8, any::<u8>()], 0..300),
         ) {
             let mut rest = &bytes[..];
             while let Ok(Some(record)) = { let before = rest; let read = Record::decode(&mut rest);

@@ -4,6 +4,7 @@
 
 mod end;
 mod links;
+mod tape;
 
 use bytes::BytesMut;
 use end::End;
@@ -19,10 +20,9 @@ use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sha2::{Digest, Sha256};
-use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+pub(crate) use tape::Tape;
 
 /// What a run leaves.
 pub(crate) struct Run {
@@ -66,20 +66,6 @@ pub(crate) struct Case<'a> {
     pub(crate) tape: Option<Tape>,
     /// Mode interop.
     pub(crate) interop: bool,
-}
-
-/// Bytes that are written by one and read by another.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tape(pub(crate) Arc<Mutex<Vec<u8>>>);
-
-impl Write for Tape {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("nobody panicked").write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Default for Case<'_> {

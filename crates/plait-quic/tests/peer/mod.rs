@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use links::{Network, Path, SERVER, To, address, path_to};
 use noq_proto::{
     Connection as Noq, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event as Told,
-    FourTuple, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+    FourTuple, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use plait_quic::interop::{Connection, Event, Peer};
 use plait_quic::link::Outgoing;
@@ -31,6 +31,10 @@ struct Server {
     /// What is not yet written of what was got.
     owed: Vec<u8>,
     echoes: bool,
+    /// The path that it wants to stand by.
+    sets_back: Option<PathId>,
+    /// What it was told of paths last, by noq's numbers, and how often.
+    told: BTreeMap<PathId, (PathStatus, u32)>,
     came: Instant,
     gap: Duration,
 }
@@ -53,6 +57,8 @@ impl Server {
             got: BTreeMap::new(),
             owed: Vec::new(),
             echoes: case.echoes,
+            sets_back: case.sets_back,
+            told: BTreeMap::new(),
             came: now,
             gap: Duration::ZERO,
         }
@@ -94,6 +100,13 @@ impl Server {
                         self.got.insert(id, Vec::new());
                     }
                 }
+                Told::Path(PathEvent::RemoteStatus { id, status, .. }) => {
+                    let told = self.told.entry(id).or_insert((PathStatus::Available, 0));
+                    *told = (status, told.1 + u32::from(told.0 != status));
+                }
+                Told::Path(PathEvent::Established { id, .. }) if self.sets_back == Some(id) => {
+                    connection.set_path_status(id, PathStatus::Backup).expect("it is open");
+                }
                 Told::ConnectionLost { .. } => return,
                 _ => {}
             }
@@ -132,6 +145,8 @@ pub(crate) struct Case<'a> {
     pub(crate) multipath: bool,
     /// Bytes that the peer takes before it has read them.
     pub(crate) window: u32,
+    /// The path that the peer wants to stand by, by noq's number.
+    pub(crate) sets_back: Option<PathId>,
     /// How long the client goes on when all has arrived.
     pub(crate) linger: Duration,
 }
@@ -147,6 +162,7 @@ impl Default for Case<'_> {
             echoes: false,
             multipath: true,
             window: 16 << 20,
+            sets_back: None,
             linger: Duration::ZERO,
         }
     }
@@ -164,6 +180,8 @@ pub(crate) struct Run {
     /// On which paths full packets left, in their order.
     pub(crate) order: Vec<usize>,
     pub(crate) trace: [u8; 32],
+    /// What the peer was told of paths last, by noq's numbers, and how often that changed.
+    pub(crate) told: BTreeMap<PathId, (PathStatus, u32)>,
 }
 
 #[expect(
@@ -286,6 +304,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
         gap: server.gap,
         progress: client.progress(),
         order,
+        told: server.told,
         trace: sha2::Digest::finalize(network.trace).into(),
     }
 }

@@ -1,7 +1,8 @@
 //! What every protocol's end offers in the same way: writing, and looking at what became of it.
 
 use super::{Core, Counters, PathSender, SegmentState, WriteOptions};
-use plait_sched::{PathId, Scheduler};
+use crate::observer::Observer;
+use plait_sched::{PathId, Scheduler, Time};
 
 /// What a path did so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,6 +19,25 @@ impl<S: Scheduler> Core<S> {
     /// See [`crate::endpoint::Endpoint::totals`].
     pub(crate) fn totals(&self, path: PathId) -> PathTotals {
         self.paths.get(path.index()).map(PathSender::totals).unwrap_or_default()
+    }
+
+    /// See [`crate::endpoint::Endpoint::set_terms`].
+    pub(crate) fn set_terms(
+        &mut self,
+        now: Time,
+        path: PathId,
+        (backup, cost): (bool, u32),
+        observer: &mut impl Observer,
+    ) {
+        let index = path.index();
+        let Some(facts) = self.facts.get_mut(index) else { return };
+        facts.cost = cost;
+        let is_usable = facts.is_usable();
+        self.paths[index].backup = backup;
+        if is_usable {
+            self.set_state(now, index, self.paths[index].working_state(), observer);
+        }
+        self.note_opportunity();
     }
 
     /// See [`crate::endpoint::Endpoint::write_message`].

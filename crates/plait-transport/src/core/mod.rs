@@ -6,6 +6,7 @@
 
 mod acknowledgement;
 mod committed;
+mod copies;
 mod flight;
 mod interface;
 mod loss;
@@ -209,6 +210,8 @@ pub(crate) struct Core<S> {
     shared_retransmissions: VecDeque<u64>,
     /// Something may wait in their queues.
     retransmits: bool,
+    /// Likewise copies, where the scheduler asks for none.
+    copies: bool,
     next_transmission: u64,
     counters: Counters,
     news: Vec<PathNews>,
@@ -262,6 +265,7 @@ impl<S: Scheduler> Core<S> {
             lost: Vec::new(),
             shared_retransmissions: VecDeque::new(),
             retransmits: false,
+            copies: false,
             next_transmission: 0,
             counters: Counters::default(),
             news: vec![PathNews::default(); paths.len()],
@@ -432,15 +436,6 @@ impl<S: Scheduler> Core<S> {
         self.queued_segments -= path.queue.len() as u64;
         self.stream.recall(&mut path.queue);
         self.touch_amounts(index);
-    }
-
-    /// The copies that wait on a path are not wanted any more.
-    fn drop_copies(&mut self, index: usize) {
-        for segment in self.paths[index].reinjections.drain(..) {
-            if let Some(entry) = self.stream.get_mut(segment) {
-                entry.copies.remove(PathId(index as u8));
-            }
-        }
     }
 
     /// The earliest of the core's own timers: retransmission timers and the scheduler's wait. [`Time::MAX`] is never.

@@ -230,7 +230,7 @@ impl<S: Scheduler> Core<S> {
                 if !self.needs.reinject {
                     return Err(SchedulerFault::Undeclared("reinject"));
                 }
-                self.reinject(path, segment)
+                self.copy(path, segment).map(|_| ()).ok_or(SchedulerFault::NeverSent(segment))
             }
             Decision::Limit { path, in_flight } => {
                 let facts = self.facts.get_mut(path.index()).ok_or(SchedulerFault::UnknownPath(path))?;
@@ -300,23 +300,6 @@ impl<S: Scheduler> Core<S> {
             self.queued_segments += 1;
         }
         self.touch_amounts(index);
-        Ok(())
-    }
-
-    fn reinject(&mut self, path: PathId, segment: u64) -> Result<(), SchedulerFault> {
-        if segment < self.stream.first() {
-            return Ok(());
-        }
-        let entry = self.stream.get_mut(segment).filter(|entry| entry.ever_sent);
-        let entry = entry.ok_or(SchedulerFault::NeverSent(segment))?;
-        // The same copy twice, or on a path that carries the segment already, would only waste the path.
-        let useful = entry.state == SegmentState::InFlight && !entry.carried.contains(path);
-        if useful && !entry.copies.contains(path) {
-            entry.copies.insert(path);
-            let sender = &mut self.paths[path.index()];
-            sender.reinjections.push_back(segment);
-            self.touch_amounts(path.index());
-        }
         Ok(())
     }
 

@@ -105,26 +105,6 @@ impl<S: Scheduler> Core<S> {
         limit < u32::MAX && self.paths[index].shown_in_flight().saturating_add(waiting) >= limit
     }
 
-    pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
-        for index in 0..self.paths.len() {
-            while let Some(&segment) = self.paths[index].reinjections.front() {
-                let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
-                if in_flight && !(self.paths[index].has_room() && self.lets_in(index, segment)) {
-                    break;
-                }
-                self.paths[index].reinjections.pop_front();
-                if let Some(entry) = self.stream.get_mut(segment) {
-                    entry.copies.remove(PathId(index as u8));
-                }
-                self.touch_amounts(index);
-                if in_flight {
-                    return Some((index, segment));
-                }
-            }
-        }
-        None
-    }
-
     /// True if the receiver's window lets a new segment out. A window probe: one segment may be on its way whatever the window
     /// (RFC 9260 §6.1 A). The one that the receiver waits for takes no room there; if later ones that were refused are on
     /// their way, only it opens the window.
@@ -363,11 +343,6 @@ impl<S: Scheduler> Core<S> {
             self.ask_again = self.needs.reinject || bytes < self.config.segment_bytes;
         }
         self.notify(&Event::Sent { path, segment, retransmission: !first_time });
-    }
-
-    /// True if the scheduler asks for copies.
-    pub(crate) fn wants_copies(&self) -> bool {
-        self.needs.reinject
     }
 }
 

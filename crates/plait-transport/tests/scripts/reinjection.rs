@@ -1,7 +1,7 @@
 //! Copies of what is in flight: whichever arrives first counts, and no account is left open.
 
-use crate::common::{By, Fate, Pair, at, config, ms, segments};
-use plait_sched::{Connection, Decision, Path, PathId, Scheduler, Time};
+use crate::common::{By, Fate, Pair, at, by_key, config, in_turns, mpquic_config, ms, segments};
+use plait_sched::{Connection, Decision, Path, PathId, PathState, Scheduler, Time};
 use std::collections::BTreeSet;
 
 /// New data goes to path 0; as soon as it is the oldest in flight, every other open path gets a copy, once each.
@@ -163,4 +163,46 @@ fn redundancy_under_losses_delivers_everything_and_balances_all_accounts() {
     for path in pair.sender.paths() {
         assert_eq!(path.in_flight, 0, "{path:?}");
     }
+}
+
+/// A copy that nobody but the end's owner asks for leaves before new data, once; what cannot be copied is told.
+#[test]
+fn a_copy_by_hand_needs_no_scheduler_that_copies() {
+    let mut pair = Pair::new(mpquic_config(), &[20, 60], by_key(|path| path.srtt.as_nanos())).spaced(ms(1));
+    pair.send_file(8 * 1452);
+    pair.script(|judged| match (judged.segment(), judged.path) {
+        (Some(0), 0) => Fate::Drop,
+        _ => Fate::Pass,
+    });
+    assert!(!pair.sender.copy(PathId(1), 0), "it was never sent");
+    pair.run_until(at(1));
+    assert!(pair.sender.copy(PathId(1), 0));
+    assert!(
+        !pair.sender.copy(PathId(1), 0) && !pair.sender.copy(PathId(0), 0) && !pair.sender.copy(PathId(7), 0)
+    );
+    pair.run_until(at(40));
+    assert_eq!(pair.log.delivered.first().map(|(now, _)| *now), Some(at(32)), "it came over the other path");
+    assert_eq!(pair.sender.counters().reinjections, 1);
+    assert!(!pair.sender.copy(PathId(1), 3), "it has arrived");
+    pair.run_until(at(2_000));
+    assert!(pair.sender.is_drained() && pair.error().is_none());
+}
+
+/// A path that stands by from some moment on carries nothing new; what costs more is avoided by who looks at costs.
+#[test]
+fn terms_of_paths_change_while_a_connection_runs() {
+    let mut pair = Pair::new(mpquic_config(), &[20, 20], in_turns()).spaced(ms(1));
+    pair.sender.write_endlessly();
+    pair.run_until(at(500));
+    assert!(pair.log.sent_on(1, at(400)) > 10);
+    pair.sender.set_terms(pair.now, PathId(1), true, 7, &mut ());
+    pair.run_until(at(600));
+    let path = pair.path(1);
+    assert_eq!((path.state, path.cost), (PathState::Backup, 7));
+    let before = pair.log.sent_on(1, at(0));
+    pair.run_until(at(1_000));
+    assert_eq!(pair.log.sent_on(1, at(0)), before);
+    pair.sender.set_terms(pair.now, PathId(1), false, 0, &mut ());
+    pair.run_until(at(1_500));
+    assert!(pair.log.sent_on(1, at(0)) > before + 10);
 }

@@ -1,0 +1,67 @@
+//! Copies of what is in flight: asked for by the scheduler, or by who owns the end.
+
+use super::{Core, SegmentState};
+use plait_sched::{PathId, Scheduler};
+
+impl<S: Scheduler> Core<S> {
+    /// See [`crate::endpoint::Endpoint::copy`].
+    pub(crate) fn copy_by_hand(&mut self, path: PathId, segment: u64) -> bool {
+        let usable = self.facts.get(path.index()).is_some_and(plait_sched::Path::is_usable);
+        let added = usable && self.copy(path, segment) == Some(true);
+        self.copies |= added;
+        added
+    }
+
+    /// A copy is to leave on the path, unless that would be of no use; `None` if the segment was never sent.
+    pub(super) fn copy(&mut self, path: PathId, segment: u64) -> Option<bool> {
+        if segment < self.stream.first() {
+            return Some(false);
+        }
+        let entry = self.stream.get_mut(segment).filter(|entry| entry.ever_sent)?;
+        // The same copy twice, or on a path that carries the segment already, would only waste the path.
+        let carried = entry.carried.contains(path) || entry.copies.contains(path);
+        let useful = entry.state == SegmentState::InFlight && !carried;
+        if useful {
+            entry.copies.insert(path);
+            let sender = &mut self.paths[path.index()];
+            sender.reinjections.push_back(segment);
+            self.touch_amounts(path.index());
+        }
+        Some(useful)
+    }
+
+    /// True if there may be copies.
+    pub(crate) fn wants_copies(&self) -> bool {
+        self.needs.reinject || self.copies
+    }
+
+    pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
+        for index in 0..self.paths.len() {
+            while let Some(&segment) = self.paths[index].reinjections.front() {
+                let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
+                if in_flight && !(self.paths[index].has_room() && self.lets_in(index, segment)) {
+                    break;
+                }
+                self.paths[index].reinjections.pop_front();
+                if let Some(entry) = self.stream.get_mut(segment) {
+                    entry.copies.remove(PathId(index as u8));
+                }
+                self.touch_amounts(index);
+                if in_flight {
+                    return Some((index, segment));
+                }
+            }
+        }
+        self.copies = self.paths.iter().any(|path| !path.reinjections.is_empty());
+        None
+    }
+
+    /// The copies that wait on a path are not wanted any more.
+    pub(super) fn drop_copies(&mut self, index: usize) {
+        for segment in self.paths[index].reinjections.drain(..) {
+            if let Some(entry) = self.stream.get_mut(segment) {
+                entry.copies.remove(PathId(index as u8));
+            }
+        }
+    }
+}
