@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
 use crate::protocol::Protocol as _;
-pub use crate::protocol::Side;
+pub use crate::protocol::{PathChange, Side};
 use crate::reassembly::Reassembly;
 use crate::sink::Sink;
 use crate::{cmt_sctp, mpquic, mptcp};
@@ -182,6 +182,15 @@ impl<S: Scheduler> Endpoint<S> {
     /// [`Error::Unsupported`] if it needs what the protocol does not offer: then nothing has changed.
     pub fn replace_scheduler(&mut self, scheduler: S) -> Result<S, Error> {
         self.core_mut().replace_scheduler(scheduler)
+    }
+
+    /// Paths come and go, or are another network's; [`Endpoint::transmit`] is next. False if the protocol's paths are those that it began with: only Multipath QUIC's
+    /// change here. The peer has to be told of an added one by other means.
+    ///
+    /// # Panics
+    /// With more than [`plait_sched::MAX_PATHS`] paths, and for a path that there is not.
+    pub fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) -> bool {
+        dispatch!(self, end => end.change_path(now, change, observer))
     }
 
     /// What a path did so far.

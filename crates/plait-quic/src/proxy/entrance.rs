@@ -5,7 +5,7 @@ use super::plan::{Forward, Plan, Told};
 use super::socks::{self, Step};
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
-use crate::files::routes::Routes;
+use crate::files::routes::{Routes, Wanted};
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
 use crate::identity;
@@ -70,7 +70,8 @@ impl Entrance {
         if plan.socks.is_none() && plan.forwards.is_empty() {
             return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".to_owned()));
         }
-        let routes = Routes::open(now(), &plan.to, &plan.locals, &plan.interfaces, &plan.terms)?;
+        let Plan { locals, interfaces, terms, .. } = &plan;
+        let routes = Routes::open(now(), &plan.to, &Wanted { locals, interfaces, terms, may_grow: true })?;
         let mut entrance = Self {
             routes,
             listeners: BTreeMap::new(),
@@ -114,8 +115,13 @@ impl Entrance {
     }
 
     /// The paths, in the order in which schedulers see them.
-    pub fn paths(&self) -> &[Local] {
-        &self.routes.locals
+    pub fn paths(&self) -> Vec<Local> {
+        self.routes.locals()
+    }
+
+    /// The addresses and interfaces that are not there, and become paths when they are.
+    pub fn awaited(&self) -> Vec<String> {
+        self.routes.awaited()
     }
 
     /// Carries until `watch` breaks. `maker` makes who decides which path carries what: once, and again if the far end was lost.
@@ -189,7 +195,9 @@ impl Entrance {
                 near.handle_datagrams(moment, path, remote, datagrams, each);
             });
             near.handle_timeout(moment);
-            self.routes.rescan(moment, |path, local| near.relocate(moment, path, local));
+            for reroute in self.routes.rescan(moment) {
+                near.reroute(moment, &reroute);
+            }
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 flow = both(flow, watch(moment, Some(&Told::Open)));
@@ -208,7 +216,10 @@ impl Entrance {
                 near.stop();
             }
             near.transmit(moment, &mut out);
-            self.routes.send(&mut out, |path, trouble| near.handle_failure(path, trouble));
+            self.routes.send(moment, &mut out, |path, trouble, reroute| {
+                reroute.into_iter().for_each(|reroute| near.reroute(moment, reroute));
+                near.handle_failure(path, trouble);
+            });
             if near.outcome().is_some() {
                 return Ok(());
             }

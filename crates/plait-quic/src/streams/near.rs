@@ -11,12 +11,12 @@ use crate::pilot::{Change, Pilot};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::terms::{Budgeted, Spent, Terms};
-use crate::ways::{Order, Progress, Ways};
+use crate::ways::{Order, Progress, Reroute, Ways, note_terms};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// One connection over all paths, on which `W` decides.
@@ -98,9 +98,14 @@ impl<W: Scheduler> Near<W> {
         self.ways.handle_failure(path, trouble);
     }
 
-    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
-    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-        self.ways.relocate(now, path, local);
+    /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
+    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+        let path = self.ways.reroute(now, reroute);
+        note_terms(&mut self.terms, path, reroute);
+        let time = self.time(now);
+        if let Some(session) = &mut self.session {
+            session.reroute(time, reroute);
+        }
         self.work(now, path);
     }
 
@@ -125,10 +130,14 @@ impl<W: Scheduler> Near<W> {
 
     /// One path: its timers, its handshake, what arrived on it.
     fn work(&mut self, now: Instant, path: usize) {
-        if self.ways.work(now, path) {
+        let joined = self.ways.work(now, path);
+        let time = self.time(now);
+        if joined {
+            if let Some(session) = &mut self.session {
+                session.join(time, path, &self.terms);
+            }
             self.begin(now);
         }
-        let time = self.time(now);
         if let Some(session) = &mut self.session {
             while let Some(packet) = self.ways.receive(path) {
                 session.handle(time, PathId(path as u8), &packet);
@@ -156,9 +165,13 @@ impl<W: Scheduler> Near<W> {
             extent: Extent::Endless,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
+        let time = self.time(now);
         let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
-            Ok(session) => self.session = Some(session),
+            Ok(mut session) => {
+                self.ways.joined().for_each(|path| session.join(time, path, &self.terms));
+                self.session = Some(session);
+            }
             Err(error) => self.end(error),
         }
     }
