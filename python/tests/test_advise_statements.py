@@ -23,6 +23,7 @@ from plait.advice.wording import certainty
 from plait.statistics.estimate import Estimate
 from plait.validate.fresh import contradictions
 from plait.validate.links import said
+from plait.validate.reading import share
 from plait.validate.statements import CHECKS, complaints
 
 FEW = [stock(), "redundant", "daps", "intelligent-delivery-delay", "srpt"]
@@ -168,6 +169,9 @@ def test_words_follow_from_counts() -> None:
         "Sure", "Nearly sure", "Nearly sure", "Probable", "Probable", "Unsure", "Unsure",
     ]  # fmt: skip
     assert certainty(24, 24, unsure=True) == "Unsure"
+    # All of eight were at least 10 % better in one call, and 15 of 24 fresh ones: of a few "all" says little.
+    assert [certainty(count, count) for count in (4, 8, 10, 11, 12)] == ["Probable"] * 3 + ["Sure"] * 2
+    assert certainty(11, 12) == "Probable"
 
 
 def test_a_threshold_is_what_its_runs_say() -> None:
@@ -241,3 +245,9 @@ def test_a_preset_stands_for_what_is_not_said() -> None:
     assert (faster.name, faster.rate_bps, faster.back_bps) == ("home", 100_000_000, 10_000_000)
     starlink = parse_path("starlink")
     assert (starlink.loss, starlink.burst) == (0.005, 10.0)
+
+
+def test_a_small_share_is_read_to_its_last_digit() -> None:
+    """A check took 0.0627 % for 0.0188 %, and so the gain of one value for that of another."""
+    assert share("0.0188 %").says(0.000188)
+    assert not share("0.0188 %").says(0.000627)

@@ -25,6 +25,8 @@ CONFIRMING = 2
 """The size that is found is tried in so many times more variations than those in which it was searched for."""
 TOLERATED = 3.0
 """Percent that a buffer may cost against an unlimited one (or what counts as alike, if that is more)."""
+SURELY = 2.0
+"""The end of a cost's interval is below so many times what is tolerated: scattered runs can look good by chance."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class BufferAdvice:
     given_cost: Estimate
     tolerated: float
     needed: int
+    needed_cost: Estimate
     smallest: bool
     unlimited: int
     costs: tuple[tuple[int, float], ...]
@@ -50,7 +53,13 @@ class BufferAdvice:
     @property
     def enough(self) -> bool:
         """Whether the given buffer is large enough."""
-        return self.given >= self.needed or self.given_cost.value <= self.tolerated
+        return self.given >= self.needed or holds(self.given_cost, self.tolerated)
+
+
+def holds(cost: Estimate, tolerated: float) -> bool:
+    """Whether a buffer costs no more than is tolerated: by its runs, and surely not `SURELY` times as much."""
+    _, high = cost.interval or (cost.value, cost.value)
+    return cost.value <= tolerated and high <= SURELY * tolerated
 
 
 def search(
@@ -71,9 +80,7 @@ def search(
     scores = trial.scores({*sizes, setting.receive_buffer})
 
     def cost(size: int) -> Estimate:
-        lag = gain_of(setting.traffic, scores[size], scores[unlimited][: len(scores[size])])
-        low, high = lag.interval or (None, None)
-        return Estimate(-lag.value, None if high is None else -high, None if low is None else -low)
+        return gain_of(setting.traffic, scores[size], scores[unlimited][: len(scores[size])]).negated()
 
     needed = _first_enough(sizes, tolerated, cost)
     smallest = needed == sizes[0]
@@ -87,7 +94,7 @@ def search(
     for size in sorted(size for size in scores if needed <= size < unlimited):
         scores[size] += more.scores({size})[size]
         needed, smallest = size, smallest and size == sizes[0]
-        if cost(size).value <= tolerated:
+        if holds(cost(size), tolerated):
             break
     else:
         needed = unlimited
@@ -97,6 +104,7 @@ def search(
         given_cost=cost(setting.receive_buffer),
         tolerated=tolerated,
         needed=needed,
+        needed_cost=cost(needed),
         smallest=smallest,
         unlimited=unlimited,
         costs=tuple((size, cost(size).value) for size in sorted(scores)),

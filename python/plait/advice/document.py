@@ -52,6 +52,7 @@ def document(advice: Findings) -> dict[str, Any]:
             "tolerated_percent": found.tolerated,
             "enough": found.enough,
             "needed_bytes": found.needed,
+            "needed_cost_percent": _estimate(found.needed_cost),
             "smaller_not_tried": found.smallest,
             "variations": found.variations,
             "duration_s": found.duration_s,

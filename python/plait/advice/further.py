@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from plait.advice import numbers
-from plait.advice.buffer import rule
+from plait.advice.buffer import SURELY, rule
 from plait.advice.capped import Capped
 from plait.advice.findings import Findings
 from plait.advice.judging import WORTH_PERCENT
@@ -51,17 +51,18 @@ def receive_buffer(advice: Findings) -> list[Statement]:
     if found is None:
         return _rule(advice)
     traffic = advice.setting.traffic
-    tolerated = f"{found.tolerated:.0f} %"
+    tolerated = f"stays below {found.tolerated:.0f} %, and surely below {SURELY * found.tolerated:.0f} %"
     what = "of the goodput" if traffic.more_is_better else f"more {traffic.noun}"
     needed, cost = numbers.size(found.needed), numbers.signed(found.given_cost.value)
-    then = numbers.signed(dict(found.costs)[found.needed])
-    judged = "is enough" if found.enough else "is too small"
+    then = numbers.signed(found.needed_cost.value)
+    least, _ = found.given_cost.interval or (found.given_cost.value,) * 2
+    judged = "is enough" if found.enough else "is too small" if least > 0 else "may be too small"
     if found.needed == found.given:
-        other = f"no smaller one tried stays below {tolerated}"
+        other = f"no smaller one tried {tolerated}"
     elif found.smallest:
         other = f"{needed}, the smallest one tried, would cost {then}"
     else:
-        other = f"{needed} would cost {then}, the smallest one tried that stays below {tolerated}"
+        other = f"{needed} would cost {then}, the smallest one tried that {tolerated}"
     both = "both paths" if len(advice.setting.paths) == 2 else f"all {len(advice.setting.paths)} paths"
     runs = f"at least {found.variations} variations of {numbers.time(found.duration_s)}"
     text = (

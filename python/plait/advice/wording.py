@@ -23,7 +23,7 @@ from plait.advice.judging import (
 )
 from plait.advice.statement import Statement
 from plait.advice.traffic import Traffic
-from plait.statistics.estimate import Estimate
+from plait.statistics.estimate import Estimate, surely_more_than
 
 ADDS_NOTHING = 2.0
 """A path that adds less, in percent, can be left out."""
@@ -207,13 +207,13 @@ def _certain(advice: Findings) -> list[Statement]:
 
 
 def certainty(holds: int, count: int, *, unsure: bool = False) -> str:
-    """The word for what holds in so many of all variations."""
+    """The word for what holds in so many of all variations; what holds in all of a few may be chance, so not sure."""
     share = holds / count
     if unsure or share < MOSTLY:
         return "Unsure"
-    if share == 1:
-        return "Sure"
-    return "Nearly sure" if share >= NEARLY_ALL else "Probable"
+    if share < NEARLY_ALL or not surely_more_than(MOSTLY, holds, count):
+        return "Probable"
+    return "Sure" if share == 1 else "Nearly sure"
 
 
 def _beginning(advice: Findings) -> list[Statement]:

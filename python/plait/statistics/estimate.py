@@ -75,6 +75,11 @@ def width_for_many(comparisons: int, count: int) -> float:
     return float(stats.t.ppf(1 - tail / max(comparisons, 1), max(count - 1, 1)) / stats.norm.ppf(1 - tail))
 
 
+def surely_more_than(share: float, holds: int, count: int) -> bool:
+    """Whether what holds in so many of `count` samples holds in more than a share of all: a one-sided binomial test."""
+    return bool(stats.binomtest(holds, count, share, alternative="greater").pvalue <= 1 - CONFIDENCE)
+
+
 def median(values: Values) -> Estimate:
     """The median with a bootstrap interval."""
     data = np.asarray(values, dtype=np.float64)

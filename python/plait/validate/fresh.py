@@ -16,13 +16,13 @@ import numpy as np
 from plait.advice import Advice
 from plait.advice.candidates import Candidate
 from plait.advice.capped import CAPPED
-from plait.advice.judging import MOSTLY, WORTH_PERCENT, gain_of
+from plait.advice.judging import MOSTLY, WORTH_PERCENT, Standing, gain_of
 from plait.advice.outcome import Outcome
 from plait.advice.threshold import changed, over_best
 from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.wording import few_samples
 from plait.scenarios.units import NANOSECONDS
-from plait.statistics.estimate import Estimate, median_by_ranks
+from plait.statistics.estimate import Estimate, median_by_ranks, surely_more_than
 
 WIDER = 2.0
 VARIATIONS = 24
@@ -39,7 +39,7 @@ class _Fresh:
         self.advice, self.bench, self.traffic = advice, bench, advice.setting.traffic
         self.duration = round(advice.simulated.duration_s * NANOSECONDS)
         self.every = tuple(range(len(advice.setting.paths)))
-        self.kinds = {one["kind"] for one in advice.document()["statements"]}
+        self.texts = {one["kind"]: one["text"] for one in advice.document()["statements"]}
         self.outcomes = cache(self._outcomes)
 
     def _outcomes(self, one: Candidate, setting: Setting, duration: int) -> list[Outcome]:
@@ -99,11 +99,18 @@ class _Fresh:
                 self.scores(best.candidate), self.scores(advice.single.candidate), strict=True
             )
         ]
-        count = advice.simulated.variations
-        if best.worth_in in (0, count) and not advice.simulated.short:
-            holds = sum((gain >= WORTH_PERCENT) == (best.worth_in == count) for gain in each)
-            if holds < MOSTLY * len(each):
-                yield f"certain-gain: {best.worth_in} of {count}, but it holds in {holds} of {len(each)}"
+        yield from self._certain(best, sum(gain >= WORTH_PERCENT for gain in each), len(each))
+
+    def _certain(self, best: Standing, worth_in: int, fresh: int) -> Iterator[str]:
+        """All of so many variations that it is called sure is most of all; what is called probable is not rare."""
+        count = self.advice.simulated.variations
+        more = best.worth_in >= count / 2
+        said, holds = (best.worth_in, worth_in) if more else (count - best.worth_in, fresh - worth_in)
+        sure = said == count and surely_more_than(MOSTLY, said, count) and not self.advice.simulated.short
+        text = self.texts["certain-gain"]
+        rare = not text.startswith("Unsure") and surely_more_than(0.5, fresh - holds, fresh)
+        if (sure and holds < MOSTLY * fresh) or rare:
+            yield f"certain-gain: {said} of {count}, but it holds in {holds} of {fresh}: {text}"
 
     def _schedulers(self) -> Iterator[str]:
         advice, choice = self.advice, self.advice.choice
@@ -116,7 +123,7 @@ class _Fresh:
                 yield f"better: {label}, but {found}"
             if label in (*choice.better, *choice.alike):
                 yield from self._number(kind, said, found)
-        if "avoid" in self.kinds:
+        if "avoid" in self.texts:
             for one in advice.standings:
                 if one.candidate.scheduler is None or one.gain is None or one.label in choice.undecided:
                     continue

@@ -64,6 +64,12 @@ def percent(text: str) -> Written:
     return Written(value, 0.0501 if abs(value) < 10 else 0.501)
 
 
+def share(text: str) -> Written:
+    """A share such as ``0.0188 %``: of three digits, however small it is."""
+    value = float(text.removesuffix(" %")) / 100
+    return Written(value, 0.006 * value)
+
+
 def gain(text: str) -> tuple[Written, tuple[Written, Written] | None]:
     """A gain such as ``+12 % goodput (95 % interval +11 to +13 %)``, and its interval if there is one."""
     found = re.search(rf"({PERCENT}) (?:goodput|delay|latency|time)(?: \(95 % interval ({ENDS})\))?", text)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from plait.scenarios.units import duration_ns, size_bytes
+from plait.validate.certainty import MOSTLY, certain_gain, certain_scheduler
 from plait.validate.reading import (
     AMOUNT,
     PERCENT,
@@ -22,12 +23,13 @@ from plait.validate.reading import (
     gain,
     group,
     percent,
+    share,
     single,
     standing,
     unit,
 )
 
-WORTH, MOSTLY, NEARLY = 10.0, 0.75, 0.9
+WORTH = 10.0
 
 
 def complaints(document: Document) -> list[str]:
@@ -159,45 +161,6 @@ def _beginning(text: str, document: Document) -> Iterator[str]:
         yield f"the first path is {first}"
 
 
-def _word(word: str, holds: int, count: int) -> Iterator[str]:
-    share = holds / count
-    allowed = {
-        "sure": share == 1,
-        "nearly sure": share >= NEARLY,
-        "probable": share >= MOSTLY,
-        "unsure": True,
-    }
-    if not allowed[word]:
-        yield f"{word} of {holds} in {count}"
-
-
-def _certain_gain(text: str, document: Document) -> Iterator[str]:
-    found = re.match(
-        r"([A-Z][a-z ]+?)(?:,.*)?: the gain is (at least|less than) 10 % in (\d+) of (\d+) var", text
-    )
-    assert found is not None
-    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
-    holds = row["worth_in"] if found[2] == "at least" else count - row["worth_in"]
-    if (int(found[3]), int(found[4])) != (holds, count):
-        yield f"it is in {holds} of {count}"
-    yield from _word(found[1].lower(), holds, count)
-
-
-def _certain_scheduler(text: str, document: Document) -> Iterator[str]:
-    found = re.match(
-        r"The choice of the scheduler is ([a-z ]+): (\S+) is .* in (\d+) of (\d+)(?: \((\S+): in (\d+)\))?",
-        text,
-    )
-    assert found is not None
-    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
-    if (found[2], int(found[3]), int(found[4])) != (row["label"], row["best_in"], count):
-        yield f"{row['label']} is best in {row['best_in']} of {count}"
-    most = max(one["best_in"] for one in document["standings"] if one["scheduler"])
-    if (int(found[6]) if found[6] else row["best_in"]) != most:
-        yield f"another is best in {most}"
-    yield from _word(found[1], row["best_in"], count)
-
-
 def _capped(text: str, document: Document) -> Iterator[str]:
     one = next(one for one in document["capped"] if f" cap {one['path']}:" in text)
     said = [amount(each) for each in re.findall(AMOUNT, text)]
@@ -206,7 +169,7 @@ def _capped(text: str, document: Document) -> Iterator[str]:
         yield f"the rates are {one}"
     if one["as_said_bps"] >= 0.7 * one["without_bps"]:
         yield "the losses do not cap it"
-    if not percent(group(rf"({PERCENT}) of independent", text)).says(one["loss"] * 100):
+    if not share(group(rf"({PERCENT}) of independent", text)).says(one["loss"]):
         yield f"the loss is {one['loss']}"
 
 
@@ -323,13 +286,17 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
         cost
     ):
         yield f"{found['given_bytes']} costs {cost}"
-    enough = found["given_bytes"] >= found["needed_bytes"] or cost <= tolerated
+    surely = found["given_cost_percent"]["high"] <= 2 * tolerated
+    enough = found["given_bytes"] >= found["needed_bytes"] or (cost <= tolerated and surely)
     if enough != (" is enough" in text):
         yield f"it is {'' if enough else 'not '}enough"
+    if " is too small" in text and found["given_cost_percent"]["low"] <= 0:
+        yield "it may cost nothing"
     if "would cost" in text:
         then = found["cost_percent_by_bytes"][str(found["needed_bytes"])]
-        if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated:
-            yield f"needed are {found['needed_bytes']}, which cost {then}"
+        most = found["needed_cost_percent"]["high"]
+        if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated or most > 2 * tolerated:
+            yield f"needed are {found['needed_bytes']}, which cost {then}, {most} at most"
         if not percent(group(rf"would cost ({PERCENT})", text)).says(then):
             yield f"{found['needed_bytes']} would cost {then}"
 
@@ -392,7 +359,7 @@ def _wide(tried: Mapping[str, Any], end: str) -> float:
 
 
 def _says(text: str, value: float, key: str) -> bool:
-    return percent(text).says(value * 100) if key == "loss" else amount(text).says(value)
+    return share(text).says(value) if key == "loss" else amount(text).says(value)
 
 
 def _threshold(text: str, document: Document) -> Iterator[str]:
@@ -470,8 +437,8 @@ CHECKS: dict[str, Callable[[str, Document], Iterator[str]]] = {
     "together": _together,
     "collapse": _collapse,
     "beginning": _beginning,
-    "certain-gain": _certain_gain,
-    "certain-scheduler": _certain_scheduler,
+    "certain-gain": certain_gain,
+    "certain-scheduler": certain_scheduler,
     "capped": _capped,
     "measure": _measure,
     "place": _place,

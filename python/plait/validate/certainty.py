@@ -1,0 +1,58 @@
+"""Sentences that say how sure something is, held against their counts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from plait.validate.reading import Document, standing
+
+MOSTLY, NEARLY = 0.75, 0.9
+CHANCE = 0.05
+
+
+def _word(word: str, holds: int, count: int) -> Iterator[str]:
+    share = holds / count
+    # As many as that, or more, come by chance where it holds in three of four.
+    chance = sum(
+        math.comb(count, many) * MOSTLY**many * (1 - MOSTLY) ** (count - many)
+        for many in range(holds, count + 1)
+    )
+    allowed = {
+        "sure": share == 1 and chance <= CHANCE,
+        "nearly sure": share >= NEARLY and chance <= CHANCE,
+        "probable": share >= MOSTLY,
+        "unsure": True,
+    }
+    if not allowed[word]:
+        yield f"{word} of {holds} in {count}"
+
+
+def certain_gain(text: str, document: Document) -> Iterator[str]:
+    """In how many variations the gain is there, and the word for it."""
+    found = re.match(
+        r"([A-Z][a-z ]+?)(?:,.*)?: the gain is (at least|less than) 10 % in (\d+) of (\d+) var", text
+    )
+    assert found is not None
+    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
+    holds = row["worth_in"] if found[2] == "at least" else count - row["worth_in"]
+    if (int(found[3]), int(found[4])) != (holds, count):
+        yield f"it is in {holds} of {count}"
+    yield from _word(found[1].lower(), holds, count)
+
+
+def certain_scheduler(text: str, document: Document) -> Iterator[str]:
+    """In how many variations the scheduler is the best, and the word for it."""
+    found = re.match(
+        r"The choice of the scheduler is ([a-z ]+): (\S+) is .* in (\d+) of (\d+)(?: \((\S+): in (\d+)\))?",
+        text,
+    )
+    assert found is not None
+    row, count = standing(document, document["scheduler"]), document["simulated"]["variations"]
+    if (found[2], int(found[3]), int(found[4])) != (row["label"], row["best_in"], count):
+        yield f"{row['label']} is best in {row['best_in']} of {count}"
+    most = max(one["best_in"] for one in document["standings"] if one["scheduler"])
+    if (int(found[6]) if found[6] else row["best_in"]) != most:
+        yield f"another is best in {most}"
+    yield from _word(found[1], row["best_in"], count)
