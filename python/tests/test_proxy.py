@@ -140,7 +140,16 @@ def test_connections_cross_both_paths(scheduler: str, echo: int, tmp_path: Path)
 
 def test_what_each_end_sends_is_recorded(echo: int, tmp_path: Path, command: Command) -> None:
     content = hashlib.shake_128(b"plait").digest(500_000)
-    serve = ("--serve", "--listen", "127.0.0.1:0", "--allow", f"127.0.0.1:{echo}", "--json", "--record", "far")
+    serve = (
+        "--serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--allow",
+        f"127.0.0.1:{echo}",
+        "--json",
+        "--record",
+        "far",
+    )
     with running(*serve, folder=tmp_path) as far:
         listening = line(far, "listening")
         to = [listening["address"], "--fingerprint", listening["fingerprint"], "--json", "--record", "near"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -22,7 +22,18 @@ from plait.transfers.receiver import LISTEN, WINDOW
 from plait.transfers.report import PathProgress
 
 SOCKS = "127.0.0.1:1080"
-SERVING = {"listen", "allow", "window", "congestion", "mtu", "name", "redundant", "record", "secret", "as_json"}
+SERVING = {
+    "listen",
+    "allow",
+    "window",
+    "congestion",
+    "mtu",
+    "name",
+    "redundant",
+    "record",
+    "secret",
+    "as_json",
+}
 """Parameters that mean something with --serve."""
 ALONE = {"listen", "allow", "window"}
 """Those that mean nothing without it."""
@@ -196,7 +207,7 @@ def _kept(folder: Path | None, choice: Override) -> Iterator[None]:
         yield
     finally:
         if folder is not None:
-            from plait.recordings.keeping import keep_recording  # noqa: PLC0415 - frames, for those who record
+            from plait.recordings.keeping import keep_recording
 
             try:
                 keep_recording(folder, choice.document)
