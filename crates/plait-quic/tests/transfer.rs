@@ -222,6 +222,21 @@ fn the_first_path_need_not_work() {
     assert!(run.duration < Duration::from_secs(3), "{:?}", run.duration);
 }
 
+/// Also between its handshake and the transport's, when the others wait for it.
+#[test]
+fn a_path_that_is_cut_while_a_transfer_begins_stops_nothing() {
+    for path in [0, 1] {
+        for cut in (0..250).step_by(5).map(Duration::from_millis) {
+            let mut paths = [FAST, SLOW];
+            paths[path].outage = Some([cut, Duration::from_secs(1_000)]);
+            let case = Case { bytes: 1_000_000, paths: &paths, ..Case::default() };
+            let run = run(&case);
+            assert_whole(&case, &run);
+            assert!(run.duration < Duration::from_secs(3), "path {path}, {cut:?}: {:?}", run.duration);
+        }
+    }
+}
+
 #[test]
 fn everything_dark_for_a_while_is_survived() {
     let outage = Some([Duration::from_millis(400), Duration::from_secs(12)]);

@@ -1,8 +1,8 @@
 //! `proxy`.
 
 use super::{
-    ProxyOptions, SOCKS, clear, path_values, path_words, print, record, report_change, say, say_again, tell_awaited,
-    told,
+    ProxyOptions, SOCKS, clear, path_values, path_words, print, record, report_change, say, say_again,
+    tell_awaited, told,
 };
 use crate::error::Error;
 use crate::files;

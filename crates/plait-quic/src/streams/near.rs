@@ -211,6 +211,16 @@ impl<W: Scheduler> Near<W> {
         }
     }
 
+    /// Paths that have carried all that they may from now on carry nothing more, at both ends.
+    fn count_spent(&mut self) {
+        let Some(session) = &self.session else { return };
+        let before = self.spent.paths();
+        self.spent.count(&self.terms, &session.spent());
+        for path in PathSet(self.spent.paths().0 & !before.0).iter() {
+            self.tell_terms(path.index());
+        }
+    }
+
     fn end(&mut self, outcome: Error) {
         self.outcome.get_or_insert(outcome);
     }
@@ -223,17 +233,13 @@ impl<W: Scheduler> Near<W> {
     /// All datagrams that leave now. Once there is an [`Near::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.count_spent();
         if let Some(session) = &mut self.session {
             if let Some(pilot) = &mut self.pilot
                 && let Some(scheduler) = pilot.look(time, session, None)
                 && let Err(error) = session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone()))
             {
                 self.outcome.get_or_insert(error);
-            }
-            let before = self.spent.paths();
-            self.spent.count(&self.terms, &session.spent());
-            for path in PathSet(self.spent.paths().0 & !before.0).iter() {
-                self.tell_terms(path.index());
             }
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);
