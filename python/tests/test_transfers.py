@@ -18,6 +18,7 @@ import plait
 import plait.transfers.sender
 from plait import Assign, Receiver, Scheduler, TransferError, Wait
 from plait.cli.send import decided_by
+from plait.results.recorded import read_results
 from plait.transfers.report import change_of
 
 LOCALS = ["127.0.0.2", "127.0.0.3"]
@@ -247,6 +248,22 @@ def test_two_at_a_time_without_holding_the_loop_up(content: Path, tmp_path: Path
         raise AssertionError
 
     assert asyncio.run(both()) == {content.name, "other"}
+
+
+def test_terms_and_recordings_are_of_each_file_of_a_sender(
+    content: Path, receiver: Receiver, tmp_path: Path
+) -> None:
+    async def send() -> plait.Sent:
+        terms = {"budget": {LOCALS[0]: "200kB"}, "cost": {LOCALS[1]: 3}}
+        async with await plait.connect(**told(receiver), local=LOCALS, **terms) as sender:
+            return await sender.send(content, scheduler="round-robin", record=tmp_path / "run")
+
+    sent = asyncio.run(send())
+    assert 0 < sent.paths[0].bytes < 200_000 + plait.transfers.sender.MTU
+    assert receiver.wait(60).error is None
+    (result,) = read_results(tmp_path / "run")
+    assert result.data["recording"]["costs"] == [0, 3]
+    assert result.metrics["delivered_bytes"] == sent.bytes
 
 
 def test_who_is_not_there_or_not_who_it_should_be_is_no_receiver(receiver: Receiver) -> None:
