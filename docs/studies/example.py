@@ -10,6 +10,7 @@ from pathlib import Path
 from study import Answer, with_interval, written
 
 import plait
+from plait.results.metrics import direction
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.scheduler import parse_choice
 from plait.statistics.estimate import change_of_mean, mean
@@ -72,14 +73,16 @@ def answer() -> Answer:
         lines = []
         for place, before, after in zip(span.places, base, own, strict=True):
             change = change_of_mean(after, before)
+            if change is not None and direction(span.metric) < 0:
+                change = change.negated()
             text = "–" if change is None else with_interval(change, signed=True)
             means = [written(mean(one).value, span.decimals) for one in (before, after)]
             lines.append([f"{place:g}", *means, text])
             key = f"{case} {place:g}"
-            values[f"{key} change"] = text
+            values[f"{key} better"] = text
             values[f"{key} {BASE}"], values[f"{key} {NAME}"] = means
         tables[case] = markdown(
-            [span.heading, f"`{BASE}`: {span.unit}", f"`{NAME}`", "change (%)"], lines, ()
+            [span.heading, f"`{BASE}`: {span.unit}", f"`{NAME}`", "better by (%)"], lines, ()
         )
         curves = {BASE: [mean(one) for one in base], NAME: [mean(one) for one in own]}
         figures[f"soonest-{case.replace(' ', '-')}"] = panels(

@@ -177,16 +177,16 @@ class Networks:
         return markdown(["scheduler", *(link(network) for network in NETWORKS)], rows)
 
     def values(self) -> dict[str, str]:
-        """``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay change``."""
+        """``NETWORK SCHEDULER goodput``, ``… delay``, ``… goodput change``, ``… delay saved``."""
         made = {}
         for network in NETWORKS:
             for scheduler in (*schedulers(), *modes()):
                 key = f"{network.name} {scheduler}"
                 made[f"{key} goodput"] = written(self.mean(network.name, scheduler, "goodput").value, 1)
                 made[f"{key} delay"] = written(self.mean(network.name, scheduler, "delay").value)
-                for name in ("goodput", "delay"):
-                    change = self.change(network.name, scheduler, name)
-                    made[f"{key} {name} change"] = with_interval(change, signed=True)
+                goodput, delay = (self.change(network.name, scheduler, name) for name in ("goodput", "delay"))
+                made[f"{key} goodput change"] = with_interval(goodput, signed=True)
+                made[f"{key} delay saved"] = with_interval(delay.negated(), signed=True)
         for scheduler in schedulers():
             changes = [self.change(network.name, scheduler, "delay") for network in NETWORKS]
             made[f"{scheduler} less delay"] = f"{sum(differs(one) and one.value < 0 for one in changes)}"

@@ -372,7 +372,15 @@ def test_the_baseline_and_the_metric_can_be_chosen(dataset: Opened, dataset_fold
 
 def test_the_page_says_what_was_run(runs: Opened) -> None:
     text = runs("document.body.innerText")
-    for words in ("two <paths>", "seed 1", "Python", "processor", "2Mbit", "loss 2%", "receive buffer 60kB"):
+    for words in (
+        "two <paths>",
+        "seed 1",
+        "Python",
+        "processor",
+        "2 Mbit/s",
+        "loss 2%",
+        "receive buffer 60kB",
+    ):
         assert words in text, words
     given = json.loads(runs("document.querySelector('details pre').textContent"))
     assert given["transport"]["receive_buffer"] == "60kB"

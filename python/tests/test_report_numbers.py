@@ -18,10 +18,12 @@ from plait.analysis.regions import regions
 from plait.reports.chart import distribution, thinned
 from plait.reports.definition import definitions
 from plait.reports.field import cut, field_data
+from plait.reports.page import _code
 from plait.reports.reading import Rows
-from plait.reports.sample import Sample, _best
+from plait.reports.sample import Sample, _best, _cell
 from plait.results.metrics import Metrics, PathMetrics
 from plait.results.summary import METRICS, written
+from plait.statistics.estimate import Estimate
 
 
 def test_few_points_keep_the_extremes() -> None:
@@ -156,3 +158,12 @@ def test_bold_is_what_is_best_beyond_chance() -> None:
 def test_there_is_no_negative_zero() -> None:
     assert written("retransmissions", -0.04) == "0"
     assert written("retransmissions", -0.06) == "−0.1"
+
+
+def test_intervals_of_counts_do_not_reach_below_nothing() -> None:
+    assert _cell("retransmissions", Estimate(0.2, -0.1, 0.6)) == ("0.2", "0 … 0.6")
+    assert _cell("aggregation_benefit", Estimate(0.2, -0.16, 0.59))[1].startswith("−0.16")
+
+
+def test_words_between_backticks_are_code() -> None:
+    assert _code("in ``kernel``, `a<b`") == "in <code>kernel</code>, <code>a&lt;b</code>"

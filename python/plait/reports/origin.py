@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from plait.advice import numbers
 from plait.results.result import Result
 from plait.scenarios.scheduler import schedulers
+from plait.scenarios.units import duration_s, rate_bps
 
 Table = dict[str, Any]
 """A table of a page: `headings`, `lines` of texts."""
@@ -99,7 +102,10 @@ def _wire(wire: Mapping[str, Any]) -> list[str]:
     rate = str(wire.get("rate", "–" if trace is None else "trace"))
     others = [f"trace {trace}"] if trace is not None else []
     others += [f"{key.replace('_', ' ')} {_plain(value)}" for key, value in rest.items()]
-    return [rate, str(wire.get("delay", "0s")), str(wire.get("queue", "–")), ", ".join(others)]
+    if "rate" in wire:
+        rate = numbers.rate(rate_bps(wire["rate"]))
+    delay = numbers.time(duration_s(wire.get("delay", "0s")))
+    return [rate, delay, _sized(wire.get("queue", "–")), ", ".join(others)]
 
 
 def _words(table: Mapping[str, Any], keys: Any) -> str:
@@ -110,5 +116,10 @@ def _words(table: Mapping[str, Any], keys: Any) -> str:
     )
 
 
+def _sized(value: Any) -> str:
+    """Many bytes as people write them; queues may be something else, such as packets, and packets are told in bytes."""
+    return numbers.size(int(value[:-1])) if re.fullmatch(r"\d{5,}B", str(value)) else str(value)
+
+
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _sized(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

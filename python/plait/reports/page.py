@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -23,6 +24,7 @@ def page(content: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _code
     return environment.get_template(f"{content['kind']}.html.j2").render(
         **{key: value for key, value in content.items() if key != "data"},
         style=Markup(_file("page.css")),
@@ -40,3 +42,11 @@ def _embedded(data: Any) -> str:
     """JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _code(text: str) -> Markup:
+    """A docstring's words between backticks, as code."""
+    parts = re.split(r"`+", text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from plait.analysis.contest import ahead, evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
-from plait.results.metrics import direction
+from plait.results.metrics import direction, least
 from plait.results.summary import METRICS, heading, scale, written
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
@@ -246,8 +246,11 @@ def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> f
 def _cell(name: str, one: Estimate | None) -> tuple[str, str]:
     if one is None:
         return "–", ""
-    interval = "" if one.interval is None else f"{written(name, one.low)} … {written(name, one.high)}"
-    return written(name, one.value), interval
+    if one.interval is None:
+        return written(name, one.value), ""
+    low, high = one.interval
+    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
+    return written(name, one.value), f"{written(name, max(low, least(name)))} … {written(name, high)}"
 
 
 def _rank(name: str) -> tuple[int, int]:

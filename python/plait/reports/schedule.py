@@ -53,11 +53,12 @@ def schedule(group: str, results: Sequence[Result], places: Sequence[int]) -> di
 
 
 def _moments(results: Sequence[Result], frames: Sequence[pl.DataFrame]) -> list[tuple[str, int]]:
-    """Where windows begin: the start, the middle of the sending, and before the longest wait after the warm-up."""
+    """Where windows begin: the start, the middle of what is sent, and before the longest wait after the warm-up."""
     known = [frame for frame in frames if not frame.is_empty()]
     first = min(frame["sent_ns"].item(0) for frame in known)
-    last = max(frame["sent_ns"].item(-1) for frame in known)
-    moments = [("middle", int(first + (last - first) // 2))]
+    # Of the packets, not of the time: a transfer on real paths may pause for most of it.
+    middle = int(np.median(np.concatenate([frame["sent_ns"].to_numpy() for frame in known])))
+    moments = [("middle", middle)]
     waits = [
         (row["blocked_ns"], row["arrived_ns"] - row["sent_ns"], row["sent_ns"], result.scheduler)
         for result, frame in zip(results, frames, strict=True)

@@ -283,6 +283,11 @@ LOWER = frozenset(
 """Less is better."""
 
 
+def least(name: str) -> float:
+    """What no run's value is below: 0 of amounts, counts and times, −1 of the aggregation benefit."""
+    return -1.0 if name.endswith("aggregation_benefit") else 0.0
+
+
 def direction(name: str) -> int:
     """1 where more of a metric, by its dotted name, is better, −1 where less is, 0 where neither can be said."""
     parts = name.split(".")
