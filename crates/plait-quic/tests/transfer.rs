@@ -231,6 +231,13 @@ fn a_path_that_is_cut_while_a_transfer_begins_stops_nothing() {
             paths[path].outage = Some([cut, Duration::from_secs(1_000)]);
             let case = Case { bytes: 1_000_000, paths: &paths, ..Case::default() };
             let run = run(&case);
+            assert!(
+                run.outcome.is_ok(),
+                "path {path}, {cut:?}: {:?} {:?} {:?}",
+                run.outcome,
+                run.opened,
+                run.sent
+            );
             assert_whole(&case, &run);
             assert!(run.duration < Duration::from_secs(3), "path {path}, {cut:?}: {:?}", run.duration);
         }

@@ -144,12 +144,13 @@ impl<S: Scheduler> Sender<S> {
         let space = &self.spaces[index];
         let path = self.core.path_mut(index);
         let waits = path.flight().segments() > 0 || space.asked || set_aside;
-        let mut begins = path.last_sent().max(space.pinged_at);
-        if self.config.watchful {
+        let begins = if self.config.watchful {
             let oldest =
                 path.flight().get(path.flight().first()).map_or(space.pinged_at, |sent| sent.sent_at);
-            begins = begins.min(oldest.max(space.judged_at));
-        }
+            oldest.max(space.judged_at)
+        } else {
+            path.last_sent().max(space.pinged_at)
+        };
         let timer = begins.saturating_add(path.rtt().rto());
         path.set_timer((waits && space.loss_timer.is_none()).then_some(timer));
     }
