@@ -123,8 +123,10 @@ impl<'a> World<'a> {
             network.send(*now, 2 * outgoing.path + 1, &outgoing);
         }
         let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
-        let next = [arrival, near.next_wakeup(), far.next_wakeup()].into_iter().flatten().min();
-        *now = next.expect("paths are kept open").max(*now);
+        // Who has an outcome has stopped.
+        let due = near.next_wakeup().filter(|_| near.outcome().is_none());
+        let next = [arrival, due, far.next_wakeup()].into_iter().flatten().min();
+        *now = next.unwrap_or(*now).max(*now);
     }
 
     /// Until something holds, or so many seconds have passed: whether it holds.

@@ -76,7 +76,6 @@ impl<S: Scheduler> Sender<S> {
         if !waits && !set_aside {
             return;
         }
-        self.spaces[index].judged_at = now;
         let path = self.core.path_mut(index);
         path.rtt_mut().back_off();
         path.note_timeout();
@@ -126,7 +125,6 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        self.spaces[index].judged_at = now;
         let path = self.core.path_mut(index);
         path.hear();
         path.forgive();
@@ -144,13 +142,7 @@ impl<S: Scheduler> Sender<S> {
         let space = &self.spaces[index];
         let path = self.core.path_mut(index);
         let waits = path.flight().segments() > 0 || space.asked || set_aside;
-        let begins = if self.config.watchful {
-            let oldest =
-                path.flight().get(path.flight().first()).map_or(space.pinged_at, |sent| sent.sent_at);
-            oldest.max(space.judged_at)
-        } else {
-            path.last_sent().max(space.pinged_at)
-        };
+        let begins = path.last_sent().max(space.pinged_at);
         let timer = begins.saturating_add(path.rtt().rto());
         path.set_timer((waits && space.loss_timer.is_none()).then_some(timer));
     }

@@ -57,8 +57,7 @@ pub struct Config {
     pub handshake: bool,
     /// The path of the handshake.
     pub initial_path: PathId,
-    /// Paths may be cut at any moment. So none waits until the first is open; the probe timeout runs from when a path was heard of last, or the oldest packet that waits for an answer left if that is later, and not from
-    /// the last packet that left (RFC 9002 §6.2.1): what is sent into a dead path puts nothing off. And what came on a path that is silent is acknowledged on another one, too: acknowledgements that
+    /// Paths may be cut at any moment. So none waits until the first is open, and what came on a path that is silent is acknowledged on another one, too: acknowledgements that
     /// were lost with a path would have all of it sent again.
     pub watchful: bool,
     /// Packets may be marked instead of dropped (RFC 9000 §13.4).

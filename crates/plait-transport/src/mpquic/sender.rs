@@ -42,8 +42,6 @@ pub(super) struct Space {
     pub(super) probes: u8,
     /// When a packet left that carries nothing and wants to be answered.
     pub(super) pinged_at: Time,
-    /// When something came back for its packets, or nothing had for a probe timeout.
-    pub(super) judged_at: Time,
     pub(super) marking: Marking,
 }
 
@@ -72,7 +70,6 @@ impl Space {
             asked: false,
             probes: 0,
             pinged_at: Time::ZERO,
-            judged_at: Time::ZERO,
             marking: Marking::new(config.ecn),
         }
     }
