@@ -1,7 +1,8 @@
 """What the compiler watches before it builds the extension for good: runs like those that people make.
 
-The profile says which branches are taken and what is worth inlining, so it has to have every protocol, schedulers of several kinds, losses,
-queues that overflow, small windows and short runs. The runs are of the instrumented extension; what they measure is nobody's result.
+The profile says which branches are taken and what is worth inlining, so it has to have every protocol, schedulers of
+several kinds, losses, queues that overflow, small windows and short runs. The runs are of the instrumented extension;
+what they measure is nobody's result.
 
 ``python packaging/training.py``: maturin calls it, see ``pgo-command`` in pyproject.toml.
 """
