@@ -20,9 +20,21 @@ TRANSPORTS = (
     plait.Transport(protocol="mptcp", profile="standard"),
     plait.Transport(protocol="mpquic"),
 )
-SCHEDULERS = ("round-robin", "lowest-rtt", "linux-default", "blest", "delivery-delay+rp", "daps-rounds", "ecf")
+SCHEDULERS = (
+    "round-robin",
+    "lowest-rtt",
+    "linux-default",
+    "blest",
+    "delivery-delay+rp",
+    "daps-rounds",
+    "ecf",
+)
 BUFFERS = ("256kB", "4MB")
-NETWORKS = (("1.5s", "100Mbit", "1000p", "0%"), ("8s", "10Mbit", "bdp", "0%"), ("8s", "20Mbit", "bdp", "0.5%"))
+NETWORKS = (
+    ("1.5s", "100Mbit", "1000p", "0%"),
+    ("8s", "10Mbit", "bdp", "0%"),
+    ("8s", "20Mbit", "bdp", "0.5%"),
+)
 """Duration, and each path's rate, queue and loss."""
 
 
