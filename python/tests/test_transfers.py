@@ -254,8 +254,8 @@ def test_terms_and_recordings_are_of_each_file_of_a_sender(
     content: Path, receiver: Receiver, tmp_path: Path
 ) -> None:
     async def send() -> plait.Sent:
-        terms = {"budget": {LOCALS[0]: "200kB"}, "cost": {LOCALS[1]: 3}}
-        async with await plait.connect(**told(receiver), local=LOCALS, **terms) as sender:
+        budget, cost = {LOCALS[0]: "200kB"}, {LOCALS[1]: 3}
+        async with await plait.connect(**told(receiver), local=LOCALS, budget=budget, cost=cost) as sender:
             return await sender.send(content, scheduler="round-robin", record=tmp_path / "run")
 
     sent = asyncio.run(send())
