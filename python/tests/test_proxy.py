@@ -166,7 +166,7 @@ def test_what_each_end_sends_is_recorded(echo: int, tmp_path: Path, command: Com
         copies = result.packets.group_by("sequence").len().filter(pl.col("len") > 1)
         assert len(copies) > 100, "connections to that port are on every path, there and back"
         assert "proxy" in " ".join(result.warnings)
-        done = command("explain", str(tmp_path / end), "--at", "0.01s")
+        done = command("explain", str(tmp_path / end), "--at", "0s")
         assert (done.returncode, "segment" in done.stdout) == (0, True), done.stderr
         done = command("report", str(tmp_path / end), "-o", str(tmp_path / f"{end}.html"))
         assert (done.returncode, (tmp_path / f"{end}.html").exists()) == (0, True), done.stderr
