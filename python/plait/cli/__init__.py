@@ -9,7 +9,6 @@ import click
 
 from plait.cli.errors import guarded
 from plait.cli.groups import LazyGroup, Place
-from plait.support.machine import plait_version
 from plait.support.progress import Progress
 
 COMMANDS = {
@@ -68,7 +67,7 @@ COMPLETING = "_PLAIT_COMPLETE"
 
 @click.group(cls=LazyGroup, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--quiet", is_flag=True, help="Show no progress bars.")
-@click.version_option(plait_version(), prog_name="plait")
+@click.version_option(package_name="plait", prog_name="plait")
 def cli(quiet: bool) -> None:
     """Packet scheduling over several paths: run, compare and reproduce.
 

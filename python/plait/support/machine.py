@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 SECRET = "--secret="
@@ -16,6 +15,8 @@ SECRET = "--secret="
 
 def plait_version() -> str:
     """The installed version, such as ``0.1.0``."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to load, seldom asked
+
     try:
         return version("plait")
     except PackageNotFoundError:

@@ -8,31 +8,13 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as RichProgress
-from rich.text import Text
+if TYPE_CHECKING:
+    from plait.support.bar import Bar
 
 PATIENCE_SECONDS = 1.0
 """Work shorter than this shows no bar."""
-
-
-class Rate(ProgressColumn):
-    """How many a second."""
-
-    def render(self, task: Task) -> Text:
-        """The rate in the last half minute."""
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
 
 
 class Progress:
@@ -48,8 +30,7 @@ class Progress:
 
     def __init__(self, title: str, total: int | None = None, unit: str = "") -> None:
         self._title, self._total, self._unit = title, total, unit
-        self._bar: RichProgress | None = None
-        self._task = TaskID(0)
+        self._bar: Bar | None = None
         self._start = time.monotonic()
 
     def __enter__(self) -> Progress:
@@ -63,18 +44,11 @@ class Progress:
                 return
             if time.monotonic() - self._start < PATIENCE_SECONDS:
                 return
-            counted = TextColumn(f"{{task.completed:,.0f}} of {{task.total:,.0f}} {self._unit}"), Rate()
-            self._bar = RichProgress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                *([TaskProgressColumn()] if self._total is None else counted),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task(self._title, total=self._total or 1.0, completed=int(done))
-            self._bar.start()
-        self._bar.update(self._task, completed=done)
+            from plait.support.bar import Bar  # noqa: PLC0415 - most commands end before they need one
+
+            self._bar = Bar(self._title, self._total, self._unit, done)
+            return
+        self._bar.update(done)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
