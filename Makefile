@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup optimized demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,22 @@ $(VENV)/.installed: requirements-dev.lock $(VENV)/.created
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
 	@touch $@
+
+# The profile's raw form is that of the compiler's own LLVM, so llvm-profdata has to be of its version.
+LLVM_VERSION = $(shell rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
+PROFDATA := target/profdata
+$(PROFDATA)/llvm-profdata:
+	@find_profdata() { ls "$$(rustc --print target-libdir)/../bin/llvm-profdata" 2>/dev/null || command -v llvm-profdata-$(LLVM_VERSION); }; \
+	if ! find_profdata >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "make: installing llvm-$(LLVM_VERSION)"; \
+		export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && apt-get install -y -qq llvm-$(LLVM_VERSION) >/dev/null || true; \
+	fi; \
+	program=$$(find_profdata) || { echo "make: needs llvm-profdata $(LLVM_VERSION): rustup component add llvm-tools, or on Debian: sudo apt-get install llvm-$(LLVM_VERSION)" >&2; exit 1; }; \
+	mkdir -p $(PROFDATA) && ln -sf "$$program" $@
+
+optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled for what runs do: simulations take a tenth to a third less time (10 minutes)
+	PATH="$(CURDIR)/$(PROFDATA):$$PATH" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --pgo
+	@touch $(VENV)/.built
 
 demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14

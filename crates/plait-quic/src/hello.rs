@@ -67,7 +67,7 @@ pub struct Hello {
     pub session: [u8; 16],
     /// The path's number.
     pub path: u8,
-    /// How many there are.
+    /// How many there are so far: more may come later.
     pub paths: u8,
     /// Payload bytes of a full segment.
     pub segment: u16,
@@ -79,7 +79,7 @@ impl Hello {
     /// Whether another path of the same session may say this.
     #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
-        self.offer == other.offer && self.paths == other.paths && self.segment == other.segment
+        self.offer == other.offer && self.segment == other.segment
     }
 
     /// As bytes.

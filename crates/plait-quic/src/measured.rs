@@ -87,9 +87,9 @@ impl Measure {
 
     /// How a path stands at this moment. To be told often: several times in a round trip.
     pub fn look(&mut self, now: Time, facts: &Path, totals: &PathTotals) {
-        if let Some(gauge) = self.gauges.get_mut(facts.id.index()) {
-            gauge.look(now, facts, totals, self.counted);
-        }
+        let path = facts.id.index();
+        self.gauges.resize(self.gauges.len().max(path + 1), Gauge::default());
+        self.gauges[path].look(now, facts, totals, self.counted);
     }
 
     /// The paths in use, or nothing if one of them is not known well enough.

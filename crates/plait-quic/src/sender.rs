@@ -12,13 +12,13 @@ use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::source::{Rest, Source};
 use crate::terms::{Budgeted, Spent, Terms};
-use crate::ways::Ways;
-pub use crate::ways::{Order, Progress};
+pub use crate::ways::{Order, Progress, Reroute};
+use crate::ways::{Ways, note_terms};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// When all paths have carried what they may: for so long an answer may still be on its way.
@@ -57,8 +57,11 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         scheduler: W,
         source: S,
     ) -> Result<Self, Error> {
+        let ways = Ways::new(now, settings, &order)?;
+        let mut order = order;
+        order.terms.resize(ways.len(), Terms::default());
         Ok(Self {
-            ways: Ways::new(now, settings, &order)?,
+            ways,
             settings,
             order,
             scheduler: Some(scheduler),
@@ -124,9 +127,14 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         self.ways.handle_failure(path, trouble);
     }
 
-    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
-    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-        self.ways.relocate(now, path, local);
+    /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
+    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+        let path = self.ways.reroute(now, reroute);
+        note_terms(&mut self.order.terms, path, reroute);
+        let time = self.time(now);
+        if let Some(session) = &mut self.session {
+            session.reroute(time, reroute);
+        }
         self.work(now, path);
     }
 
@@ -157,6 +165,10 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     fn work(&mut self, now: Instant, path: usize) {
         if self.ways.work(now, path) {
             self.heard_at = now;
+            let time = self.time(now);
+            if let Some(session) = &mut self.session {
+                session.join(time, path, &self.order.terms);
+            }
             self.begin(now);
         }
         self.take(now, path);
@@ -180,13 +192,14 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             extent: Extent::Piece { sends: self.order.offer.size - reply.offset, gets: VERDICT_BYTES as u64 },
         };
         let Some(scheduler) = self.scheduler.take() else { return };
-        self.order.terms.resize(self.ways.len(), Terms::default());
+        let time = self.time(now);
         let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.order.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
-                    session.record(self.time(now), recording, self.settings.mtu);
+                    session.record(time, recording, self.settings.mtu);
                 }
+                self.ways.joined().for_each(|path| session.join(time, path, &self.order.terms));
                 session.write();
                 self.session = Some(session);
             }

@@ -219,7 +219,15 @@ impl Settings {
             joined_writes: false,
         };
         let initial_path = PathId(initial_path as u8);
-        mpquic::Config { connection, ack_every: 2, ack_delay, handshake: true, initial_path, ecn: false }
-            .into()
+        mpquic::Config {
+            connection,
+            ack_every: 2,
+            ack_delay,
+            handshake: true,
+            initial_path,
+            watchful: true,
+            ecn: false,
+        }
+        .into()
     }
 }

@@ -108,6 +108,12 @@ impl Transfer {
         }
     }
 
+    /// A path greets, for the first time or anew.
+    pub(crate) fn join(&mut self, now: Instant, path: usize) {
+        self.session.join(self.time(now), path, &[]);
+        self.links.resize(self.links.len().max(path + 1), None);
+    }
+
     pub(crate) fn time(&self, now: Instant) -> Time {
         Time::from_nanos(now.saturating_duration_since(self.epoch).as_nanos() as u64)
     }

@@ -22,6 +22,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// question is repeated.
 const GRACE: Duration = Duration::from_millis(200);
 
+/// Why a path carries nothing whose address is not there.
+const GONE: &str = "its interface or address is gone";
+
 /// Who only asks wants to know which paths there are.
 const ANSWERS: Duration = Duration::from_secs(1);
 
@@ -42,6 +45,21 @@ pub struct Order {
     pub session: [u8; 16],
     /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
     pub offer: Offer,
+}
+
+/// What became of the local addresses, as the machine knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reroute {
+    /// Another address: a path behind those that there are.
+    Added(IpAddr, Terms),
+    /// A path has another address: its connection is made anew.
+    Moved(usize, IpAddr),
+    /// A path that was [gone](Reroute::Gone) gives its place to another address, with the terms of that.
+    Replaced(usize, IpAddr, Terms),
+    /// A path's address is not there, or its interface down: what was on its way there goes elsewhere at once.
+    Gone(usize),
+    /// It is there again: the path is asked at once.
+    Back(usize),
 }
 
 /// How a path is.
@@ -175,13 +193,44 @@ impl Ways {
         }
     }
 
+    /// Local addresses have changed; the path to look at.
+    pub(crate) fn reroute(&mut self, now: Instant, reroute: &Reroute) -> usize {
+        match *reroute {
+            Reroute::Added(local, _) => self.add(now, local),
+            Reroute::Moved(path, local) | Reroute::Replaced(path, local, _) => {
+                self.relocate(now, path, local)
+            }
+            Reroute::Gone(path) => {
+                self.handle_failure(path, GONE);
+                path
+            }
+            Reroute::Back(path) => {
+                if let Some(way) = self.ways.get_mut(path) {
+                    way.trouble = way.trouble.take().filter(|trouble| trouble != GONE);
+                    way.retry_at = way.retry_at.map(|at| at.min(now));
+                }
+                path
+            }
+        }
+    }
+
+    fn add(&mut self, now: Instant, local: IpAddr) -> usize {
+        let path = self.ways.len();
+        let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, path as u8)), None, false);
+        self.ways.push(Way::new(now, local, endpoint));
+        self.hello.paths = self.ways.len() as u8;
+        path
+    }
+
     /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
-    pub(crate) fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-        let Some(way) = self.ways.get_mut(path) else { return };
-        // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
-        let which = path + MAX_LINKS * (1 + way.opened as usize);
-        let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, which as u8)), None, false);
-        *way = Way { opened: way.opened, ..Way::new(now, local, endpoint) };
+    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) -> usize {
+        if let Some(way) = self.ways.get_mut(path) {
+            // Nothing that is sent to the old address arrives: what noq remembers of it is of no use.
+            let which = path + MAX_LINKS * (1 + way.opened as usize);
+            let endpoint = Endpoint::new(Arc::new(endpoint_config(&self.settings, which as u8)), None, false);
+            *way = Way { opened: way.opened, ..Way::new(now, local, endpoint) };
+        }
+        path
     }
 
     /// One path: its timers, its handshake. True if it works from now on.
@@ -238,6 +287,11 @@ impl Ways {
         let (path, reply, until) = self.first?;
         let all = self.ways.iter().all(|way| way.joined || way.refused);
         (all || until <= now).then_some((path, reply))
+    }
+
+    /// The paths that work.
+    pub(crate) fn joined(&self) -> impl Iterator<Item = usize> {
+        (0..self.ways.len()).filter(|path| self.ways[*path].joined)
     }
 
     /// What the peer said first.
@@ -339,6 +393,15 @@ impl Ways {
             trouble: way.trouble.clone(),
         };
         self.ways.iter().enumerate().map(path).collect()
+    }
+}
+
+/// The terms of paths after a change of local addresses.
+pub(crate) fn note_terms(all: &mut Vec<Terms>, path: usize, reroute: &Reroute) {
+    match *reroute {
+        Reroute::Added(_, terms) => all.push(terms),
+        Reroute::Replaced(_, _, terms) => all[path] = terms,
+        Reroute::Moved(..) | Reroute::Gone(_) | Reroute::Back(_) => {}
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::BytesMut;
 use links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
 use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
-use plait_quic::sender::Order;
+use plait_quic::sender::{Order, Reroute};
 use plait_quic::streams::far::{Id, News};
 use plait_quic::streams::{Class, Event, Far, Near, Reason};
 use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
@@ -55,15 +55,15 @@ struct Talk {
 
 impl<'a> World<'a> {
     fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
-        Self::with(paths, secret, terms, settings())
+        Self::with(paths, paths.len(), secret, terms, settings())
     }
 
-    /// Likewise, with a far end that has settings of its own.
-    fn with(paths: &'a [Path], secret: &str, terms: &[Terms], far: Settings) -> Self {
+    /// Likewise, with so many of the paths at the beginning, and a far end that has settings of its own.
+    fn with(paths: &'a [Path], locals: usize, secret: &str, terms: &[Terms], far: Settings) -> Self {
         let (start, identity) = (start(), Identity::generate().expect("a key"));
         let order = Order {
             remote: (SERVER, 4433).into(),
-            locals: (0..paths.len()).map(|path| address(path).ip()).collect(),
+            locals: (0..locals).map(|path| address(path).ip()).collect(),
             terms: terms.to_vec(),
             fingerprint: identity.fingerprint(),
             secret: Secret::new(secret),
@@ -123,8 +123,10 @@ impl<'a> World<'a> {
             network.send(*now, 2 * outgoing.path + 1, &outgoing);
         }
         let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
-        let next = [arrival, near.next_wakeup(), far.next_wakeup()].into_iter().flatten().min();
-        *now = next.expect("paths are kept open").max(*now);
+        // Who has an outcome has stopped.
+        let due = near.next_wakeup().filter(|_| near.outcome().is_none());
+        let next = [arrival, due, far.next_wakeup()].into_iter().flatten().min();
+        *now = next.unwrap_or(*now).max(*now);
     }
 
     /// Until something holds, or so many seconds have passed: whether it holds.
@@ -225,6 +227,19 @@ fn a_path_that_is_cut_breaks_no_stream() {
 
 /// Paths are kept open while nobody says anything, and what is said then is answered at once.
 #[test]
+fn a_path_that_appears_carries_streams_both_ways() {
+    let mut world = World::with(&[FAST, SLOW], 1, "told", &[], settings());
+    let alone = world.exchange(3, 2_000_000);
+    world.near.reroute(world.now, &Reroute::Added(address(1).ip(), Terms::default()));
+    let both = world.exchange(3, 2_000_000);
+    assert!(both < alone, "{both:?} and {alone:?}");
+    let progress = world.near.progress();
+    assert_eq!((progress.len(), progress[1].opened), (2, 1));
+    let (back, there) = world.far.carried(&ID).expect("it is there");
+    assert!(back[1] > 1_000_000 && there[1] > 1_000_000, "{back:?} {there:?}");
+}
+
+#[test]
 fn a_connection_without_streams_stays() {
     let mut world = World::new(&[FAST, SLOW], "told", &[]);
     world.exchange(1, 1_000);
@@ -256,7 +271,7 @@ fn who_was_given_up_gives_up_too_and_is_not_refused() {
     let outage = Some([Duration::from_millis(700), Duration::from_secs(36)]);
     let paths = [FAST, SLOW].map(|path| Path { outage, ..path });
     let patience = Duration::from_secs(20);
-    let mut world = World::with(&paths, "told", &[], Settings { patience, ..settings() });
+    let mut world = World::with(&paths, paths.len(), "told", &[], Settings { patience, ..settings() });
     world.exchange(1, 1_000);
     world.run_until(100, |_| false);
     assert!(matches!(world.near.outcome(), Some(Error::Silent(30))), "{:?}", world.near.outcome());

@@ -5,7 +5,8 @@ mod network;
 #[path = "network/recorded.rs"]
 mod recorded;
 
-use network::{Case, FAST, Path, Run, SLOW, content, run};
+use network::{Case, FAST, Path, Run, SLOW, address, content, run};
+use plait_quic::sender::Reroute;
 use plait_quic::{Error, Fingerprint, Terms};
 use plait_sched::SCHEDULERS;
 use std::time::Duration;
@@ -118,6 +119,87 @@ fn a_path_whose_interface_gets_another_address_goes_on_from_there() {
     }
 }
 
+#[test]
+fn a_path_that_appears_is_used_from_then_on() {
+    let appears = [(Duration::from_millis(700), Reroute::Added(address(1).ip(), Terms::default()))];
+    for interop in [false, true] {
+        let case =
+            |reroutes| Case { bytes: 8_000_000, begins_with: Some(1), reroutes, interop, ..Case::default() };
+        let alone = run(&case(&[]));
+        let run = run(&case(&appears));
+        assert_whole(&case(&appears), &run);
+        assert_eq!(run.opened, [1, 1], "interop: {interop}");
+        assert!(run.sent[1] > 1_000_000, "interop: {interop}: {:?}", run.sent);
+        assert!(run.duration + Duration::from_millis(300) < alone.duration, "{:?}", run.duration);
+    }
+}
+
+#[test]
+fn more_paths_come_one_after_the_other_and_all_are_used() {
+    let appear: Vec<_> = (1..8)
+        .map(|path| {
+            let at = Duration::from_millis(200 * path as u64);
+            (at, Reroute::Added(address(path).ip(), Terms { cost: path as u32, ..Terms::default() }))
+        })
+        .collect();
+    let path = Path { megabits: 4.0, ..FAST };
+    let paths = [path; 8];
+    let case = Case {
+        bytes: 12_000_000,
+        scheduler: "round-robin",
+        paths: &paths,
+        begins_with: Some(1),
+        reroutes: &appear,
+        ..Case::default()
+    };
+    let run = run(&case);
+    assert_whole(&case, &run);
+    assert!(run.sent.len() == 8 && run.sent.iter().all(|&bytes| bytes > 500_000), "{:?}", run.sent);
+}
+
+/// What the machine knows of an interface that is gone takes no probe timeout to find out.
+#[test]
+fn a_path_that_is_known_to_be_gone_stops_nothing() {
+    for path in [0, 1] {
+        let at = Duration::from_millis(800);
+        let mut paths = [FAST, SLOW];
+        paths[path].outage = Some([at, Duration::from_secs(100)]);
+        let gone = [(at, Reroute::Gone(path))];
+        let case = Case { bytes: 6_000_000, paths: &paths, reroutes: &gone, ..Case::default() };
+        let run = run(&case);
+        assert_whole(&case, &run);
+        let gap = run.received.and_then(|received| received.1.ok()).map(|summary| summary.longest_gap);
+        assert!(gap < Some(Duration::from_millis(200)), "path {path}: {gap:?}");
+    }
+}
+
+#[test]
+fn a_path_that_is_known_to_be_back_is_used_at_once() {
+    let dark = [500, 3_000].map(Duration::from_millis);
+    let paths = [Path { outage: Some(dark), ..FAST }, SLOW];
+    let known = [(dark[0], Reroute::Gone(0)), (dark[1], Reroute::Back(0))];
+    let case = |reroutes| Case { bytes: 6_000_000, paths: &paths, reroutes, ..Case::default() };
+    let [told, found_out] = [run(&case(&known)), run(&case(&[]))];
+    assert_whole(&case(&known), &told);
+    assert_eq!(told.opened, [1, 1], "without another handshake");
+    assert!(told.duration < found_out.duration, "{:?} and {:?}", told.duration, found_out.duration);
+}
+
+#[test]
+fn a_path_whose_place_is_given_away_is_another_one_from_then_on() {
+    let moved = Some(Duration::from_millis(700));
+    let gone = [(Duration::from_millis(600), Reroute::Gone(0))];
+    let terms = [Terms { budget: Some(500_000), ..Terms::default() }];
+    let case =
+        |terms| Case { bytes: 6_000_000, moved, replaced: true, reroutes: &gone, terms, ..Case::default() };
+    for terms in [&[][..], &terms] {
+        let run = run(&case(terms));
+        assert_whole(&case(terms), &run);
+        assert_eq!(run.opened[0], 2);
+        assert!(run.sent[0] > 3_000_000, "the budget was the other's: {:?}", run.sent);
+    }
+}
+
 /// So long that noq gives the path's connection up: it is opened anew, and takes its place.
 #[test]
 fn a_path_that_was_given_up_is_opened_anew() {
@@ -138,6 +220,28 @@ fn the_first_path_need_not_work() {
     assert_whole(&case, &run);
     assert_eq!(run.opened, [0, 1]);
     assert!(run.duration < Duration::from_secs(3), "{:?}", run.duration);
+}
+
+/// Also between its handshake and the transport's, when the others wait for it.
+#[test]
+fn a_path_that_is_cut_while_a_transfer_begins_stops_nothing() {
+    for path in [0, 1] {
+        for cut in (0..250).step_by(5).map(Duration::from_millis) {
+            let mut paths = [FAST, SLOW];
+            paths[path].outage = Some([cut, Duration::from_secs(1_000)]);
+            let case = Case { bytes: 1_000_000, paths: &paths, ..Case::default() };
+            let run = run(&case);
+            assert!(
+                run.outcome.is_ok(),
+                "path {path}, {cut:?}: {:?} {:?} {:?}",
+                run.outcome,
+                run.opened,
+                run.sent
+            );
+            assert_whole(&case, &run);
+            assert!(run.duration < Duration::from_secs(3), "path {path}, {cut:?}: {:?}", run.duration);
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Overhead, Packet};
 use crate::protocol::Protocol as _;
-pub use crate::protocol::Side;
+pub use crate::protocol::{PathChange, Side};
 use crate::reassembly::Reassembly;
 use crate::sink::Sink;
 use crate::{cmt_sctp, mpquic, mptcp};
@@ -205,6 +205,15 @@ impl<S: Scheduler> Endpoint<S> {
         observer: &mut impl Observer,
     ) {
         self.core_mut().set_terms(now, path, (backup, cost), observer);
+    }
+
+    /// Paths come and go, or are another network's; [`Endpoint::transmit`] is next. False if the protocol's paths are those that it began with: only Multipath QUIC's
+    /// change here. The peer has to be told of an added one by other means.
+    ///
+    /// # Panics
+    /// With more than [`plait_sched::MAX_PATHS`] paths, and for a path that there is not.
+    pub fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) -> bool {
+        dispatch!(self, end => end.change_path(now, change, observer))
     }
 
     /// What a path did so far.

@@ -1,6 +1,6 @@
 //! What a protocol is to an [`Endpoint`](crate::endpoint::Endpoint).
 
-use crate::core::{Core, OneWayDelays};
+use crate::core::{Core, OneWayDelays, PathConfig};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::Packet;
@@ -15,6 +15,19 @@ pub enum Side {
     Client,
     /// Waits for it.
     Server,
+}
+
+/// What became of a path, as its host knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathChange {
+    /// Another path, behind those that there are.
+    Added(PathConfig),
+    /// It is not there at the moment: what was on its way there is lost, and it carries nothing new while another one works.
+    Gone(PathId),
+    /// It may work again: it is asked at once.
+    Back(PathId),
+    /// Another network is in its place: it is opened anew, and nothing is known of its round trip and its window (RFC 9000 §9.4). Packet numbers go on.
+    Renewed(PathId, PathConfig),
 }
 
 /// What a protocol does by itself: its sequence spaces, reading acknowledgements and finding losses, when to acknowledge. What it
@@ -44,6 +57,10 @@ pub(crate) trait Protocol<S: Scheduler> {
     /// One-way delays, if the protocol measures them.
     fn delays(&self, _path: PathId) -> Option<OneWayDelays> {
         None
+    }
+    /// Paths come and go while the connection lasts; false if the protocol's do not.
+    fn change_path(&mut self, _now: Time, _change: &PathChange, _observer: &mut impl Observer) -> bool {
+        false
     }
     /// True if the connection goes on as one of a simpler protocol.
     fn fell_back(&self) -> bool {

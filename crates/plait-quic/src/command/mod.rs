@@ -211,6 +211,13 @@ fn print(text: &str) -> Result<(), Error> {
     Ok(out.flush()?)
 }
 
+/// What is not there yet, for people.
+fn tell_awaited(common: &Common, awaited: &[String]) {
+    for name in awaited.iter().filter(|_| !common.quiet) {
+        say(&format!("plait-quic: {name} is not there yet: it becomes a path when it is\n"));
+    }
+}
+
 /// How a transfer stands, for people on standard error, or as a line of JSON.
 fn show(common: &Common, names: &[String], status: &Status) -> Result<(), Error> {
     if common.quiet {

@@ -1,7 +1,8 @@
 //! `proxy`.
 
 use super::{
-    ProxyOptions, SOCKS, clear, path_values, path_words, print, record, report_change, say, say_again, told,
+    ProxyOptions, SOCKS, clear, path_values, path_words, print, record, report_change, say, say_again,
+    tell_awaited, told,
 };
 use crate::error::Error;
 use crate::files;
@@ -52,6 +53,7 @@ fn carry(options: &ProxyOptions) -> Result<(), Error> {
         settings,
     })?;
     announce(options, &entrance)?;
+    tell_awaited(&options.common, &entrance.awaited());
     let names: Vec<String> = entrance.paths().iter().map(ToString::to_string).collect();
     let mut telling = Telling(Ok(()));
     let outcome =

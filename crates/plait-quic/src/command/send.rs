@@ -1,6 +1,6 @@
 //! `send`.
 
-use super::{SendOptions, clear, megabits, print, record, say, show, told};
+use super::{SendOptions, clear, megabits, print, record, say, show, tell_awaited, told};
 use crate::error::Error;
 use crate::files::{Sending, Sent, Shipment};
 use crate::identity::hexadecimal;
@@ -26,6 +26,7 @@ pub(super) fn run(options: &SendOptions) -> Result<(), Error> {
     };
     let pilot = options.paths.decision.pilot(shipment.settings);
     let sending = Sending::open(shipment)?;
+    tell_awaited(&options.common, &sending.awaited());
     let names: Vec<String> = sending.paths().iter().map(ToString::to_string).collect();
     let mut failed = None;
     let sent = sending.run_piloted(scheduler, pilot, &mut |_, status| match status

@@ -8,6 +8,9 @@ use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+/// Up, with a carrier.
+const WORKS: InterfaceFlags = InterfaceFlags::IFF_UP.union(InterfaceFlags::IFF_RUNNING);
+
 /// An address of this machine.
 struct Own {
     interface: String,
@@ -31,40 +34,81 @@ fn own() -> io::Result<Vec<Own>> {
 /// Whether `remote` can be reached through an interface is not known before it is tried; one that cannot is a path that carries nothing.
 ///
 /// # Errors
-/// [`Error::Io`] if the system knows no way.
+/// [`Error::Setting`] if the system knows no way, with the interfaces that there are.
 pub fn usable(remote: SocketAddr) -> Result<Vec<Local>, Error> {
-    // Where the system lists none, it still knows a way.
-    let own = own().unwrap_or_default();
-    let here = remote.ip().is_loopback() || own.iter().any(|one| one.address == remote.ip());
-    let mut found: Vec<Local> = Vec::new();
-    for one in own.iter().filter(|one| !here && one.serves(remote)) {
-        let seen = found.iter().any(|local| local.interface.as_ref() == Some(&one.interface));
-        if !seen && found.len() < MAX_LINKS {
-            found.extend(through(&one.interface, &own, remote));
-        }
+    let found = Snapshot::take(remote);
+    let usable = found.usable();
+    if !usable.is_empty() {
+        return Ok(usable);
     }
-    if found.is_empty() {
-        found.push(Local { address: chosen(remote, None)?, interface: None });
-    }
-    Ok(found)
+    let refused =
+        |error| Error::Setting(format!("no interface leads to {remote} ({error}): {}", found.choices()));
+    Ok(vec![Local { address: chosen(remote, None).map_err(refused)?, interface: None }])
 }
 
-/// The path through an interface.
-///
-/// # Errors
-/// [`Error::Setting`] names the interface, and those that there are.
-pub(super) fn named(name: &str, remote: SocketAddr) -> Result<Local, Error> {
-    let own = own()?;
-    if let Some(local) = through(name, &own, remote) {
-        return Ok(local);
+/// The addresses of this machine at a moment, as far as they may lead to somewhere.
+pub(super) struct Snapshot {
+    own: Vec<Own>,
+    remote: SocketAddr,
+}
+
+impl Snapshot {
+    /// Where the system lists none, it still knows a way.
+    pub(super) fn take(remote: SocketAddr) -> Self {
+        Self { own: own().unwrap_or_default(), remote }
     }
-    let mut known: Vec<&str> = own.iter().map(|one| one.interface.as_str()).collect();
-    known.dedup();
-    let family = if remote.is_ipv4() { "IPv4" } else { "IPv6" };
-    let known = known.join(", ");
-    Err(Error::Setting(format!(
-        "interface {name}: no {family} address that leads to {remote}: choose {known}"
-    )))
+
+    /// Nothing is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// Packets never leave this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.remote.ip().is_loopback() || self.own.iter().any(|one| one.address == self.remote.ip())
+    }
+
+    /// A path from every interface that serves; none to this machine.
+    pub(super) fn usable(&self) -> Vec<Local> {
+        let here = self.is_here();
+        let mut found: Vec<Local> = Vec::new();
+        for one in self.own.iter().filter(|one| !here && one.serves(self.remote)) {
+            let seen = found.iter().any(|local| local.interface.as_ref() == Some(&one.interface));
+            if !seen && found.len() < MAX_LINKS {
+                found.extend(self.named(&one.interface));
+            }
+        }
+        found
+    }
+
+    /// The path through an interface, if it leads to somewhere.
+    pub(super) fn named(&self, name: &str) -> Option<Local> {
+        through(name, &self.own, self.remote)
+    }
+
+    /// Likewise, of one that is up and has a carrier.
+    pub(super) fn working(&self, name: &str) -> Option<Local> {
+        let up = |one: &Own| one.interface == name && one.flags.contains(WORKS);
+        self.named(name).filter(|_| self.own.iter().any(up))
+    }
+
+    /// Whether an address is one of an interface that is up.
+    pub(super) fn has(&self, address: IpAddr) -> bool {
+        self.own.iter().any(|one| one.address == address && one.flags.contains(InterfaceFlags::IFF_UP))
+    }
+
+    /// The interfaces that there are, in words.
+    pub(super) fn choices(&self) -> String {
+        let mut known: Vec<&str> = self.own.iter().map(|one| one.interface.as_str()).collect();
+        known.dedup();
+        if known.is_empty() { "there are none".to_owned() } else { format!("choose {}", known.join(", ")) }
+    }
+
+    /// Why a path through an interface is not to be had.
+    pub(super) fn missing(&self, name: &str) -> String {
+        let (family, remote) = (if self.remote.is_ipv4() { "IPv4" } else { "IPv6" }, self.remote);
+        format!("interface {name}: no {family} address that leads to {remote}")
+    }
 }
 
 /// The number that the system gave to an interface; 0 if there is none. One that comes anew has another, whatever its name.
@@ -91,8 +135,7 @@ fn through(name: &str, own: &[Own], remote: SocketAddr) -> Option<Local> {
 
 impl Own {
     fn serves(&self, remote: SocketAddr) -> bool {
-        let up = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
-        self.flags.contains(up)
+        self.flags.contains(WORKS)
             && !self.flags.contains(InterfaceFlags::IFF_LOOPBACK)
             && self.address.is_ipv4() == remote.is_ipv4()
             && is_global(self.address)
@@ -148,12 +191,5 @@ mod tests {
         assert!(!serves("2001:db8::1", up), "another family");
         assert!(!serves("10.0.0.1", InterfaceFlags::IFF_UP), "no carrier");
         assert!(!serves("10.0.0.1", up | InterfaceFlags::IFF_LOOPBACK));
-    }
-
-    #[test]
-    fn an_interface_that_is_not_there_is_named_with_those_that_are() {
-        let remote = "192.0.2.1:9".parse().expect("an address");
-        let error = named("wlan99", remote).expect_err("there is none").to_string();
-        assert!(error.starts_with("interface wlan99: no IPv4 address") && error.contains("lo"), "{error}");
     }
 }

@@ -5,7 +5,9 @@
 
 #[cfg(feature = "simulation")]
 mod advisor;
+mod changes;
 mod interfaces;
+mod notices;
 mod partial;
 mod receive;
 pub(crate) mod record;

@@ -1,7 +1,7 @@
 //! Sending a file.
 
 use super::record::{self, Record};
-use super::routes::{Routes, Term};
+use super::routes::{Routes, Term, Wanted};
 use super::ship::Ship;
 use super::{Local, Meter, NAP, Status, now};
 use crate::error::Error;
@@ -95,19 +95,26 @@ impl Sending {
             return Err(Error::Setting(text.to_owned()));
         }
         let Shipment { to, locals, interfaces, terms, file, record, .. } = &shipment;
-        let routes = Routes::open(now(), to, locals, interfaces, terms)?;
+        // A recording is of the paths that it began with.
+        let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
+        let routes = Routes::open(now(), to, &wanted)?;
         let file = file.as_deref().map(open).transpose()?;
         let name = file.as_ref().map_or("", |(name, _)| name);
         let recording = record
             .as_ref()
-            .map(|record| record.begin(name, &shipment.settings, &routes.locals))
+            .map(|record| record.begin(name, &shipment.settings, &routes.locals()))
             .transpose()?;
         Ok(Self { shipment, routes, file, recording })
     }
 
     /// The paths, in the order in which schedulers see them.
-    pub fn paths(&self) -> &[Local] {
-        &self.routes.locals
+    pub fn paths(&self) -> Vec<Local> {
+        self.routes.locals()
+    }
+
+    /// The addresses and interfaces that are not there, and become paths when they are.
+    pub fn awaited(&self) -> Vec<String> {
+        self.routes.awaited()
     }
 
     /// Sends it.
@@ -172,7 +179,7 @@ impl Sending {
         let unrecorded = sender.end_recording(now()).err().map(|error| error.to_string());
         driven?;
         let duration = now().duration_since(begun);
-        let paths = self.routes.locals.into_iter().zip(sender.progress()).collect();
+        let paths = self.routes.locals().into_iter().zip(sender.progress()).collect();
         let (counters, oversized, resumed) = (sender.counters(), sender.oversized(), sender.resumed());
         let changes = sender.changes().to_vec();
         sender.into_outcome().unwrap_or(Ok(()))?;
@@ -213,7 +220,9 @@ impl Sending {
                 sender.handle_datagrams(moment, path, remote, datagrams, each);
             });
             sender.handle_timeout(moment);
-            routes.rescan(moment, |path, local| sender.relocate(moment, path, local));
+            for reroute in routes.rescan(moment) {
+                sender.reroute(moment, &reroute);
+            }
             if sender.outcome().is_none() {
                 let status = meter.is_due(moment).then(|| Status {
                     name: offer.name.clone(),
@@ -229,7 +238,10 @@ impl Sending {
                 }
             }
             sender.transmit(moment, &mut out);
-            routes.send(&mut out, |path, trouble| sender.handle_failure(path, trouble));
+            routes.send(moment, &mut out, |path, trouble, reroute| {
+                reroute.into_iter().for_each(|reroute| sender.reroute(moment, reroute));
+                sender.handle_failure(path, trouble);
+            });
             if sender.outcome().is_some() {
                 return Ok(());
             }

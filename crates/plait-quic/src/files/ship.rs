@@ -4,12 +4,12 @@ use crate::error::Error;
 use crate::interop;
 use crate::link::Outgoing;
 use crate::pilot::Change;
-use crate::sender::{Progress, Sender};
+use crate::sender::{Progress, Reroute, Sender};
 use crate::source::Source;
 use plait_sched::Scheduler;
 use plait_transport::Counters;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 pub(super) trait Ship {
@@ -23,7 +23,7 @@ pub(super) trait Ship {
     );
     fn handle_timeout(&mut self, now: Instant);
     fn handle_failure(&mut self, path: usize, trouble: &str);
-    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr);
+    fn reroute(&mut self, now: Instant, reroute: &Reroute);
     fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>);
     fn next_wakeup(&self) -> Option<Instant>;
     fn stop(&mut self);
@@ -73,8 +73,8 @@ macro_rules! ship {
                 <$sender>::handle_failure(self, path, trouble);
             }
 
-            fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-                <$sender>::relocate(self, now, path, local);
+            fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+                <$sender>::reroute(self, now, reroute);
             }
 
             fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {

@@ -21,6 +21,9 @@ const ROUNDS: usize = 8;
 /// Tokens of what are none of these sockets.
 pub(crate) const OTHERS: usize = 1 << 16;
 
+/// The token of what tells that interfaces have changed.
+pub(super) const NOTICE: Token = Token(OTHERS - 1);
+
 /// Batches that wait for a socket; what comes beyond is lost, as in any queue.
 const WAITING: usize = 4_096;
 
@@ -100,6 +103,11 @@ impl Sockets {
             let gone = event.is_error() || event.is_read_closed() || event.is_write_closed();
             (event.token().0, event.is_readable() || gone, event.is_writable() || gone)
         })
+    }
+
+    /// Whether interfaces have changed since the last wait.
+    pub(super) fn is_noticed(&self) -> bool {
+        self.events.iter().any(|event| event.token() == NOTICE)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -125,7 +125,7 @@ impl<W: Scheduler> Connection<W> {
             return Err(Error::Setting(text.to_owned()));
         }
         let mut client = ClientConfig::new(peer.tls.clone());
-        client.transport_config(Arc::new(opening::transport(&settings, count)?));
+        client.transport_config(Arc::new(opening::transport(&settings)?));
         Ok(Self {
             attempts: Vec::new(),
             next_attempt: Some((now, 0)),

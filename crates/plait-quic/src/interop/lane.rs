@@ -17,6 +17,9 @@ pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// The peer has not given the connection IDs for another path yet: it is asked again after so long.
 pub(super) const SOON: Duration = Duration::from_millis(20);
 
+/// Why there is one path only.
+pub(super) const NO_MULTIPATH: &str = "the peer has no multipath";
+
 /// What a path is taken to need for a round trip while nothing is known of it.
 const UNKNOWN: Duration = Duration::from_millis(300);
 

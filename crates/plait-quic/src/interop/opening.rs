@@ -2,10 +2,10 @@
 
 use super::connection::{Connection, Event};
 use super::gate::{Gates, Shared};
-use super::lane::KEEP_ALIVE;
+use super::lane::{KEEP_ALIVE, NO_MULTIPATH};
 use super::line::Line;
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::{MAX_LINKS, Settings};
 use crate::ways::endpoint_config;
 use bytes::Bytes;
 use noq_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
@@ -80,7 +80,7 @@ impl<W: Scheduler> Connection<W> {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             lane.retry_at = (index != first && multipath).then_some(now);
             if index != first && !multipath {
-                lane.trouble = Some("the peer has no multipath".to_owned());
+                lane.trouble = Some(NO_MULTIPATH.to_owned());
             }
         }
         if let Some(gate) = gate {
@@ -95,13 +95,13 @@ impl<W: Scheduler> Connection<W> {
 }
 
 /// noq's part.
-pub(super) fn transport(settings: &Settings, paths: usize) -> Result<TransportConfig, Error> {
+pub(super) fn transport(settings: &Settings) -> Result<TransportConfig, Error> {
     let window = VarInt::from_u64(settings.window).unwrap_or(VarInt::MAX);
     let idle = u32::try_from(settings.patience.as_millis()).unwrap_or(u32::MAX);
     let mut config = TransportConfig::default();
     config
         .congestion_controller_factory(Arc::new(Gates(controller(settings)?)))
-        .max_concurrent_multipath_paths(paths as u32 + 1)
+        .max_concurrent_multipath_paths(MAX_LINKS as u32 + 1)
         .default_path_max_idle_timeout(None)
         .default_path_keep_alive_interval(Some(KEEP_ALIVE))
         .stream_receive_window(window)

@@ -3,7 +3,9 @@
 
 use super::connection::{Connection, Event};
 use super::gate::Shared;
-use super::lane::{Lane, RETRY, SOON};
+use super::lane::{Lane, NO_MULTIPATH, RETRY, SOON};
+use crate::terms::Terms;
+use crate::ways::Reroute;
 use noq_proto::{ClosePathError, FourTuple, PathError, PathEvent, PathStatus, VarInt};
 use plait_sched::{Event as Told, PathId, Scheduler};
 use std::net::IpAddr;
@@ -13,8 +15,49 @@ use std::time::Instant;
 const UNSTABLE: VarInt = VarInt::from_u32(0x3e76);
 
 impl<W: Scheduler> Connection<W> {
-    /// A path's packets leave from another address from now on.
-    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
+    /// Local addresses have changed: see [`Reroute`].
+    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+        match *reroute {
+            Reroute::Added(local, terms) => self.add(now, local, terms),
+            Reroute::Moved(path, local) => self.relocate(now, path, local),
+            Reroute::Replaced(path, local, terms) => {
+                self.terms[path] = terms;
+                self.relocate(now, path, local);
+            }
+            Reroute::Gone(path) => self.lose(now, path),
+            Reroute::Back(path) => {
+                if let Some(lane) = self.lanes.get_mut(path) {
+                    lane.retry_at = lane.retry_at.map(|at| at.min(now));
+                }
+                self.open_paths(now);
+            }
+        }
+    }
+
+    fn add(&mut self, now: Instant, local: IpAddr, terms: Terms) {
+        let mut lane = Lane::new(local);
+        match &self.line {
+            None => {}
+            Some(line) if line.noq.is_multipath_negotiated() => lane.retry_at = Some(now),
+            Some(_) => lane.trouble = Some(NO_MULTIPATH.to_owned()),
+        }
+        self.locals.push(local);
+        self.terms.resize(self.lanes.len(), Terms::default());
+        self.terms.push(terms);
+        self.lanes.push(lane);
+        self.open_paths(now);
+    }
+
+    /// This machine knows that a path is not there: it is given up at once, if another one works.
+    fn lose(&mut self, now: Instant, path: usize) {
+        let others = self.lanes.iter().enumerate().any(|(other, lane)| other != path && lane.works);
+        let Some(lane) = self.lanes.get_mut(path).filter(|lane| others && lane.works) else { return };
+        lane.left = lane.id();
+        self.fails(now, path, "its interface or address is gone".to_owned());
+        self.open_paths(now);
+    }
+
+    fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
         let Some(lane) = self.lanes.get_mut(path) else { return };
         (self.locals[path], lane.local) = (local, local);
         lane.left = lane.id().or(lane.left);

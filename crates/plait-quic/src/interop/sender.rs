@@ -11,12 +11,12 @@ use crate::error::Error;
 use crate::hello::{Hello, REPLY_BYTES, Reply, VERDICT_BYTES, Verdict};
 use crate::identity::{self, NAME};
 use crate::link::{DONE, Outgoing};
-use crate::sender::{Order, Progress};
+use crate::sender::{Order, Progress, Reroute};
 use crate::settings::Settings;
 use crate::source::Source;
 use plait_sched::{Builtin, Scheduler};
 use plait_transport::Counters;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -110,8 +110,8 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     }
 
     /// A path's packets leave from another address from now on.
-    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-        self.connection.relocate(now, path, local);
+    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+        self.connection.reroute(now, reroute);
     }
 
     fn work(&mut self) {

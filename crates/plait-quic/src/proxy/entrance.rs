@@ -6,7 +6,7 @@ use super::socks::{self, Step};
 use super::{Target, Tokens, plan::Status};
 use crate::error::Error;
 use crate::files::record::{self, Record, STREAMS};
-use crate::files::routes::Routes;
+use crate::files::routes::{Routes, Wanted};
 use crate::files::{Local, Meter, NAP, now};
 use crate::hello::Offer;
 use crate::identity;
@@ -73,9 +73,12 @@ impl Entrance {
         if plan.socks.is_none() && plan.forwards.is_empty() {
             return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".to_owned()));
         }
-        let routes = Routes::open(now(), &plan.to, &plan.locals, &plan.interfaces, &plan.terms)?;
-        let begin = |record: &Record| record.begin(STREAMS, &plan.settings, &routes.locals);
-        let recording = plan.record.as_ref().map(begin).transpose()?;
+        let Plan { locals, interfaces, terms, record, .. } = &plan;
+        // A recording is of the paths that it began with.
+        let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
+        let routes = Routes::open(now(), &plan.to, &wanted)?;
+        let begin = |record: &Record| record.begin(STREAMS, &plan.settings, &routes.locals());
+        let recording = record.as_ref().map(begin).transpose()?;
         let mut entrance = Self {
             routes,
             recording,
@@ -120,8 +123,13 @@ impl Entrance {
     }
 
     /// The paths, in the order in which schedulers see them.
-    pub fn paths(&self) -> &[Local] {
-        &self.routes.locals
+    pub fn paths(&self) -> Vec<Local> {
+        self.routes.locals()
+    }
+
+    /// The addresses and interfaces that are not there, and become paths when they are.
+    pub fn awaited(&self) -> Vec<String> {
+        self.routes.awaited()
     }
 
     /// Carries until `watch` breaks. `maker` makes who decides which path carries what: once, and again if the far end was lost.
@@ -203,7 +211,9 @@ impl Entrance {
                 near.handle_datagrams(moment, path, remote, datagrams, each);
             });
             near.handle_timeout(moment);
-            self.routes.rescan(moment, |path, local| near.relocate(moment, path, local));
+            for reroute in self.routes.rescan(moment) {
+                near.reroute(moment, &reroute);
+            }
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 flow = both(flow, watch(moment, Some(&Told::Open)));
@@ -222,7 +232,10 @@ impl Entrance {
                 near.stop();
             }
             near.transmit(moment, &mut out);
-            self.routes.send(&mut out, |path, trouble| near.handle_failure(path, trouble));
+            self.routes.send(moment, &mut out, |path, trouble, reroute| {
+                reroute.into_iter().for_each(|reroute| near.reroute(moment, reroute));
+                near.handle_failure(path, trouble);
+            });
             if near.outcome().is_some() {
                 return Ok(());
             }

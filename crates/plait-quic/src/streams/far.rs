@@ -243,6 +243,10 @@ impl<W: Scheduler> Far<W> {
         if self.door.answer(now, handle, 0)
             && let Some(peer) = self.peers.get_mut(&id)
         {
+            peer.session.join(peer.time(now), path, &[]);
+            // What was said of it holds for its new connection, too.
+            peer.told.clear();
+            peer.links.resize(peer.links.len().max(path + 1), None);
             self.door.replace(now, &mut peer.links[path], handle);
             peer.open_at = now;
             self.take(now, handle, &id, path);

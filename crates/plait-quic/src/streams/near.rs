@@ -11,13 +11,14 @@ use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
-use crate::terms::{Budgeted, Spent, Terms};
-use crate::ways::{Order, Progress, Ways};
+use crate::terms::{Budgeted, PathTerms, Spent, Terms};
+use crate::ways::{Order, Progress, Reroute, Ways, note_terms};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, PathSet, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
-use std::net::{IpAddr, SocketAddr};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// One connection over all paths, on which `W` decides.
@@ -34,6 +35,8 @@ pub struct Near<W = Builtin> {
     session: Option<Session<Budgeted<W>>>,
     streams: Streams,
     spent: Spent,
+    /// What the other end was told of paths.
+    told: BTreeMap<usize, PathTerms>,
     epoch: Instant,
     /// When a path worked last.
     open_at: Instant,
@@ -60,6 +63,7 @@ impl<W: Scheduler> Near<W> {
             session: None,
             streams: Streams::new(true, settings.shared_segment()),
             spent: Spent::default(),
+            told: BTreeMap::new(),
             epoch: now,
             open_at: now,
             outcome: None,
@@ -116,9 +120,14 @@ impl<W: Scheduler> Near<W> {
         self.ways.handle_failure(path, trouble);
     }
 
-    /// A path's packets leave from another address from now on: its connection is made anew, and takes its place.
-    pub fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-        self.ways.relocate(now, path, local);
+    /// Local addresses have changed: see [`Reroute`]. Paths are [`MAX_LINKS`](crate::settings::MAX_LINKS) at most.
+    pub fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+        let path = self.ways.reroute(now, reroute);
+        note_terms(&mut self.terms, path, reroute);
+        let time = self.time(now);
+        if let Some(session) = &mut self.session {
+            session.reroute(time, reroute);
+        }
         self.work(now, path);
     }
 
@@ -143,10 +152,15 @@ impl<W: Scheduler> Near<W> {
 
     /// One path: its timers, its handshake, what arrived on it.
     fn work(&mut self, now: Instant, path: usize) {
-        if self.ways.work(now, path) {
+        let joined = self.ways.work(now, path);
+        let time = self.time(now);
+        if joined {
+            if let Some(session) = &mut self.session {
+                session.join(time, path, &self.terms);
+                self.tell_terms(path);
+            }
             self.begin(now);
         }
-        let time = self.time(now);
         if let Some(session) = &mut self.session {
             while let Some(packet) = self.ways.receive(path) {
                 session.handle(time, PathId(path as u8), &packet);
@@ -174,20 +188,36 @@ impl<W: Scheduler> Near<W> {
             extent: Extent::Endless,
         };
         let Some(scheduler) = self.scheduler.take() else { return };
+        let time = self.time(now);
         let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
-                    session.record(self.time(now), recording, self.settings.mtu);
+                    session.record(time, recording, self.settings.mtu);
                 }
+                self.ways.joined().for_each(|path| session.join(time, path, &self.terms));
                 self.session = Some(session);
-                for (path, terms) in
-                    self.terms.iter().enumerate().filter(|(_, terms)| terms.backup || terms.cost > 0)
-                {
-                    self.streams.say_terms(path, terms.told(false));
-                }
+                (0..self.terms.len()).for_each(|path| self.tell_terms(path));
             }
             Err(error) => self.end(error),
+        }
+    }
+
+    /// The other end hears what holds for a path, if that is news to it.
+    fn tell_terms(&mut self, path: usize) {
+        let terms = self.terms[path].told(self.spent.has(path));
+        if self.told.insert(path, terms).unwrap_or_default() != terms {
+            self.streams.say_terms(path, terms);
+        }
+    }
+
+    /// Paths that have carried all that they may from now on carry nothing more, at both ends.
+    fn count_spent(&mut self) {
+        let Some(session) = &self.session else { return };
+        let before = self.spent.paths();
+        self.spent.count(&self.terms, &session.spent());
+        for path in PathSet(self.spent.paths().0 & !before.0).iter() {
+            self.tell_terms(path.index());
         }
     }
 
@@ -203,17 +233,13 @@ impl<W: Scheduler> Near<W> {
     /// All datagrams that leave now. Once there is an [`Near::outcome`] it closes the paths: then send these, and stop.
     pub fn transmit(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         let time = self.time(now);
+        self.count_spent();
         if let Some(session) = &mut self.session {
             if let Some(pilot) = &mut self.pilot
                 && let Some(scheduler) = pilot.look(time, session, None)
                 && let Err(error) = session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone()))
             {
                 self.outcome.get_or_insert(error);
-            }
-            let before = self.spent.paths();
-            self.spent.count(&self.terms, &session.spent());
-            for path in PathSet(self.spent.paths().0 & !before.0).iter() {
-                self.streams.say_terms(path.index(), self.terms[path.index()].told(true));
             }
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);

@@ -3,10 +3,10 @@
 use plait_quic::link::Outgoing;
 use plait_quic::pilot::{Change, Pilot};
 use plait_quic::recording::Recording;
-use plait_quic::sender::{Order, Progress};
+use plait_quic::sender::{Order, Progress, Reroute};
 use plait_quic::{Error, Sender, Settings, interop};
 use plait_sched::Builtin;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Instant;
 
 pub(crate) enum End {
@@ -39,8 +39,8 @@ impl End {
         })
     }
 
-    pub(crate) fn relocate(&mut self, now: Instant, path: usize, local: IpAddr) {
-        of_both!(self, sender => sender.relocate(now, path, local));
+    pub(crate) fn reroute(&mut self, now: Instant, reroute: &Reroute) {
+        of_both!(self, sender => sender.reroute(now, reroute));
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

@@ -8,13 +8,14 @@ mod tape;
 
 use bytes::BytesMut;
 use end::End;
+pub(crate) use links::address;
 pub(crate) use links::{FAST, Path, SLOW};
-use links::{Network, SERVER, To, address, path_to};
+use links::{Network, SERVER, To, path_to};
 use plait_quic::auto::{self, Auto, InLine};
 use plait_quic::pilot::Change;
 use plait_quic::receiver::{Event, Id, Prefix, Summary};
 use plait_quic::recording::{Recording, Subject};
-use plait_quic::sender::Order;
+use plait_quic::sender::{Order, Reroute};
 use plait_quic::{Error, Fingerprint, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
 use rand_core::{Rng, SeedableRng};
@@ -56,6 +57,12 @@ pub(crate) struct Case<'a> {
     pub(crate) rebound: Option<Duration>,
     /// When the first path's interface gets another address.
     pub(crate) moved: Option<Duration>,
+    /// The first path's place is another's from then on: see [`Reroute::Replaced`].
+    pub(crate) replaced: bool,
+    /// How many of the paths there are at the beginning, where that is not all.
+    pub(crate) begins_with: Option<usize>,
+    /// What the machine finds out of its addresses, and when.
+    pub(crate) reroutes: &'a [(Duration, Reroute)],
     /// What the paths are for.
     pub(crate) terms: &'a [Terms],
     /// What the receiver has of the file.
@@ -81,6 +88,9 @@ impl Default for Case<'_> {
             asks: false,
             rebound: None,
             moved: None,
+            replaced: false,
+            begins_with: None,
+            reroutes: &[],
             terms: &[],
             there: &[],
             damaged: None,
@@ -117,7 +127,7 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     }
     let order = Order {
         remote: (SERVER, 4433).into(),
-        locals: (0..case.paths.len()).map(|path| address(path).ip()).collect(),
+        locals: (0..case.begins_with.unwrap_or(case.paths.len())).map(|path| address(path).ip()).collect(),
         terms: case.terms.to_vec(),
         fingerprint: case.fingerprint.unwrap_or(identity.fingerprint()),
         secret: Secret::new(case.secret),
@@ -145,12 +155,24 @@ pub(crate) fn run(case: &Case<'_>) -> Run {
     let mut network = Network::new(start, case.paths, case.seed);
     let (mut now, mut out) = (start, Vec::new());
     let (mut got, mut ended): (Vec<u8>, Option<Result<Summary, Error>>) = (Vec::new(), None);
-    let (mut sent_at_end, mut has_moved, mut begun) = (None, false, false);
+    let (mut sent_at_end, mut has_moved, mut begun, mut rerouted) = (None, false, false, 0);
     loop {
         let rebound = case.rebound.is_some_and(|at| now.duration_since(start) >= at);
         let moved = case.moved.is_some_and(|at| now.duration_since(start) >= at);
         if moved && !std::mem::replace(&mut has_moved, true) {
-            sender.relocate(now, 0, MOVED.ip());
+            sender.reroute(
+                now,
+                &match case.replaced {
+                    true => Reroute::Replaced(0, MOVED.ip(), Terms::default()),
+                    false => Reroute::Moved(0, MOVED.ip()),
+                },
+            );
+        }
+        while let Some((at, reroute)) = case.reroutes.get(rerouted)
+            && now.duration_since(start) >= *at
+        {
+            sender.reroute(now, reroute);
+            rerouted += 1;
         }
         let seen = |path: usize| match address(path) {
             _ if path == 0 && moved => MOVED,

@@ -101,7 +101,8 @@ fn a_path_that_is_cut_is_one_that_failed() {
         whole.transmissions.iter().zip(&arrivals).filter(|(sent, at)| sent.path.0 == 0 && **at < Time::MAX);
     let last =
         last.map(|(_, at)| at.as_nanos() + whole.start.opening.as_nanos()).max().expect("something arrived");
-    assert!(last < 830_000_000, "{last}");
+    // What is in the queue then takes 24 ms, and 10 ms of delay; that it arrived is told over the other path, which takes 30 ms longer than its own would.
+    assert!(last < 864_000_000, "{last}");
     assert!(!whole.full);
 }
 

@@ -370,6 +370,25 @@ impl<S: Scheduler> Core<S> {
         self.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
     }
 
+    /// Another path, which is closed.
+    pub(crate) fn add_path(&mut self, rules: &CoreRules, path: &PathConfig) {
+        let index = self.paths.len();
+        assert!(index < plait_sched::MAX_PATHS, "{index} paths");
+        self.paths.push(PathSender::new(&self.config, rules, path));
+        let facts = path::initial_facts(index, self.config.segment_bytes, path);
+        self.facts.push(plait_sched::Path { state: PathState::Failed, ..facts });
+        self.news.push(PathNews::default());
+        self.uncarried.add(self.needs.uncarried);
+        self.touch(index);
+    }
+
+    /// Nothing is known of a path any more, which carries nothing; what it sent keeps its numbers, and counts.
+    pub(crate) fn renew_path(&mut self, index: usize, rules: &CoreRules, path: &PathConfig) {
+        self.paths[index].renew(PathSender::new(&self.config, rules, path));
+        (self.facts[index].cost, self.facts[index].weight) = (path.cost, path.weight);
+        self.touch(index);
+    }
+
     pub(crate) fn counted(&self, bytes: u32) -> u64 {
         u64::from(bytes) + u64::from(self.config.counted_overhead)
     }

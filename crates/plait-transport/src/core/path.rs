@@ -168,6 +168,15 @@ impl PathSender {
         }
     }
 
+    /// Another network is in its place, of which nothing is known: `fresh` is a path at its beginning.
+    pub(super) fn renew(&mut self, fresh: Self) {
+        let Self { flight, sent, lost, late, last_sent, recovery_end, delivery, .. } =
+            core::mem::replace(self, fresh);
+        (self.sent, self.lost, self.late, self.last_sent) = (sent, lost, late, last_sent);
+        (self.flight, self.recovery_end) = (flight, recovery_end);
+        self.delivery.total = delivery.total;
+    }
+
     /// True if the congestion window lets another packet out.
     pub(crate) fn has_window(&self) -> bool {
         self.used() + self.headroom <= self.window()

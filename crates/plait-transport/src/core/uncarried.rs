@@ -18,6 +18,13 @@ impl Uncarried {
         Self { lacks_nothing_below: vec![0; if wanted { paths } else { 0 }] }
     }
 
+    /// There is another path.
+    pub(super) fn add(&mut self, wanted: bool) {
+        if wanted {
+            self.lacks_nothing_below.push(0);
+        }
+    }
+
     /// The segment has left, or a path has lost it; these carry it.
     #[inline]
     pub(super) fn look_again(&mut self, segment: u64, carried: PathSet) {

@@ -8,7 +8,7 @@ use crate::core::{Core, PathConfig, timer};
 use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Challenge, OneRtt, Packet};
-use crate::protocol::{Protocol, Side};
+use crate::protocol::{PathChange, Protocol, Side};
 use crate::reassembly::Reassembly;
 use crate::sink::{Origin, Sink, Transmit};
 use plait_sched::{PathId, Scheduler, Time};
@@ -39,7 +39,7 @@ impl<S: Scheduler> Endpoint<S> {
             self.sender.extend(limit);
         }
         if let Some(ack) = &packet.ack {
-            self.sender.handle_ack(now, ack, observer);
+            self.sender.handle_ack(now, path, ack, observer);
         }
         if packet.wants_acknowledgement() {
             self.receiver.handle(now, path, packet, observer);
@@ -98,11 +98,25 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Receiver(self.receiver.reassembly()));
             sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
+        while let Some((of, path)) = self.receiver.silent() {
+            let mut packet = OneRtt::new(self.sender.number(path));
+            packet.ack = self.receiver.repeat(now, of);
+            let (packet, origin) = (&Packet::OneRtt(packet), Origin::Receiver(self.receiver.reassembly()));
+            sink.send(&Transmit { path, packet, transmission: 0, origin });
+        }
         Ok(())
     }
 
     fn next_wakeup(&self) -> Option<Time> {
         timer(self.receiver.next_timer().min(self.sender.next_timer()))
+    }
+
+    fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) -> bool {
+        self.sender.change_path(now, change, observer);
+        if let PathChange::Added(_) = change {
+            self.receiver.add_path();
+        }
+        true
     }
 
     fn looks(&self) -> u64 {

@@ -51,6 +51,8 @@ pub struct Image {
     initials: u64,
     sent: Boundaries,
     numbered: bool,
+    /// Nobody is told where our segments begin.
+    untold: bool,
 }
 
 impl Image {
@@ -60,7 +62,21 @@ impl Image {
     /// For an end with connection IDs from `own` on, whose peer has them from `peer` on and takes `window` bytes at first.
     pub fn new(own: u64, peer: u64, window: u64, paths: usize) -> Self {
         let sent = Boundaries::default();
-        Self { own, peer, window, paths: vec![Numbers::default(); paths], initials: 0, sent, numbered: false }
+        Self {
+            own,
+            peer,
+            window,
+            paths: vec![Numbers::default(); paths],
+            initials: 0,
+            sent,
+            numbered: false,
+            untold: false,
+        }
+    }
+
+    /// There is another path.
+    pub fn add_path(&mut self) {
+        self.paths.push(Numbers::default());
     }
 
     /// STREAM frames say the segment's number where QUIC has the place of its first byte. So segments may have any length, and a peer that sees nothing but
@@ -73,6 +89,12 @@ impl Image {
     /// Where the segments begin that this end has sent.
     pub const fn boundaries(&self) -> &Boundaries {
         &self.sent
+    }
+
+    /// Nothing is kept of where the segments begin that this end sends, because the peer reads them with [`Boundaries::uniform`]: [`Image::boundaries`] are none.
+    #[must_use]
+    pub fn untold(self) -> Self {
+        Self { untold: true, ..self }
     }
 
     /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one.
@@ -107,7 +129,9 @@ impl Image {
             let place = if self.numbered {
                 data.segment
             } else {
-                self.sent.stream.note(data.segment, offset, data.bytes);
+                if !self.untold {
+                    self.sent.stream.note(data.segment, offset, data.bytes);
+                }
                 offset
             };
             let (id, offset) = (VarInt::ZERO, integer(place));

@@ -90,20 +90,37 @@ impl<S: Scheduler> Sender<S> {
     /// A path that answered several probes in a row with silence takes nothing new while another one works, and what is on its way there
     /// is sent elsewhere.
     fn set_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        let others = self.core.facts().iter().any(|path| path.is_usable() && path.id.index() != index);
         let connection = &self.config.connection;
         let most = if connection.potentially_failed { 0 } else { connection.path_max_retransmissions };
-        if !others || self.core.path(index).errors() <= most || !self.core.facts()[index].is_usable() {
+        if !self.has_others(index)
+            || self.core.path(index).errors() <= most
+            || !self.core.facts()[index].is_usable()
+        {
             return;
         }
+        self.put_aside(now, index, observer);
+    }
+
+    /// Another path works.
+    pub(super) fn has_others(&self, index: usize) -> bool {
+        self.core.facts().iter().any(|path| path.is_usable() && path.id.index() != index)
+    }
+
+    /// What is on its way on a path is sent elsewhere, and the path asked whether it works.
+    pub(super) fn put_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        self.lose_flight(now, index, observer);
+        self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
+        self.spaces[index].asked = false;
+        self.spaces[index].probes = 1;
+    }
+
+    /// Everything that is on its way on a path is lost.
+    pub(super) fn lose_flight(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let flight = self.core.path(index).flight();
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
         self.lost.clear();
         self.lost.extend((flight.first()..flight.next()).filter(in_flight));
         self.lose_found(now, index, observer);
-        self.core.set_state(now, index, PathState::PotentiallyFailed, observer);
-        self.spaces[index].asked = false;
-        self.spaces[index].probes = 1;
     }
 
     /// Something came back for packets of the path: it works.
@@ -111,6 +128,7 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path_mut(index);
         path.hear();
         path.forgive();
+        path.set_reduced_window(None);
         let state = path.working_state();
         if self.core.facts()[index].state == PathState::PotentiallyFailed {
             self.core.set_state(now, index, state, observer);

@@ -14,6 +14,7 @@
 //! streams; MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead, and in the answer to DATA_BLOCKED); PATH_STATUS and PATH_ABANDON (a
 //! path that answers nothing is set aside by this end alone).
 
+mod changing;
 mod ecn;
 mod endpoint;
 mod image;
@@ -56,6 +57,9 @@ pub struct Config {
     pub handshake: bool,
     /// The path of the handshake.
     pub initial_path: PathId,
+    /// Paths may be cut at any moment. So none waits until the first is open, and what came on a path that is silent is acknowledged on another one, too: acknowledgements that
+    /// were lost with a path would have all of it sent again.
+    pub watchful: bool,
     /// Packets may be marked instead of dropped (RFC 9000 §13.4).
     pub ecn: bool,
 }

@@ -14,7 +14,7 @@ pub(super) enum Question {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// The client begins the handshake; once that is done, paths are validated.
+    /// The client begins the handshake; once that is done, paths are validated. Where any may be cut, none waits for the first.
     pub(super) fn open_paths(&mut self, now: Time) {
         if self.side == Side::Server {
             return;
@@ -23,7 +23,7 @@ impl<S: Scheduler> Sender<S> {
         if self.spaces[first].phase == Phase::Closed {
             self.open(now, first);
         }
-        if self.spaces[first].phase == Phase::Open {
+        if self.config.watchful || self.spaces.iter().any(|space| space.phase == Phase::Open) {
             for index in 0..self.spaces.len() {
                 if self.spaces[index].phase == Phase::Closed {
                     self.open(now, index);
@@ -32,7 +32,7 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    fn open(&mut self, now: Time, index: usize) {
+    pub(super) fn open(&mut self, now: Time, index: usize) {
         let retry = now.saturating_add(self.core.path(index).rtt().rto());
         self.spaces[index].phase = Phase::Opening { retry };
         let path = PathId(index as u8);

@@ -10,6 +10,9 @@ use std::collections::VecDeque;
 /// Ranges of numbers that are remembered per path. What lies before them was reported often enough (RFC 9000 §13.2.3).
 const REMEMBERED: usize = 32;
 
+/// Where nothing comes on a path for so long while another one carries packets, what came there is acknowledged on that one, too.
+const SILENCE: Duration = Duration::from_millis(50);
+
 /// Acknowledgements that repeat a new limit: some get lost.
 const REPEATED: u8 = 3;
 
@@ -26,6 +29,10 @@ struct Arrivals {
     deadline: Option<Time>,
     /// An acknowledgement leaves now.
     due: bool,
+    /// Something came since its acknowledgements left on another path, too.
+    untold: bool,
+    /// They leave on this path now.
+    elsewhere: Option<PathId>,
     /// Packets by their marks; each packet once.
     marks: EcnCounts,
 }
@@ -69,6 +76,20 @@ impl Arrivals {
     }
 }
 
+impl Arrivals {
+    /// What came, as it is told.
+    fn report(&self, now: Time, path: PathId) -> PathAck {
+        // The frame tells microseconds, and a little less makes no round trip shorter than it was.
+        let waited = Duration::from_micros(now.since(self.newest_at).as_nanos() / 1_000);
+        let mut ack = PathAck::new(path, waited);
+        ack.marks = Some(self.marks).filter(|&marks| marks != EcnCounts::default());
+        for &(first, last) in self.ranges.iter().take(MAX_ACK_RANGES) {
+            ack.push_range(first, last);
+        }
+        ack
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Next,
@@ -83,6 +104,8 @@ pub(super) struct Receiver {
     spaces: Vec<Arrivals>,
     ack_every: u8,
     ack_delay: Duration,
+    /// Whether what came on a path that is silent is acknowledged on another one.
+    tells_elsewhere: bool,
     /// The limit that was told last, and how often it still is to be repeated.
     announced: (u64, u8),
 }
@@ -95,8 +118,14 @@ impl Receiver {
             spaces: vec![Arrivals::default(); paths],
             ack_every: config.ack_every.max(1),
             ack_delay: config.ack_delay,
+            tells_elsewhere: config.watchful,
             announced: (window, 0),
         }
+    }
+
+    /// There is another path.
+    pub(super) fn add_path(&mut self) {
+        self.spaces.push(Arrivals::default());
     }
 
     pub(super) fn reassembly(&self) -> &Reassembly {
@@ -117,6 +146,7 @@ impl Receiver {
             space.newest_at = now;
         }
         space.unacknowledged = space.unacknowledged.saturating_add(1);
+        space.untold = self.tells_elsewhere;
         if place != Place::Known {
             space.marks.congested += u64::from(packet.ecn.congested);
             space.marks.capable += u64::from(packet.ecn.capable && !packet.ecn.congested);
@@ -135,6 +165,29 @@ impl Receiver {
         } else if space.deadline.is_none() {
             space.deadline = Some(now.saturating_add(self.ack_delay));
         }
+        self.find_silent(now, path);
+    }
+
+    /// Something came on `path`. Where nothing came for a while meanwhile, acknowledgements may have been lost with the path: the peer would take for lost, and send again, what is here.
+    fn find_silent(&mut self, now: Time, path: PathId) {
+        for space in self.spaces.iter_mut().filter(|space| space.untold) {
+            if now.since(space.newest_at) >= SILENCE {
+                (space.untold, space.elsewhere) = (false, Some(path));
+            }
+        }
+    }
+
+    /// A path whose packets are to be acknowledged once more now, and on which one.
+    pub(super) fn silent(&self) -> Option<(PathId, PathId)> {
+        let mut spaces = self.spaces.iter().enumerate();
+        spaces.find_map(|(index, space)| Some((PathId(index as u8), space.elsewhere?)))
+    }
+
+    /// The acknowledgement of what came on `path`, once more.
+    pub(super) fn repeat(&mut self, now: Time, path: PathId) -> Option<PathAck> {
+        let space = self.spaces.get_mut(path.index())?;
+        space.elsewhere = None;
+        Some(space.report(now, path))
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
@@ -159,14 +212,7 @@ impl Receiver {
         space.unacknowledged = 0;
         space.deadline = None;
         space.due = false;
-        // The frame tells microseconds, and a little less makes no round trip shorter than it was.
-        let waited = Duration::from_micros(now.since(space.newest_at).as_nanos() / 1_000);
-        let mut ack = PathAck::new(path, waited);
-        ack.marks = Some(space.marks).filter(|&marks| marks != EcnCounts::default());
-        for &(first, last) in space.ranges.iter().take(MAX_ACK_RANGES) {
-            ack.push_range(first, last);
-        }
-        Some(ack)
+        Some(space.report(now, path))
     }
 
     /// A new limit of flow control, to be told with an acknowledgement. RFC 9000 §4.2 leaves it open how often that is. With every one that

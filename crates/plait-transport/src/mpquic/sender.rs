@@ -56,16 +56,12 @@ pub(super) struct Sender<S> {
     pub(super) control: VecDeque<(PathId, Packet)>,
     /// Packets found lost at the moment.
     pub(super) lost: Vec<u64>,
-    started: bool,
+    pub(super) started: bool,
 }
 
-impl<S: Scheduler> Sender<S> {
-    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
-        let mut core = Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?;
-        if config.handshake {
-            core.close_paths();
-        }
-        let space = Space {
+impl Space {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
             acknowledged: RunSet::new(),
             largest: None,
@@ -75,12 +71,21 @@ impl<S: Scheduler> Sender<S> {
             probes: 0,
             pinged_at: Time::ZERO,
             marking: Marking::new(config.ecn),
-        };
+        }
+    }
+}
+
+impl<S: Scheduler> Sender<S> {
+    pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
+        let mut core = Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?;
+        if config.handshake {
+            core.close_paths();
+        }
         Ok(Self {
             core,
             config,
             side,
-            spaces: vec![space; paths.len()],
+            spaces: vec![Space::new(&config); paths.len()],
             control: VecDeque::new(),
             lost: Vec::with_capacity(64),
             started: !config.handshake,
@@ -100,13 +105,15 @@ impl<S: Scheduler> Sender<S> {
         self.core.path_mut(path.index()).flight_mut().skip()
     }
 
-    /// Reads an acknowledgement.
-    pub(super) fn handle_ack(&mut self, now: Time, ack: &PathAck, observer: &mut impl Observer) {
+    /// Reads an acknowledgement that came on a path, which need not be the one whose packets it acknowledges: then it tells nothing of whether that works.
+    pub(super) fn handle_ack(&mut self, now: Time, on: PathId, ack: &PathAck, observer: &mut impl Observer) {
         let index = ack.path.index();
         let Some(flight) = self.core.paths().get(index).map(PathSender::flight) else { return };
         // What acknowledges the unsent is not believed in anything.
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
-        self.hear(now, index, observer);
+        if on == ack.path {
+            self.hear(now, index, observer);
+        }
         self.core.begin_acknowledgement();
         self.read_late(now, index, ack, observer);
         let (newest, newly) = self.read_ranges(now, index, ack, observer);
@@ -114,12 +121,17 @@ impl<S: Scheduler> Sender<S> {
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
         // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time.
-        if let Some(sent_at) = newest {
+        if let Some(sent_at) = newest.filter(|_| on == ack.path) {
             self.sample(index, now.since(sent_at), ack);
         }
         self.core.release_acknowledged();
         self.detect_losses(now, index, observer);
         self.core.finish_acknowledgement(now, |_| true);
+        if on != ack.path && self.core.path(index).flight().segments() > 0 {
+            // Its peer hears nothing on it, and some of what left is missing: more would be, if it is cut.
+            let path = self.core.path_mut(index);
+            path.set_reduced_window(Some(path.used().max(self.config.connection.counted_segment())));
+        }
         self.core.touch(index);
         self.arm(index);
     }

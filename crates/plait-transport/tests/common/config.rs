@@ -88,6 +88,7 @@ pub(crate) fn mptcp_config() -> mptcp::Config {
 pub(crate) fn mpquic_config() -> mpquic::Config {
     let connection = mptcp_config().connection;
     mpquic::Config {
+        watchful: false,
         connection: ConnectionConfig {
             counted_overhead: 39,
             congestion: CongestionConfig {

@@ -114,6 +114,7 @@ impl Own for MpquicOptions {
         connection.congestion.hystart = self.hystart;
         connection.rto.rule = RtoRule::Probe { ack_delay: options.ack_delay };
         let config = mpquic::Config {
+            watchful: false,
             connection,
             ack_every: options.ack_every(),
             ack_delay: options.ack_delay,

@@ -1,0 +1,66 @@
+//! Paths that come and go while a connection lasts, as their host knows it (the peer's word, PATH_ABANDON, is not modelled).
+
+use super::CORE_RULES;
+use super::ecn::Marking;
+use super::sender::{Phase, Sender, Space};
+use crate::core::PathConfig;
+use crate::observer::Observer;
+use crate::protocol::PathChange;
+use plait_sched::{PathState, Scheduler, Time};
+
+impl<S: Scheduler> Sender<S> {
+    pub(super) fn change_path(&mut self, now: Time, change: &PathChange, observer: &mut impl Observer) {
+        match *change {
+            PathChange::Added(path) => self.add_path(now, &path),
+            PathChange::Gone(path) => self.lose_path(now, path.index(), observer),
+            PathChange::Back(path) => self.ask_path(now, path.index()),
+            PathChange::Renewed(path, config) => self.renew_path(now, path.index(), &config, observer),
+        }
+    }
+
+    fn add_path(&mut self, now: Time, path: &PathConfig) {
+        self.core.add_path(&CORE_RULES, path);
+        let mut space = Space::new(&self.config);
+        space.phase = Phase::Closed;
+        self.spaces.push(space);
+        self.open_closed(now);
+    }
+
+    /// Its host knows at once what silence would tell after a probe timeout.
+    fn lose_path(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        if self.core.facts()[index].is_usable() && self.has_others(index) {
+            self.put_aside(now, index, observer);
+            self.core.touch(index);
+            self.core.note_opportunity();
+        }
+    }
+
+    fn ask_path(&mut self, now: Time, index: usize) {
+        match self.spaces[index].phase {
+            Phase::Opening { .. } => self.open(now, index),
+            Phase::Open if self.core.facts()[index].state == PathState::PotentiallyFailed => {
+                self.spaces[index].probes = 1;
+            }
+            Phase::Open | Phase::Closed => {}
+        }
+    }
+
+    fn renew_path(&mut self, now: Time, index: usize, path: &PathConfig, observer: &mut impl Observer) {
+        self.lose_flight(now, index, observer);
+        self.core.set_state(now, index, PathState::Failed, observer);
+        self.core.renew_path(index, &CORE_RULES, path);
+        let marking = Marking::new(self.config.ecn);
+        let space = &mut self.spaces[index];
+        (space.phase, space.loss_timer, space.asked, space.probes) = (Phase::Closed, None, false, 0);
+        space.marking = marking;
+        self.core.note_opportunity();
+        self.open_closed(now);
+    }
+
+    /// Before the connection begins nothing is opened.
+    fn open_closed(&mut self, now: Time) {
+        if self.started {
+            self.open_paths(now);
+        }
+    }
+}
