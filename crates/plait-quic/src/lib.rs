@@ -45,6 +45,7 @@ pub mod pilot;
 pub mod proxy;
 pub mod receiver;
 pub mod recording;
+mod reroute;
 pub mod sender;
 pub mod session;
 pub mod settings;

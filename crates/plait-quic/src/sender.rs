@@ -8,12 +8,14 @@ use crate::hello::{VERDICT_BYTES, Verdict};
 use crate::link::Outgoing;
 use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
+pub use crate::reroute::Reroute;
+use crate::reroute::note_terms;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::source::{Rest, Source};
 use crate::terms::{Budgeted, Spent, Terms};
-pub use crate::ways::{Order, Progress, Reroute};
-use crate::ways::{Ways, note_terms};
+use crate::ways::Ways;
+pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
 use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
@@ -40,6 +42,8 @@ pub struct Sender<S, W = Builtin> {
     source: S,
     epoch: Instant,
     heard_at: Instant,
+    /// When the receiver had more than before. Paths that carry nothing more still answer questions.
+    advanced_at: Instant,
     verdict: Vec<u8>,
     outcome: Option<Result<(), Error>>,
     packets: Vec<(PathId, Bytes)>,
@@ -72,6 +76,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             source,
             epoch: now,
             heard_at: now,
+            advanced_at: now,
             verdict: Vec::new(),
             outcome: None,
             packets: Vec::new(),
@@ -211,9 +216,13 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     fn take(&mut self, now: Instant, path: usize) {
         let time = self.time(now);
         let Some(session) = &mut self.session else { return };
+        let before = session.acknowledged();
         while let Some(packet) = self.ways.receive(path) {
             session.handle(time, PathId(path as u8), &packet);
             self.heard_at = now;
+        }
+        if session.acknowledged() > before {
+            self.advanced_at = now;
         }
         while let Some(piece) = session.read() {
             self.verdict.extend_from_slice(&piece);
@@ -233,7 +242,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     fn is_spent(&self, now: Instant) -> bool {
         let over = |path: usize| self.spent.has(path) || self.ways.is_refused(path);
         let waits = self.session.as_ref().is_some_and(|session| !session.is_drained());
-        let quiet = now.saturating_duration_since(self.heard_at) >= LAST_WORD;
+        let quiet = now.saturating_duration_since(self.advanced_at) >= LAST_WORD;
         waits && quiet && self.spent.paths().0 != 0 && (0..self.ways.len()).all(over)
     }
 

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::hello::{Hello, Offer, REPLY_BYTES, Reply};
 use crate::identity::{self, Fingerprint, NAME, Secret};
 use crate::link::{BROKEN, DONE, Link, Outgoing, REFUSED, Route};
+use crate::reroute::Reroute;
 use crate::session::Session;
 use crate::settings::{MAX_LINKS, Settings};
 use crate::terms::Terms;
@@ -45,21 +46,6 @@ pub struct Order {
     pub session: [u8; 16],
     /// The file, or the question whether one would be taken: then all is done once the paths are open, or take longer than others.
     pub offer: Offer,
-}
-
-/// What became of the local addresses, as the machine knows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reroute {
-    /// Another address: a path behind those that there are.
-    Added(IpAddr, Terms),
-    /// A path has another address: its connection is made anew.
-    Moved(usize, IpAddr),
-    /// A path that was [gone](Reroute::Gone) gives its place to another address, with the terms of that.
-    Replaced(usize, IpAddr, Terms),
-    /// A path's address is not there, or its interface down: what was on its way there goes elsewhere at once.
-    Gone(usize),
-    /// It is there again: the path is asked at once.
-    Back(usize),
 }
 
 /// How a path is.
@@ -393,15 +379,6 @@ impl Ways {
             trouble: way.trouble.clone(),
         };
         self.ways.iter().enumerate().map(path).collect()
-    }
-}
-
-/// The terms of paths after a change of local addresses.
-pub(crate) fn note_terms(all: &mut Vec<Terms>, path: usize, reroute: &Reroute) {
-    match *reroute {
-        Reroute::Added(_, terms) => all.push(terms),
-        Reroute::Replaced(_, _, terms) => all[path] = terms,
-        Reroute::Moved(..) | Reroute::Gone(_) | Reroute::Back(_) => {}
     }
 }
 

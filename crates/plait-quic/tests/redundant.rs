@@ -136,7 +136,7 @@ fn what_copies_take_is_bounded() {
     assert!(twice.at(99) < once.at(99), "{once} {twice}");
 }
 
-/// Who waits for a path that is dark waits until that is noticed; a copy has come long before.
+/// Who sends a thing once on a path that is dark waits until that is noticed; a copy has come before.
 #[test]
 fn a_redundant_stream_does_not_notice_that_a_path_goes_dark() {
     for dark in [0, 1] {
@@ -145,8 +145,8 @@ fn a_redundant_stream_does_not_notice_that_a_path_goes_dark() {
         let [once, twice] =
             [Class::Interactive, Class::Redundant].map(|class| echoes("round-robin", &paths, class, false));
         println!("path {dark} dark: {once}; redundant {twice}");
-        assert!(once.at(100) > 200.0, "{once}");
         assert!(twice.at(100) < 120.0, "{twice}");
+        assert!(once.at(100) > 1.3 * twice.at(100), "{once}");
     }
 }
 

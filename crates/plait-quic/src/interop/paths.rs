@@ -4,8 +4,8 @@
 use super::connection::{Connection, Event};
 use super::gate::Shared;
 use super::lane::{Lane, NO_MULTIPATH, RETRY, SOON};
+use crate::reroute::Reroute;
 use crate::terms::Terms;
-use crate::ways::Reroute;
 use noq_proto::{ClosePathError, FourTuple, PathError, PathEvent, PathStatus, VarInt};
 use plait_sched::{Event as Told, PathId, Scheduler};
 use std::net::IpAddr;

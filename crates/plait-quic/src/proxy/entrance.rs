@@ -71,10 +71,10 @@ impl Entrance {
     pub fn open(plan: Plan) -> Result<Self, Error> {
         plan.settings.check()?;
         if plan.socks.is_none() && plan.forwards.is_empty() {
-            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".to_owned()));
+            return Err(Error::Setting("nothing is to be carried: choose --socks, --forward".into()));
         }
-        let Plan { locals, interfaces, terms, record, .. } = &plan;
         // A recording is of the paths that it began with.
+        let Plan { locals, interfaces, terms, record, .. } = &plan;
         let wanted = Wanted { locals, interfaces, terms, may_grow: record.is_none() };
         let routes = Routes::open(now(), &plan.to, &wanted)?;
         let begin = |record: &Record| record.begin(STREAMS, &plan.settings, &routes.locals());
@@ -127,7 +127,7 @@ impl Entrance {
         self.routes.locals()
     }
 
-    /// The addresses and interfaces that are not there, and become paths when they are.
+    /// Addresses and interfaces that become paths when they are there.
     pub fn awaited(&self) -> Vec<String> {
         self.routes.awaited()
     }
@@ -211,9 +211,7 @@ impl Entrance {
                 near.handle_datagrams(moment, path, remote, datagrams, each);
             });
             near.handle_timeout(moment);
-            for reroute in self.routes.rescan(moment) {
-                near.reroute(moment, &reroute);
-            }
+            self.routes.rescan(moment).iter().for_each(|reroute| near.reroute(moment, reroute));
             let mut flow = self.serve(moment, near, watch);
             if near.is_open() && !std::mem::replace(&mut was_open, true) {
                 flow = both(flow, watch(moment, Some(&Told::Open)));

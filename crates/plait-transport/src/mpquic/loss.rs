@@ -4,6 +4,7 @@ use super::sender::Sender;
 use crate::congestion::CongestionController;
 use crate::core::{ANY_PATH, Transmission};
 use crate::observer::Observer;
+use crate::rtt::RttEstimator;
 use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};
 
 /// kPacketThreshold (RFC 9002 §6.1.1).
@@ -15,14 +16,18 @@ const PERSISTENT: u32 = 3;
 /// Packets that one probe timeout sends (RFC 9002 §6.2.4: one at least, two at most).
 const PROBES: u8 = 2;
 
+/// How long a packet is waited for once a later one was acknowledged (RFC 9002 §6.1.2).
+fn patience(rtt: &RttEstimator) -> Duration {
+    (rtt.smoothed().max(rtt.latest()) * 9 / 8).max(Duration::from_millis(1))
+}
+
 impl<S: Scheduler> Sender<S> {
     /// Packets that were overtaken by three, or for longer than 9/8 of a round trip, are lost; the timer is set for those that may
     /// become so.
     pub(super) fn detect_losses(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let path = self.core.path(index);
         let Some(largest) = self.spaces[index].largest else { return };
-        let round_trip = path.rtt().smoothed().max(path.rtt().latest());
-        let patience = (round_trip * 9 / 8).max(Duration::from_millis(1));
+        let patience = patience(path.rtt());
         self.spaces[index].loss_timer = None;
         self.lost.clear();
         let mut span: Option<(Time, Time)> = None;
@@ -114,6 +119,25 @@ impl<S: Scheduler> Sender<S> {
         self.spaces[index].probes = 1;
     }
 
+    /// The peer hears nothing on a path, as it said on another one. Once what is on its way there should have been answered, nothing more is added to it: more would be lost if the
+    /// path is cut, and each packet would put off its probe timeout.
+    pub(super) fn heed_silence(&mut self, now: Time, index: usize) {
+        let path = self.core.path(index);
+        let flight = path.flight();
+        let mut in_flight = (flight.first()..flight.next()).filter_map(|number| flight.get(number));
+        let oldest = in_flight.find(|sent| sent.is_in_flight());
+        let Some(oldest) = oldest.filter(|_| self.spaces[index].silent) else { return };
+        let overdue = oldest.sent_at.saturating_add(patience(path.rtt()));
+        if overdue <= now {
+            let path = self.core.path_mut(index);
+            path.set_reduced_window(Some(path.used().max(self.config.connection.counted_segment())));
+            self.core.touch(index);
+        } else {
+            let timer = &mut self.spaces[index].loss_timer;
+            *timer = Some(timer.map_or(overdue, |timer| timer.min(overdue)));
+        }
+    }
+
     /// Everything that is on its way on a path is lost.
     pub(super) fn lose_flight(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let flight = self.core.path(index).flight();
@@ -129,6 +153,8 @@ impl<S: Scheduler> Sender<S> {
         path.hear();
         path.forgive();
         path.set_reduced_window(None);
+        self.spaces[index].silent = false;
+        let path = self.core.path_mut(index);
         let state = path.working_state();
         if self.core.facts()[index].state == PathState::PotentiallyFailed {
             self.core.set_state(now, index, state, observer);

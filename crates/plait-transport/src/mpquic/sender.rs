@@ -36,6 +36,8 @@ pub(super) struct Space {
     pub(super) believed_lost: BelievedLost,
     /// When packets that others overtook count as lost.
     pub(super) loss_timer: Option<Time>,
+    /// The peer hears nothing on it, and said so on another path.
+    pub(super) silent: bool,
     /// DATA_BLOCKED left on it, and the limit has not moved since.
     pub(super) asked: bool,
     /// Packets that leave now whatever the window says, so that something is answered.
@@ -67,6 +69,7 @@ impl Space {
             largest: None,
             believed_lost: BelievedLost::default(),
             loss_timer: None,
+            silent: false,
             asked: false,
             probes: 0,
             pinged_at: Time::ZERO,
@@ -127,10 +130,9 @@ impl<S: Scheduler> Sender<S> {
         self.core.release_acknowledged();
         self.detect_losses(now, index, observer);
         self.core.finish_acknowledgement(now, |_| true);
-        if on != ack.path && self.core.path(index).flight().segments() > 0 {
-            // Its peer hears nothing on it, and some of what left is missing: more would be, if it is cut.
-            let path = self.core.path_mut(index);
-            path.set_reduced_window(Some(path.used().max(self.config.connection.counted_segment())));
+        if on != ack.path {
+            self.spaces[index].silent = true;
+            self.heed_silence(now, index);
         }
         self.core.touch(index);
         self.arm(index);
@@ -205,6 +207,7 @@ impl<S: Scheduler> Sender<S> {
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
             if due(self.spaces[index].loss_timer) {
                 self.detect_losses(now, index, observer);
+                self.heed_silence(now, index);
                 self.arm(index);
             } else if due(self.core.path(index).retransmission_timer()) {
                 self.probe_timeout(now, index, observer);

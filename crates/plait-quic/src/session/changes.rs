@@ -1,0 +1,77 @@
+//! Paths that come, change and go while a session lasts.
+
+use super::Session;
+use crate::reroute::Reroute;
+use crate::terms::Terms;
+use plait_sched::{PathId, Scheduler, Time};
+use plait_transport::endpoint::PathChange;
+use plait_transport::image::Image;
+
+impl<W: Scheduler> Session<W> {
+    /// Another path, behind those that there are.
+    fn add_path(&mut self, now: Time, terms: Terms) {
+        if self.end.change_path(now, &PathChange::Added(terms.path()), &mut self.heard) {
+            if let Image::Mpquic(image) = &mut self.image {
+                image.add_path();
+            }
+            self.agreed.paths += 1;
+            self.heard.bytes.push(0);
+            self.sent.push(0);
+            self.came.push(0);
+            self.budgets.push(terms.budget.unwrap_or(u64::MAX));
+        }
+    }
+
+    /// A path's connection was made anew, perhaps from an address with other terms: nothing is known of it.
+    fn renew_path(&mut self, now: Time, path: usize, terms: Terms) {
+        let change = PathChange::Renewed(PathId(path as u8), terms.path());
+        self.end.change_path(now, &change, &mut self.heard);
+        self.budgets[path] = terms.budget.unwrap_or(u64::MAX);
+    }
+
+    /// A path's connection is there, for the first time or anew; perhaps it is another path than there were. `terms` are those of the paths that have any.
+    pub(crate) fn join(&mut self, now: Time, path: usize, terms: &[Terms]) {
+        let of = |path: usize| terms.get(path).copied().unwrap_or_default();
+        let there = path < self.agreed.paths;
+        while path >= self.agreed.paths {
+            self.add_path(now, of(self.agreed.paths));
+        }
+        if self.joined & 1 << path != 0 {
+            self.renew_path(now, path, of(path));
+        } else if there {
+            self.ask_path(now, path);
+        }
+        self.joined |= 1 << path;
+    }
+
+    /// What the machine knows of a path that there is.
+    pub(crate) fn reroute(&mut self, now: Time, reroute: &Reroute) {
+        match *reroute {
+            Reroute::Gone(path) | Reroute::Moved(path, _) => self.lose_path(now, path),
+            Reroute::Replaced(path, ..) => {
+                self.lose_path(now, path);
+                // Whether or not it ever worked, it is another one from now on, with a budget of its own.
+                self.joined |= 1 << path;
+                if path < self.agreed.paths {
+                    (self.sent[path], self.came[path]) = (0, 0);
+                }
+            }
+            Reroute::Back(path) => self.ask_path(now, path),
+            Reroute::Added(..) => {}
+        }
+    }
+
+    /// This machine knows that a path is not there.
+    pub(crate) fn lose_path(&mut self, now: Time, path: usize) {
+        if path < self.agreed.paths {
+            self.end.change_path(now, &PathChange::Gone(PathId(path as u8)), &mut self.heard);
+        }
+    }
+
+    /// A path may work again, or works now.
+    fn ask_path(&mut self, now: Time, path: usize) {
+        if path < self.agreed.paths {
+            self.end.change_path(now, &PathChange::Back(PathId(path as u8)), &mut self.heard);
+        }
+    }
+}
