@@ -8,9 +8,10 @@ use std::process::Command;
 /// last. What the sender says in the end is the only output.
 const SCRIPT: &str = r#"
 set -eu
-unshare -n sleep 120 &
+unshare -n sleep 120 > /dev/null 2>&1 &
 peer=$!
-trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
+receiver=
+trap 'kill $peer $receiver 2> /dev/null || true' EXIT
 while [ "$(readlink /proc/$peer/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.01; done
 far() { nsenter -t $peer -n "$@"; }
 add() {
@@ -31,6 +32,7 @@ add 1
 start 1
 add 2
 far "$PROGRAM" recv --once --out "$FOLDER/out" --listen 0.0.0.0:4433 --secret told --json --quiet > "$FOLDER/recv" &
+receiver=$!
 while ! grep -q fingerprint "$FOLDER/recv"; do sleep 0.01; done
 fingerprint=$(sed -n 's/.*"fingerprint":"\([0-9a-f]*\)".*/\1/p' "$FOLDER/recv")
 { sleep 1; start 2; sleep 2; ip link del net2; sleep 0.5; add 3; start 3; } &
