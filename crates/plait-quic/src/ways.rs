@@ -369,11 +369,13 @@ impl Ways {
 
     /// How the paths are, of which the transport may know more.
     pub(crate) fn progress<W: Scheduler>(&self, session: Option<&Session<W>>) -> Vec<Progress> {
+        // A path that came later is one of the session's once it has joined.
         let facts = session.map(Session::paths).unwrap_or_default();
+        let sent = session.map(|session| session.carried().0).unwrap_or_default();
         let path = |(index, way): (usize, &Way)| Progress {
             local: way.local,
             usable: way.joined && facts.get(index).is_some_and(|path| path.state == PathState::Active),
-            sent: session.map_or(0, |session| session.carried().0[index]),
+            sent: sent.get(index).copied().unwrap_or(0),
             srtt: facts.get(index).and_then(smoothed),
             opened: way.opened,
             trouble: way.trouble.clone(),

@@ -230,6 +230,7 @@ fn a_path_that_appears_carries_streams_both_ways() {
     let mut world = World::with(&[FAST, SLOW], 1, "told", &[], settings());
     let alone = world.exchange(3, 2_000_000);
     world.near.reroute(world.now, &Reroute::Added(address(1).ip(), Terms::default()));
+    assert_eq!(world.near.progress()[1].sent, 0, "it is told of before it has joined");
     let both = world.exchange(3, 2_000_000);
     assert!(both < alone, "{both:?} and {alone:?}");
     let progress = world.near.progress();
