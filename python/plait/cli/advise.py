@@ -90,6 +90,12 @@ def advise(
     plait advise --path dsl --path lte --traffic request-response:60kB:6 --metric p99
     plait advise --path dsl --path lte --traffic flows:20
     """  # noqa: D301  click wants the character, not its escape
+    from plait.advice.links import parse_paths
+    from plait.advice.traffic import parse_traffic
+
+    # What is mistyped is said before anything is loaded that takes seconds.
+    known, _ = parse_paths(paths), parse_traffic(traffic, metric)
+
     from plait.advice import advise as make_advice
     from plait.advice.document import scenario_file
     from plait.advice.page import WIDTH, page
@@ -97,7 +103,7 @@ def advise(
     # The file is opened first: nobody wants to hear after seconds that it cannot be written.
     with nullcontext() if save is None else whole_file(save) as file:
         advice = make_advice(
-            paths,
+            known,
             traffic,
             receive_buffer,
             protocol=protocol,
