@@ -155,6 +155,11 @@ path = [{ name = "fast", rate = "4Mbit", rtt = "20ms" }, { name = "slow", rate =
     return folder / "out"
 
 
+def test_a_metric_may_be_named_without_its_unit_or_mean(dataset: Path) -> None:
+    found = analyze(read(dataset), metrics=["goodput", "app_delay_ms"])
+    assert [one.metric for one in found.metrics] == ["goodput_bps", "app_delay_ms.mean"]
+
+
 def test_a_dataset_is_analyzed(dataset: Path) -> None:
     found = analyze(read(dataset), metrics=["goodput_bps"])
     document = json.loads(json.dumps(found.document()))
@@ -203,7 +208,7 @@ def test_few_points_are_said_to_be_few(tmp_path: Path, command: Command, dataset
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "goodput"], "metric 'goodput': unknown (did you mean goodput_bps?); expected one of: "),
+        (["--metric", "goodputt"], "metric 'goodputt': unknown (did you mean goodput_bps?); expected one of: "),
         (["--metric", "seed"], "metric 'seed': neither more nor less of it is better"),
         (["--metric", "block_delay_ms.mean"], "no scenario in which every scheduler has a value"),
         (["--metric", "paths.none.throughput_bps"], "column 'paths.none.throughput_bps': unknown"),

@@ -12,7 +12,7 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import AgainstBaseline, Units, compare, outcome, units
 from plait.analysis.contest import ahead
 from plait.analysis.regions import ENOUGH, Region, check_variables, regions
-from plait.results.metrics import direction
+from plait.results.metrics import direction, meant
 from plait.statistics.estimate import CONFIDENCE
 from plait.support.words import expected
 from plait.sweep.dataset import Dataset
@@ -106,7 +106,7 @@ def analyze(
 
     Args:
         dataset: from `plait.sweep.read`.
-        metrics: dotted names; by default those of `METRICS`.
+        metrics: dotted names, units and ``.mean`` may be left out; by default those of `METRICS`.
         baseline: the scheduler with which the others are compared; by default the plan's first.
         by: variables whose combinations are regions; by default each variable by itself.
         tie: share of the larger value within which two are taken for equal, 0 to 1.
@@ -114,7 +114,8 @@ def analyze(
     Raises:
         ScenarioError: there is no such metric, scheduler or variable, no pair of runs, or only one scheduler.
     """
-    known, names = dataset.schedulers, tuple(metrics) or METRICS
+    known = dataset.schedulers
+    names = tuple(meant(name, dataset.names) or name for name in metrics) or METRICS
     base = known[0] if baseline is None else baseline
     if base not in known:
         message = f"baseline {base!r}: unknown{expected(base, known)}"

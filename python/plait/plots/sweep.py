@@ -13,7 +13,7 @@ from plait._core import ScenarioError
 from plait.analysis.comparison import units
 from plait.analysis.regions import regions
 from plait.plots.style import COLUMN_WIDTH, PAGE_WIDTH, caption, colour, legend, line, new_figure, plain
-from plait.results.metrics import direction
+from plait.results.metrics import direction, meant
 from plait.results.summary import count
 from plait.results.wording import si_wording
 from plait.statistics import estimate
@@ -116,12 +116,9 @@ def metric_name(dataset: Dataset, metric: str) -> str:
         ScenarioError: there is none, or it is no number that can be drawn.
     """
     known = [name for name in dataset.names if direction(name) != 0 or name in dataset.metrics]
-    if metric in known:
-        return metric
-    begun = [name for name in known if name.startswith(f"{metric}_") or name == f"{metric}.mean"]
-    whole = [name for name in begun if "." not in name or name.endswith(".mean")]
-    if len(whole) == 1:
-        return whole[0]
+    found = meant(metric, known)
+    if found is not None:
+        return found
     message = f"metric {metric!r}: unknown{expected(metric, known)}"
     raise ScenarioError(message)
 

@@ -210,6 +210,15 @@ class WithMetrics(Protocol):
         ...
 
 
+def meant(name: str, known: Sequence[str]) -> str | None:
+    """Which metric a name stands for: itself, or the only one of which it leaves out the unit or the mean."""
+    if name in known:
+        return name
+    begun = [one for one in known if one.startswith(f"{name}_") or one == f"{name}.mean"]
+    whole = [one for one in begun if "." not in one or one.endswith(".mean")]
+    return whole[0] if len(whole) == 1 else None
+
+
 def metric(result: WithMetrics, name: str) -> float | None:
     """A metric by its dotted name.
 
