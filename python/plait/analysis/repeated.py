@@ -19,7 +19,7 @@ from plait.analysis.comparison import AgainstBaseline, compare, units
 from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
-from plait.results.metrics import CLOSE, direction, metric
+from plait.results.metrics import CLOSE, direction, least, metric
 from plait.results.result import Comparison, Result
 from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written
 from plait.results.wording import Wording
@@ -259,7 +259,8 @@ def _cell(name: str, found: Estimate | None) -> str:
     low, high = found.interval or (None, None)
     if low is None or low == high:
         return written(name, found.value)
-    return f"{written(name, found.value)} ({written(name, low)} … {written(name, high)})"
+    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
+    return f"{written(name, found.value)} ({written(name, max(low, least(name)))} … {written(name, high)})"
 
 
 def _sure(change: Estimate | None) -> Estimate | None:
