@@ -208,7 +208,10 @@ def test_few_points_are_said_to_be_few(tmp_path: Path, command: Command, dataset
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--metric", "goodputt"], "metric 'goodputt': unknown (did you mean goodput_bps?); expected one of: "),
+        (
+            ["--metric", "goodputt"],
+            "metric 'goodputt': unknown (did you mean goodput_bps?); expected one of: ",
+        ),
         (["--metric", "seed"], "metric 'seed': neither more nor less of it is better"),
         (["--metric", "block_delay_ms.mean"], "no scenario in which every scheduler has a value"),
         (["--metric", "paths.none.throughput_bps"], "column 'paths.none.throughput_bps': unknown"),
