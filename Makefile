@@ -56,7 +56,7 @@ $(PROFDATA)/llvm-profdata:
 	program=$$(find_profdata) || { echo "make: needs llvm-profdata $(LLVM_VERSION): rustup component add llvm-tools, or on Debian: sudo apt-get install llvm-$(LLVM_VERSION)" >&2; exit 1; }; \
 	mkdir -p $(PROFDATA) && ln -sf "$$program" $@
 
-optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled for what runs do: simulations take a tenth to a third less time (10 minutes)
+optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled for what runs do: simulations take a sixth to a quarter less time (10 to 20 minutes)
 	PATH="$(CURDIR)/$(PROFDATA):$$PATH" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --pgo
 	@touch $(VENV)/.built
 
