@@ -166,7 +166,7 @@ def test_bash_completes_by_what_was_printed(command: Command, tmp_path: Path) ->
 
 @pytest.mark.parametrize("arguments", [["--help"], [], ["rnu"], ["keys"], ["init"], ["completion", "bash"]])
 def test_what_runs_nothing_loads_little(arguments: list[str]) -> None:
-    """What makes a start slow: a library of numbers or figures, or many modules. The time itself is `make bench`'s."""
+    """What makes a start slow: a library of numbers or figures, or many modules. A time would be this machine's."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "plait", *arguments],
         capture_output=True,

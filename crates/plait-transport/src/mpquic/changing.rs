@@ -51,7 +51,8 @@ impl<S: Scheduler> Sender<S> {
         self.core.renew_path(index, &CORE_RULES, path);
         let marking = Marking::new(self.config.ecn);
         let space = &mut self.spaces[index];
-        (space.phase, space.loss_timer, space.asked, space.probes) = (Phase::Closed, None, false, 0);
+        (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);
+        (space.silent, space.asked) = (false, false);
         space.marking = marking;
         self.core.note_opportunity();
         self.open_closed(now);

@@ -149,12 +149,11 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        self.spaces[index].silent = false;
         let path = self.core.path_mut(index);
         path.hear();
         path.forgive();
         path.set_reduced_window(None);
-        self.spaces[index].silent = false;
-        let path = self.core.path_mut(index);
         let state = path.working_state();
         if self.core.facts()[index].state == PathState::PotentiallyFailed {
             self.core.set_state(now, index, state, observer);
