@@ -184,9 +184,11 @@ package: ## what cargo publish would do, without publishing; then what is in the
 	printf '\n== packaged plait-sim\n'; (cd "$$target"/package/plait-sim-[0-9]*/ && cargo test --quiet --doc "$${own[@]}" && cargo build --quiet --examples "$${own[@]}")
 
 # Wheels run on every Linux since glibc 2.17 (2012), which is what Rust asks for. That of another processor needs Rust's library for it.
+# That for this one is compiled for what packaging/training.py does, as by make optimized, where llvm-profdata is to be had; in two steps
+# and not with maturin's --pgo, because zig links what is compiled for good and cannot link what counts.
 DIST := target/dist
 DIST_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-dist: $(VENV)/.created ## source distribution and wheels into target/dist, each tried in a fresh environment without Rust (5 minutes)
+dist: $(VENV)/.installed $(PROFDATA)/llvm-profdata ## source distribution and wheels into target/dist, this processor's tried in a fresh environment without Rust (half an hour)
 	$(call say,packages)
 	rm -rf $(DIST); mkdir -p $(DIST)
 	$(BIN)/python -m venv $(DIST)/venv
@@ -194,12 +196,19 @@ dist: $(VENV)/.created ## source distribution and wheels into target/dist, each 
 	$(DIST)/venv/bin/maturin sdist --out $(DIST)
 	@# From what is in the source distribution, so that nothing can be missing there.
 	mkdir $(DIST)/source && tar xzf $(DIST)/plait-*.tar.gz --strip-components 1 -C $(DIST)/source
-	@root=$$PWD; for target in $(DIST_TARGETS); do \
+	@root=$$PWD; dist=$$PWD/$(DIST); host=$$(rustc -vV | sed -n 's/^host: //p'); \
+	export PATH="$$dist/venv/bin:$$PATH" VIRTUAL_ENV="$$dist/venv" CARGO_TARGET_DIR="$$root/target"; \
+	(cd $$dist/source; RUSTFLAGS="-Cprofile-generate=$$dist/counts" \
+		maturin build --release --target $$host --compatibility linux --out ../counting); \
+	python -m zipfile -e $$dist/counting/*.whl $$dist/counting; \
+	PYTHONPATH=$$dist/counting $(BIN)/python packaging/training.py; \
+	$(PROFDATA)/llvm-profdata merge -o $$dist/runs.profdata $$dist/counts; \
+	for target in $(DIST_TARGETS); do \
 		if [ ! -d "$$(rustc --print target-libdir --target $$target)" ]; then \
 			echo "make dist: no wheel for $$target: its library is missing; rustup target add $$target"; continue; \
 		fi; \
-		(cd $(DIST)/source; PATH="$$root/$(DIST)/venv/bin:$$PATH" VIRTUAL_ENV="$$root/$(DIST)/venv" CARGO_TARGET_DIR="$$root/target" \
-			maturin build --release --zig --target $$target --compatibility manylinux_2_17 --out ..); \
+		flags=""; if [ $$target = $$host ]; then flags="-Cprofile-use=$$dist/runs.profdata"; fi; \
+		(cd $$dist/source; RUSTFLAGS="$$flags" maturin build --release --zig --target $$target --compatibility manylinux_2_17 --out ..); \
 	done
 	$(BIN)/python packaging/check.py $(DIST)/plait-*$$(uname -m).whl
 	@ls -l $(DIST)/*.whl $(DIST)/*.tar.gz

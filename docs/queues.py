@@ -1,7 +1,7 @@
 """Hold CoDel and FQ-CoDel against Linux' own and write the numbers into their page: ``make disciplines``.
 
-Run from anywhere: `.venv/bin/python docs/queues.py [--draw N] [--repetitions N] [--only WORDS] [--rows FILE]`.
-With `--rows` nothing is run: the page is written from what an earlier run left there.
+Run from anywhere: `.venv/bin/python docs/queues.py [--draw N] [--repetitions N] [--only WORDS] [--rows FOLDER]`.
+With `--rows` nothing is run: the page is written from what an earlier run left there, in `rows.json` and `nearby.json`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from plait.support.files import write_text
 from plait.support.pages import fill
-from plait.validate.disciplines import cases, compare, summary, table
+from plait.validate.disciplines import cases, compare, nearby, summary, table
 
 HERE = Path(__file__).resolve().parent
 
@@ -28,20 +28,23 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/disciplines"))
     parser.add_argument("--rows", type=Path)
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    if arguments.rows is not None:
-        rows = json.loads(arguments.rows.read_text(encoding="utf-8"))
-    else:
-        arguments.out.mkdir(parents=True, exist_ok=True)
+    folder: Path = arguments.rows or arguments.out
+    if arguments.rows is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        rows: list[dict[str, Any]] = []
         for case in cases(arguments.only):
             rows += compare([case], arguments.draw, arguments.repetitions)
             sys.stdout.write(table(rows[-1:]).splitlines()[-1] + "\n")
             sys.stdout.flush()
-            (arguments.out / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
-    if len(rows) == len(list(cases())):
-        page = HERE / "queues.md"
-        tables = {"summary": summary(rows), "cases": table(rows)}
-        write_text(page, fill(page.read_text(encoding="utf-8"), tables, {}))
+            (folder / "rows.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        if arguments.only:
+            return
+        around = compare(nearby(), arguments.draw, 1)
+        (folder / "nearby.json").write_text(json.dumps(around, indent=1), encoding="utf-8")
+    rows, around = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("rows.json", "nearby.json"))
+    page = HERE / "queues.md"
+    tables = {"summary": summary(rows), "cases": table(rows), "nearby": table(around)}
+    write_text(page, fill(page.read_text(encoding="utf-8"), tables, {}))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,22 @@ pub struct Ring<T> {
 /// Slots that the first entry makes room for.
 const ROOM: usize = 64;
 
+/// Has the memory at this address fetched while other work goes on; what is there, if anything, stays as it is.
+#[inline(always)]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(unused_variables, reason = "where nothing was measured nothing is done")
+)]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "an instruction that changes nothing and fails for no address")]
+    // SAFETY: each x86-64 processor has SSE, and its prefetching never faults.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+}
+
 impl<T> Default for Ring<T> {
     fn default() -> Self {
         Self::starting_at(0)
@@ -64,6 +80,19 @@ impl<T> Ring<T> {
     #[inline]
     fn slot(&self, number: u64) -> usize {
         number as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Slots from this number on are needed soon: long rings are passed through from one end to the other, and a slot's turn
+    /// comes when caches have forgotten it. Where they are used at the ends the ring does this by itself.
+    #[inline(always)]
+    pub fn announce(&self, number: u64) {
+        // Not the very next one, for which it would be too late: it is often looked at at once.
+        let ahead = (128 / size_of::<T>().max(1)).max(1) as u64;
+        let slot = self.slots.as_ptr().wrapping_add(self.slot(number + ahead));
+        prefetch(slot);
+        if size_of::<T>() > 32 {
+            prefetch(slot.wrapping_byte_add(size_of::<T>() - 1));
+        }
     }
 
     /// True if there is an entry with this number.
@@ -110,6 +139,7 @@ impl<T> Ring<T> {
             return None;
         }
         self.first += 1;
+        self.announce(self.first);
         self.slots.get(slot)
     }
 
@@ -140,6 +170,7 @@ impl<T: Copy + Default> Ring<T> {
             *place = entry;
         }
         self.next += 1;
+        self.announce(self.next);
         number
     }
 

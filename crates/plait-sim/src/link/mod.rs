@@ -246,6 +246,15 @@ impl<P: Payload> Link<P> {
         }
     }
 
+    /// The packet that leaves next, if that is known already.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<&P> {
+        match &self.flight {
+            Flight::Fifo(packets) => packets.front().map(|packet| &packet.payload),
+            Flight::Sorted(_) => None,
+        }
+    }
+
     /// Takes out the packet that leaves next. To be called at the time of [`Link::head`].
     ///
     /// # Panics

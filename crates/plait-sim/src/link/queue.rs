@@ -48,8 +48,8 @@ impl Backlog {
         while let Some(&(departure, bytes)) = self.departures.front()
             && departure <= now
         {
-            self.departures.forget_below(self.departures.first() + 1);
             self.bytes -= u64::from(bytes);
+            let _ = self.departures.pass();
         }
     }
 

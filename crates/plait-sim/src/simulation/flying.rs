@@ -4,6 +4,7 @@
 use crate::link::Payload;
 use plait_sched::Time;
 use plait_transport::packet::{Data, OneRtt, Packet, SegmentEcn, Stream, TcpSegment};
+use plait_transport::ring::prefetch;
 
 /// A packet inside a link, and where it is on its route. What the frequent kinds say lies in fields that they share: such a
 /// packet is written once, where it waits, and read there.
@@ -178,6 +179,18 @@ impl Kept {
             }
         }
         place
+    }
+
+    /// A packet will arrive next on some link: if it is here, it is fetched into the cache.
+    #[inline]
+    pub(super) fn announce(&self, flying: &Flying) {
+        if let Some((place, _)) = flying.place()
+            && let Some(Some(packet)) = self.places.get(place as usize)
+        {
+            let address: *const Packet = &raw const **packet;
+            prefetch(address);
+            prefetch(address.wrapping_byte_add(64));
+        }
     }
 
     /// A packet as it arrives; afterwards it is to be put back.

@@ -234,6 +234,9 @@ impl Network {
     #[inline]
     pub(super) fn pop(&mut self, link: usize) -> Option<(End, Flying)> {
         let exit = self.links[link].pop();
+        if let Some(next) = self.links[link].next() {
+            self.kept.announce(next);
+        }
         self.reschedule(link);
         match exit {
             Exit::Nothing => None,

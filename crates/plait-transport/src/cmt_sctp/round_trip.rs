@@ -6,11 +6,11 @@
 //! As a path keeps the order, the newest one that it reports is the one that triggered it.
 
 use crate::packet::Sack;
+use crate::ring::Ring;
 use plait_sched::{Duration, PathId, Time};
-use std::collections::VecDeque;
 
 /// A transmission whose acknowledgement has not come back on its own path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Departure {
     segment: u64,
     sent_at: Time,
@@ -18,17 +18,11 @@ struct Departure {
     certain: bool,
 }
 
-/// The departures of one path, numbered as its transmissions.
-#[derive(Clone, Debug, Default)]
-struct Departures {
-    first: u64,
-    ring: VecDeque<Departure>,
-}
-
 /// The departures of all paths.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrips {
-    paths: Vec<Departures>,
+    /// Each path's are numbered as its transmissions.
+    paths: Vec<Ring<Departure>>,
     /// What came back on its own path in no longer time than this.
     longest: Duration,
 }
@@ -36,28 +30,26 @@ pub(super) struct RoundTrips {
 impl RoundTrips {
     /// A round trip takes `longest` at most (RTO.Max): if a path brings nothing back, no more is remembered.
     pub(super) fn new(paths: usize, longest: Duration) -> Self {
-        Self { paths: vec![Departures::default(); paths], longest }
+        Self { paths: vec![Ring::default(); paths], longest }
     }
 
     /// Transmission `number` leaves on `path`. `certain`: its segment was not sent before.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn sent(&mut self, now: Time, path: PathId, number: u64, segment: u64, certain: bool) {
         let departures = &mut self.paths[path.index()];
-        while departures.ring.front().is_some_and(|front| now.since(front.sent_at) > self.longest) {
-            departures.ring.pop_front();
-            departures.first += 1;
+        while departures.front().is_some_and(|front| now.since(front.sent_at) > self.longest) {
+            departures.pop_front();
         }
-        if departures.ring.is_empty() {
-            departures.first = number;
+        if departures.is_empty() {
+            departures.forget_below(number);
         }
-        departures.ring.push_back(Departure { segment, sent_at: now, certain });
+        departures.push(Departure { segment, sent_at: now, certain });
     }
 
     /// The segment of transmission `number` on `path` is sent again, there or elsewhere.
     pub(super) fn sent_again(&mut self, path: PathId, number: u64) {
         let departures = &mut self.paths[path.index()];
-        let at = number.checked_sub(departures.first).and_then(|at| usize::try_from(at).ok());
-        if let Some(departure) = at.and_then(|at| departures.ring.get_mut(at)) {
+        if let Some(departure) = departures.get_mut(number) {
             departure.certain = false;
         }
     }
@@ -68,14 +60,13 @@ impl RoundTrips {
         let departures = self.paths.get_mut(path.index())?;
         let mut newest = None;
         // What was sent again may never arrive as this transmission: nothing waits for it.
-        while let Some(front) = departures.ring.front() {
+        while let Some(front) = departures.front() {
             if sack.covers(front.segment) {
                 newest = Some(*front);
             } else if front.certain {
                 break;
             }
-            departures.ring.pop_front();
-            departures.first += 1;
+            departures.pop_front();
         }
         newest.filter(|newest| newest.certain).map(|newest| now.since(newest.sent_at))
     }

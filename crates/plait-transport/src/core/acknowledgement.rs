@@ -30,6 +30,7 @@ impl<S: Scheduler> Core<S> {
     /// ([`Core::copy_arrived`]), or are lost as anything else is.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
+        self.stream.announce(segment);
         let Some(entry) = self.stream.get_mut(segment) else { return false };
         let (state, newest) = (entry.state, TransmissionId::new(entry.path, entry.transmission));
         if !entry.ever_sent || state == SegmentState::Acknowledged {

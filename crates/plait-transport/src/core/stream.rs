@@ -233,6 +233,12 @@ impl Stream {
         self.segments.get(segment)
     }
 
+    /// Segments beyond this one will be looked at soon.
+    #[inline]
+    pub(crate) fn announce(&self, segment: u64) {
+        self.segments.announce(segment);
+    }
+
     pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut StreamSegment> {
         self.effort.look();
         self.segments.get_mut(segment)

@@ -6,7 +6,8 @@
 //!
 //! What departs: time as in CoDel. `memory_limit` counts bytes on the wire; in Linux what packets take in memory, which is more. The hash is
 //! not Linux' (SipHash of addresses and ports with a key of the machine's): as there, what shares a queue is chance, and follows from the
-//! scenario's seed. Linux hashes a TCP flow anew after a timeout (`sk_rethink_txhash`); here it keeps its queue.
+//! scenario's seed. A TCP flow keeps its queue, as at every router that hashes headers; in a host's own FQ-CoDel Linux' sockets draw another
+//! after a timeout (`sk_rethink_txhash`).
 
 use plait_sched::Time;
 
