@@ -141,7 +141,7 @@ mod tests {
         for number in 0..10_000 {
             round_trips.sent(at(number), SLOW, number, number, true);
         }
-        assert_eq!(round_trips.paths[1].ring.len(), 101);
+        assert_eq!(round_trips.paths[1].len(), 101);
         assert_eq!(
             round_trips.came_back(at(10_000), SLOW, &sack(9_990, &[])),
             Some(Duration::from_millis(11))
