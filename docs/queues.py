@@ -41,7 +41,9 @@ def main() -> None:
             return
         around = compare(nearby(), arguments.draw, 1)
         (folder / "nearby.json").write_text(json.dumps(around, indent=1), encoding="utf-8")
-    rows, around = (json.loads((folder / name).read_text(encoding="utf-8")) for name in ("rows.json", "nearby.json"))
+    rows, around = (
+        json.loads((folder / name).read_text(encoding="utf-8")) for name in ("rows.json", "nearby.json")
+    )
     page = HERE / "queues.md"
     tables = {"summary": summary(rows), "cases": table(rows), "nearby": table(around)}
     write_text(page, fill(page.read_text(encoding="utf-8"), tables, {}))

@@ -60,8 +60,8 @@ def _host(scenario: Table) -> dict[str, str]:
         # Only without a random offset per connection do timestamps of different subflows compare.
         "net/ipv4/tcp_timestamps": "2",
         "net/ipv4/tcp_rto_min_us": str(duration_ns(transport["rto_min"]) // 1000),
-        # Routers hash what a packet's headers say. Those of this machine see the hash that the socket gave the packet, which it draws anew
-        # after a timeout: its flow would change queues in FQ-CoDel and overtake itself.
+        # Routers hash what a packet's headers say. Those of this machine see the hash that the socket gave the packet,
+        # which it draws anew after a timeout: its flow would change queues in FQ-CoDel and overtake itself.
         "net/core/txrehash": "0",
         "net/ipv4/tcp_no_metrics_save": "1",
         "net/ipv4/tcp_autocorking": "0",

@@ -119,9 +119,9 @@ def cases(only: str = "") -> Iterator[Case]:
 def nearby() -> list[Case]:
     """One flow of FQ-CoDel with ECN at round trips about 150 ms.
 
-    It settles in one of two rhythms of cuts. Which one is decided by a single packet, the one that tells of a cut: if it is
-    marked itself, another cut follows at once. So neither engine's is the true one at a given round trip, and many are
-    compared.
+    It settles in one of two rhythms of cuts. Which one is decided by a single packet, the one that tells of a cut: if
+    it is marked itself, another cut follows at once. So neither engine's is the true one at a given round trip, and
+    many are compared.
     """
     one = Case(rate_mbit=2, round_trip_ms=150, flows=1, discipline="fq-codel", ecn=True)
     return [replace(one, round_trip_ms=round_trip) for round_trip in range(120, 192, 4)]
