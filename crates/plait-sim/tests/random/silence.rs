@@ -40,6 +40,15 @@ impl Tap for Silences {
     }
 }
 
+/// A packet of the sender that arrived.
+#[derive(Clone)]
+struct Arrived {
+    sent: Time,
+    at: Time,
+    /// Only its own answer answers it.
+    heartbeat: bool,
+}
+
 /// What happened on each path since the sender heard of the peer there for the last time.
 struct Silence {
     /// Which way the sender's packets go.
@@ -53,8 +62,8 @@ struct Silence {
     under_way: BTreeMap<(u8, bool, u64), Time>,
     /// When those were sent on each path that got lost.
     lost: Vec<Vec<Time>>,
-    /// When those were sent and arrived on each path whose answer has not come back: it may wait in a queue.
-    arrived: Vec<Vec<(Time, Time)>>,
+    /// Those that arrived on each path and whose answer has not come back: it may wait in a queue.
+    arrived: Vec<Vec<Arrived>>,
     /// When what comes back was sent, by path, kind and number.
     answers: BTreeMap<(u8, bool, u64), Time>,
     /// Paths on which anything was ever sent.
@@ -86,8 +95,9 @@ impl Silence {
     /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
     /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
     /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what had arrived when
-    /// it left: one that had got lost, waits in a queue or is answered by what waits there, and left so lately that its timer was still running, is
-    /// unanswered too; the timer goes by one of them.
+    /// it left; a HEARTBEAT though is answered by its path's HEARTBEAT ACK alone, which answers nothing else (RFC 9260, section
+    /// 8.3). One that had got lost, waits in a queue or is answered by what waits there, and left so lately that its timer was
+    /// still running, is unanswered too; the timer goes by one of them.
     pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
@@ -98,7 +108,7 @@ impl Silence {
         let before = |path: usize| {
             let timed = |sent: &Time| *sent <= heard_on[path] && *sent + transport.rto_max >= heard_on[path];
             let under_way = self.under_way.iter().filter(|((on, ..), _)| usize::from(*on) == path);
-            let arrived = self.arrived[path].iter().map(|(sent, _)| sent);
+            let arrived = self.arrived[path].iter().map(|packet| &packet.sent);
             u64::from(self.lost[path].iter().chain(under_way.map(|(_, sent)| sent)).chain(arrived).any(timed))
         };
         let unanswered: Vec<u64> =
@@ -139,10 +149,15 @@ impl Tap for Silence {
     fn arrived(&mut self, seen: &Sighting<'_>) {
         let (own, path) = (seen.id.way == self.way, seen.id.path.index());
         if own && let Some(sent) = self.under_way.remove(&key(seen.id)) {
-            self.arrived[path].push((sent, seen.time));
+            let heartbeat = matches!(seen.packet, Packet::Heartbeat { .. });
+            self.arrived[path].push(Arrived { sent, at: seen.time, heartbeat });
         }
         if !own && let Some(left) = self.answers.remove(&key(seen.id)) {
-            self.arrived.iter_mut().for_each(|some| some.retain(|(_, arrived)| *arrived > left));
+            let echo = matches!(seen.packet, Packet::HeartbeatAck { .. });
+            for (other, arrived) in self.arrived.iter_mut().enumerate() {
+                let answers = |packet: &Arrived| if packet.heartbeat { echo && other == path } else { !echo };
+                arrived.retain(|packet| packet.at > left || !answers(packet));
+            }
         }
         match own {
             // What ends a handshake need not be answered, nor what answers.
