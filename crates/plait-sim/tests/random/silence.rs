@@ -40,13 +40,26 @@ impl Tap for Silences {
     }
 }
 
-/// A packet of the sender that arrived.
+/// A packet of the sender that nothing has answered yet, as far as the sender can know.
 #[derive(Clone)]
-struct Arrived {
+struct Unanswered {
+    id: PacketId,
     sent: Time,
-    at: Time,
+    /// When the timer started for the last time while this one was under way.
+    timed: Time,
+    /// Where in the stream its payload begins.
+    offset: Option<u64>,
     /// Only its own answer answers it.
     heartbeat: bool,
+    fate: Fate,
+}
+
+/// Where a packet is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    UnderWay,
+    Lost,
+    Arrived(Time),
 }
 
 /// What happened on each path since the sender heard of the peer there for the last time.
@@ -55,21 +68,18 @@ struct Silence {
     way: Way,
     heard: Time,
     /// Packets sent on each path since something came back on it.
-    unanswered: Vec<u64>,
+    since: Vec<u64>,
     /// When that was.
     heard_on: Vec<Time>,
-    /// When those were sent that are under way, by path, kind and number.
-    under_way: BTreeMap<(u8, bool, u64), Time>,
-    /// When those were sent on each path that got lost.
-    lost: Vec<Vec<Time>>,
-    /// Those that arrived on each path and whose answer has not come back: it may wait in a queue.
-    arrived: Vec<Vec<Arrived>>,
+    /// What each path carried and nothing has answered, in the order in which it was sent.
+    unanswered: Vec<Vec<Unanswered>>,
     /// When what comes back was sent, by path, kind and number.
     answers: BTreeMap<(u8, bool, u64), Time>,
     /// Paths on which anything was ever sent.
     begun: Vec<bool>,
     /// Something arrived at the receiver that it has not answered, since then.
     owed: Option<Time>,
+    longest_timeout: Duration,
     most: u64,
 }
 
@@ -79,14 +89,13 @@ impl Silence {
         Self {
             way,
             heard: Time::ZERO,
-            unanswered: vec![0; paths],
+            since: vec![0; paths],
             heard_on: vec![Time::ZERO; paths],
-            under_way: BTreeMap::new(),
-            lost: vec![Vec::new(); paths],
-            arrived: vec![Vec::new(); paths],
+            unanswered: vec![Vec::new(); paths],
             answers: BTreeMap::new(),
             begun: vec![false; paths],
             owed: None,
+            longest_timeout: scenario.transport.rto_max,
             most: u64::from(scenario.transport.association_max_retransmissions),
         }
     }
@@ -94,11 +103,10 @@ impl Silence {
     /// The peer may be given up after more unanswered packets than are allowed, some on each path that was begun; and the receiver
     /// must have answered all that it got, so that it was the network that kept the answers back. Nothing is asked of a path whose
     /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
-    /// acknowledgements and jitter included: its timer may run out on anything. What comes back answers what had arrived when
-    /// it left; a HEARTBEAT though is answered by its path's HEARTBEAT ACK alone, which answers nothing else (RFC 9260, section
-    /// 8.3). One that had got lost, waits in a queue or is answered by what waits there, and left so lately that its timer was
-    /// still running, is unanswered too; the timer goes by one of them.
-    pub(crate) fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
+    /// acknowledgements and jitter included: its timer may run out on anything. One that left before the path's last answer is
+    /// unanswered, too, if the timer was still running that had started when it was sent, or when an earlier one was answered or
+    /// sent again; the timer goes by one of them.
+    fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
         let hasty = |path: usize| {
@@ -106,13 +114,13 @@ impl Silence {
             transport.rto_max <= round_trip * 3 || transport.rto_min <= round_trip
         };
         let before = |path: usize| {
-            let timed = |sent: &Time| *sent <= heard_on[path] && *sent + transport.rto_max >= heard_on[path];
-            let under_way = self.under_way.iter().filter(|((on, ..), _)| usize::from(*on) == path);
-            let arrived = self.arrived[path].iter().map(|packet| &packet.sent);
-            u64::from(self.lost[path].iter().chain(under_way.map(|(_, sent)| sent)).chain(arrived).any(timed))
+            let heard = heard_on[path];
+            let timed =
+                |packet: &Unanswered| packet.sent <= heard && packet.timed + transport.rto_max >= heard;
+            u64::from(self.unanswered[path].iter().any(timed))
         };
         let unanswered: Vec<u64> =
-            self.unanswered.iter().enumerate().map(|(path, since)| since + before(path)).collect();
+            self.since.iter().enumerate().map(|(path, since)| since + before(path)).collect();
         let paths = || (0..unanswered.len()).filter(|&path| begun[path]);
         let silent = paths().all(|path| unanswered[path] > 0 || hasty(path));
         let enough = unanswered.iter().sum::<u64>() > *most || paths().any(hasty);
@@ -129,15 +137,70 @@ impl Silence {
             _ => Ok(()),
         }
     }
+
+    /// The timer of the path starts anew for what was sent after `earlier`.
+    fn start_timer(&mut self, path: usize, earlier: Time, now: Time) {
+        self.unanswered[path]
+            .iter_mut()
+            .filter(|packet| packet.sent >= earlier)
+            .for_each(|packet| packet.timed = now);
+    }
+
+    /// The sender sent a packet, perhaps payload that it had sent here before.
+    fn watch(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
+        let path = seen.id.path.index();
+        let offset = if let Origin::Sender { offset } = origin { offset } else { None };
+        let earlier = |packet: &&Unanswered| offset.is_some() && packet.offset == offset;
+        if let Some(earlier) = self.unanswered[path].iter().find(earlier).map(|packet| packet.sent) {
+            self.start_timer(path, earlier, seen.time);
+        }
+        self.unanswered[path].push(Unanswered {
+            id: seen.id,
+            sent: seen.time,
+            timed: seen.time,
+            offset,
+            heartbeat: matches!(seen.packet, Packet::Heartbeat { .. }),
+            fate: Fate::UnderWay,
+        });
+    }
+
+    /// Something came back that had left at `left`. It answers what had arrived by then; a HEARTBEAT though is answered by its
+    /// path's HEARTBEAT ACK alone, which answers nothing else (RFC 9260, section 8.3).
+    fn answer(&mut self, seen: &Sighting<'_>, left: Time) {
+        let echo = matches!(seen.packet, Packet::HeartbeatAck { .. });
+        for path in 0..self.unanswered.len() {
+            let here = path == seen.id.path.index();
+            let mut first = None;
+            self.unanswered[path].retain(|packet| {
+                let arrived = matches!(packet.fate, Fate::Arrived(at) if at <= left);
+                let answered = arrived && if packet.heartbeat { echo && here } else { !echo };
+                if answered {
+                    first.get_or_insert(packet.sent);
+                }
+                let forgotten = packet.fate == Fate::Lost && packet.timed + self.longest_timeout < seen.time;
+                !answered && !forgotten
+            });
+            if let Some(first) = first {
+                self.start_timer(path, first, seen.time);
+            }
+        }
+    }
+
+    fn set_fate(&mut self, id: PacketId, fate: Fate) {
+        let under_way = |packet: &&mut Unanswered| packet.id == id && packet.fate == Fate::UnderWay;
+        if let Some(packet) = self.unanswered[id.path.index()].iter_mut().find(under_way) {
+            packet.fate = fate;
+        }
+    }
 }
 
 impl Tap for Silence {
-    fn sent(&mut self, seen: &Sighting<'_>, _origin: Origin<'_>) {
+    fn sent(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
         match seen.id.way == self.way {
             true => {
-                self.unanswered[seen.id.path.index()] += 1;
+                self.since[seen.id.path.index()] += 1;
                 self.begun[seen.id.path.index()] = true;
-                self.under_way.insert(key(seen.id), seen.time);
+                self.watch(seen, origin);
             }
             false => {
                 self.owed = None;
@@ -147,39 +210,27 @@ impl Tap for Silence {
     }
 
     fn arrived(&mut self, seen: &Sighting<'_>) {
-        let (own, path) = (seen.id.way == self.way, seen.id.path.index());
-        if own && let Some(sent) = self.under_way.remove(&key(seen.id)) {
-            let heartbeat = matches!(seen.packet, Packet::Heartbeat { .. });
-            self.arrived[path].push(Arrived { sent, at: seen.time, heartbeat });
-        }
-        if !own && let Some(left) = self.answers.remove(&key(seen.id)) {
-            let echo = matches!(seen.packet, Packet::HeartbeatAck { .. });
-            for (other, arrived) in self.arrived.iter_mut().enumerate() {
-                let answers = |packet: &Arrived| if packet.heartbeat { echo && other == path } else { !echo };
-                arrived.retain(|packet| packet.at > left || !answers(packet));
-            }
-        }
-        match own {
+        let path = seen.id.path.index();
+        if seen.id.way == self.way {
+            self.set_fate(seen.id, Fate::Arrived(seen.time));
             // What ends a handshake need not be answered, nor what answers.
-            true if is_answer(seen.packet) => {}
-            true => {
+            if !is_answer(seen.packet) {
                 self.owed.get_or_insert(seen.time);
             }
-            false => {
-                self.heard = seen.time;
-                self.unanswered[path] = 0;
-                self.heard_on[path] = seen.time;
+        } else {
+            if let Some(left) = self.answers.remove(&key(seen.id)) {
+                self.answer(seen, left);
             }
+            self.heard = seen.time;
+            self.since[path] = 0;
+            self.heard_on[path] = seen.time;
         }
     }
 
     fn gone(&mut self, id: PacketId) {
-        if id.way == self.way
-            && let Some(sent) = self.under_way.remove(&key(id))
-        {
-            self.lost[id.path.index()].push(sent);
-        }
-        if id.way != self.way {
+        if id.way == self.way {
+            self.set_fate(id, Fate::Lost);
+        } else {
             self.answers.remove(&key(id));
         }
     }

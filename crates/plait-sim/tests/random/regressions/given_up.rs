@@ -261,3 +261,45 @@ fn a_sack_does_not_answer_a_heartbeat() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// A timer that had started anew when an earlier packet was answered ran out for one that was lost before.
+#[test]
+fn a_timer_that_was_started_anew_counts() {
+    let scenario = r#"
+        seed = 3334550309
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "cmt-sctp"
+        packet = "1500B"
+        receive_buffer = "4500B"
+        receive_window_accounting = "outstanding"
+        initial_window = "4380B"
+        max_burst = 0
+        grow_in_recovery = false
+        ack_every = 1
+        ack_delay = "1ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "same"
+        fast_retransmit_threshold = 3
+        rto_min = "703ms"
+        rto_initial = "703ms"
+        rto_max = "703ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 0
+        potentially_failed = false
+        heartbeat_interval = "3690ms"
+        [workload]
+        kind = "cbr"
+        rate = "62kbit"
+        block = "1182B"
+        start = "1869ms"
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "1267519bit", delay = "1us", queue = "infinite", loss = { model = "gilbert-elliott", to_bad = "1.20%", to_good = "50%", good_loss = "3%", bad_loss = "94%" } }
+        backward = { rate = "1267519bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
