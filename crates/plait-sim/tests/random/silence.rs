@@ -6,7 +6,7 @@ use plait_sim::application::Place;
 use plait_sim::scenario::{Scenario, Way};
 use plait_sim::simulation::{Origin, PacketId, Sighting, Tap};
 use plait_transport::packet::Packet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What either end has reason for: the near one, and the far one where it sends, too.
 pub(crate) struct Silences([Silence; 2]);
@@ -40,26 +40,41 @@ impl Tap for Silences {
     }
 }
 
-/// A packet of the sender that nothing has answered yet, as far as the sender can know.
-#[derive(Clone)]
-struct Unanswered {
-    id: PacketId,
-    sent: Time,
-    /// When the timer started for the last time while this one was under way.
-    timed: Time,
-    /// Where in the stream its payload begins.
-    offset: Option<u64>,
+/// A packet of the sender.
+#[derive(Clone, Copy)]
+struct Sent {
+    at: Time,
     /// Only its own answer answers it.
     heartbeat: bool,
-    fate: Fate,
 }
 
-/// Where a packet is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    UnderWay,
-    Lost,
-    Arrived(Time),
+/// When a path's timer may have started.
+#[derive(Clone, Default)]
+struct Timer {
+    /// At the second time for what was sent at the first one or later; both ascend, of equal worth is only the last.
+    started: VecDeque<(Time, Time)>,
+}
+
+impl Timer {
+    fn start(&mut self, for_what_was_sent_from: Time, now: Time) {
+        while self.started.back().is_some_and(|(from, _)| *from >= for_what_was_sent_from) {
+            self.started.pop_back();
+        }
+        self.started.push_back((for_what_was_sent_from, now));
+    }
+
+    /// Starts that were longer ago than the timer can run.
+    fn forget(&mut self, now: Time, longest: Duration) {
+        while self.started.front().is_some_and(|(_, at)| *at + longest < now) {
+            self.started.pop_front();
+        }
+    }
+
+    /// When it started for the last time for what was sent then.
+    fn of(&self, sent: Time) -> Time {
+        let later = self.started.partition_point(|(from, _)| *from <= sent);
+        later.checked_sub(1).map_or(sent, |last| self.started[last].1.max(sent))
+    }
 }
 
 /// What happened on each path since the sender heard of the peer there for the last time.
@@ -71,8 +86,17 @@ struct Silence {
     since: Vec<u64>,
     /// When that was.
     heard_on: Vec<Time>,
-    /// What each path carried and nothing has answered, in the order in which it was sent.
-    unanswered: Vec<Vec<Unanswered>>,
+    /// What is under way, by path, kind and number.
+    under_way: BTreeMap<(u8, bool, u64), Sent>,
+    /// When what each path lost was sent.
+    lost: Vec<VecDeque<Time>>,
+    /// When what arrived on each path was sent, and when it arrived, if no answer has come back: it may wait in a queue.
+    arrived: Vec<VecDeque<(Time, Time)>>,
+    /// Of heartbeats the same.
+    heartbeats: Vec<VecDeque<(Time, Time)>>,
+    timers: Vec<Timer>,
+    /// When each path carried what begins there in the stream, for the last time.
+    payload: BTreeMap<(u8, u64), Time>,
     /// When what comes back was sent, by path, kind and number.
     answers: BTreeMap<(u8, bool, u64), Time>,
     /// Paths on which anything was ever sent.
@@ -91,7 +115,12 @@ impl Silence {
             heard: Time::ZERO,
             since: vec![0; paths],
             heard_on: vec![Time::ZERO; paths],
-            unanswered: vec![Vec::new(); paths],
+            under_way: BTreeMap::new(),
+            lost: vec![VecDeque::new(); paths],
+            arrived: vec![VecDeque::new(); paths],
+            heartbeats: vec![VecDeque::new(); paths],
+            timers: vec![Timer::default(); paths],
+            payload: BTreeMap::new(),
             answers: BTreeMap::new(),
             begun: vec![false; paths],
             owed: None,
@@ -115,9 +144,11 @@ impl Silence {
         };
         let before = |path: usize| {
             let heard = heard_on[path];
-            let timed =
-                |packet: &Unanswered| packet.sent <= heard && packet.timed + transport.rto_max >= heard;
-            u64::from(self.unanswered[path].iter().any(timed))
+            let timed = |sent: Time| sent <= heard && self.timers[path].of(sent) + transport.rto_max >= heard;
+            let under_way = self.under_way.iter().filter(|((on, ..), _)| usize::from(*on) == path);
+            let arrived = self.arrived[path].iter().chain(&self.heartbeats[path]).map(|(sent, _)| *sent);
+            let lost = self.lost[path].iter().copied();
+            u64::from(lost.chain(arrived).chain(under_way.map(|(_, sent)| sent.at)).any(timed))
         };
         let unanswered: Vec<u64> =
             self.since.iter().enumerate().map(|(path, since)| since + before(path)).collect();
@@ -138,58 +169,36 @@ impl Silence {
         }
     }
 
-    /// The timer of the path starts anew for what was sent after `earlier`.
-    fn start_timer(&mut self, path: usize, earlier: Time, now: Time) {
-        self.unanswered[path]
-            .iter_mut()
-            .filter(|packet| packet.sent >= earlier)
-            .for_each(|packet| packet.timed = now);
-    }
-
     /// The sender sent a packet, perhaps payload that it had sent here before.
     fn watch(&mut self, seen: &Sighting<'_>, origin: Origin<'_>) {
-        let path = seen.id.path.index();
-        let offset = if let Origin::Sender { offset } = origin { offset } else { None };
-        let earlier = |packet: &&Unanswered| offset.is_some() && packet.offset == offset;
-        if let Some(earlier) = self.unanswered[path].iter().find(earlier).map(|packet| packet.sent) {
-            self.start_timer(path, earlier, seen.time);
+        let path = seen.id.path;
+        if let Origin::Sender { offset: Some(offset) } = origin
+            && let Some(earlier) = self.payload.insert((path.0, offset), seen.time)
+        {
+            self.timers[path.index()].start(earlier, seen.time);
         }
-        self.unanswered[path].push(Unanswered {
-            id: seen.id,
-            sent: seen.time,
-            timed: seen.time,
-            offset,
-            heartbeat: matches!(seen.packet, Packet::Heartbeat { .. }),
-            fate: Fate::UnderWay,
-        });
+        let heartbeat = matches!(seen.packet, Packet::Heartbeat { .. });
+        self.under_way.insert(key(seen.id), Sent { at: seen.time, heartbeat });
     }
 
     /// Something came back that had left at `left`. It answers what had arrived by then; a HEARTBEAT though is answered by its
     /// path's HEARTBEAT ACK alone, which answers nothing else (RFC 9260, section 8.3).
     fn answer(&mut self, seen: &Sighting<'_>, left: Time) {
         let echo = matches!(seen.packet, Packet::HeartbeatAck { .. });
-        for path in 0..self.unanswered.len() {
+        for path in 0..self.timers.len() {
+            let unanswered = if echo { &mut self.heartbeats[path] } else { &mut self.arrived[path] };
             let here = path == seen.id.path.index();
             let mut first = None;
-            self.unanswered[path].retain(|packet| {
-                let arrived = matches!(packet.fate, Fate::Arrived(at) if at <= left);
-                let answered = arrived && if packet.heartbeat { echo && here } else { !echo };
-                if answered {
-                    first.get_or_insert(packet.sent);
-                }
-                let forgotten = packet.fate == Fate::Lost && packet.timed + self.longest_timeout < seen.time;
-                !answered && !forgotten
-            });
-            if let Some(first) = first {
-                self.start_timer(path, first, seen.time);
+            while let Some((sent, _)) = unanswered.pop_front_if(|(_, at)| *at <= left && (here || !echo)) {
+                first = Some(first.map_or(sent, |first: Time| first.min(sent)));
             }
-        }
-    }
-
-    fn set_fate(&mut self, id: PacketId, fate: Fate) {
-        let under_way = |packet: &&mut Unanswered| packet.id == id && packet.fate == Fate::UnderWay;
-        if let Some(packet) = self.unanswered[id.path.index()].iter_mut().find(under_way) {
-            packet.fate = fate;
+            let timer = &mut self.timers[path];
+            if let Some(first) = first {
+                timer.start(first, seen.time);
+            }
+            let old = |sent: &mut Time| timer.of(*sent) + self.longest_timeout < seen.time;
+            while self.lost[path].pop_front_if(old).is_some() {}
+            timer.forget(seen.time, self.longest_timeout);
         }
     }
 }
@@ -212,7 +221,10 @@ impl Tap for Silence {
     fn arrived(&mut self, seen: &Sighting<'_>) {
         let path = seen.id.path.index();
         if seen.id.way == self.way {
-            self.set_fate(seen.id, Fate::Arrived(seen.time));
+            if let Some(sent) = self.under_way.remove(&key(seen.id)) {
+                let unanswered = if sent.heartbeat { &mut self.heartbeats } else { &mut self.arrived };
+                unanswered[path].push_back((sent.at, seen.time));
+            }
             // What ends a handshake need not be answered, nor what answers.
             if !is_answer(seen.packet) {
                 self.owed.get_or_insert(seen.time);
@@ -229,7 +241,9 @@ impl Tap for Silence {
 
     fn gone(&mut self, id: PacketId) {
         if id.way == self.way {
-            self.set_fate(id, Fate::Lost);
+            if let Some(sent) = self.under_way.remove(&key(id)) {
+                self.lost[id.path.index()].push_back(sent.at);
+            }
         } else {
             self.answers.remove(&key(id));
         }
