@@ -1,7 +1,7 @@
 //! Any valid scenario ends with all data delivered, with the peer given up for good reason, or at its end while data
 //! still flows: it never stalls, panics, runs for ever or delivers twice, and every packet and byte is accounted for.
 //!
-//! `PROPTEST_CASES=5000 cargo test --release -p plait-sim --test random` runs more cases than usual, `make random-torture` 100,000
+//! `PROPTEST_CASES=5000 cargo test --release -p plait-sim --test random` runs more cases than usual, `make random-torture` 150,000
 //! new ones.
 
 #[path = "../common/mod.rs"]
@@ -101,43 +101,53 @@ fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
-/// `PLAIT_CASES` scenarios (25,000) of each of the six kinds above, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
+/// `PLAIT_CASES` scenarios (25,000) of each of six kinds, side by side, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
 /// `PLAIT_KINDS` = "45" are those of Multipath QUIC alone.
 /// `PLAIT_ONLY` keeps those whose text has all of these words, separated by commas. It says what it has done after each tenth.
 #[test]
-#[ignore = "100,000 runs: about half an hour on two cores; make random-torture"]
+#[ignore = "150,000 runs: about an hour on two cores; make random-torture"]
 fn torture() {
+    let kinds: String = wanted("PLAIT_KINDS", "012345".to_owned());
+    let kinds: Vec<u64> = (0..6).filter(|kind| kinds.contains(&kind.to_string())).collect();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = kinds.iter().map(|&kind| scope.spawn(move || torture_of(kind))).collect();
+        let failed: Vec<String> = all
+            .into_iter()
+            .filter_map(|one| one.join().unwrap_or_else(|_| Err("a check panicked".to_owned())).err())
+            .collect();
+        assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    });
+}
+
+/// Even kinds are of any network, odd ones of orderly ones; of CMT-SCTP and MPTCP, then with the profile of Linux, then of
+/// Multipath QUIC.
+fn torture_of(kind: u64) -> Result<(), String> {
     let (cases, seed) = (wanted("PLAIT_CASES", 25_000_u32), wanted("PLAIT_SEED", 1_u64));
     let only: String = wanted("PLAIT_ONLY", String::new());
     let words: Vec<&str> = only.split(',').filter(|word| !word.is_empty()).collect();
-    let kinds: String = wanted("PLAIT_KINDS", "012345".to_owned());
-    for kind in (0..6_u64).filter(|kind| kinds.contains(&kind.to_string())) {
-        let network = if kind % 2 == 0 { Network::Any } else { Network::Orderly };
-        let scenario = if kind < 4 {
-            let text = move |text: String| if kind < 2 { text } else { linux(&text) };
-            strategy::scenario(network).prop_map(text).boxed()
-        } else {
-            strategy::mpquic_scenario(network).boxed()
-        };
-        let config = Config {
-            cases,
-            rng_seed: RngSeed::Fixed(seed * 6 + kind),
-            failure_persistence: None,
-            max_global_rejects: u32::MAX,
-            max_shrink_iters: 2_000,
-            ..Config::default()
-        };
-        let done = std::cell::Cell::new(0_u32);
-        let result = TestRunner::new(config).run(&scenario, |text| {
-            prop_assume!(words.iter().all(|word| text.contains(word)));
-            done.set(done.get() + 1);
-            if done.get().is_multiple_of((cases / 10).max(1)) {
-                println!("seed {seed}, kind {kind}: {} scenarios", done.get());
-            }
-            check(&text)
-        });
-        if let Err(error) = result {
-            panic!("seed {seed}, kind {kind}: {error}");
+    let network = if kind.is_multiple_of(2) { Network::Any } else { Network::Orderly };
+    let scenario = if kind < 4 {
+        let text = move |text: String| if kind < 2 { text } else { linux(&text) };
+        strategy::scenario(network).prop_map(text).boxed()
+    } else {
+        strategy::mpquic_scenario(network).boxed()
+    };
+    let config = Config {
+        cases,
+        rng_seed: RngSeed::Fixed(seed * 6 + kind),
+        failure_persistence: None,
+        max_global_rejects: u32::MAX,
+        max_shrink_iters: 2_000,
+        ..Config::default()
+    };
+    let done = std::cell::Cell::new(0_u32);
+    let result = TestRunner::new(config).run(&scenario, |text| {
+        prop_assume!(words.iter().all(|word| text.contains(word)));
+        done.set(done.get() + 1);
+        if done.get().is_multiple_of((cases / 10).max(1)) {
+            println!("seed {seed}, kind {kind}: {} scenarios", done.get());
         }
-    }
+        check(&text)
+    });
+    result.map_err(|error| format!("seed {seed}, kind {kind}: {error}"))
 }

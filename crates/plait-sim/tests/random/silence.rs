@@ -189,15 +189,20 @@ impl Silence {
             let unanswered = if echo { &mut self.heartbeats[path] } else { &mut self.arrived[path] };
             let here = path == seen.id.path.index();
             let mut first = None;
-            while let Some((sent, _)) = unanswered.pop_front_if(|(_, at)| *at <= left && (here || !echo)) {
+            while let Some((sent, _)) =
+                unanswered.front().copied().filter(|(_, at)| *at <= left && (here || !echo))
+            {
+                unanswered.pop_front();
                 first = Some(first.map_or(sent, |first: Time| first.min(sent)));
             }
             let timer = &mut self.timers[path];
             if let Some(first) = first {
                 timer.start(first, seen.time);
             }
-            let old = |sent: &mut Time| timer.of(*sent) + self.longest_timeout < seen.time;
-            while self.lost[path].pop_front_if(old).is_some() {}
+            let old = |sent: &Time| timer.of(*sent) + self.longest_timeout < seen.time;
+            while self.lost[path].front().is_some_and(old) {
+                self.lost[path].pop_front();
+            }
             timer.forget(seen.time, self.longest_timeout);
         }
     }
