@@ -89,7 +89,7 @@ struct Silence {
     /// What is under way, by path, kind and number.
     under_way: BTreeMap<(u8, bool, u64), Sent>,
     /// When what each path lost was sent.
-    lost: Vec<VecDeque<Time>>,
+    lost: Vec<VecDeque<Sent>>,
     /// When what arrived on each path was sent, and when it arrived, if no answer has come back: it may wait in a queue.
     arrived: Vec<VecDeque<(Time, Time)>>,
     /// Of heartbeats the same.
@@ -134,7 +134,7 @@ impl Silence {
     /// longest timeout is shorter than three round trips, or whose shortest one is shorter than the longest round trip, delayed
     /// acknowledgements and jitter included: its timer may run out on anything. One that left before the path's last answer is
     /// unanswered, too, if the timer was still running that had started when it was sent, or when an earlier one was answered or
-    /// sent again; the timer goes by one of them.
+    /// sent again; each of a path's two timers, of data and of heartbeats, goes by one of them.
     fn check_given_up(&self, scenario: &Scenario, at: Time) -> Result<(), String> {
         let Self { heard, heard_on, begun, owed, most, .. } = self;
         let transport = &scenario.transport;
@@ -146,9 +146,12 @@ impl Silence {
             let heard = heard_on[path];
             let timed = |sent: Time| sent <= heard && self.timers[path].of(sent) + transport.rto_max >= heard;
             let under_way = self.under_way.iter().filter(|((on, ..), _)| usize::from(*on) == path);
-            let arrived = self.arrived[path].iter().chain(&self.heartbeats[path]).map(|(sent, _)| *sent);
-            let lost = self.lost[path].iter().copied();
-            u64::from(lost.chain(arrived).chain(under_way.map(|(_, sent)| sent.at)).any(timed))
+            let on_the_way = under_way.map(|(_, sent)| *sent).chain(self.lost[path].iter().copied());
+            let runs = |heartbeat: bool, arrived: &VecDeque<(Time, Time)>| {
+                let lost = on_the_way.clone().filter(|sent| sent.heartbeat == heartbeat).map(|sent| sent.at);
+                u64::from(lost.chain(arrived.iter().map(|(sent, _)| *sent)).any(timed))
+            };
+            runs(false, &self.arrived[path]) + runs(true, &self.heartbeats[path])
         };
         let unanswered: Vec<u64> =
             self.since.iter().enumerate().map(|(path, since)| since + before(path)).collect();
@@ -199,7 +202,7 @@ impl Silence {
             if let Some(first) = first {
                 timer.start(first, seen.time);
             }
-            let old = |sent: &Time| timer.of(*sent) + self.longest_timeout < seen.time;
+            let old = |sent: &Sent| timer.of(sent.at) + self.longest_timeout < seen.time;
             while self.lost[path].front().is_some_and(old) {
                 self.lost[path].pop_front();
             }
@@ -247,7 +250,7 @@ impl Tap for Silence {
     fn gone(&mut self, id: PacketId) {
         if id.way == self.way {
             if let Some(sent) = self.under_way.remove(&key(id)) {
-                self.lost[id.path.index()].push_back(sent.at);
+                self.lost[id.path.index()].push_back(sent);
             }
         } else {
             self.answers.remove(&key(id));

@@ -303,3 +303,51 @@ fn a_timer_that_was_started_anew_counts() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// In a queue longer than every timeout both timers of a path, of data and of heartbeats, ran for what was sent before the last answer.
+#[test]
+fn both_timers_of_a_path_count() {
+    let scenario = r#"
+        seed = 3920272440
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "cmt-sctp"
+        packet = "1500B"
+        receive_buffer = "1438500B"
+        receive_window_accounting = "buffer"
+        initial_window = "4380B"
+        max_burst = 0
+        grow_in_recovery = false
+        ack_every = 1
+        ack_delay = "1ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "same"
+        fast_retransmit_threshold = 3
+        rto_min = "215ms"
+        rto_initial = "215ms"
+        rto_max = "215ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 2
+        potentially_failed = false
+        heartbeat_interval = "100ms"
+        [workload]
+        kind = "request-response"
+        request = "1B"
+        response = "268881B"
+        sizes = "exponential"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 2
+        count = 43
+        start = "1ms"
+        urgent = 0
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "3361146bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "3361146bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
