@@ -237,10 +237,10 @@ impl Tap for Silence {
             if !is_answer(seen.packet) {
                 self.owed.get_or_insert(seen.time);
             }
-        } else {
-            if let Some(left) = self.answers.remove(&key(seen.id)) {
-                self.answer(seen, left);
-            }
+        } else if let Some(left) = self.answers.remove(&key(seen.id))
+            && answers(seen.packet)
+        {
+            self.answer(seen, left);
             self.heard = seen.time;
             self.since[path] = 0;
             self.heard_on[path] = seen.time;
@@ -260,6 +260,11 @@ impl Tap for Silence {
 
 const fn key(id: PacketId) -> (u8, bool, u64) {
     (id.path.0, id.data, id.number)
+}
+
+/// Whether it says that the peer is there. SCTP's data and questions of its own do not (RFC 9260, section 8.1).
+const fn answers(packet: &Packet) -> bool {
+    !matches!(packet, Packet::Data(_) | Packet::Heartbeat { .. })
 }
 
 fn is_answer(packet: &Packet) -> bool {

@@ -351,3 +351,51 @@ fn both_timers_of_a_path_count() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// The far end's own heartbeats were answered later than any timeout, behind data in an endless queue. The data that it got did not answer them.
+#[test]
+fn the_data_of_the_peer_answers_no_heartbeat() {
+    let scenario = r#"
+        seed = 3927517911
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "cmt-sctp"
+        packet = "1500B"
+        receive_buffer = "1438500B"
+        receive_window_accounting = "buffer"
+        initial_window = "4380B"
+        max_burst = 0
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "2ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "same"
+        fast_retransmit_threshold = 3
+        rto_min = "215ms"
+        rto_initial = "215ms"
+        rto_max = "215ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 2
+        potentially_failed = false
+        heartbeat_interval = "107ms"
+        [workload]
+        kind = "request-response"
+        request = "1B"
+        response = "268881B"
+        sizes = "exponential"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 5
+        count = 43
+        start = "2428ms"
+        urgent = 0
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "3361146bit", delay = "62146us", queue = "infinite" }
+        backward = { rate = "3361146bit", delay = "1us", queue = "infinite", loss = { model = "gilbert-elliott", to_bad = "6.18%", to_good = "50%", good_loss = "0%", bad_loss = "20%" } }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

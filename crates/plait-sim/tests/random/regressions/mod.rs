@@ -1,6 +1,7 @@
 //! What random scenarios found, made small.
 
 mod given_up;
+mod stalls;
 
 use crate::account::check;
 
@@ -167,29 +168,6 @@ fn a_heartbeat_of_another_path_does_not_take_the_place_of_data_on_a_shared_link(
     }
 }
 
-/// A send buffer of memory ended within a segment. The writer waited for room, the segment for the rest of it.
-#[test]
-fn the_rest_of_what_a_waiting_writer_has_written_is_sent() {
-    let scenario = r#"
-        duration = "150s"
-        scheduler = "round-robin"
-        [transport]
-        protocol = "mptcp"
-        profile = "linux"
-        packet = "4168B"
-        receive_buffer = "4168B"
-        send_buffer = "4168B"
-        handshake = false
-        [workload]
-        kind = "file"
-        size = "212598B"
-        [[path]]
-        forward = { rate = "1487933bit", delay = "1us", queue = "infinite" }
-        backward = { rate = "1487933bit", delay = "1us", queue = "infinite" }
-    "#;
-    assert_eq!(check(scenario), Ok(()));
-}
-
 /// Paths that were set aside were probed before data left on others: of the one place in the queue that they share, a probe had it each
 /// time, since all timers were backed off alike.
 #[test]
@@ -259,142 +237,6 @@ fn a_probe_never_takes_the_place_of_data() {
         name = "link1"
         forward = { rate = "399281bit", delay = "33us", queue = "1p" }
         backward = { rate = "399281bit", delay = "4367us", queue = "242678B", jitter = { amount = "3us", reorder = true } }
-    "#;
-    assert_eq!(check(scenario), Ok(()));
-}
-
-/// A queue of 99 packets at 56 kbit/s takes 20 s, the longest timeout was 8 s. Each timeout set a path aside and took all of it for lost,
-/// and what acknowledged it later was of numbers that nobody knew any more. The same 42 segments were sent for ever.
-#[test]
-fn late_acknowledgements_count_for_what_was_taken_for_lost() {
-    let scenario = r#"
-        seed = 2560286618
-        duration = "150s"
-        scheduler = { name = "round-robin" }
-
-        [transport]
-        protocol = "mpquic"
-        packet = "1500B"
-        receive_buffer = "55500B"
-        congestion_control = "lia"
-        hystart = false
-        initial_window = "78p"
-        grow_in_recovery = false
-        ack_every = 2
-        ack_delay = "332ms"
-        rto_initial = "3ms"
-        rto_max = "7767ms"
-        path_max_retransmissions = 0
-        association_max_retransmissions = 10
-        potentially_failed = false
-        handshake = true
-
-        [workload]
-        kind = "request-response"
-        request = "1B"
-        response = "32830B"
-        sizes = "fixed"
-        think = "0ms"
-        think_times = "fixed"
-        parallel = 1
-        count = 11
-        start = "4343ms"
-
-
-        [[path]]
-        backup = true
-        cost = 0
-        forward = { rate = "181125bit", delay = "1us", queue = "526ms", loss = "2.48%" }
-        backward = { rate = "181125bit", delay = "1us", queue = "infinite" }
-        links = ["link1"]
-
-        [[path]]
-        backup = false
-        cost = 0
-        forward = { rate = "8046389bit", delay = "3779us", queue = "infinite" }
-        backward = { rate = "8046389bit", delay = "1us", queue = "infinite" }
-        links = ["link1"]
-
-        [[path]]
-        links = ["link0", "link1"]
-
-        [[path]]
-        backup = false
-        cost = 0
-        forward = { rate = "163413bit", delay = "12165us", queue = "1p" }
-        backward = { rate = "163413bit", delay = "1us", queue = "infinite" }
-        links = ["link1"]
-
-        [[path]]
-        backup = false
-        cost = 0
-        outages = [{ from = "1ms", to = "13795ms" }]
-        forward = { rate = "3386890bit", delay = "1us", queue = "infinite" }
-        backward = { rate = "3386890bit", delay = "1us", queue = "infinite" }
-
-        [[path]]
-        backup = false
-        cost = 0
-        forward = { rate = "326218bit", delay = "1us", queue = "bdp" }
-        backward = { rate = "326218bit", delay = "1us", queue = "infinite" }
-
-        [[link]]
-        name = "link0"
-        forward = { rate = "3110801bit", delay = "1us", queue = "infinite" }
-        backward = { rate = "3110801bit", delay = "1us", queue = "infinite" }
-
-        [[link]]
-        name = "link1"
-        forward = { rate = "56377bit", delay = "1us", queue = "99p" }
-        backward = { rate = "56377bit", delay = "1us", queue = "infinite" }
-    "#;
-    assert_eq!(check(scenario), Ok(()));
-}
-
-/// What was left of the peer's room took no full segment, and the next one was a short one, which nobody asked for: neither was anything
-/// sent, nor did the sender say that it was blocked.
-#[test]
-fn a_short_segment_goes_where_a_full_one_has_no_room() {
-    let scenario = r#"
-        seed = 4121527804
-        duration = "150s"
-        scheduler = { name = "round-robin" }
-
-        [transport]
-        protocol = "mpquic"
-        packet = "1500B"
-        receive_buffer = "1500B"
-        congestion_control = "newreno"
-        hystart = false
-        initial_window = "10p"
-        grow_in_recovery = false
-        ack_every = 2
-        ack_delay = "1ms"
-        rto_initial = "12ms"
-        rto_max = "1576ms"
-        path_max_retransmissions = 0
-        association_max_retransmissions = 10
-        potentially_failed = false
-        handshake = false
-        ecn = false
-
-        [workload]
-        kind = "request-response"
-        request = "1031B"
-        response = "1B"
-        sizes = "exponential"
-        think = "0ms"
-        think_times = "fixed"
-        parallel = 4
-        count = 84
-        start = "0ms"
-
-
-        [[path]]
-        backup = false
-        cost = 0
-        forward = { rate = "10000bit", delay = "1us", queue = "infinite", loss = "17.13%" }
-        backward = { rate = "10000bit", delay = "1us", queue = "infinite" }
     "#;
     assert_eq!(check(scenario), Ok(()));
 }

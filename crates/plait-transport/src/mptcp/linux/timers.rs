@@ -27,9 +27,11 @@ enum Timer {
 }
 
 impl<S: Scheduler> Sender<S> {
-    /// The timer is set for `due`, whatever it was set for. It runs out as the wheel has it.
+    /// The timer is set for `due`, whatever it was set for. It runs out as the wheel has it, and never later than the longest
+    /// timeout (`TCP_RTO_MAX` as `max_when` of inet_csk_reset_xmit_timer): a probe's two round trips may be longer.
     #[inline]
     fn start_timer(&mut self, now: Time, index: usize, timer: Timer, due: Time) {
+        let due = due.min(now.saturating_add(self.config.connection.rto.max));
         let wheel::Pending { expires, runs_out } = wheel::set(now, due);
         self.stop_timers(index);
         let subflow = &mut self.subflows[index];
