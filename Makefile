@@ -225,7 +225,7 @@ static: ## plait-quic as one file that needs nothing beside it, into target/stat
 	$(PYTHON) packaging/static.py $(STATIC)/plait-quic
 
 SEED ?= $(shell date +%s)
-random-torture: ## 150,000 new random scenarios of all protocols: every byte once, or a failure that the network justifies (an hour)
+random-torture: ## 150,000 new random scenarios of all protocols: every byte once, or a failure that the network justifies (20 minutes to an hour)
 	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test random -- --ignored --nocapture torture
 
 # Coverage for libFuzzer, in code that a stable compiler makes; --target keeps it out of build scripts.

@@ -105,7 +105,7 @@ fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
 /// `PLAIT_KINDS` = "45" are those of Multipath QUIC alone.
 /// `PLAIT_ONLY` keeps those whose text has all of these words, separated by commas. It says what it has done after each tenth.
 #[test]
-#[ignore = "150,000 runs: about an hour on two cores; make random-torture"]
+#[ignore = "150,000 runs: 20 minutes to an hour on two cores; make random-torture"]
 fn torture() {
     let kinds: String = wanted("PLAIT_KINDS", "012345".to_owned());
     let kinds: Vec<u64> = (0..6).filter(|kind| kinds.contains(&kind.to_string())).collect();
