@@ -61,8 +61,10 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         match packet {
             Packet::Segment(segment) => {
                 self.sender.note_accepted(now, path, observer);
-                if let Some(ack) = segment.ack {
-                    self.sender.handle_packet(now, path, &Packet::Ack(ack), observer);
+                match segment.ack {
+                    Some(ack) => self.sender.handle_packet(now, path, &Packet::Ack(ack), observer),
+                    // On the wire it acknowledges nothing anew.
+                    None => self.sender.hear(path),
                 }
                 self.receiver.handle_packet(now, path, packet, observer);
             }

@@ -92,6 +92,14 @@ impl<S: Scheduler> Sender<S> {
         self.core.path(path.index()).delays()
     }
 
+    /// The peer sent something on `path`: it is there, whatever that says.
+    #[inline]
+    pub(super) fn hear(&mut self, path: PathId) {
+        if path.index() < self.subflows.len() {
+            self.core.path_mut(path.index()).hear();
+        }
+    }
+
     /// Takes a packet that came back on `path`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn handle_packet(
@@ -101,17 +109,16 @@ impl<S: Scheduler> Sender<S> {
         packet: &Packet,
         observer: &mut impl Observer,
     ) {
-        if matches!(packet, Packet::Ack(_) | Packet::SynAck { .. }) {
-            self.core.path_mut(path.index()).hear();
-        }
         match packet {
             Packet::Ack(ack) => {
+                self.hear(path);
                 if matches!(self.subflows[path.index()].phase, Phase::Opening { confirming: true, .. }) {
                     self.handle_syn_ack(now, path.index(), ack.timestamp, ack.echo, observer);
                 }
                 self.handle_ack(now, path.index(), ack, observer);
             }
             Packet::SynAck { timestamp, echo, window } => {
+                self.hear(path);
                 self.note_opening(path.index(), *window, *timestamp);
                 self.handle_syn_ack(now, path.index(), *timestamp, *echo, observer);
             }

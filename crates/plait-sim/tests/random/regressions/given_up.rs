@@ -399,3 +399,65 @@ fn the_data_of_the_peer_answers_no_heartbeat() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// The far end's segments came all the time, with acknowledgements on the wire that acknowledged nothing anew: nothing of the near end had come
+/// through an endless queue for a minute. They did not speak for it.
+#[test]
+fn segments_of_the_peer_speak_for_it() {
+    let scenario = r#"
+        seed = 1980210496
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+        [transport]
+        protocol = "mptcp"
+        profile = "linux"
+        packet = "1500B"
+        receive_buffer = "1500B"
+        congestion_control = "newreno"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = false
+        ack_every = 1
+        ack_delay = "1ms"
+        rto_min = "729ms"
+        rto_initial = "729ms"
+        rto_max = "2415ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = false
+        timestamp_granularity = "1us"
+        clock_offset = "0us"
+        ecn = false
+        [workload]
+        kind = "request-response"
+        request = "4392B"
+        response = "1B"
+        sizes = "fixed"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 1
+        count = 1
+        start = "0ms"
+        urgent = 0
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 1
+        forward = { rate = "446359bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "446359bit", delay = "1us", queue = "infinite" }
+        links = ["link0"]
+        [[link]]
+        name = "link0"
+        forward = { rate = "1212731bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "1212731bit", delay = "225889us", queue = "infinite" }
+        [[flow]]
+        direction = "forward"
+        kind = "on-off"
+        path = "path1"
+        rate = "2068kbit"
+        on = "121ms"
+        off = "1ms"
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
