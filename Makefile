@@ -169,7 +169,7 @@ validate: setup ## the simulator against the real kernel: runs (half an hour), d
 	@status=0; $(BIN)/plait validate linux --resume --out results/validation || status=$$?; \
 		[ $$status -gt 1 ] || $(BIN)/python docs/validation.py results/validation; exit $$status
 
-disciplines: setup ## CoDel and FQ-CoDel against the kernel's: runs (a quarter of an hour), docs/queues.md
+disciplines: setup ## CoDel and FQ-CoDel against the kernel's: runs (20 minutes), docs/queues.md
 	$(BIN)/plait linux build
 	$(BIN)/python docs/queues.py
 

@@ -23,7 +23,7 @@ def main() -> None:
     """Run the cases, or read what was run, and fill in the page if they are all there."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draw", type=int, default=2)
-    parser.add_argument("--repetitions", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=6)
     parser.add_argument("--only", default="", help="words that a case's name has, such as 'codel 10Mbit'")
     parser.add_argument("--out", type=Path, default=Path("results/disciplines"))
     parser.add_argument("--rows", type=Path)
