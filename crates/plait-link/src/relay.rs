@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use plait_sched::Time;
+use plait_sim::agenda::MAX_ORDER;
 use plait_sim::link::discipline::Payload;
 use plait_sim::link::{Admission, Exit, Link};
 use plait_sim::scenario::{Hop, Scenario, Way};
@@ -217,7 +218,8 @@ impl Relay {
     }
 
     fn put(&mut self, now: Time, flying: Flying) {
-        self.order += 1;
+        // It may run for months; what came half a million million packets ago has long left.
+        self.order = (self.order + 1) % MAX_ORDER;
         let link = self.legs[flying.leg as usize].link;
         match self.links[link].send(now, flying.bytes, self.order, flying) {
             Admission::Queued | Admission::First => {}

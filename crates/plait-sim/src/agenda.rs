@@ -28,14 +28,15 @@ impl Key {
     }
 }
 
-/// Bits that name a source; the others of 64 are for orders, of which there are a million million.
+/// Bits that name a source; beside them there is room for orders.
 const SOURCE_BITS: u32 = 24;
 
 /// The most sources that an agenda has.
 const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 
-/// Orders end here.
-const MAX_ORDER: u64 = 1 << (u64::BITS - SOURCE_BITS);
+/// Orders are below this, 2³⁹: there are half a million million of them.
+pub const MAX_ORDER: u64 = 1 << 39;
+const _: () = assert!(MAX_ORDER.ilog2() + SOURCE_BITS <= u64::BITS, "a key and its source are packed");
 
 /// What an idle source's slot holds; loses against everything.
 const NEVER: u128 = u128::MAX;
@@ -100,7 +101,7 @@ impl Agenda {
     /// Sets the pending moment of `source`, replacing the one it had. A key at [`Time::MAX`] cancels.
     ///
     /// # Panics
-    /// If there is no such source, or with an order of 2⁴⁰ or more.
+    /// If there is no such source, or with an order of [`MAX_ORDER`] or more.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn set(&mut self, source: usize, key: Key) {
         assert!(key.order < MAX_ORDER, "more than {MAX_ORDER} events");

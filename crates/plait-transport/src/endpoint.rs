@@ -56,7 +56,8 @@ macro_rules! protocols {
             /// An end over `paths` that has sent and got nothing yet.
             ///
             /// # Errors
-            /// [`Error::Unsupported`] if the scheduler needs what the protocol does not offer.
+            /// [`Error::Unsupported`] if the scheduler needs what the protocol does not offer;
+            /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
             pub fn new(config: &Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
                 match config {
                     $(Config::$protocol(config) => {

@@ -18,6 +18,11 @@ pub enum Error {
         /// The missing capability.
         capability: &'static str,
     },
+    /// Segments are larger than any packet.
+    SegmentSize {
+        /// Bytes that a full one counts in windows.
+        bytes: u64,
+    },
     /// Too many timeouts on all paths together (Association.Max.Retrans): the peer is given up.
     PeerUnreachable {
         /// When.
@@ -96,6 +101,9 @@ impl fmt::Display for Error {
             Self::Scheduler { at, fault } => write!(f, "at {at} the scheduler {fault}"),
             Self::Unsupported { capability } => {
                 write!(f, "the scheduler needs {capability}, which this transport does not offer")
+            }
+            Self::SegmentSize { bytes } => {
+                write!(f, "segments of {bytes} bytes: packets have {} at most", u16::MAX)
             }
             Self::PeerUnreachable { at } => {
                 write!(f, "at {at} the peer was given up: too many timeouts on all paths together")

@@ -1,8 +1,9 @@
 //! Things that are numbered one after the other, from the oldest that is still needed on: what is in flight, what waits.
 
-/// Entries with consecutive numbers, in a ring of slots that grows by doubling and never shrinks.
+/// Entries with consecutive numbers, in pages that are used again: as much memory as the most entries that there ever were at once.
 ///
-/// Finding an entry by its number takes a subtraction and a mask, which is what packets pay most often.
+/// Finding an entry by its number takes a shift and two masks, which is what packets pay most often. No entry ever moves. The page that is
+/// left last is the next one to be filled, so a long queue that has become short stays in the caches.
 ///
 /// ```
 /// use plait_transport::ring::Ring;
@@ -16,14 +17,26 @@
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// A power of two of them, or none before the first entry.
-    slots: Vec<T>,
+    /// The pages from that of the first entry on, each where its number's low bits say: a power of two of places, or none before the
+    /// first entry.
+    pages: Vec<Option<Page<T>>>,
+    /// Those that no entry is in, as many as will soon be needed again.
+    free: Vec<Page<T>>,
     first: u64,
     next: u64,
+    /// The first number that is in no page.
+    end: u64,
 }
 
-/// Slots that the first entry makes room for.
-const ROOM: usize = 64;
+/// Entries of a page, and the bits of a number that say which.
+const PAGE: usize = 1 << BITS;
+const BITS: u32 = 6;
+
+/// So many free pages are always kept. Beyond that as many as are in use: a window that is halved grows again, and what is more than
+/// that another path may need.
+const FREE: usize = 64;
+
+type Page<T> = Box<[T; PAGE]>;
 
 /// Has the memory at this address fetched while other work goes on; what is there, if anything, stays as it is.
 #[inline(always)]
@@ -50,7 +63,7 @@ impl<T> Default for Ring<T> {
 impl<T> Ring<T> {
     /// An empty ring whose first entry will have the number `first`.
     pub const fn starting_at(first: u64) -> Self {
-        Self { slots: Vec::new(), first, next: first }
+        Self { pages: Vec::new(), free: Vec::new(), first, next: first, end: first }
     }
 
     /// The number of the oldest entry, or of the next one if there is none.
@@ -77,9 +90,16 @@ impl<T> Ring<T> {
         self.next == self.first
     }
 
+    /// Where this number's page is, if it has one.
     #[inline]
-    fn slot(&self, number: u64) -> usize {
-        number as usize & self.slots.len().wrapping_sub(1)
+    fn place(&self, number: u64) -> usize {
+        (number >> BITS) as usize & self.pages.len().wrapping_sub(1)
+    }
+
+    /// Where a number is in its page.
+    #[inline]
+    const fn slot(number: u64) -> usize {
+        number as usize & (PAGE - 1)
     }
 
     /// Slots from this number on are needed soon: long rings are passed through from one end to the other, and a slot's turn
@@ -87,11 +107,13 @@ impl<T> Ring<T> {
     #[inline(always)]
     pub fn announce(&self, number: u64) {
         // Not the very next one, for which it would be too late: it is often looked at at once.
-        let ahead = (128 / size_of::<T>().max(1)).max(1) as u64;
-        let slot = self.slots.as_ptr().wrapping_add(self.slot(number + ahead));
-        prefetch(slot);
-        if size_of::<T>() > 32 {
-            prefetch(slot.wrapping_byte_add(size_of::<T>() - 1));
+        let number = number + (128 / size_of::<T>().max(1)).max(1) as u64;
+        if let Some(Some(page)) = self.pages.get(self.place(number)) {
+            let slot: *const T = &raw const page[Self::slot(number)];
+            prefetch(slot);
+            if size_of::<T>() > 32 {
+                prefetch(slot.wrapping_byte_add(size_of::<T>() - 1));
+            }
         }
     }
 
@@ -104,14 +126,20 @@ impl<T> Ring<T> {
     /// The entry with this number.
     #[inline]
     pub fn get(&self, number: u64) -> Option<&T> {
-        if self.contains(number) { self.slots.get(self.slot(number)) } else { None }
+        if !self.contains(number) {
+            return None;
+        }
+        self.pages.get(self.place(number))?.as_ref().map(|page| &page[Self::slot(number)])
     }
 
     /// Likewise, to be changed.
     #[inline]
     pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        let slot = self.slot(number);
-        if self.contains(number) { self.slots.get_mut(slot) } else { None }
+        if !self.contains(number) {
+            return None;
+        }
+        let place = self.place(number);
+        self.pages.get_mut(place)?.as_mut().map(|page| &mut page[Self::slot(number)])
     }
 
     /// The oldest entry.
@@ -131,22 +159,27 @@ impl<T> Ring<T> {
         (self.first..self.next).filter_map(|number| self.get(number))
     }
 
-    /// Takes the oldest entry out, and lends it where it lies.
-    #[inline]
-    pub fn pass(&mut self) -> Option<&T> {
-        let slot = self.slot(self.first);
-        if self.is_empty() {
-            return None;
-        }
-        self.first += 1;
-        self.announce(self.first);
-        self.slots.get(slot)
-    }
-
     /// Forgets everything before `number`; what comes next has that number at least.
     pub fn forget_below(&mut self, number: u64) {
-        self.first = self.first.max(number);
-        self.next = self.next.max(self.first);
+        if number <= self.first {
+            return;
+        }
+        let (left, kept) = (self.first >> BITS, number.min(self.end.next_multiple_of(PAGE as u64)) >> BITS);
+        (left..kept).for_each(|page| self.leave(page));
+        self.first = number;
+        self.next = self.next.max(number);
+        self.end = self.end.max(number);
+    }
+
+    /// No entry is in this page any more.
+    #[inline(never)]
+    fn leave(&mut self, page: u64) {
+        let place = self.place(page << BITS);
+        let Some(left) = self.pages.get_mut(place).and_then(Option::take) else { return };
+        let used = (self.end >> BITS) - (self.first >> BITS);
+        if self.free.len() < FREE.max(used as usize) {
+            self.free.push(left);
+        }
     }
 }
 
@@ -154,7 +187,13 @@ impl<T: Copy> Ring<T> {
     /// Takes the oldest entry out.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
-        self.pass().copied()
+        let entry = *self.front()?;
+        self.first += 1;
+        if Self::slot(self.first) == 0 {
+            self.leave((self.first >> BITS) - 1);
+        }
+        self.announce(self.first);
+        Some(entry)
     }
 }
 
@@ -162,12 +201,12 @@ impl<T: Copy + Default> Ring<T> {
     /// Adds an entry; its number.
     #[inline]
     pub fn push(&mut self, entry: T) -> u64 {
-        if self.len() == self.slots.len() as u64 {
-            self.grow();
+        if self.next == self.end {
+            self.begin_page();
         }
-        let (number, slot) = (self.next, self.slot(self.next));
-        if let Some(place) = self.slots.get_mut(slot) {
-            *place = entry;
+        let (number, place) = (self.next, self.place(self.next));
+        if let Some(Some(page)) = self.pages.get_mut(place) {
+            page[Self::slot(number)] = entry;
         }
         self.next += 1;
         self.announce(self.next);
@@ -183,20 +222,28 @@ impl<T: Copy + Default> Ring<T> {
         self.get_mut(number)
     }
 
-    /// Twice the slots, where they are: no second copy of them is ever there.
-    #[cold]
-    fn grow(&mut self) {
-        let before = self.slots.len();
-        // What no entry has been written to is never looked at.
-        self.slots.resize((2 * before).max(ROOM), T::default());
-        let mask = self.slots.len() - 1;
-        for number in self.first..self.next {
-            let (from, to) = (number as usize & before.wrapping_sub(1), number as usize & mask);
-            // Such a slot is a new one, which no other entry has.
-            if from != to {
-                self.slots.copy_within(from..=from, to);
+    /// A page for the number that comes next.
+    #[inline(never)]
+    fn begin_page(&mut self) {
+        let (first, new) = (self.first >> BITS, self.next >> BITS);
+        let (used, before) = ((new - first) as usize, self.pages.len());
+        if used == before {
+            let mut pages: Vec<_> = (0..(2 * before).max(2)).map(|_| None).collect();
+            let mask = pages.len() - 1;
+            for page in first..new {
+                let place = self.place(page << BITS);
+                pages[page as usize & mask] = self.pages[place].take();
             }
+            self.pages = pages;
         }
+        let page = self.free.pop().unwrap_or_else(|| {
+            // Whoever leaves it finds room for it.
+            self.free.reserve(used + 1);
+            Box::new([T::default(); PAGE])
+        });
+        let place = self.place(self.next);
+        self.pages[place] = Some(page);
+        self.end = (new + 1) << BITS;
     }
 }
 

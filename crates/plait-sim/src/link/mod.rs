@@ -18,6 +18,7 @@
 
 mod active;
 pub mod discipline;
+mod flight;
 pub mod jitter;
 pub mod loss;
 pub mod outage;
@@ -29,13 +30,10 @@ pub mod trace;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use plait_sched::{Duration, Time};
-use plait_transport::ring::Ring;
 
-use crate::agenda::Key;
+use crate::agenda::{Key, MAX_ORDER};
+use flight::{Flight, Inside};
 
 pub use active::QueueReport;
 pub use discipline::Payload;
@@ -47,9 +45,9 @@ pub use service::Capacity;
 pub use steps::{Step, Steps};
 pub use trace::Trace;
 
-/// The largest packet that a link carries, in bytes (16 MiB): far more than any packet has, and small enough that
+/// The largest packet that a link carries, in bytes (a byte less than 16 MiB): far more than any packet has, and small enough that
 /// serialization times are exact in 64 bits.
-pub const MAX_PACKET_BYTES: u32 = 1 << 24;
+pub const MAX_PACKET_BYTES: u32 = (1 << 24) - 1;
 
 /// What one direction of a wire is like.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -181,7 +179,9 @@ impl<P: Payload> Link<P> {
             service: service::Service::new(&config.capacity),
             delay: config.delay,
             limit: config.queue,
-            backlog: queue::Backlog::new(),
+            backlog: queue::Backlog::new(
+                (config.jitter.is_none() && config.discipline.is_none()).then_some(config.delay),
+            ),
             losses: loss::Losses::new(config.loss, seed, name),
             jitter: config.jitter.map(|jitter| jitter::Delays::new(jitter, seed, name)),
             outages: outage::Cuts::new(&config.outages),
@@ -199,14 +199,14 @@ impl<P: Payload> Link<P> {
     /// time. `now` never goes back.
     ///
     /// # Panics
-    /// If the packet is larger than [`MAX_PACKET_BYTES`].
+    /// If the packet is larger than [`MAX_PACKET_BYTES`], or the order not below [`MAX_ORDER`].
     #[inline]
     pub fn send(&mut self, now: Time, bytes: u32, order: u64, payload: P) -> Admission {
-        assert!(bytes <= MAX_PACKET_BYTES, "a packet of {bytes} bytes");
+        assert!(bytes <= MAX_PACKET_BYTES && order < MAX_ORDER, "packet {order}, of {bytes} bytes");
         if self.active.is_some() {
             return self.enqueue(now, bytes, order, payload);
         }
-        self.backlog.advance(now);
+        self.backlog.advance(now, &self.flight);
         let start = self.service.start(now);
         if !self.limit.admits(&self.backlog, bytes, start.since(now)) {
             self.counters.dropped += 1;
@@ -233,7 +233,7 @@ impl<P: Payload> Link<P> {
                 self.last_arrival = arrival;
             }
         }
-        let first = self.flight.push(Inside { key: Key { time: arrival, order }, bytes, lost, payload });
+        let first = self.flight.push(Inside::new(Key { time: arrival, order }, bytes, lost, payload));
         if first { Admission::First } else { Admission::Queued }
     }
 
@@ -249,10 +249,7 @@ impl<P: Payload> Link<P> {
     /// The packet that leaves next, if that is known already.
     #[inline]
     pub(crate) fn next(&self) -> Option<&P> {
-        match &self.flight {
-            Flight::Fifo(packets) => packets.front().map(|packet| &packet.payload),
-            Flight::Sorted(_) => None,
-        }
+        self.flight.next()
     }
 
     /// Takes out the packet that leaves next. To be called at the time of [`Link::head`].
@@ -261,27 +258,28 @@ impl<P: Payload> Link<P> {
     /// If the link is empty.
     #[inline]
     pub fn pop(&mut self) -> Exit<P> {
+        self.pop_sized().0
+    }
+
+    /// As [`Link::pop`], with the bytes of a packet that was delivered.
+    #[inline]
+    pub(crate) fn pop_sized(&mut self) -> (Exit<P>, u32) {
         if self.active.is_some()
             && let Some(exit) = self.work()
         {
-            return exit;
+            return (exit, 0);
         }
-        let sorted;
-        let packet = match &mut self.flight {
-            Flight::Fifo(packets) => packets.pass(),
-            Flight::Sorted(packets) => {
-                sorted = packets.pop();
-                sorted.as_ref().map(|packet| &packet.0)
-            }
-        };
-        let packet = packet.expect("a packet is taken only from a link that has one");
-        if packet.lost {
+        let number = self.flight.first();
+        let packet = self.flight.pop().expect("a packet is taken only from a link that has one");
+        let bytes = packet.bytes();
+        self.backlog.arrives(number, bytes);
+        if packet.is_lost() {
             self.counters.lost += 1;
-            Exit::Lost(packet.payload)
+            (Exit::Lost(packet.payload), 0)
         } else {
             self.counters.delivered += 1;
-            self.counters.delivered_bytes += u64::from(packet.bytes);
-            Exit::Delivered(packet.payload)
+            self.counters.delivered_bytes += u64::from(bytes);
+            (Exit::Delivered(packet.payload), bytes)
         }
     }
 
@@ -290,7 +288,7 @@ impl<P: Payload> Link<P> {
         if let Some(active) = &self.active {
             return active.waiting().0;
         }
-        self.backlog.advance(now);
+        self.backlog.advance(now, &self.flight);
         self.backlog.waiting_packets()
     }
 
@@ -299,8 +297,8 @@ impl<P: Payload> Link<P> {
         if let Some(active) = &self.active {
             return active.waiting().1;
         }
-        self.backlog.advance(now);
-        self.backlog.waiting_bytes()
+        self.backlog.advance(now, &self.flight);
+        self.backlog.waiting_bytes(&self.flight)
     }
 
     /// Packets accepted and not yet out: waiting, in transmission and under way.
@@ -311,89 +309,5 @@ impl<P: Payload> Link<P> {
     /// What the link has done so far.
     pub const fn counters(&self) -> &Counters {
         &self.counters
-    }
-}
-
-/// A packet between its acceptance and its exit.
-#[derive(Clone, Copy, Debug, Default)]
-struct Inside<P> {
-    key: Key,
-    bytes: u32,
-    lost: bool,
-    payload: P,
-}
-
-/// The packets inside a link. Only a link that reorders pays for a heap.
-#[derive(Clone, Debug)]
-enum Flight<P> {
-    Fifo(Ring<Inside<P>>),
-    Sorted(BinaryHeap<Reverse<Inside<P>>>),
-}
-
-/// Room for this many packets is there from the start; busier links grow a few times and then stay.
-const ROOM: usize = 64;
-
-impl<P: Copy + Default> Flight<P> {
-    fn fifo() -> Self {
-        Self::Fifo(Ring::default())
-    }
-
-    fn sorted() -> Self {
-        Self::Sorted(BinaryHeap::with_capacity(ROOM))
-    }
-
-    /// True if it is the first one now.
-    #[inline(always)]
-    fn push(&mut self, packet: Inside<P>) -> bool {
-        match self {
-            Self::Fifo(packets) => {
-                packets.push(packet);
-                packets.len() == 1
-            }
-            Self::Sorted(packets) => insert(packets, packet),
-        }
-    }
-
-    #[inline]
-    fn head(&self) -> Option<Key> {
-        match self {
-            Self::Fifo(packets) => packets.front().map(|packet| packet.key),
-            Self::Sorted(packets) => packets.peek().map(|packet| packet.0.key),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Fifo(packets) => packets.len() as usize,
-            Self::Sorted(packets) => packets.len(),
-        }
-    }
-}
-
-/// True if the packet is the first one now.
-#[inline(never)]
-fn insert<P>(packets: &mut BinaryHeap<Reverse<Inside<P>>>, packet: Inside<P>) -> bool {
-    let first = packets.peek().is_none_or(|other| packet < other.0);
-    packets.push(Reverse(packet));
-    first
-}
-
-impl<P> PartialEq for Inside<P> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<P> Eq for Inside<P> {}
-
-impl<P> PartialOrd for Inside<P> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<P> Ord for Inside<P> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
     }
 }

@@ -34,15 +34,6 @@ pub struct RecordOptions {
     pub decisions_from: Time,
 }
 
-/// A segment between its first transmission and its delivery.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pending {
-    sent: Time,
-    arrived: Time,
-    /// The transmission that arrived first.
-    transmission: u64,
-}
-
 /// What happened on one path, since the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PathRecord {
@@ -100,8 +91,12 @@ pub struct Recorder {
     warmup_end: Time,
     /// The transmission that is arriving.
     arriving: u64,
-    /// By the number of the segment; the first one is the next to be delivered.
-    pending: Ring<Pending>,
+    /// When each segment that is not delivered was sent first; the first one is the next to be delivered.
+    sent: Ring<Time>,
+    /// When it arrived first, up to the newest that did.
+    arrived: Ring<Time>,
+    /// By which transmission, where packets are recorded.
+    transmissions: Ring<u64>,
     pub(crate) paths: Vec<PathRecord>,
     pub(crate) app_delay: Spans,
     pub(crate) blocking: Spans,
@@ -141,7 +136,9 @@ impl Recorder {
         Self {
             warmup_end: Time::ZERO + warmup,
             arriving: 0,
-            pending: Ring::default(),
+            sent: Ring::default(),
+            arrived: Ring::default(),
+            transmissions: Ring::default(),
             paths: vec![PathRecord::default(); paths],
             app_delay: Spans::new(),
             blocking: Spans::new(),
@@ -236,12 +233,6 @@ impl Recorder {
         (self.waiting_packets, self.waiting_bytes)
     }
 
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn pending_mut(&mut self, segment: u64) -> Option<&mut Pending> {
-        let unsent = Pending { sent: Time::MAX, arrived: Time::MAX, transmission: u64::MAX };
-        self.pending.reach(segment, unsent)
-    }
-
     fn measures(&self, now: Time) -> bool {
         now >= self.warmup_end
     }
@@ -255,8 +246,8 @@ impl Recorder {
     /// transmission begins with.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn first_sent(&mut self, now: Time, segment: u64) {
-        if let Some(pending) = self.pending_mut(segment) {
-            pending.sent = now;
+        if let Some(sent) = self.sent.reach(segment, Time::MAX) {
+            *sent = now;
         }
     }
 
@@ -275,13 +266,15 @@ impl Recorder {
     /// The arriving transmission made a segment whole.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_arrived(&mut self, now: Time, segment: u64) {
-        let arriving = self.arriving;
-        if let Some(pending) = self.pending_mut(segment) {
-            pending.arrived = now;
-            pending.transmission = arriving;
+        if let Some(arrived) = self.arrived.reach(segment, Time::MAX) {
+            *arrived = now;
         }
         if let Some(packets) = &mut self.packets {
+            let arriving = self.arriving;
             packets.arrived[arriving as usize] = nanos(now);
+            if let Some(transmission) = self.transmissions.reach(segment, u64::MAX) {
+                *transmission = arriving;
+            }
         }
         self.waiting_packets += 1;
     }
@@ -316,16 +309,21 @@ impl Recorder {
     /// If it is not the segment after the one that was delivered before.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_delivered(&mut self, now: Time, segment: u64) {
-        assert_eq!(segment, self.pending.first(), "the receiver delivered out of order");
+        assert_eq!(segment, self.sent.first(), "the receiver delivered out of order");
         self.waiting_packets -= 1;
         self.delivered_packets += 1;
-        let Some(pending) = self.pending.pop_front() else { return };
-        if let Some(packets) = &mut self.packets {
-            packets.delivered[pending.transmission as usize] = nanos(now);
+        if self.sent.is_empty() && self.arrived.contains(segment) {
+            // Nobody saw it leave.
+            self.sent.push(Time::MAX);
+        }
+        let Some(sent) = self.sent.pop_front() else { return };
+        let arrived = self.arrived.pop_front().unwrap_or(now);
+        if let (Some(packets), Some(transmission)) = (&mut self.packets, self.transmissions.pop_front()) {
+            packets.delivered[transmission as usize] = nanos(now);
         }
         if self.measures(now) {
-            self.app_delay.add(now.since(pending.sent));
-            self.blocking.add(now.since(pending.arrived));
+            self.app_delay.add(now.since(sent));
+            self.blocking.add(now.since(arrived));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The links of a run, the routes over them, and the agenda: everything between the endpoints.
 
-use super::flying::{Flying, Kept};
+use super::flying::{Flying, Kept, MOST_LEGS};
 use super::tap::PacketId;
 use crate::agenda::{Agenda, Key};
 use crate::link::{Admission, Exit, Link, LinkConfig, QueueReport};
@@ -161,7 +161,7 @@ impl Network {
     }
 
     fn end(&self, flying: &Flying) -> End {
-        self.routes[self.legs[flying.leg as usize].route as usize].end
+        self.routes[self.legs[flying.leg()].route as usize].end
     }
 
     /// How many of the agenda's sources are links.
@@ -175,6 +175,7 @@ impl Network {
         let links = hops.iter().filter_map(|&hop| layout.link(hop, way));
         self.legs.extend(links.map(|link| Leg { link, route, last: false }));
         assert!(self.legs.len() > first as usize, "a route has at least one link");
+        assert!(self.legs.len() <= MOST_LEGS, "{} legs", self.legs.len());
         if let Some(leg) = self.legs.last_mut() {
             leg.last = true;
         }
@@ -203,18 +204,18 @@ impl Network {
     fn begin(&mut self, route: RouteId, flying: Flying, bytes: u32) {
         let route = &mut self.routes[route.0 as usize];
         route.counters.sent += 1;
-        let leg = route.first;
-        self.put(flying.on(leg, bytes));
+        let leg = route.first as usize;
+        self.put(flying.on(leg), bytes);
     }
 
     /// Puts a packet on the link of its leg.
     #[inline]
-    fn put(&mut self, flying: Flying) {
-        let Leg { link, route, .. } = self.legs[flying.leg as usize];
+    fn put(&mut self, flying: Flying, bytes: u32) {
+        let Leg { link, route, .. } = self.legs[flying.leg()];
         let link = link as usize;
         let order = self.agenda.next_order();
         // A full queue drops silently, as real ones do: the sender finds out by itself.
-        match self.links[link].send(self.now, flying.bytes, order, flying) {
+        match self.links[link].send(self.now, bytes, order, flying) {
             Admission::Queued => {}
             Admission::First => self.reschedule(link),
             Admission::DroppedFull => {
@@ -226,14 +227,14 @@ impl Network {
 
     /// A packet has come to the end of a leg that is not its last.
     #[inline(never)]
-    fn pass_on(&mut self, flying: Flying) {
-        self.put(flying.on(flying.leg + 1, flying.bytes));
+    fn pass_on(&mut self, flying: Flying, bytes: u32) {
+        self.put(flying.on(flying.leg() + 1), bytes);
     }
 
     /// The next packet leaves `link`: to be handed over if it has reached its route's end.
     #[inline]
     pub(super) fn pop(&mut self, link: usize) -> Option<(End, Flying)> {
-        let exit = self.links[link].pop();
+        let (exit, bytes) = self.links[link].pop_sized();
         if let Some(next) = self.links[link].next() {
             self.kept.announce(next);
         }
@@ -241,21 +242,21 @@ impl Network {
         match exit {
             Exit::Nothing => None,
             Exit::Lost(flying) => {
-                let route = self.legs[flying.leg as usize].route;
+                let route = self.legs[flying.leg()].route;
                 self.routes[route as usize].counters.lost += 1;
                 self.forget(&flying);
                 None
             }
             Exit::Dropped(flying) => {
-                let route = self.legs[flying.leg as usize].route;
+                let route = self.legs[flying.leg()].route;
                 self.routes[route as usize].counters.dropped += 1;
                 self.forget(&flying);
                 None
             }
             Exit::Delivered(flying) => {
-                let leg = self.legs[flying.leg as usize];
+                let leg = self.legs[flying.leg()];
                 if !leg.last {
-                    self.pass_on(flying);
+                    self.pass_on(flying, bytes);
                     return None;
                 }
                 let route = &mut self.routes[leg.route as usize];
@@ -282,7 +283,8 @@ impl Network {
             self.kept.put_back(place, packet);
             return Some(taken);
         }
-        Some(take(self, &flying.packet()?, number))
+        let packet = self.kept.land(flying)?;
+        Some(take(self, &packet, number))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

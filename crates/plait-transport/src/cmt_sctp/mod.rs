@@ -38,6 +38,7 @@ const CORE_RULES: CoreRules = CoreRules {
     window: WindowRule::Credit,
     overshoots: true,
     lost_keep_numbers: false,
+    settled_are_remembered: true,
     commits: false,
     penalties_wait: false,
     streams: true,

@@ -5,24 +5,15 @@
 //! the way back by another. Here transmissions are remembered until a SACK that came in *on their own path* reports them.
 //! As a path keeps the order, the newest one that it reports is the one that triggered it.
 
+use crate::core::{Flight, Transmission};
 use crate::packet::Sack;
-use crate::ring::Ring;
-use plait_sched::{Duration, PathId, Time};
+use plait_sched::{Duration, Time};
 
-/// A transmission whose acknowledgement has not come back on its own path.
-#[derive(Clone, Copy, Debug, Default)]
-struct Departure {
-    segment: u64,
-    sent_at: Time,
-    /// The segment was sent this once only, so its arrival is this one's (Karn).
-    certain: bool,
-}
-
-/// The departures of all paths.
+/// Where each path's transmissions begin whose acknowledgement has not come back on their own path: so long the paths remember
+/// them.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrips {
-    /// Each path's are numbered as its transmissions.
-    paths: Vec<Ring<Departure>>,
+    first: Vec<u64>,
     /// What came back on its own path in no longer time than this.
     longest: Duration,
 }
@@ -30,64 +21,95 @@ pub(super) struct RoundTrips {
 impl RoundTrips {
     /// A round trip takes `longest` at most (RTO.Max): if a path brings nothing back, no more is remembered.
     pub(super) fn new(paths: usize, longest: Duration) -> Self {
-        Self { paths: vec![Ring::default(); paths], longest }
+        Self { first: vec![0; paths], longest }
     }
 
-    /// Transmission `number` leaves on `path`. `certain`: its segment was not sent before.
+    /// Something leaves on a path: what left too long ago is forgotten.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn sent(&mut self, now: Time, path: PathId, number: u64, segment: u64, certain: bool) {
-        let departures = &mut self.paths[path.index()];
-        while departures.front().is_some_and(|front| now.since(front.sent_at) > self.longest) {
-            departures.pop_front();
+    pub(super) fn sent(&mut self, now: Time, index: usize, flight: &mut Flight) {
+        let Some(first) = self.first.get_mut(index) else { return };
+        let before = *first;
+        while flight.remembered(*first).is_some_and(|sent| now.since(sent.sent_at) > self.longest) {
+            *first += 1;
         }
-        if departures.is_empty() {
-            departures.forget_below(number);
-        }
-        departures.push(Departure { segment, sent_at: now, certain });
-    }
-
-    /// The segment of transmission `number` on `path` is sent again, there or elsewhere.
-    pub(super) fn sent_again(&mut self, path: PathId, number: u64) {
-        let departures = &mut self.paths[path.index()];
-        if let Some(departure) = departures.get_mut(number) {
-            departure.certain = false;
+        if *first > before {
+            flight.forget_below(*first);
         }
     }
 
-    /// A SACK came in on `path`: the round trip of what triggered it, if that is certain.
+    /// A SACK came in on a path: the round trip of what triggered it, if that is certain.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn came_back(&mut self, now: Time, path: PathId, sack: &Sack) -> Option<Duration> {
-        let departures = self.paths.get_mut(path.index())?;
+    pub(super) fn came_back(
+        &mut self,
+        now: Time,
+        index: usize,
+        flight: &mut Flight,
+        sack: &Sack,
+    ) -> Option<Duration> {
+        let first = self.first.get_mut(index)?;
         let mut newest = None;
         // What was sent again may never arrive as this transmission: nothing waits for it.
-        while let Some(front) = departures.front() {
-            if sack.covers(front.segment) {
-                newest = Some(*front);
-            } else if front.certain {
+        while let Some(&sent) = flight.remembered(*first) {
+            if sack.covers(sent.segment) {
+                newest = Some(sent);
+            } else if is_certain(&sent) {
                 break;
             }
-            departures.pop_front();
+            *first += 1;
         }
-        newest.filter(|newest| newest.certain).map(|newest| now.since(newest.sent_at))
+        flight.forget_below(*first);
+        newest.filter(is_certain).map(|newest| now.since(newest.sent_at))
     }
+}
+
+/// The segment was sent this once only, so its arrival is this one's (Karn).
+fn is_certain(sent: &Transmission) -> bool {
+    sent.first_time() && !sent.is_doubtful()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cmt_sctp::CORE_RULES;
+    use crate::core::TransmissionState;
 
-    const SLOW: PathId = PathId(1);
+    const SLOW: usize = 1;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    fn round_trips(sent: &[(u64, u64)]) -> RoundTrips {
-        let mut round_trips = RoundTrips::new(2, Duration::from_secs(60));
-        for (number, &(millis, segment)) in (0..).zip(sent) {
-            round_trips.sent(at(millis), SLOW, number, segment, true);
+    /// The round trips of two paths, of which one is used.
+    struct Paths {
+        round_trips: RoundTrips,
+        flights: [Flight; 2],
+    }
+
+    impl Paths {
+        fn new(longest: Duration, sent: impl IntoIterator<Item = (u64, u64)>) -> Self {
+            let flights = [(); 2].map(|()| Flight::new(&CORE_RULES));
+            let mut paths = Self { round_trips: RoundTrips::new(2, longest), flights };
+            for (millis, segment) in sent {
+                paths.send(millis, segment, true);
+            }
+            paths
         }
-        round_trips
+
+        fn send(&mut self, millis: u64, segment: u64, first_time: bool) {
+            let flight = &mut self.flights[SLOW];
+            let number = flight.next();
+            flight.push(Transmission::new(at(millis), segment, 1000, first_time), number, None);
+            self.round_trips.sent(at(millis), SLOW, flight);
+        }
+
+        fn came_back(&mut self, millis: u64, index: usize, sack: &Sack) -> Option<u64> {
+            let back = self.round_trips.came_back(at(millis), index, &mut self.flights[index], sack);
+            back.map(|back| back.as_nanos() / 1_000_000)
+        }
+    }
+
+    fn paths(sent: &[(u64, u64)]) -> Paths {
+        Paths::new(Duration::from_secs(60), sent.iter().copied())
     }
 
     fn sack(cumulative: u64, blocks: &[(u64, u64)]) -> Sack {
@@ -100,52 +122,43 @@ mod tests {
 
     #[test]
     fn only_the_own_path_ends_a_round_trip() {
-        let mut round_trips = round_trips(&[(0, 7)]);
-        assert_eq!(round_trips.came_back(at(60), PathId(0), &sack(3, &[(7, 7)])), None);
-        assert_eq!(round_trips.came_back(at(100), SLOW, &sack(7, &[])), None, "an earlier one triggered it");
-        assert_eq!(round_trips.came_back(at(106), SLOW, &sack(8, &[])), Some(Duration::from_millis(106)));
-        assert_eq!(round_trips.came_back(at(107), SLOW, &sack(9, &[])), None);
+        let mut paths = paths(&[(0, 7)]);
+        assert_eq!(paths.came_back(60, 0, &sack(3, &[(7, 7)])), None);
+        paths.flights[SLOW].leave(0, TransmissionState::Acknowledged);
+        assert_eq!(paths.came_back(100, SLOW, &sack(7, &[])), None, "an earlier one triggered it");
+        assert_eq!(paths.came_back(106, SLOW, &sack(8, &[])), Some(106));
+        assert_eq!(paths.came_back(107, SLOW, &sack(9, &[])), None);
     }
 
     /// The acknowledgement of segment 7 went back on another path; five seconds later the path is used again.
     #[test]
     fn the_newest_that_is_reported_is_timed() {
-        let mut round_trips = round_trips(&[(0, 7), (5_000, 9), (5_001, 12)]);
-        let back = round_trips.came_back(at(5_106), SLOW, &sack(3, &[(5, 9)]));
-        assert_eq!(back, Some(Duration::from_millis(106)));
-        assert_eq!(round_trips.came_back(at(5_110), SLOW, &sack(13, &[])), Some(Duration::from_millis(109)));
+        let mut paths = paths(&[(0, 7), (5_000, 9), (5_001, 12)]);
+        assert_eq!(paths.came_back(5_106, SLOW, &sack(3, &[(5, 9)])), Some(106));
+        assert_eq!(paths.came_back(5_110, SLOW, &sack(13, &[])), Some(109));
     }
 
     #[test]
     fn what_was_sent_again_tells_nothing_and_holds_up_nothing() {
-        let mut round_trips = round_trips(&[(0, 7), (1, 8), (2, 9)]);
-        round_trips.sent_again(SLOW, 1);
-        assert_eq!(
-            round_trips.came_back(at(100), SLOW, &sack(9, &[])),
-            None,
-            "a copy may have been there before"
-        );
-        assert_eq!(round_trips.came_back(at(102), SLOW, &sack(10, &[])), Some(Duration::from_millis(100)));
-        round_trips.sent(at(200), SLOW, 3, 8, false);
-        round_trips.sent(at(201), SLOW, 4, 20, true);
-        round_trips.sent_again(SLOW, 3);
-        assert_eq!(
-            round_trips.came_back(at(301), SLOW, &sack(3, &[(20, 20)])),
-            Some(Duration::from_millis(100))
-        );
+        let mut paths = paths(&[(0, 7), (1, 8), (2, 9)]);
+        paths.flights[SLOW].doubt(1);
+        assert_eq!(paths.came_back(100, SLOW, &sack(9, &[])), None, "a copy may have been there before");
+        assert_eq!(paths.came_back(102, SLOW, &sack(10, &[])), Some(100));
+        paths.send(200, 8, false);
+        paths.send(201, 20, true);
+        assert_eq!(paths.came_back(301, SLOW, &sack(3, &[(20, 20)])), Some(100));
     }
 
     #[test]
     fn a_path_that_brings_nothing_back_is_not_remembered_for_ever() {
-        let mut round_trips = RoundTrips::new(2, Duration::from_millis(100));
+        let mut paths = Paths::new(Duration::from_millis(100), (0..10_000).map(|number| (number, number)));
+        assert_eq!(paths.flights[SLOW].first(), 0, "that is another question");
         for number in 0..10_000 {
-            round_trips.sent(at(number), SLOW, number, number, true);
+            paths.flights[SLOW].leave(number, TransmissionState::Acknowledged);
         }
-        assert_eq!(round_trips.paths[1].len(), 101);
-        assert_eq!(
-            round_trips.came_back(at(10_000), SLOW, &sack(9_990, &[])),
-            Some(Duration::from_millis(11))
-        );
-        round_trips.sent_again(SLOW, 9_000);
+        assert!(paths.flights[SLOW].remembered(9_898).is_none());
+        assert!(paths.flights[SLOW].remembered(9_899).is_some());
+        assert_eq!(paths.came_back(10_000, SLOW, &sack(9_990, &[])), Some(11));
+        paths.flights[SLOW].doubt(9_000);
     }
 }

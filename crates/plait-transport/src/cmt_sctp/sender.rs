@@ -45,7 +45,8 @@ impl<S: Scheduler> Sender<S> {
     /// A sender over `paths`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer.
+    /// [`Error::Unsupported`] if the scheduler needs what CMT-SCTP does not offer;
+    /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let core = Core::new(config.connection, CORE_RULES, paths, scheduler, CAPABILITIES)?;
         Ok(Self {
@@ -93,7 +94,8 @@ impl<S: Scheduler> Sender<S> {
         let advanced = sack.cumulative > self.core.first_unacknowledged();
         self.hear(path.index());
         self.core.counters_mut().spurious_retransmissions += sack.duplicates().len() as u64;
-        let own = self.round_trips.came_back(now, path, sack);
+        let flight = self.core.path_mut(path.index()).flight_mut();
+        let own = self.round_trips.came_back(now, path.index(), flight, sack);
         if let Some(rtt) = own {
             self.core.path_mut(path.index()).rtt_mut().sample_own(rtt);
         }
@@ -195,7 +197,7 @@ impl<S: Scheduler> Sender<S> {
                 }
                 // Of a segment that arrived by another copy it does not matter how often it was sent.
                 if stream.get(sent.segment).is_some_and(|segment| {
-                    segment.fast_retransmitted && segment.state != SegmentState::Acknowledged
+                    segment.fast_retransmitted() && segment.state() != SegmentState::Acknowledged
                 }) {
                     return false;
                 }
@@ -247,7 +249,7 @@ impl<S: Scheduler> Sender<S> {
             let mut segments = 0;
             for &(_, number) in lost.iter().filter(|(path, _)| *path == index) {
                 self.mark_fast_retransmitted(index, number);
-                self.round_trips.sent_again(origin, number);
+                self.core.path_mut(index).flight_mut().doubt(number);
                 segments += 1;
             }
             self.core.lose(
@@ -336,8 +338,8 @@ impl<S: Scheduler> Sender<S> {
         let origin = PathId(index as u8);
         self.core.update_facts();
         let target = self.config.retransmission_policy.choose(origin, self.core.facts());
-        let (first, next) = (self.core.path(index).flight().first(), self.core.path(index).flight().next());
-        (first..next).for_each(|number| self.round_trips.sent_again(origin, number));
+        let flight = self.core.path_mut(index).flight_mut();
+        (flight.first()..flight.next()).for_each(|number| flight.doubt(number));
         self.core.lose_all(index, target.or(ANY_PATH));
         self.core.notify(&Event::Timeout { path: origin });
         self.core.note_opportunity();
@@ -391,11 +393,11 @@ impl<S: Scheduler> Sender<S> {
             self.core.run_scheduler(now, observer)?;
             let Some(out) = self.core.next_data(now, observer) else { break };
             self.probe_later(now, out.path.index());
-            let sent = self.core.path(out.path.index()).flight().get(out.number);
-            let certain = sent.is_some_and(|sent| sent.first_time);
-            self.round_trips.sent(now, out.path, out.number, out.data.segment, certain);
-            if let Some(earlier) = sent.and_then(|sent| sent.earlier) {
-                self.round_trips.sent_again(PathId(earlier.path()), earlier.number());
+            let flight = self.core.path_mut(out.path.index()).flight_mut();
+            self.round_trips.sent(now, out.path.index(), flight);
+            if let Some(earlier) = flight.earlier(out.number) {
+                let other = usize::from(earlier.path());
+                self.core.path_mut(other).flight_mut().doubt(earlier.number());
             }
             let origin = Origin::Sender { offset: Some(out.offset) };
             let (packet, transmission) = (&Packet::Data(out.data), out.transmission);

@@ -32,21 +32,20 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
         self.stream.announce(segment);
         let Some(entry) = self.stream.get_mut(segment) else { return false };
-        let (state, newest) = (entry.state, TransmissionId::new(entry.path, entry.transmission));
-        if !entry.ever_sent || state == SegmentState::Acknowledged {
-            return entry.ever_sent;
+        let (state, newest) = (entry.state(), entry.newest);
+        if !entry.ever_sent() || state == SegmentState::Acknowledged {
+            return entry.ever_sent();
         }
-        entry.state = SegmentState::Acknowledged;
+        entry.set_state(SegmentState::Acknowledged);
         // RFC 9260 §8.2: whichever sending of it this answers.
         self.paths[usize::from(newest.path())].errors = 0;
         if state != SegmentState::InFlight {
             self.waits_no_more(segment);
             return true;
         }
-        let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
+        let counted = u64::from(entry.bytes()) + u64::from(self.config.counted_overhead);
         self.window.acknowledged(counted);
-        let copies = self.paths[usize::from(newest.path())].flight.get(newest.number());
-        if copies.is_none_or(|sent| sent.earlier.is_none()) {
+        if self.earlier(newest).is_none() {
             self.credit(now, newest, true);
         } else {
             self.credit_one_of_several(now, segment, newest, via);
@@ -60,14 +59,19 @@ impl<S: Scheduler> Core<S> {
         let (arrived, certain) = self.arrived_copy(newest, via);
         let mut at = Some(newest);
         while let Some(copy) = at {
-            let path = usize::from(copy.path());
-            at = self.paths[path].flight.get(copy.number()).and_then(|sent| sent.earlier);
+            at = self.earlier(copy);
             if copy == arrived {
                 self.credit(now, copy, certain);
             } else {
-                self.paths[path].supersede(segment, copy.number());
+                self.paths[usize::from(copy.path())].supersede(segment, copy.number());
             }
         }
+    }
+
+    /// The same segment in another transmission, in flight elsewhere before this one.
+    #[inline]
+    pub(super) fn earlier(&self, copy: TransmissionId) -> Option<TransmissionId> {
+        self.paths[usize::from(copy.path())].flight.earlier(copy.number())
     }
 
     /// The receiver has the transmission with this number: it leaves the flight of its path, and its segment needs nobody any more. Other
@@ -76,7 +80,7 @@ impl<S: Scheduler> Core<S> {
         let path = &mut self.paths[index];
         let news = self.news[index].on(path);
         let (sent, was_oldest) = path.flight.leave(number, TransmissionState::Acknowledged)?;
-        news.bytes += u64::from(sent.bytes);
+        news.bytes += u64::from(sent.bytes());
         news.segments += 1;
         news.oldest_acknowledged |= was_oldest;
         if path.timed == Some(number) {
@@ -91,10 +95,12 @@ impl<S: Scheduler> Core<S> {
 
     /// A segment that was sent needs nobody any more.
     pub(crate) fn settle(&mut self, segment: u64) {
-        let Some(entry) = self.stream.get_mut(segment).filter(|entry| entry.ever_sent) else { return };
-        match core::mem::replace(&mut entry.state, SegmentState::Acknowledged) {
+        let Some(entry) = self.stream.get_mut(segment).filter(|entry| entry.ever_sent()) else { return };
+        let before = entry.state();
+        entry.set_state(SegmentState::Acknowledged);
+        match before {
             SegmentState::InFlight => {
-                let counted = u64::from(entry.bytes) + u64::from(self.config.counted_overhead);
+                let counted = u64::from(entry.bytes()) + u64::from(self.config.counted_overhead);
                 self.window.acknowledged(counted);
             }
             SegmentState::Lost => self.waits_no_more(segment),
@@ -104,11 +110,11 @@ impl<S: Scheduler> Core<S> {
 
     /// Forgets what is acknowledged from the stream's beginning on.
     pub(crate) fn release_acknowledged(&mut self) {
-        let done = |segment: &super::stream::StreamSegment| segment.state == SegmentState::Acknowledged;
+        let done = |segment: &super::stream::StreamSegment| segment.state() == SegmentState::Acknowledged;
         while self.stream.get(self.stream.first()).is_some_and(done)
             && let Some(segment) = self.stream.pop_below(u64::MAX)
         {
-            self.held -= u64::from(segment.bytes);
+            self.held -= u64::from(segment.bytes());
         }
         self.release_buffer();
     }
@@ -127,13 +133,13 @@ impl<S: Scheduler> Core<S> {
             let round_trip = self.paths[usize::from(copy.path())].rtt.smoothed();
             sent(copy).map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
         };
-        let (mut best, mut next) = (newest, sent(newest).and_then(|sent| sent.earlier));
+        let (mut best, mut next) = (newest, self.earlier(newest));
         loop {
             if usize::from(best.path()) == via.path {
                 return (best, via.alone);
             }
             let Some(copy) = next else { return (best, false) };
-            next = sent(copy).and_then(|sent| sent.earlier);
+            next = self.earlier(copy);
             if usize::from(copy.path()) == via.path || due(copy) < due(best) {
                 best = copy;
             }
@@ -150,7 +156,7 @@ impl<S: Scheduler> Core<S> {
         else {
             return;
         };
-        news.bytes += u64::from(sent.bytes);
+        news.bytes += u64::from(sent.bytes());
         news.segments += 1;
         news.oldest_acknowledged |= was_oldest;
         if certain {
@@ -160,7 +166,7 @@ impl<S: Scheduler> Core<S> {
         }
         if sender.timed == Some(transmission) {
             sender.timed = None;
-            if certain && sent.first_time {
+            if certain && sent.first_time() {
                 let rtt = now.since(sent.sent_at);
                 sender.rtt.sample_there(rtt);
                 news.rtt = Some(rtt);
@@ -184,7 +190,7 @@ impl<S: Scheduler> Core<S> {
             reached += 1;
         }
         while let Some(segment) = self.stream.pop_below(reached) {
-            self.held -= u64::from(segment.bytes);
+            self.held -= u64::from(segment.bytes());
         }
         self.release_buffer();
         reached
@@ -193,11 +199,11 @@ impl<S: Scheduler> Core<S> {
     /// As [`Core::advance`], where acknowledgements of a path's own numbers say what left its flight. What was never sent is
     /// kept likewise, also where later segments were sent before it.
     pub(crate) fn release(&mut self, cumulative: u64) {
-        while self.stream.get(self.stream.first()).is_some_and(|segment| segment.ever_sent)
+        while self.stream.get(self.stream.first()).is_some_and(|segment| segment.ever_sent())
             && let Some(segment) = self.stream.pop_below(cumulative)
         {
-            self.held -= u64::from(segment.bytes);
-            self.window.acknowledged(self.counted(segment.bytes));
+            self.held -= u64::from(segment.bytes());
+            self.window.acknowledged(self.counted(segment.bytes()));
         }
         self.release_buffer();
     }

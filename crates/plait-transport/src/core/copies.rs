@@ -17,10 +17,10 @@ impl<S: Scheduler> Core<S> {
         if segment < self.stream.first() {
             return Some(false);
         }
-        let entry = self.stream.get_mut(segment).filter(|entry| entry.ever_sent)?;
+        let entry = self.stream.get_mut(segment).filter(|entry| entry.ever_sent())?;
         // The same copy twice, or on a path that carries the segment already, would only waste the path.
         let carried = entry.carried.contains(path) || entry.copies.contains(path);
-        let useful = entry.state == SegmentState::InFlight && !carried;
+        let useful = entry.state() == SegmentState::InFlight && !carried;
         if useful {
             entry.copies.insert(path);
             let sender = &mut self.paths[path.index()];
@@ -38,7 +38,8 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
-                let in_flight = (self.stream.get(segment)).is_some_and(|s| s.state == SegmentState::InFlight);
+                let in_flight =
+                    (self.stream.get(segment)).is_some_and(|s| s.state() == SegmentState::InFlight);
                 if in_flight && !(self.paths[index].has_room() && self.lets_in(index, segment)) {
                     break;
                 }

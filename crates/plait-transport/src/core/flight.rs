@@ -1,5 +1,6 @@
 //! The transmissions of one path, in the order in which they were sent.
 
+use super::CoreRules;
 use crate::effort::Effort;
 use crate::ring::Ring;
 use core::num::NonZeroU64;
@@ -8,6 +9,12 @@ use plait_sched::Time;
 /// A transmission of any path, in eight bytes, none of them included: the path plus one, and 56 bits of its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TransmissionId(NonZeroU64);
+
+impl Default for TransmissionId {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
 
 impl TransmissionId {
     const BITS: u32 = 56;
@@ -38,31 +45,126 @@ pub(crate) enum TransmissionState {
     Lost,
 }
 
-/// One sending of one segment on one path.
+/// One sending of one segment on one path. There is one for each packet in flight, so it is small.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transmission {
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
-    /// Its place in the order of sending on its path.
-    pub(crate) order: u64,
-    /// Bytes that count against the congestion window.
-    pub(crate) bytes: u32,
-    pub(crate) state: TransmissionState,
+    /// Its place in the order of sending on its path, less its number: what was sent again there meanwhile.
+    shift: i32,
+    bytes: u16,
     /// How many acknowledgements reported it missing.
     pub(crate) missing: u8,
-    /// Nothing that was sent before can be taken for it: its acknowledgement tells a round trip (Karn).
-    pub(crate) first_time: bool,
-    /// It counts as lost, whether or not it was sent again since (Linux' scoreboard).
-    pub(crate) marked_lost: bool,
-    /// It was sent again and that is in flight (Linux' scoreboard).
-    pub(crate) resent: bool,
-    /// The same segment, in flight elsewhere (only after a reinjection).
-    pub(crate) earlier: Option<TransmissionId>,
+    marks: u8,
 }
 
+const _: () = assert!(size_of::<Transmission>() <= 24, "packets in flight are many");
+
 impl Transmission {
+    const ACKNOWLEDGED: u8 = 1;
+    const LOST: u8 = 2;
+    const FIRST_TIME: u8 = 4;
+    const MARKED_LOST: u8 = 8;
+    const RESENT: u8 = 16;
+    const DOUBTFUL: u8 = 32;
+
+    /// One of so many bytes, which is in flight. `first_time`: nothing that was sent before can be taken for it.
+    #[inline]
+    pub(crate) fn new(now: Time, segment: u64, bytes: u32, first_time: bool) -> Self {
+        debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
+        let marks = if first_time { Self::FIRST_TIME } else { 0 };
+        Self { segment, sent_at: now, shift: 0, bytes: bytes as u16, missing: 0, marks }
+    }
+
+    #[inline]
+    fn has(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    #[inline]
+    fn set(&mut self, mark: u8, on: bool) {
+        self.marks = if on { self.marks | mark } else { self.marks & !mark };
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> TransmissionState {
+        match self.marks & (Self::ACKNOWLEDGED | Self::LOST) {
+            0 => TransmissionState::InFlight,
+            Self::LOST => TransmissionState::Lost,
+            _ => TransmissionState::Acknowledged,
+        }
+    }
+
+    #[inline]
+    fn set_state(&mut self, state: TransmissionState) {
+        let mark = match state {
+            TransmissionState::InFlight => 0,
+            TransmissionState::Acknowledged => Self::ACKNOWLEDGED,
+            TransmissionState::Lost => Self::LOST,
+        };
+        self.marks = self.marks & !(Self::ACKNOWLEDGED | Self::LOST) | mark;
+    }
+
+    #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        self.state == TransmissionState::InFlight
+        self.state() == TransmissionState::InFlight
+    }
+
+    /// Bytes that count against the congestion window.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u32 {
+        u32::from(self.bytes)
+    }
+
+    /// Its place in the order of sending on its path, where `number` is its number.
+    #[inline]
+    pub(crate) fn order(&self, number: u64) -> u64 {
+        number.wrapping_add_signed(i64::from(self.shift))
+    }
+
+    /// Nothing that was sent before can be taken for it: its acknowledgement tells a round trip (Karn).
+    #[inline]
+    pub(crate) fn first_time(&self) -> bool {
+        self.has(Self::FIRST_TIME)
+    }
+
+    /// It counts as lost, whether or not it was sent again since (Linux' scoreboard).
+    #[inline]
+    pub(crate) fn marked_lost(&self) -> bool {
+        self.has(Self::MARKED_LOST)
+    }
+
+    pub(crate) fn mark_lost(&mut self, lost: bool) {
+        self.set(Self::MARKED_LOST, lost);
+    }
+
+    /// It was sent again and that is in flight (Linux' scoreboard).
+    #[inline]
+    pub(crate) fn resent(&self) -> bool {
+        self.has(Self::RESENT)
+    }
+
+    pub(crate) fn mark_resent(&mut self, resent: bool) {
+        self.set(Self::RESENT, resent);
+    }
+
+    /// Its segment was sent another time, too: it tells no round trip there and back on its path.
+    #[inline]
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.has(Self::DOUBTFUL)
+    }
+
+    /// It is sent once more, as the one of that place in the order of sending.
+    fn repeat(&mut self, now: Time, order: u64, number: u64) {
+        self.sent_at = now;
+        self.set_order(order, number);
+        self.set(Self::FIRST_TIME, false);
+    }
+
+    #[inline]
+    fn set_order(&mut self, order: u64, number: u64) {
+        self.shift = order.wrapping_sub(number) as i32;
+        debug_assert_eq!(self.order(number), order, "too many were sent again");
     }
 }
 
@@ -72,7 +174,14 @@ impl Transmission {
 /// order, whatever a scheduler put on it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
+    /// From the oldest that is needed on.
     ring: Ring<Transmission>,
+    /// The number of the oldest in flight; what is before it is remembered.
+    first: u64,
+    /// What is remembered begins here, or with the oldest in flight.
+    needed: u64,
+    /// Of those that are copies: the same segment, in flight elsewhere before.
+    earlier: Ring<Option<TransmissionId>>,
     segments: u32,
     bytes: u64,
     /// Bytes of all in the ring.
@@ -84,9 +193,13 @@ pub(crate) struct Flight {
     keeps_lost: bool,
 }
 
+/// Nothing is remembered of what has left the flight.
+const NOTHING: u64 = u64::MAX;
+
 impl Flight {
-    pub(crate) fn new(keeps_lost: bool) -> Self {
-        Self { keeps_lost, ..Self::default() }
+    pub(crate) fn new(rules: &CoreRules) -> Self {
+        let needed = if rules.settled_are_remembered { 0 } else { NOTHING };
+        Self { keeps_lost: rules.lost_keep_numbers, needed, ..Self::default() }
     }
 
     /// Segments in flight.
@@ -121,41 +234,93 @@ impl Flight {
 
     /// The number of the oldest transmission in flight, or if lost ones are kept, not acknowledged.
     pub(crate) fn first(&self) -> u64 {
-        self.ring.first()
+        self.first
     }
 
     pub(crate) fn get(&self, number: u64) -> Option<&Transmission> {
         self.effort.look();
-        self.ring.get(number)
+        if number < self.first { None } else { self.ring.get(number) }
     }
 
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Transmission> {
         self.effort.look();
-        self.ring.get_mut(number)
+        if number < self.first { None } else { self.ring.get_mut(number) }
     }
 
+    /// The transmission, whether or not it has left the flight, if it is remembered.
+    #[inline]
+    pub(crate) fn remembered(&self, number: u64) -> Option<&Transmission> {
+        self.ring.get(number)
+    }
+
+    /// What has left the flight and was sent before this one is not needed any more.
+    #[inline]
+    pub(crate) fn forget_below(&mut self, number: u64) {
+        self.needed = number;
+        self.forget_unneeded();
+    }
+
+    #[inline]
+    fn forget_unneeded(&mut self) {
+        while self.ring.first() < self.first.min(self.needed) {
+            self.ring.pop_front();
+        }
+    }
+
+    /// The segment of this transmission is sent another time, on whichever path.
+    pub(crate) fn doubt(&mut self, number: u64) {
+        if let Some(entry) = self.ring.get_mut(number) {
+            entry.set(Transmission::DOUBTFUL, true);
+        }
+    }
+
+    /// Adds the one with this place in the order of sending, and the transmission of which it is a copy.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn push(&mut self, transmission: Transmission) -> u64 {
+    pub(crate) fn push(
+        &mut self,
+        mut transmission: Transmission,
+        order: u64,
+        earlier: Option<TransmissionId>,
+    ) -> u64 {
         self.segments += 1;
         self.bytes += u64::from(transmission.bytes);
         self.span += u64::from(transmission.bytes);
-        self.ring.push(transmission)
+        transmission.set_order(order, self.ring.next());
+        let number = self.ring.push(transmission);
+        if earlier.is_some() {
+            self.note_copy(number, earlier);
+        }
+        number
+    }
+
+    #[inline(never)]
+    fn note_copy(&mut self, number: u64, earlier: Option<TransmissionId>) {
+        if self.earlier.is_empty() {
+            self.earlier.forget_below(number);
+        }
+        if let Some(place) = self.earlier.reach(number, None) {
+            *place = earlier;
+        }
+    }
+
+    /// The same segment, in flight elsewhere before (only after a reinjection).
+    #[inline]
+    pub(crate) fn earlier(&self, number: u64) -> Option<TransmissionId> {
+        self.earlier.get(number).copied().flatten()
+    }
+
+    /// The transmission is a copy of another one from now on, or of none.
+    pub(crate) fn set_earlier(&mut self, number: u64, earlier: Option<TransmissionId>) {
+        if let Some(place) = self.earlier.get_mut(number) {
+            *place = earlier;
+        }
     }
 
     /// A number is used for something that is not kept track of.
     pub(crate) fn skip(&mut self) -> u64 {
-        let number = self.ring.push(Transmission {
-            segment: 0,
-            sent_at: Time::ZERO,
-            order: 0,
-            bytes: 0,
-            state: TransmissionState::Acknowledged,
-            missing: 0,
-            first_time: false,
-            marked_lost: false,
-            resent: false,
-            earlier: None,
-        });
+        let mut nothing = Transmission::default();
+        nothing.set_state(TransmissionState::Acknowledged);
+        let number = self.ring.push(nothing);
         self.forget_settled(number);
         number
     }
@@ -165,11 +330,11 @@ impl Flight {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn leave(&mut self, number: u64, state: TransmissionState) -> Option<(Transmission, bool)> {
         let entry = self.get_mut(number)?;
-        if entry.state != TransmissionState::InFlight {
+        if !entry.is_in_flight() {
             return None;
         }
         let before = *entry;
-        entry.state = state;
+        entry.set_state(state);
         self.segments -= 1;
         self.bytes -= u64::from(before.bytes);
         self.lost += u32::from(self.keeps_lost && state == TransmissionState::Lost);
@@ -178,9 +343,9 @@ impl Flight {
 
     /// A transmission that was considered lost is acknowledged after all: returns it as it was.
     pub(crate) fn revive(&mut self, number: u64) -> Option<Transmission> {
-        let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost)?;
+        let entry = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::Lost)?;
         let before = *entry;
-        entry.state = TransmissionState::Acknowledged;
+        entry.set_state(TransmissionState::Acknowledged);
         self.lost = self.lost.saturating_sub(1);
         self.forget_settled(number);
         Some(before)
@@ -188,11 +353,9 @@ impl Flight {
 
     /// A lost transmission is sent again under the same number.
     pub(crate) fn resend(&mut self, now: Time, order: u64, number: u64) -> Option<Transmission> {
-        let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost)?;
-        entry.state = TransmissionState::InFlight;
-        entry.sent_at = now;
-        entry.order = order;
-        entry.first_time = false;
+        let entry = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::Lost)?;
+        entry.set_state(TransmissionState::InFlight);
+        entry.repeat(now, order, number);
         let sent = *entry;
         self.segments += 1;
         self.lost = self.lost.saturating_sub(1);
@@ -202,10 +365,11 @@ impl Flight {
 
     /// A transmission that was considered lost is in flight after all.
     pub(crate) fn restore(&mut self, number: u64) {
-        let Some(entry) = self.get_mut(number).filter(|entry| entry.state == TransmissionState::Lost) else {
+        let Some(entry) = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::Lost)
+        else {
             return;
         };
-        entry.state = TransmissionState::InFlight;
+        entry.set_state(TransmissionState::InFlight);
         let bytes = u64::from(entry.bytes);
         self.segments += 1;
         self.bytes += bytes;
@@ -214,24 +378,31 @@ impl Flight {
 
     /// A transmission in flight is sent once more, and in flight once.
     pub(crate) fn repeat(&mut self, now: Time, order: u64, number: u64) -> Option<Transmission> {
-        let entry = self.get_mut(number).filter(|entry| entry.state == TransmissionState::InFlight)?;
-        (entry.sent_at, entry.order, entry.first_time) = (now, order, false);
+        let entry = self.get_mut(number).filter(|entry| entry.state() == TransmissionState::InFlight)?;
+        entry.repeat(now, order, number);
         Some(*entry)
     }
 
     /// Drops what is settled from the head; true if `number` was the oldest.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn forget_settled(&mut self, number: u64) -> bool {
-        let was_oldest = number == self.ring.first();
+        let was_oldest = number == self.first;
         let keeps_lost = self.keeps_lost;
         let settled = |state| match state {
             TransmissionState::InFlight => false,
             TransmissionState::Lost => !keeps_lost,
             TransmissionState::Acknowledged => true,
         };
-        while let Some(front) = self.ring.front().filter(|transmission| settled(transmission.state)) {
-            self.span -= u64::from(front.bytes);
-            self.ring.pop_front();
+        while let Some(oldest) =
+            self.ring.get(self.first).filter(|transmission| settled(transmission.state()))
+        {
+            self.span -= u64::from(oldest.bytes);
+            self.first += 1;
+            self.ring.announce(self.first);
+        }
+        self.forget_unneeded();
+        if !self.earlier.is_empty() {
+            self.earlier.forget_below(self.first);
         }
         was_oldest
     }

@@ -78,7 +78,7 @@ impl<S: Scheduler> Core<S> {
 
     /// True if a segment was assigned to a path and is not known to have arrived.
     pub(crate) fn is_outstanding(&self, segment: u64) -> bool {
-        self.stream.get(segment).is_some_and(|entry| entry.state != SegmentState::Acknowledged)
+        self.stream.get(segment).is_some_and(|entry| entry.state() != SegmentState::Acknowledged)
     }
 
     /// Segments that a path took and its own window holds back.

@@ -12,7 +12,7 @@ impl<S: Scheduler> Core<S> {
         segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
         for &segment in &segments {
             if let Some(entry) = self.stream.get_mut(segment) {
-                entry.waits_on = target;
+                entry.wait_on(target);
             }
         }
         match target {
@@ -32,7 +32,8 @@ impl<S: Scheduler> Core<S> {
     /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
     pub(crate) fn waits_no_more(&mut self, segment: u64) {
         let Some(entry) = self.stream.get_mut(segment) else { return };
-        if let Some(path) = entry.waits_on.take() {
+        if let Some(path) = entry.waits_on() {
+            entry.wait_on(None);
             self.paths[path.index()].waiting -= 1;
             self.touch_amounts(path.index());
         }
@@ -55,12 +56,13 @@ impl<S: Scheduler> Core<S> {
                 .filter(|sent| sent.is_in_flight())
                 .all(|sent| {
                     let entry = self.stream.get(sent.segment);
-                    entry.is_none_or(|entry| entry.state == SegmentState::Acknowledged)
+                    entry.is_none_or(|entry| entry.state() == SegmentState::Acknowledged)
                 })
     }
 
     /// A transmission is considered lost. Returns its segment, if that is to be sent again.
     fn lose_one(&mut self, index: usize, number: u64) -> Option<u64> {
+        let earlier = self.paths[index].flight.earlier(number);
         let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
         self.paths[index].lost += 1;
         if self.paths[index].timed == Some(number) {
@@ -69,24 +71,23 @@ impl<S: Scheduler> Core<S> {
         let entry = self.stream.get_mut(sent.segment)?;
         entry.carried.remove(PathId(index as u8));
         self.uncarried.look_again(sent.segment, entry.carried);
-        if entry.state != SegmentState::InFlight {
+        if entry.state() != SegmentState::InFlight {
             return None;
         }
-        let newest = TransmissionId::new(entry.path, entry.transmission);
+        let newest = entry.newest;
         let this = TransmissionId::new(index as u8, number);
         if newest != this {
-            self.unlink_copy(newest, this, sent.earlier);
+            self.unlink_copy(newest, this, earlier);
             return None;
         }
         // A copy that is still in flight elsewhere takes over.
-        if let Some(copy) = sent.earlier {
-            entry.path = copy.path();
-            entry.transmission = copy.number();
+        if let Some(copy) = earlier {
+            entry.newest = copy;
             return None;
         }
-        entry.state = SegmentState::Lost;
+        entry.set_state(SegmentState::Lost);
         // RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window meanwhile.
-        self.window.acknowledged(u64::from(sent.bytes));
+        self.window.acknowledged(u64::from(sent.bytes()));
         Some(sent.segment)
     }
 
@@ -94,14 +95,11 @@ impl<S: Scheduler> Core<S> {
     fn unlink_copy(&mut self, newest: TransmissionId, lost: TransmissionId, earlier: Option<TransmissionId>) {
         let mut at = Some(newest);
         while let Some(copy) = at {
-            let Some(sent) = self.paths[usize::from(copy.path())].flight.get_mut(copy.number()) else {
-                return;
-            };
-            if sent.earlier == Some(lost) {
-                sent.earlier = earlier;
+            at = self.earlier(copy);
+            if at == Some(lost) {
+                self.paths[usize::from(copy.path())].flight.set_earlier(copy.number(), earlier);
                 return;
             }
-            at = sent.earlier;
         }
     }
 }

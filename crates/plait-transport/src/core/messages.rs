@@ -1,5 +1,6 @@
 //! What the application wrote in one piece, from then until all of it is acknowledged; and which stream's turn it is.
 
+use crate::ring::Ring;
 use plait_sched::{Capabilities, Time};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -67,6 +68,8 @@ pub(super) struct Messages {
     behind: VecDeque<Writing>,
     /// Those that are cut and not wholly acknowledged, in the order of their ends.
     ended: VecDeque<Ended>,
+    /// Where there are streams: the message that each segment begins with.
+    segments: Ring<u64>,
     /// Of all that have one and are not wholly acknowledged, with their numbers.
     deadlines: BTreeSet<(Time, u64)>,
     written: u64,
@@ -81,6 +84,7 @@ impl Messages {
             left: 0,
             behind: VecDeque::new(),
             ended: VecDeque::new(),
+            segments: Ring::default(),
             deadlines: BTreeSet::new(),
             written: 0,
         }
@@ -173,20 +177,37 @@ impl Messages {
         bytes
     }
 
-    /// The next `bytes`, which begin at `offset` of the stream of bytes, become `segment`; the number of the message that it begins
-    /// with.
+    /// The next `bytes`, which begin at `offset` of the stream of bytes, become `segment`.
     #[inline]
-    pub(super) fn cut(&mut self, bytes: u32, segment: u64, offset: u64) -> u64 {
-        let number = self.head;
+    pub(super) fn cut(&mut self, bytes: u32, segment: u64, offset: u64) {
+        if self.order != Order::Written {
+            self.note(segment);
+        }
         if self.left == ENDLESS {
-            return number;
+            return;
         }
         if self.left > u64::from(bytes) {
             self.left -= u64::from(bytes);
         } else {
             self.end(u64::from(bytes), segment, offset);
         }
-        number
+    }
+
+    /// The segment begins with the message whose turn it is.
+    fn note(&mut self, segment: u64) {
+        if self.segments.is_empty() {
+            self.segments.forget_below(segment);
+        }
+        self.segments.push(self.head);
+    }
+
+    /// The message that a segment begins with, which is not acknowledged, at `offset` of the stream of bytes.
+    pub(super) fn of(&self, segment: u64, offset: u64) -> u64 {
+        if self.order != Order::Written {
+            return self.segments.get(segment).copied().unwrap_or(self.head);
+        }
+        let place = self.ended.partition_point(|ended| ended.end <= offset);
+        self.ended.get(place).map_or(self.head, |ended| ended.number)
     }
 
     /// As [`Messages::cut`], where messages end.
@@ -215,15 +236,18 @@ impl Messages {
         self.load();
     }
 
-    /// Whether a message is cut and not wholly acknowledged.
+    /// Whether there is something to be forgotten once it is acknowledged.
     #[inline]
-    pub(super) fn has_ended(&self) -> bool {
-        !self.ended.is_empty()
+    pub(super) fn hear_of_acknowledgements(&self) -> bool {
+        !self.ended.is_empty() || !self.segments.is_empty()
     }
 
     /// All segments before this one are acknowledged.
     #[inline(never)]
     pub(super) fn acknowledged(&mut self, segment: u64) {
+        if !self.segments.is_empty() {
+            self.segments.forget_below(segment);
+        }
         while let Some(ended) = self.ended.front()
             && ended.last_segment < segment
         {
@@ -294,7 +318,9 @@ mod tests {
         let (mut offset, mut numbers) = (0, Vec::new());
         while messages.head_left() > 0 && numbers.len() < most {
             let bytes = messages.head_left().min(100) as u32;
-            numbers.push(messages.cut(bytes, numbers.len() as u64, offset));
+            let segment = messages.segments.next();
+            messages.cut(bytes, segment, offset);
+            numbers.push(messages.of(segment, offset));
             offset += u64::from(bytes);
         }
         numbers

@@ -232,6 +232,10 @@ impl<S: Scheduler> Core<S> {
         if let Some(capability) = needs.missing_from(offered) {
             return Err(Error::Unsupported { capability });
         }
+        let bytes = config.counted_segment();
+        if bytes > u64::from(u16::MAX) {
+            return Err(Error::SegmentSize { bytes });
+        }
         let interest = scheduler.interest();
         let waits_without_room = scheduler.waits_without_room();
         let mut core = Self {
@@ -432,7 +436,7 @@ impl<S: Scheduler> Core<S> {
             self.recall(index);
             for &segment in &self.paths[index].retransmissions {
                 if let Some(entry) = self.stream.get_mut(segment) {
-                    entry.waits_on = None;
+                    entry.wait_on(None);
                 }
             }
             self.paths[index].waiting = 0;

@@ -143,7 +143,7 @@ impl PathSender {
             penalty: false,
             recovering: false,
             last_sent: Time::ZERO,
-            flight: Flight::new(rules.lost_keep_numbers),
+            flight: Flight::new(rules),
             queue: VecDeque::with_capacity(64),
             committed: VecDeque::new(),
             retransmissions: VecDeque::with_capacity(64),

@@ -12,6 +12,8 @@ pub(crate) struct CoreRules {
     pub(crate) overshoots: bool,
     /// A lost transmission keeps its number until it is acknowledged, as on a subflow of TCP.
     pub(crate) lost_keep_numbers: bool,
+    /// Paths remember what has left their flight until the protocol says that it needs it no more.
+    pub(crate) settled_are_remembered: bool,
     /// Paths take what their congestion windows have room for, whatever windows of their own say, as in Linux' MPTCP.
     pub(crate) commits: bool,
     /// A scheduler's penalty falls due with the path's next acknowledgement, as in Linux; otherwise at once.

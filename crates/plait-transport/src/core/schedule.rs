@@ -97,8 +97,8 @@ impl<S: Scheduler> Core<S> {
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;
-        let outstanding = || Outstanding::new(segment, PathId(entry.path), entry.carried);
-        (entry.state == SegmentState::InFlight).then(outstanding)
+        let outstanding = || Outstanding::new(segment, PathId(entry.newest.path()), entry.carried);
+        (entry.state() == SegmentState::InFlight).then(outstanding)
     }
 
     /// The application writes on, if it has more and there is room. True if the scheduler is to be asked again.
@@ -292,7 +292,7 @@ impl<S: Scheduler> Core<S> {
             let frontier = self.stream.frontier();
             let Some(segment) = self.stream.assign(path.0) else { break };
             if segment == frontier {
-                self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes));
+                self.held += self.stream.get(segment).map_or(0, |s| u64::from(s.bytes()));
             }
             // Behind everything, unless it was taken back from elsewhere: a queue is ascending, so that a later segment
             // that the receiver has no room for never blocks the one that would make room.

@@ -1,5 +1,6 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
+use super::flight::TransmissionId;
 use super::messages::{ENDLESS, Messages, Order, WriteOptions};
 use crate::effort::Effort;
 use crate::ring::Ring;
@@ -22,31 +23,96 @@ pub(crate) enum SegmentState {
     Acknowledged,
 }
 
-/// A segment from its assignment to its cumulative acknowledgement.
+/// A segment from its assignment to its cumulative acknowledgement. There is one for each packet in flight, so it is small.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamSegment {
-    /// The newest transmission's number on its path.
-    pub(crate) transmission: u64,
+    /// The newest transmission; before the first one only its path says something, in whose queue the segment is.
+    pub(crate) newest: TransmissionId,
     /// Payload bytes of the stream before it.
     pub(crate) offset: u64,
-    /// The number of the message that it begins with.
-    pub(crate) message: u64,
-    /// Payload bytes.
-    pub(crate) bytes: u32,
-    pub(crate) state: SegmentState,
-    /// The path that it is queued on or was sent on last.
-    pub(crate) path: u8,
     /// The paths on which it is in flight.
     pub(crate) carried: PathSet,
-    /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.
-    pub(crate) waits_on: Option<PathId>,
     /// The paths on which it was ever sent.
     pub(crate) tried: PathSet,
     /// The paths in whose queue a copy of it waits.
     pub(crate) copies: PathSet,
-    pub(crate) ever_sent: bool,
+    bytes: u16,
+    /// See [`StreamSegment::waits_on`]: one more than the path, or 0.
+    waits_on: u8,
+    /// Its state, and marks above that.
+    marks: u8,
+}
+
+const _: () = assert!(size_of::<StreamSegment>() <= 32, "packets in flight are many");
+
+impl StreamSegment {
+    const STATE: u8 = 7;
+    const EVER_SENT: u8 = 8;
+    const FAST_RETRANSMITTED: u8 = 16;
+
+    /// One of so many bytes, where `offset` bytes are before it, of a path that sends it at once or has it in its queue.
+    #[inline]
+    fn new(newest: TransmissionId, offset: u64, bytes: u32, sent: bool) -> Self {
+        debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
+        let mut carried = PathSet::EMPTY;
+        let mut marks = SegmentState::Queued as u8;
+        if sent {
+            carried.insert(PathId(newest.path()));
+            marks = SegmentState::InFlight as u8 | Self::EVER_SENT;
+        }
+        let (tried, copies) = (carried, PathSet::EMPTY);
+        Self { newest, offset, carried, tried, copies, bytes: bytes as u16, waits_on: 0, marks }
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> SegmentState {
+        const STATES: [SegmentState; 8] = {
+            use SegmentState::{Acknowledged, InFlight, Lost, Queued, Recalled};
+            [Recalled, Queued, InFlight, Lost, Acknowledged, Recalled, Recalled, Recalled]
+        };
+        STATES[usize::from(self.marks & Self::STATE)]
+    }
+
+    #[inline]
+    pub(crate) fn set_state(&mut self, state: SegmentState) {
+        self.marks = self.marks & !Self::STATE | state as u8;
+    }
+
+    /// Payload bytes.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u32 {
+        u32::from(self.bytes)
+    }
+
+    #[inline]
+    pub(crate) fn ever_sent(&self) -> bool {
+        self.marks & Self::EVER_SENT != 0
+    }
+
+    #[inline]
+    pub(crate) fn mark_sent(&mut self) {
+        self.marks |= Self::EVER_SENT;
+    }
+
     /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4).
-    pub(crate) fast_retransmitted: bool,
+    #[inline]
+    pub(crate) fn fast_retransmitted(&self) -> bool {
+        self.marks & Self::FAST_RETRANSMITTED != 0
+    }
+
+    pub(crate) fn mark_fast_retransmitted(&mut self) {
+        self.marks |= Self::FAST_RETRANSMITTED;
+    }
+
+    /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.
+    #[inline]
+    pub(crate) fn waits_on(&self) -> Option<PathId> {
+        self.waits_on.checked_sub(1).map(PathId)
+    }
+
+    pub(crate) fn wait_on(&mut self, path: Option<PathId>) {
+        self.waits_on = path.map_or(0, |path| path.0 + 1);
+    }
 }
 
 /// The data queue and the segments in use.
@@ -152,9 +218,10 @@ impl Stream {
                 self.messages.head().map(|head| (head.number, head.options, self.messages.head_left(), 0))?
             }
             Some(&segment) => {
-                let number = self.get(segment)?.message;
+                let message = |segment| self.get(segment).map(|one| self.messages.of(segment, one.offset));
+                let number = message(segment)?;
                 let (options, left) = self.messages.find(number)?;
-                let same = |&&segment: &&u64| self.get(segment).is_some_and(|other| other.message == number);
+                let same = |&&segment: &&u64| message(segment) == Some(number);
                 (number, options, left, self.recalled.iter().filter(same).count() as u64)
             }
         };
@@ -219,7 +286,7 @@ impl Stream {
             return 0;
         }
         let fits =
-            |&segment: &u64| self.get(segment).is_some_and(|s| s.offset + u64::from(s.bytes) <= offset);
+            |&segment: &u64| self.get(segment).is_some_and(|s| s.offset + u64::from(s.bytes()) <= offset);
         self.recalled.partition_point(fits) as u64
     }
 
@@ -253,11 +320,11 @@ impl Stream {
     pub(crate) fn assign(&mut self, path: u8) -> Option<u64> {
         if let Some(segment) = self.recalled.pop_front() {
             let entry = self.get_mut(segment)?;
-            entry.state = SegmentState::Queued;
-            entry.path = path;
+            entry.set_state(SegmentState::Queued);
+            entry.newest = TransmissionId::new(path, 0);
             return Some(segment);
         }
-        self.cut(SegmentState::Queued, path, 0)
+        self.cut(TransmissionId::new(path, 0), false)
     }
 
     /// Payload bytes of the next segment that was never assigned.
@@ -275,34 +342,17 @@ impl Stream {
     /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn cut_and_send(&mut self, path: u8, transmission: u64) -> Option<u64> {
-        self.cut(SegmentState::InFlight, path, transmission)
+        self.cut(TransmissionId::new(path, transmission), true)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn cut(&mut self, state: SegmentState, path: u8, transmission: u64) -> Option<u64> {
+    fn cut(&mut self, newest: TransmissionId, sent: bool) -> Option<u64> {
         let bytes = self.next_bytes()?;
         if self.uncut_segments != ENDLESS {
             self.uncut_segments -= 1;
         }
-        let message = self.messages.cut(bytes, self.frontier(), self.frontier_offset);
-        let mut tried = PathSet::EMPTY;
-        if state == SegmentState::InFlight {
-            tried.insert(PathId(path));
-        }
-        let number = self.segments.push(StreamSegment {
-            transmission,
-            offset: self.frontier_offset,
-            message,
-            bytes,
-            state,
-            path,
-            carried: tried,
-            waits_on: None,
-            tried,
-            copies: PathSet::EMPTY,
-            ever_sent: state == SegmentState::InFlight,
-            fast_retransmitted: false,
-        });
+        self.messages.cut(bytes, self.frontier(), self.frontier_offset);
+        let number = self.segments.push(StreamSegment::new(newest, self.frontier_offset, bytes, sent));
         self.frontier_offset += u64::from(bytes);
         Some(number)
     }
@@ -311,7 +361,7 @@ impl Stream {
     pub(crate) fn recall(&mut self, queue: &mut VecDeque<u64>) {
         for &segment in queue.iter() {
             if let Some(entry) = self.get_mut(segment) {
-                entry.state = SegmentState::Recalled;
+                entry.set_state(SegmentState::Recalled);
             }
         }
         if self.recalled.back().is_none_or(|last| queue.front().is_some_and(|first| first > last)) {
@@ -325,7 +375,7 @@ impl Stream {
     /// Forgets the messages of which all segments are forgotten.
     #[inline]
     pub(crate) fn forget_messages(&mut self) {
-        if self.messages.has_ended() {
+        if self.messages.hear_of_acknowledgements() {
             self.messages.acknowledged(self.segments.first());
         }
     }
@@ -346,8 +396,9 @@ mod tests {
         stream.write(2500, &WriteOptions::default());
         stream.write(10, &WriteOptions::default());
         assert_eq!(stream.uncut(), 4);
-        let sizes: Vec<u32> =
-            (0..4).map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)).unwrap()).collect();
+        let sizes: Vec<u32> = (0..4)
+            .map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes())).unwrap())
+            .collect();
         assert_eq!(sizes, [1000, 1000, 500, 10]);
         assert_eq!(stream.assign(0), None);
     }
@@ -356,7 +407,7 @@ mod tests {
     fn a_segment_may_span_writes_if_it_waited() {
         let mut stream = Stream::new(1000, true);
         let sizes = |stream: &mut Stream| {
-            core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes)))
+            core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes())))
                 .collect::<Vec<u32>>()
         };
         stream.write(2500, &WriteOptions::default());

@@ -3,7 +3,7 @@
 use super::committed::Taken;
 use super::flight::{Transmission, TransmissionId};
 use super::schedule::AtOnce;
-use super::{Core, SegmentState, TransmissionState, WindowRule};
+use super::{Core, SegmentState, WindowRule};
 use crate::congestion::CongestionController;
 use crate::observer::{Observer, SendReason, Sent};
 use crate::packet::Data;
@@ -213,19 +213,18 @@ impl<S: Scheduler> Core<S> {
         let (mut bytes, mut offset) = (0, 0);
         let (mut first_time, mut clear, mut earlier, mut counts) = (true, true, None, true);
         if let Some(entry) = self.stream.get_mut(segment) {
-            (bytes, offset) = (entry.bytes, entry.offset);
-            first_time = !entry.ever_sent;
+            (bytes, offset) = (entry.bytes(), entry.offset);
+            first_time = !entry.ever_sent();
             clear = reason != SendReason::Retransmission && !entry.tried.contains(path);
             // What was lost does not take the receiver's window until it is sent again (RFC 9260 §6.2.1 C).
-            counts = first_time || entry.state == SegmentState::Lost;
+            counts = first_time || entry.state() == SegmentState::Lost;
             entry.tried.insert(path);
-            if entry.state == SegmentState::InFlight {
-                earlier = Some(TransmissionId::new(entry.path, entry.transmission));
+            if entry.state() == SegmentState::InFlight {
+                earlier = Some(entry.newest);
             }
-            entry.ever_sent = true;
-            entry.state = SegmentState::InFlight;
-            entry.path = path.0;
-            entry.transmission = number;
+            entry.mark_sent();
+            entry.set_state(SegmentState::InFlight);
+            entry.newest = TransmissionId::new(path.0, number);
             entry.carried.insert(path);
             self.uncarried.look_again(segment, entry.carried);
         }
@@ -253,18 +252,8 @@ impl<S: Scheduler> Core<S> {
         }
         let overhead = self.config.counted_overhead;
         let sender = &mut self.paths[index];
-        let number = sender.flight.push(Transmission {
-            segment: data.segment,
-            sent_at: now,
-            order: sender.sent,
-            bytes: data.bytes + overhead,
-            state: TransmissionState::InFlight,
-            missing: 0,
-            first_time: clear,
-            marked_lost: false,
-            resent: false,
-            earlier,
-        });
+        let transmission = Transmission::new(now, data.segment, data.bytes + overhead, clear);
+        let number = sender.flight.push(transmission, sender.sent, earlier);
         if sender.timed.is_none() && clear {
             sender.timed = Some(number);
         }
@@ -349,7 +338,7 @@ impl<S: Scheduler> Core<S> {
 /// Drops from the head of a retransmission queue what was acknowledged meanwhile.
 fn skip_settled(queue: &mut VecDeque<u64>, stream: &super::stream::Stream) {
     while let Some(&segment) = queue.front() {
-        if stream.get(segment).is_some_and(|entry| entry.state == SegmentState::Lost) {
+        if stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::Lost) {
             break;
         }
         queue.pop_front();

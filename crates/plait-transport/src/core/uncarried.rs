@@ -56,6 +56,8 @@ impl Uncarried {
 
 fn lacks(stream: &Stream, segment: u64, path: PathId) -> bool {
     stream.get(segment).is_some_and(|entry| {
-        entry.state == SegmentState::InFlight && !entry.carried.contains(path) && !entry.copies.contains(path)
+        entry.state() == SegmentState::InFlight
+            && !entry.carried.contains(path)
+            && !entry.copies.contains(path)
     })
 }

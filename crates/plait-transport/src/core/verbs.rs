@@ -82,19 +82,19 @@ impl<S: Scheduler> Core<S> {
 
     /// True if a segment left at least once.
     pub(crate) fn was_sent(&self, segment: u64) -> bool {
-        self.stream.get(segment).is_some_and(|entry| entry.ever_sent)
+        self.stream.get(segment).is_some_and(|entry| entry.ever_sent())
     }
 
     /// The paths on which a segment is on its way, if it is.
     pub(crate) fn carriers(&self, segment: u64) -> Option<PathSet> {
-        let entry = self.stream.get(segment).filter(|entry| entry.state == SegmentState::InFlight)?;
+        let entry = self.stream.get(segment).filter(|entry| entry.state() == SegmentState::InFlight)?;
         Some(entry.carried)
     }
 
     /// A segment was sent again for what later ones told; that is done once.
     pub(crate) fn mark_fast_retransmitted(&mut self, segment: u64) {
         if let Some(entry) = self.stream.get_mut(segment) {
-            entry.fast_retransmitted = true;
+            entry.mark_fast_retransmitted();
         }
     }
 
@@ -112,7 +112,7 @@ impl<S: Scheduler> Core<S> {
     /// True if a segment is on its way.
     #[inline]
     pub(crate) fn is_in_flight(&self, segment: u64) -> bool {
-        self.stream.get(segment).is_some_and(|entry| entry.state == SegmentState::InFlight)
+        self.stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::InFlight)
     }
 }
 

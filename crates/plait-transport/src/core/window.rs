@@ -86,7 +86,7 @@ impl<S: Scheduler> Core<S> {
     /// True if the window admits `segment`, which was not sent yet.
     pub(crate) fn admits(&self, segment: u64) -> bool {
         let Some(entry) = self.stream.get(segment) else { return false };
-        self.window.admits(entry.offset, entry.bytes, self.counted(entry.bytes))
+        self.window.admits(entry.offset, entry.bytes(), self.counted(entry.bytes()))
     }
 
     /// Where the window ends, if that alone holds everything back: all that was sent is acknowledged, and the next segment lies beyond.
@@ -99,7 +99,7 @@ impl<S: Scheduler> Core<S> {
 
     /// Whether the window admits a segment that was not sent, and may not have been cut off yet; `None` if there is none.
     pub(super) fn admits_unsent(&self, segment: u64) -> Option<bool> {
-        let cut = self.stream.get(segment).map(|entry| (entry.offset, entry.bytes));
+        let cut = self.stream.get(segment).map(|entry| (entry.offset, entry.bytes()));
         let (offset, bytes) =
             cut.or_else(|| Some((self.stream.frontier_offset(), self.stream.next_bytes()?)))?;
         Some(self.window.admits(offset, bytes, self.counted(bytes)))
@@ -115,7 +115,7 @@ impl<S: Scheduler> Core<S> {
         }
         let Some(entry) = self.stream.get(segment) else { return false };
         let left = self.window.advertised.saturating_sub(entry.offset);
-        span + u64::from(entry.bytes) <= path.own_window.max(left)
+        span + u64::from(entry.bytes()) <= path.own_window.max(left)
     }
 
     /// Full segments that the window still admits, less what waits in path queues.

@@ -38,6 +38,7 @@ const CORE_RULES: CoreRules = CoreRules {
     window: WindowRule::Limit,
     overshoots: false,
     lost_keep_numbers: false,
+    settled_are_remembered: false,
     commits: false,
     penalties_wait: false,
     streams: true,

@@ -21,7 +21,8 @@ impl<S: Scheduler> Endpoint<S> {
     /// An end over `paths`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer.
+    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer;
+    /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(crate) fn new(
         config: &Config,
         side: Side,

@@ -83,6 +83,7 @@ impl Config {
             window: WindowRule::Offset,
             overshoots: false,
             lost_keep_numbers: true,
+            settled_are_remembered: false,
             commits: self.multipath && matches!(self.rules.grant, Grant::Free),
             penalties_wait: matches!(self.rules.losses, Losses::ByTime),
             streams: false,

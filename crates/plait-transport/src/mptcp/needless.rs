@@ -59,7 +59,7 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
         for number in subflow.lost.drain(..) {
-            if path.flight().get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
+            if path.flight().get(number).is_some_and(|sent| sent.state() == TransmissionState::Lost) {
                 path.flight_mut().restore(number);
             }
         }

@@ -88,8 +88,8 @@ impl<S: Scheduler> Sender<S> {
         let flight = self.core.path_mut(index).flight_mut();
         let mut number = subflow.judged.max(flight.first());
         while let Some(sent) = flight.get(number) {
-            if sent.state == TransmissionState::InFlight && sent.first_time {
-                match judge(sent.order, sent.sent_at) {
+            if sent.state() == TransmissionState::InFlight && sent.first_time() {
+                match judge(sent.order(number), sent.sent_at) {
                     Judgement::Lost => {
                         flight.leave(number, TransmissionState::Lost);
                         insert_ascending(&mut subflow.lost, number);
@@ -108,7 +108,7 @@ impl<S: Scheduler> Sender<S> {
         while let Some(&Resent { number, order }) = subflow.resent.front() {
             let current = flight
                 .get(number)
-                .filter(|sent| sent.state == TransmissionState::InFlight && sent.order == order);
+                .filter(|sent| sent.state() == TransmissionState::InFlight && sent.order(number) == order);
             if let Some(sent) = current {
                 match judge(order, sent.sent_at) {
                     Judgement::Lost => {
@@ -314,7 +314,7 @@ impl<S: Scheduler> Sender<S> {
         let flight = self.core.path(index).flight();
         let lost = (flight.first()..flight.next())
             .filter_map(|number| flight.get(number))
-            .filter(|sent| sent.state == TransmissionState::Lost);
+            .filter(|sent| sent.state() == TransmissionState::Lost);
         merge_ascending(&mut self.reinjections, lost.map(|sent| sent.segment));
     }
 }

@@ -61,7 +61,8 @@ impl<S: Scheduler> Sender<S> {
     /// A sender over `paths`.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer.
+    /// [`Error::Unsupported`] if the scheduler needs what MPTCP does not offer;
+    /// [`Error::SegmentSize`] if segments have more than 65,535 bytes.
     pub(super) fn new(config: Config, side: Side, paths: &[PathConfig], scheduler: S) -> Result<Self, Error> {
         let phase = if config.handshake { Phase::Closed } else { Phase::Open };
         let mut core = Core::new(config.connection, config.core_rules(), paths, scheduler, CAPABILITIES)?;
@@ -246,15 +247,15 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path_mut(index);
         let left = path.flight_mut().leave(number, TransmissionState::Acknowledged).map(|(sent, _)| sent);
         let Some(sent) = left.or_else(|| path.flight_mut().revive(number)) else { return };
-        news.bytes += u64::from(sent.bytes);
+        news.bytes += u64::from(sent.bytes());
         news.segments += 1;
-        sample.latest = sample.latest.max(Some(sent.order));
-        sample.original |= sent.first_time && number < path.recovery_end();
-        let plausible = sent.first_time || now.since(sent.sent_at) >= path.rtt().min();
-        if sent.first_time && left.is_some() {
+        sample.latest = sample.latest.max(Some(sent.order(number)));
+        sample.original |= sent.first_time() && number < path.recovery_end();
+        let plausible = sent.first_time() || now.since(sent.sent_at) >= path.rtt().min();
+        if sent.first_time() && left.is_some() {
             sample.oldest = Some(sample.oldest.map_or(sent.sent_at, |oldest| oldest.min(sent.sent_at)));
             sample.newest = sample.newest.max(Some(sent.sent_at));
-            let late = Some(sent.order) < sample.highest;
+            let late = Some(sent.order(number)) < sample.highest;
             self.subflows[index].linux.rack.reordered |= late;
             self.core.counters_mut().reorderings += u64::from(late);
         }
@@ -262,10 +263,10 @@ impl<S: Scheduler> Sender<S> {
         if plausible {
             let subflow = &mut self.subflows[index];
             // RFC 8985 §6.2: the round trip of the one that was sent last.
-            if Some(sent.order) >= subflow.latest_arrived[0] {
+            if Some(sent.order(number)) >= subflow.latest_arrived[0] {
                 subflow.latest_round_trip = now.since(sent.sent_at);
             }
-            subflow.note_arrival(sent.order);
+            subflow.note_arrival(sent.order(number));
         }
     }
 

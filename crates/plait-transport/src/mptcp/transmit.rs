@@ -248,9 +248,9 @@ impl<S: Scheduler> Sender<S> {
             return Some(self.transmit_again(now, index, number, &sent, observer));
         }
         let flight = self.core.path_mut(index).flight_mut();
-        let last = (flight.first()..flight.next())
-            .rev()
-            .find(|&number| flight.get(number).is_some_and(|sent| sent.state == TransmissionState::InFlight));
+        let last = (flight.first()..flight.next()).rev().find(|&number| {
+            flight.get(number).is_some_and(|sent| sent.state() == TransmissionState::InFlight)
+        });
         let Some(last) = last else {
             self.subflows[index].probe_due = false;
             return None;
@@ -264,7 +264,7 @@ impl<S: Scheduler> Sender<S> {
         let flight = self.core.path(index).flight();
         let lost = &mut self.subflows[index].lost;
         while lost.front().is_some_and(|&number| {
-            flight.get(number).is_none_or(|sent| sent.state != TransmissionState::Lost)
+            flight.get(number).is_none_or(|sent| sent.state() != TransmissionState::Lost)
         }) {
             lost.pop_front();
         }
@@ -300,7 +300,7 @@ impl<S: Scheduler> Sender<S> {
         observer: &mut impl Observer,
     ) -> Leaving {
         let path = PathId(index as u8);
-        let data = Data { segment: sent.segment, bytes: sent.bytes };
+        let data = Data { segment: sent.segment, bytes: sent.bytes() };
         let transmission = self.core.note_sent_again(now, (path, number), data, observer);
         let timestamp = self.config.clock.at_sender(now);
         let offset = self.core.offset_of(data.segment).unwrap_or(0);

@@ -38,7 +38,7 @@ const FLOW_PACKET: KeyInfo = key(
     "packet",
     SIZE,
     Otherwise("the transport's packet"),
-    "The size of a datagram on the wire, headers included; at most 16 MiB.",
+    "The size of a datagram on the wire, headers included; less than 16 MiB.",
 );
 
 /// `[[flow]]` of kind `tcp`.

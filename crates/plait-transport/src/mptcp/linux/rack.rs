@@ -110,7 +110,7 @@ impl<S: Scheduler> Sender<S> {
         let hasty = board.state >= State::Recovery || board.exceeds_reordering(subflow.arrived.len());
         let patience = board.rack.round_trip + board.rack.window(hasty, rtt.min(), rtt.smoothed());
         let flight = self.core.path(index).flight();
-        board.order.advance_mark(|number| flight.get(number).is_some_and(|sent| sent.order < latest));
+        board.order.advance_mark(|number| flight.get(number).is_some_and(|sent| sent.order(number) < latest));
         let due = |flight: &Flight, number: u64| {
             flight.get(number).map(|sent| sent.sent_at.saturating_add(patience))
         };
@@ -130,21 +130,21 @@ impl<S: Scheduler> Sender<S> {
         let subflow = &mut self.subflows[index];
         let flight = self.core.path_mut(index).flight_mut();
         let Some(sent) = flight.get_mut(number) else { return };
-        if sent.state == TransmissionState::Acknowledged {
+        if sent.state() == TransmissionState::Acknowledged {
             return;
         }
-        let leaves = if sent.marked_lost {
-            if !sent.resent {
+        let leaves = if sent.marked_lost() {
+            if !sent.resent() {
                 return;
             }
-            sent.resent = false;
+            sent.mark_resent(false);
             subflow.linux.resent -= 1;
             report.lost_again = true;
             true
         } else {
-            sent.marked_lost = true;
+            sent.mark_lost(true);
             subflow.linux.lost += 1;
-            !sent.resent
+            !sent.resent()
         };
         report.losses += 1;
         if leaves && flight.leave(number, TransmissionState::Lost).is_some() {

@@ -20,7 +20,7 @@ impl<S: Scheduler> Sender<S> {
         report.duplicates = 1;
         report.delivered += 1;
         let resent_here = match self.core.path(index).flight().get(number) {
-            Some(sent) => !sent.first_time,
+            Some(sent) => !sent.first_time(),
             None => number < report.first_before,
         };
         let counted = if resent_here { number } else { 0 };
@@ -30,7 +30,7 @@ impl<S: Scheduler> Sender<S> {
             .path(index)
             .flight()
             .get(number)
-            .is_some_and(|sent| !sent.first_time && sent.state == TransmissionState::Acknowledged);
+            .is_some_and(|sent| !sent.first_time() && sent.state() == TransmissionState::Acknowledged);
         if selected {
             self.note_late(index, number);
         }
@@ -83,7 +83,7 @@ impl<S: Scheduler> Sender<S> {
                 if let Some(sent) = self.settle_as_linux(now, index, number, true, news, report) {
                     let board = &mut self.subflows[index].linux;
                     report.selective = true;
-                    if sent.first_time {
+                    if sent.first_time() {
                         if number < board.highest {
                             lowest_late = Some(lowest_late.map_or(number, |lowest| lowest.min(number)));
                         }
@@ -119,13 +119,13 @@ impl<S: Scheduler> Sender<S> {
         }
         let flight = self.core.path(index).flight();
         report.retransmitted =
-            (first..end).any(|number| flight.get(number).is_some_and(|sent| !sent.first_time));
+            (first..end).any(|number| flight.get(number).is_some_and(|sent| !sent.first_time()));
         let mut lowest_late: Option<u64> = None;
         for number in first..end {
             let Some(sent) = self.settle_as_linux(now, index, number, false, news, report) else {
                 continue;
             };
-            if sent.first_time {
+            if sent.first_time() {
                 report.cumulative = widen(report.cumulative, sent.sent_at);
                 lowest_late = lowest_late.or(Some(number));
                 report.original |= number < self.subflows[index].linux.high;
@@ -164,21 +164,21 @@ impl<S: Scheduler> Sender<S> {
         let sent = left.or_else(|| flight.revive(number))?;
         let shortest = self.core.path(index).rtt().min();
         let needless =
-            !selected && !sent.first_time && self.echoes_earlier(report.echo, self.ticks(sent.sent_at));
+            !selected && !sent.first_time() && self.echoes_earlier(report.echo, self.ticks(sent.sent_at));
         let board = &mut self.subflows[index].linux;
         board.order.remove(number);
-        board.lost -= u32::from(sent.marked_lost);
-        board.resent -= u32::from(sent.resent);
+        board.lost -= u32::from(sent.marked_lost());
+        board.resent -= u32::from(sent.resent());
         let round_trip = now.since(sent.sent_at);
         // An answer that comes sooner than any round trip is that of an earlier copy.
-        let plausible = sent.first_time || (round_trip >= shortest && !needless);
+        let plausible = sent.first_time() || (round_trip >= shortest && !needless);
         if plausible {
-            board.rack.advance(sent.order, round_trip);
+            board.rack.advance(sent.order(number), round_trip);
         }
-        news.bytes += u64::from(sent.bytes);
+        news.bytes += u64::from(sent.bytes());
         news.segments += 1;
         report.delivered += 1;
-        report.latest = report.latest.max(Some(sent.order));
+        report.latest = report.latest.max(Some(sent.order(number)));
         Some(sent)
     }
 

@@ -294,15 +294,16 @@ impl<S: Scheduler> Sender<S> {
         for number in first..path.flight().next() {
             let Some(sent) = path.flight_mut().get_mut(number) else { continue };
             let recent = number != first && sent.sent_at.saturating_add(patience) > now;
-            if sent.state == TransmissionState::InFlight && !recent {
-                subflow.linux.lost += u32::from(!sent.marked_lost);
-                subflow.linux.resent -= u32::from(sent.resent);
-                (sent.marked_lost, sent.resent) = (true, false);
+            if sent.state() == TransmissionState::InFlight && !recent {
+                subflow.linux.lost += u32::from(!sent.marked_lost());
+                subflow.linux.resent -= u32::from(sent.resent());
+                sent.mark_lost(true);
+                sent.mark_resent(false);
                 path.flight_mut().leave(number, TransmissionState::Lost);
                 subflow.linux.order.remove(number);
                 path.note_lost(1);
             }
-            if path.flight().get(number).is_some_and(|sent| sent.state == TransmissionState::Lost) {
+            if path.flight().get(number).is_some_and(|sent| sent.state() == TransmissionState::Lost) {
                 subflow.lost.push_back(number);
             }
         }

@@ -138,7 +138,7 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path_mut(index);
         let oldest = path.flight().first() == number;
         if let Some(sent) = path.flight_mut().get_mut(number) {
-            sent.resent = true;
+            sent.mark_resent(true);
         }
         let timeout = now.saturating_add(path.rtt().rto());
         let subflow = &mut self.subflows[index];

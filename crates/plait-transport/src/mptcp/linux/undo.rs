@@ -25,7 +25,7 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn any_resent(&self, index: usize) -> bool {
         let flight = self.core.path(index).flight();
         let first = flight.get(flight.first());
-        self.subflows[index].linux.resent > 0 || first.is_some_and(|sent| !sent.first_time)
+        self.subflows[index].linux.resent > 0 || first.is_some_and(|sent| !sent.first_time())
     }
 
     /// tcp_undo_cwnd_reduction; `unmark`: what counts as lost is in flight after all.
@@ -36,9 +36,9 @@ impl<S: Scheduler> Sender<S> {
             let mut restored = Vec::new();
             for number in path.flight().first()..path.flight().next() {
                 let Some(sent) = path.flight_mut().get_mut(number) else { continue };
-                sent.marked_lost = false;
-                if sent.state == TransmissionState::Lost {
-                    restored.push((sent.order, number));
+                sent.mark_lost(false);
+                if sent.state() == TransmissionState::Lost {
+                    restored.push((sent.order(number), number));
                     path.flight_mut().restore(number);
                 }
             }
