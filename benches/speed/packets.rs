@@ -1,6 +1,6 @@
 //! Simulated data packets per second, with nothing recorded but the metrics.
 //!
-//! First the memory that a run takes; then two networks as in the comparison with ns-2, the larger one also with MPTCP by
+//! First the memory that a run takes, and a packet in flight; then two networks as in the comparison with ns-2, the larger one also with MPTCP by
 //! the RFCs and as Linux; last a minute of the larger one with windows of 1 to 64 MB, where a packet must not cost more
 //! because more of them are on their way.
 //!
@@ -19,9 +19,13 @@ use plait_sim::simulation::{Control, run};
 const SCHEDULERS: [&str; 2] = ["round-robin", "lowest-rtt"];
 const WINDOWS_MB: [u64; 4] = [1, 4, 16, 64];
 
+/// Payload of a full packet, in bytes, more or less.
+const FULL_SEGMENT: f64 = 1440.0;
+
 /// What a transport is told beside its buffer.
 const CMT_SCTP: &str = "protocol = \"cmt-sctp\"\nreceive_window_accounting = \"outstanding\"";
 const MPTCP: &str = "protocol = \"mptcp\"\nprofile = \"standard\"";
+const MPQUIC: &str = "protocol = \"mpquic\"";
 const LINUX: &str = "protocol = \"mptcp\"\nprofile = \"linux\"";
 
 /// Two paths of `rate` Mbit/s, with round trips of 20 and 100 ms.
@@ -95,7 +99,43 @@ fn peak_kilobytes() -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
+/// Said to this program by itself: run a minute with this transport and this window, and tell how much memory that took.
+const MEMORY: &str = "--memory-of";
+
+/// The most memory that a process of its own takes for a minute with such a window, in kilobytes.
+fn memory_of(transport: &str, window_mb: u64) -> Option<u64> {
+    let program = std::env::current_exe().ok()?;
+    let window = window_mb.to_string();
+    let told = std::process::Command::new(program).args([MEMORY, transport, &window]).output().ok()?;
+    String::from_utf8(told.stdout).ok()?.trim().parse().ok()
+}
+
+/// What a packet in flight takes: the difference that a larger window makes, by the packets that are in it.
+fn memory_per_packet() {
+    println!(
+        "\nBytes of memory per packet in flight (peaks of processes that run a minute of 100/20+100/100):"
+    );
+    for (name, transport) in [("cmt-sctp", CMT_SCTP), ("mptcp", MPTCP), ("mpquic", MPQUIC)] {
+        let [small, large, larger] = [1, 64, 128].map(|window| memory_of(transport, window));
+        let per_packet = |less: Option<u64>, more: Option<u64>, megabytes: f64| {
+            let packets = megabytes * 1e6 / FULL_SEGMENT;
+            more.zip(less).map_or(f64::NAN, |(more, less)| (more as f64 - less as f64) * 1024.0 / packets)
+        };
+        let (first, second) = (per_packet(small, large, 63.0), per_packet(large, larger, 64.0));
+        println!("{name:12}{first:>6.0} from 1 to 64 MB{second:>6.0} from 64 to 128 MB");
+    }
+}
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [command, transport, window] = &arguments[..]
+        && command == MEMORY
+    {
+        let window = window.parse().expect("a number of megabytes");
+        simulate(&scenario(transport, 100, 60, window, "infinite"), "round-robin");
+        println!("{}", peak_kilobytes().unwrap_or(0));
+        return;
+    }
     // First, while the process has done nothing else.
     let packets = data_packets(&simulate(&scenario(CMT_SCTP, 100, 100, 4, "1000p"), "round-robin"));
     if let Some(kilobytes) = peak_kilobytes() {
@@ -107,7 +147,8 @@ fn main() {
     benches();
     Criterion::default().configure_from_args().final_summary();
     // `cargo bench -- NAME` and `cargo test --benches` want something else.
-    if std::env::args().skip(1).all(|argument| argument == "--bench") {
+    if arguments.iter().all(|argument| argument == "--bench") {
         windows();
+        memory_per_packet();
     }
 }

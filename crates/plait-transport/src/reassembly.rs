@@ -131,9 +131,7 @@ impl Reassembly {
             return Arrival::Refused;
         }
         observer.arrived(now, path, data.segment, data.bytes);
-        if let Some(bytes) = self.bytes.reach(data.segment, 0) {
-            *bytes = data.bytes;
-        }
+        self.bytes.set(data.segment, data.bytes, 0);
         self.buffered += counted;
         match self.waiting.insert(data.segment) {
             Some((first, last)) => Arrival::OutOfOrder { first, last },

@@ -161,6 +161,15 @@ impl RunSet {
         self.contains(number + 1).then_some(number + 1)
     }
 
+    /// The lowest number `>= from` that is present, among the `count` numbers from there on. `from` must not be below the base.
+    pub(crate) fn next_present(&self, from: u64, count: u64) -> Option<u64> {
+        let end = (from + count).min(self.base + self.mask + 1);
+        (from..end).find(|&number| {
+            self.effort.look();
+            self.other_end[self.slot(number)] != ABSENT
+        })
+    }
+
     /// The runs as `(first, last)`, ascending. It looks at every number up to the last one that is present.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let mut number = self.base;

@@ -246,9 +246,7 @@ impl Recorder {
     /// transmission begins with.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn first_sent(&mut self, now: Time, segment: u64) {
-        if let Some(sent) = self.sent.reach(segment, Time::MAX) {
-            *sent = now;
-        }
+        self.sent.set(segment, now, Time::MAX);
     }
 
     /// Payload bytes arrived over `path` for the first time.
@@ -266,15 +264,11 @@ impl Recorder {
     /// The arriving transmission made a segment whole.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn segment_arrived(&mut self, now: Time, segment: u64) {
-        if let Some(arrived) = self.arrived.reach(segment, Time::MAX) {
-            *arrived = now;
-        }
+        self.arrived.set(segment, now, Time::MAX);
         if let Some(packets) = &mut self.packets {
             let arriving = self.arriving;
             packets.arrived[arriving as usize] = nanos(now);
-            if let Some(transmission) = self.transmissions.reach(segment, u64::MAX) {
-                *transmission = arriving;
-            }
+            self.transmissions.set(segment, arriving, u64::MAX);
         }
         self.waiting_packets += 1;
     }
@@ -366,6 +360,7 @@ impl Observer for Recorder {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
         if let Some(decisions) = &mut self.decisions {
             decisions.push(now, decision, connection, paths);

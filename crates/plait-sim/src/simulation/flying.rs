@@ -7,64 +7,31 @@ use plait_transport::packet::{Data, OneRtt, Packet, SegmentEcn, Stream, TcpSegme
 use plait_transport::ring::prefetch;
 
 /// A packet inside a link, and where it is on its route. Of what many packets are this is all; others have more in a store.
+///
+/// Two words, which are put together in registers and written as they are: of counters 40 bits are enough for any run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flying {
-    /// Its segment of the stream; where it is in its store, or when it was sent, where the kind says so.
-    what: U40,
-    /// Its number, beside which the kind says of what.
-    number: U40,
-    /// Bytes of payload: packets have 65,535 bytes at most.
-    payload: [u8; 2],
-    leg: [u8; 3],
-    /// Its kind, and above that what its headers say.
-    marks: u8,
+    /// Its segment of the stream; where it is in its store, or when it was sent, where the kind says so (40 bits). Bytes of payload
+    /// (16): packets have 65,535 at most. Its kind and what its headers say (8).
+    what: u64,
+    /// Its number, beside which the kind says of what (40 bits), and the leg that it is on (24).
+    number: u64,
 }
 
-const _: () = assert!(size_of::<Flying>() <= 16, "packets under way are many");
+/// Bits of a counter.
+const COUNTER: u32 = 40;
+const MOST: u64 = (1 << COUNTER) - 1;
 
-/// Legs of a run: a packet says in three bytes on which one it is.
-pub(super) const MOST_LEGS: usize = 1 << 24;
+/// Legs of a run.
+pub(super) const MOST_LEGS: usize = 1 << (u64::BITS - COUNTER);
 
-/// A number in a few bytes: of what is counted in a run there are a million million at most, and of bytes some hundred times as many.
-#[derive(Clone, Copy, Debug)]
-struct Short<const BYTES: usize>([u8; BYTES]);
-
-type U40 = Short<5>;
-type U48 = Short<6>;
-
-impl<const BYTES: usize> Short<BYTES> {
-    const BITS: u32 = 8 * BYTES as u32;
-    const MOST: u64 = (1 << Self::BITS) - 1;
-
-    #[inline]
-    fn new(number: u64) -> Self {
-        debug_assert!(number <= Self::MOST, "{number} has more than {BYTES} bytes");
-        let mut short = [0; BYTES];
-        short.copy_from_slice(&number.to_le_bytes()[..BYTES]);
-        Self(short)
-    }
-
-    #[inline]
-    fn get(self) -> u64 {
-        let mut bytes = [0; 8];
-        bytes[..BYTES].copy_from_slice(&self.0);
-        u64::from_le_bytes(bytes)
-    }
-}
-
-impl<const BYTES: usize> Default for Short<BYTES> {
-    fn default() -> Self {
-        Self([0; BYTES])
-    }
-}
-
-/// Marks of a packet: what it is, and what its headers say in a bit each.
+/// Where a packet's first word says what it is, and what its headers say in a bit each.
 mod marks {
-    pub(super) const KIND: u8 = 7;
-    pub(super) const CAPABLE: u8 = 8;
-    pub(super) const CONGESTED: u8 = 16;
-    pub(super) const REDUCED: u8 = 32;
-    pub(super) const PUSH: u8 = 64;
+    pub(super) const KIND: u32 = 56;
+    pub(super) const CAPABLE: u32 = 59;
+    pub(super) const CONGESTED: u32 = 60;
+    pub(super) const REDUCED: u32 = 61;
+    pub(super) const PUSH: u32 = 62;
 }
 
 /// What a data packet says beyond its payload's size, where that is more than one number.
@@ -72,19 +39,23 @@ mod marks {
 struct Numbers {
     timestamp: u32,
     echo: u32,
-    segment: U40,
-    /// In its packet number space, or on its subflow.
-    number: U40,
-    offset: U48,
+    /// Its segment (40 bits), and of its offset in the stream the lowest 24.
+    segment: u64,
+    /// Its number in its packet number space, or on its subflow (40 bits), and the rest of its offset.
+    number: u64,
 }
-
-const _: () = assert!(size_of::<Numbers>() <= 24, "packets under way are many");
 
 impl Numbers {
     #[inline]
     fn new(segment: u64, number: u64, offset: u64) -> Self {
-        let (segment, number, offset) = (U40::new(segment), U40::new(number), U48::new(offset));
-        Self { timestamp: 0, echo: 0, segment, number, offset }
+        debug_assert!(segment <= MOST && number <= MOST && offset >> 48 == 0, "{segment} {number} {offset}");
+        let (segment, number) = (segment | offset << COUNTER, number | offset >> 24 << COUNTER);
+        Self { timestamp: 0, echo: 0, segment, number }
+    }
+
+    #[inline]
+    fn offset(&self) -> u64 {
+        self.segment >> COUNTER | self.number >> COUNTER << 24
     }
 }
 
@@ -173,7 +144,7 @@ impl Payload for Flying {
 
     fn mark(&mut self) -> bool {
         let capable = self.has(marks::CAPABLE);
-        self.marks |= if capable { marks::CONGESTED } else { 0 };
+        self.what |= u64::from(capable) << marks::CONGESTED;
         capable
     }
 }
@@ -182,7 +153,7 @@ impl Flying {
     /// A datagram, sent at this moment.
     pub(super) fn datagram(sent: Time) -> Self {
         let nanos = sent.as_nanos();
-        Self { what: U40::new(nanos & U40::MOST), ..Self::new(nanos >> U40::BITS, Kind::Datagram) }
+        Self::new(nanos >> COUNTER, Kind::Datagram).of(nanos & MOST)
     }
 
     /// A carrier's datagram of this number.
@@ -192,31 +163,34 @@ impl Flying {
 
     /// The number of a carrier's datagram; `None` if it is none.
     pub(super) fn carried_number(&self) -> Option<u64> {
-        (self.kind() == Kind::Carried).then_some(self.number.get())
+        (self.kind() == Kind::Carried).then_some(self.counter())
     }
 
     /// The same packet on a leg.
     #[inline]
     pub(super) fn on(self, leg: usize) -> Self {
-        let [first, second, third, ..] = (leg as u32).to_le_bytes();
-        Self { leg: [first, second, third], ..self }
+        Self { number: self.counter() | (leg as u64) << COUNTER, ..self }
     }
 
     /// The leg that it is on; its route, and so its owner, follows from it.
     #[inline]
     pub(super) fn leg(&self) -> usize {
-        let [first, second, third] = self.leg;
-        u32::from_le_bytes([first, second, third, 0]) as usize
+        (self.number >> COUNTER) as usize
+    }
+
+    #[inline]
+    fn counter(&self) -> u64 {
+        self.number & MOST
     }
 
     #[inline]
     fn kind(&self) -> Kind {
-        Kind::ALL[usize::from(self.marks & marks::KIND)]
+        Kind::ALL[(self.what >> marks::KIND) as usize & 7]
     }
 
     #[inline]
-    fn has(&self, mark: u8) -> bool {
-        self.marks & mark != 0
+    fn has(&self, mark: u32) -> bool {
+        self.what >> mark & 1 != 0
     }
 
     /// What its headers say of congestion by now.
@@ -229,36 +203,49 @@ impl Flying {
 
     /// When a datagram was sent; `None` if it is none.
     pub(super) fn sent(&self) -> Option<Time> {
-        let nanos = self.what.get() | self.number.get() << U40::BITS;
+        let nanos = self.what & MOST | self.counter() << COUNTER;
         (self.kind() == Kind::Datagram).then_some(Time::from_nanos(nanos))
     }
 
     /// The packet's number and whether it carries data, which is numbered by itself; `None` for what is no packet of a connection.
     pub(super) fn number(&self) -> Option<(u64, bool)> {
         let own = !matches!(self.kind(), Kind::Datagram | Kind::Carried);
-        own.then_some((self.number.get(), self.kind() != Kind::Kept))
+        own.then_some((self.counter(), self.kind() != Kind::Kept))
     }
 
     /// Where it is in the store of whole packets, if it is there, and what its headers say of congestion by now.
     #[inline]
     pub(super) fn place(&self) -> Option<(u32, SegmentEcn)> {
-        matches!(self.kind(), Kind::Kept | Kind::KeptData).then_some((self.what.get() as u32, self.ecn()))
+        matches!(self.kind(), Kind::Kept | Kind::KeptData).then_some((self.what as u32, self.ecn()))
     }
 
+    #[inline]
     fn new(number: u64, kind: Kind) -> Self {
-        Self { number: U40::new(number), marks: kind as u8, ..Self::default() }
+        debug_assert!(number <= MOST, "packet {number}");
+        Self { what: (kind as u64) << marks::KIND, number }
     }
 
+    #[inline]
+    fn of(self, what: u64) -> Self {
+        debug_assert!(what <= MOST, "segment {what}");
+        Self { what: self.what | what, ..self }
+    }
+
+    #[inline]
     fn of_data(self, what: u64, bytes: u32) -> Self {
         debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
-        Self { what: U40::new(what), payload: (bytes as u16).to_le_bytes(), ..self }
+        let flying = self.of(what);
+        Self { what: flying.what | u64::from(bytes) << COUNTER, ..flying }
     }
 
+    #[inline]
     fn saying(self, SegmentEcn { capable, congested, reduced }: SegmentEcn, push: bool) -> Self {
         use marks::{CAPABLE, CONGESTED, PUSH, REDUCED};
         let said = [(capable, CAPABLE), (congested, CONGESTED), (reduced, REDUCED), (push, PUSH)];
-        let marks = said.iter().fold(self.marks, |marks, &(said, mark)| marks | if said { mark } else { 0 });
-        Self { marks, ..self }
+        Self {
+            what: said.iter().fold(self.what, |what, &(said, mark)| what | u64::from(said) << mark),
+            ..self
+        }
     }
 }
 
@@ -306,14 +293,15 @@ impl Kept {
     /// A data packet as it was sent, which arrives; `None` if the whole is in the store, and for what is no packet of a connection.
     #[inline]
     pub(super) fn land(&mut self, flying: &Flying) -> Option<Packet> {
-        let (kind, bytes) = (flying.kind(), u32::from(u16::from_le_bytes(flying.payload)));
+        let (kind, bytes) = (flying.kind(), u32::from((flying.what >> COUNTER) as u16));
         if kind == Kind::Data {
-            return Some(Packet::Data(Data { segment: flying.what.get(), bytes }));
+            return Some(Packet::Data(Data { segment: flying.what & MOST, bytes }));
         }
         let place = self.numbers_of(flying)?;
-        let Numbers { timestamp, echo, segment, number, offset } = self.numbers.take(place);
-        let (number, offset) = (number.get(), offset.get());
-        let (data, ecn) = (Data { segment: segment.get(), bytes }, flying.ecn());
+        let numbers = self.numbers.take(place);
+        let Numbers { timestamp, echo, segment, number } = numbers;
+        let (number, offset) = (number & MOST, numbers.offset());
+        let (data, ecn) = (Data { segment: segment & MOST, bytes }, flying.ecn());
         Some(if kind == Kind::Segment {
             let push = flying.has(marks::PUSH);
             Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn })
@@ -324,14 +312,14 @@ impl Kept {
 
     #[inline]
     fn numbers_of(&self, flying: &Flying) -> Option<u32> {
-        matches!(flying.kind(), Kind::Segment | Kind::Stream).then_some(flying.what.get() as u32)
+        matches!(flying.kind(), Kind::Segment | Kind::Stream).then_some(flying.what as u32)
     }
 
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn keep_as_it_is(&mut self, packet: &Packet, number: u64) -> Flying {
         let kind = if packet.carries_data() { Kind::KeptData } else { Kind::Kept };
-        let what = U40::new(u64::from(self.keep(packet)));
-        Flying { what, ..Flying::new(number, kind) }.saying(packet.ecn().unwrap_or_default(), false)
+        let flying = Flying::new(number, kind).of(u64::from(self.keep(packet)));
+        flying.saying(packet.ecn().unwrap_or_default(), false)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -387,5 +375,83 @@ impl Kept {
         } else if let Some(place) = self.numbers_of(flying) {
             self.numbers.take(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ecn() -> impl Strategy<Value = SegmentEcn> {
+        any::<[bool; 3]>().prop_map(|[capable, congested, reduced]| SegmentEcn {
+            capable,
+            congested,
+            reduced,
+        })
+    }
+
+    /// Packets of the kinds that are many, and one that is kept as it is.
+    fn packet() -> impl Strategy<Value = Packet> {
+        let data = (0..=MOST, 0..=u32::from(u16::MAX)).prop_map(|(segment, bytes)| Data { segment, bytes });
+        let numbers = (0..=MOST, 0..1_u64 << 48, any::<(u32, u32, bool)>(), ecn());
+        let segment = (data.clone(), numbers).prop_map(|(data, (number, offset, rest, ecn))| {
+            let (timestamp, echo, push) = rest;
+            Packet::Segment(TcpSegment { data, number, offset, timestamp, echo, push, ack: None, ecn })
+        });
+        let stream = (data.clone(), 0..=MOST, 0..1_u64 << 48, any::<[bool; 2]>());
+        let stream = stream.prop_map(|(data, number, offset, [capable, congested])| {
+            let ecn = SegmentEcn { capable, congested, reduced: false };
+            Packet::OneRtt(OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) })
+        });
+        let heartbeat = any::<u64>().prop_map(|nanos| Packet::Heartbeat { sent_at: Time::from_nanos(nanos) });
+        prop_oneof![data.prop_map(Packet::Data), segment, stream, heartbeat]
+    }
+
+    proptest! {
+        /// What leaves is what arrives, whatever else is under way and got lost, and what was marked on its way says so.
+        #[test]
+        fn packets_arrive_as_they_were_sent(
+            sent in prop::collection::vec((packet(), 0..=MOST, 0..MOST_LEGS, any::<[bool; 2]>()), 1..60),
+            order in any::<prop::sample::Index>(),
+        ) {
+            let mut kept = Kept::default();
+            for round in 0..3 {
+                let mut under_way: Vec<_> =
+                    sent.iter().map(|(packet, number, leg, _)| kept.launch(packet, *number).on(*leg)).collect();
+                let turn = order.index(sent.len());
+                under_way.rotate_left(turn);
+                for (flying, index) in under_way.iter_mut().zip((0..sent.len()).cycle().skip(turn)) {
+                    let (packet, number, leg, [lost, marked]) = &sent[index];
+                    prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.carries_data()))));
+                    if *lost {
+                        kept.forget(flying);
+                        continue;
+                    }
+                    let marked = *marked && flying.mark();
+                    let mut expected = *packet;
+                    if let Some(ecn) = expected.ecn_mut() {
+                        ecn.congested |= marked;
+                    }
+                    if let Some((place, ecn)) = flying.place() {
+                        let packet = kept.take(place).expect("it is there");
+                        prop_assert_eq!((*packet, ecn), (expected, SegmentEcn::default()), "round {}", round);
+                        kept.put_back(place, packet);
+                    } else {
+                        prop_assert_eq!(kept.land(flying), Some(expected), "round {}", round);
+                    }
+                }
+            }
+            prop_assert!(kept.numbers.places.len() <= sent.len() && kept.places.len() <= sent.len());
+        }
+    }
+
+    #[test]
+    fn a_datagram_says_when_it_was_sent_however_late_that_was() {
+        for nanos in [0, 1, MOST, MOST + 1, u64::MAX] {
+            let datagram = Flying::datagram(Time::from_nanos(nanos)).on(7);
+            assert_eq!((datagram.sent(), datagram.number()), (Some(Time::from_nanos(nanos)), None));
+        }
+        assert_eq!(Flying::carried(9).on(3).carried_number(), Some(9));
     }
 }

@@ -68,18 +68,16 @@ impl Changes {
     fn push_older_run(&mut self, reassembly: &mut Reassembly, sack: &mut Sack) {
         let waiting = reassembly.waiting_mut();
         let mut from = self.repeat_from.max(sack.cumulative + 1);
-        for _ in 0..REPEAT_SEARCH {
-            if waiting.contains(from) {
-                // Only a run's start is sure to be whole; `from` follows an absent number, so it is one.
-                let end = waiting.first_absent(from);
-                if !waiting.contains(from - 1) {
-                    sack.push_block(from, end - 1);
-                }
-                self.repeat_from = end + 1;
-                return;
+        if let Some(present) = waiting.next_present(from, REPEAT_SEARCH) {
+            // Only a run's start is sure to be whole: one that follows an absent number.
+            let end = waiting.first_absent(present);
+            if !waiting.contains(present - 1) {
+                sack.push_block(present, end - 1);
             }
-            from += 1;
+            self.repeat_from = end + 1;
+            return;
         }
+        from += REPEAT_SEARCH;
         self.repeat_from = if from >= reassembly.end() { 0 } else { from };
     }
 }

@@ -207,8 +207,8 @@ impl<S: Scheduler> Sender<S> {
                 let bracketed = paths_with_news > 1 || lowest < sent.segment;
                 let reports =
                     if self.config.delayed_ack_for_cmt && !bracketed { sack.packets.max(1) } else { 1 };
-                sent.missing = sent.missing.saturating_add(reports);
-                let missing = sent.missing >= self.config.fast_retransmit_threshold;
+                sent.report_missing(reports);
+                let missing = sent.missing() >= self.config.fast_retransmit_threshold;
                 if missing {
                     self.lost.push((index, number));
                 }

@@ -1,8 +1,10 @@
 //! Reading acknowledgements: what leaves the flights, what is forgotten, how windows grow.
 
 use super::flight::{Transmission, TransmissionId};
+use super::segment::StreamSegment;
 use super::{Core, PathNews, SegmentState, TransmissionState};
 use crate::congestion::{Acknowledged, CongestionController, Share};
+use crate::ring::fetch_beyond;
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
 
 /// How an acknowledgement came.
@@ -30,8 +32,8 @@ impl<S: Scheduler> Core<S> {
     /// ([`Core::copy_arrived`]), or are lost as anything else is.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn acknowledge(&mut self, now: Time, segment: u64, via: Via) -> bool {
-        self.stream.announce(segment);
         let Some(entry) = self.stream.get_mut(segment) else { return false };
+        fetch_beyond(entry);
         let (state, newest) = (entry.state(), entry.newest);
         if !entry.ever_sent() || state == SegmentState::Acknowledged {
             return entry.ever_sent();
@@ -69,7 +71,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// The same segment in another transmission, in flight elsewhere before this one.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn earlier(&self, copy: TransmissionId) -> Option<TransmissionId> {
         self.paths[usize::from(copy.path())].flight.earlier(copy.number())
     }
@@ -86,10 +88,8 @@ impl<S: Scheduler> Core<S> {
         if path.timed == Some(number) {
             path.timed = None;
         }
-        if let Some(entry) = self.stream.get_mut(sent.segment) {
-            entry.carried.remove(PathId(index as u8));
-            self.settle(sent.segment);
-        }
+        self.stream.note_gone(sent.segment, PathId(index as u8));
+        self.settle(sent.segment);
         Some(sent)
     }
 
@@ -110,7 +110,7 @@ impl<S: Scheduler> Core<S> {
 
     /// Forgets what is acknowledged from the stream's beginning on.
     pub(crate) fn release_acknowledged(&mut self) {
-        let done = |segment: &super::stream::StreamSegment| segment.state() == SegmentState::Acknowledged;
+        let done = |segment: &StreamSegment| segment.state() == SegmentState::Acknowledged;
         while self.stream.get(self.stream.first()).is_some_and(done)
             && let Some(segment) = self.stream.pop_below(u64::MAX)
         {
@@ -199,7 +199,7 @@ impl<S: Scheduler> Core<S> {
     /// As [`Core::advance`], where acknowledgements of a path's own numbers say what left its flight. What was never sent is
     /// kept likewise, also where later segments were sent before it.
     pub(crate) fn release(&mut self, cumulative: u64) {
-        while self.stream.get(self.stream.first()).is_some_and(|segment| segment.ever_sent())
+        while self.stream.get(self.stream.first()).is_some_and(StreamSegment::ever_sent)
             && let Some(segment) = self.stream.pop_below(cumulative)
         {
             self.held -= u64::from(segment.bytes());
@@ -210,7 +210,7 @@ impl<S: Scheduler> Core<S> {
 
     /// What was acknowledged makes room in the send buffer, and its messages are forgotten.
     pub(super) fn release_buffer(&mut self) {
-        self.stream.forget_messages();
+        self.stream.forget_released();
         if self.autotuned
             && let Some(size) = self.scheduler.send_memory()
         {

@@ -17,12 +17,13 @@ impl<S: Scheduler> Core<S> {
         if segment < self.stream.first() {
             return Some(false);
         }
-        let entry = self.stream.get_mut(segment).filter(|entry| entry.ever_sent())?;
+        let entry = self.stream.get(segment).filter(|entry| entry.ever_sent())?;
+        let spread = self.stream.spread(segment);
         // The same copy twice, or on a path that carries the segment already, would only waste the path.
-        let carried = entry.carried.contains(path) || entry.copies.contains(path);
+        let carried = spread.carried.contains(path) || spread.copies.contains(path);
         let useful = entry.state() == SegmentState::InFlight && !carried;
         if useful {
-            entry.copies.insert(path);
+            self.stream.spread_mut(segment)?.copies.insert(path);
             let sender = &mut self.paths[path.index()];
             sender.reinjections.push_back(segment);
             self.touch_amounts(path.index());
@@ -44,9 +45,7 @@ impl<S: Scheduler> Core<S> {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
-                if let Some(entry) = self.stream.get_mut(segment) {
-                    entry.copies.remove(PathId(index as u8));
-                }
+                self.stream.drop_copy(segment, PathId(index as u8));
                 self.touch_amounts(index);
                 if in_flight {
                     return Some((index, segment));
@@ -60,9 +59,7 @@ impl<S: Scheduler> Core<S> {
     /// The copies that wait on a path are not wanted any more.
     pub(super) fn drop_copies(&mut self, index: usize) {
         for segment in self.paths[index].reinjections.drain(..) {
-            if let Some(entry) = self.stream.get_mut(segment) {
-                entry.copies.remove(PathId(index as u8));
-            }
+            self.stream.drop_copy(segment, PathId(index as u8));
         }
     }
 }

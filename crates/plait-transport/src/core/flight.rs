@@ -2,9 +2,10 @@
 
 use super::CoreRules;
 use crate::effort::Effort;
-use crate::ring::Ring;
+use crate::ring::{Ring, fetch_beyond};
 use core::num::NonZeroU64;
 use plait_sched::Time;
+use std::collections::VecDeque;
 
 /// A transmission of any path, in eight bytes, none of them included: the path plus one, and 56 bits of its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,45 +51,47 @@ pub(crate) enum TransmissionState {
 pub(crate) struct Transmission {
     pub(crate) segment: u64,
     pub(crate) sent_at: Time,
-    /// Its place in the order of sending on its path, less its number: what was sent again there meanwhile.
-    shift: i32,
-    bytes: u16,
-    /// How many acknowledgements reported it missing.
-    pub(crate) missing: u8,
-    marks: u8,
+    /// From the highest bit: its place in the order of sending on its path less its number (32 bits), which is how much was sent again
+    /// there meanwhile; bytes (16); how many acknowledgements reported it missing (8); marks (8). One word, since a part of one that
+    /// was just written is read late.
+    rest: u64,
 }
 
 const _: () = assert!(size_of::<Transmission>() <= 24, "packets in flight are many");
 
+const SHIFT: u32 = 32;
+const BYTES: u32 = 16;
+const MISSING: u32 = 8;
+
 impl Transmission {
-    const ACKNOWLEDGED: u8 = 1;
-    const LOST: u8 = 2;
-    const FIRST_TIME: u8 = 4;
-    const MARKED_LOST: u8 = 8;
-    const RESENT: u8 = 16;
-    const DOUBTFUL: u8 = 32;
+    const ACKNOWLEDGED: u64 = 1;
+    const LOST: u64 = 2;
+    const FIRST_TIME: u64 = 4;
+    const MARKED_LOST: u64 = 8;
+    const RESENT: u64 = 16;
+    const DOUBTFUL: u64 = 32;
 
     /// One of so many bytes, which is in flight. `first_time`: nothing that was sent before can be taken for it.
     #[inline]
     pub(crate) fn new(now: Time, segment: u64, bytes: u32, first_time: bool) -> Self {
         debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
         let marks = if first_time { Self::FIRST_TIME } else { 0 };
-        Self { segment, sent_at: now, shift: 0, bytes: bytes as u16, missing: 0, marks }
+        Self { segment, sent_at: now, rest: u64::from(bytes) << BYTES | marks }
     }
 
     #[inline]
-    fn has(&self, mark: u8) -> bool {
-        self.marks & mark != 0
+    fn has(&self, mark: u64) -> bool {
+        self.rest & mark != 0
     }
 
     #[inline]
-    fn set(&mut self, mark: u8, on: bool) {
-        self.marks = if on { self.marks | mark } else { self.marks & !mark };
+    fn set(&mut self, mark: u64, on: bool) {
+        self.rest = if on { self.rest | mark } else { self.rest & !mark };
     }
 
     #[inline]
     pub(crate) fn state(&self) -> TransmissionState {
-        match self.marks & (Self::ACKNOWLEDGED | Self::LOST) {
+        match self.rest & (Self::ACKNOWLEDGED | Self::LOST) {
             0 => TransmissionState::InFlight,
             Self::LOST => TransmissionState::Lost,
             _ => TransmissionState::Acknowledged,
@@ -102,24 +105,36 @@ impl Transmission {
             TransmissionState::Acknowledged => Self::ACKNOWLEDGED,
             TransmissionState::Lost => Self::LOST,
         };
-        self.marks = self.marks & !(Self::ACKNOWLEDGED | Self::LOST) | mark;
+        self.rest = self.rest & !(Self::ACKNOWLEDGED | Self::LOST) | mark;
     }
 
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        self.state() == TransmissionState::InFlight
+        self.rest & (Self::ACKNOWLEDGED | Self::LOST) == 0
     }
 
     /// Bytes that count against the congestion window.
     #[inline]
     pub(crate) fn bytes(&self) -> u32 {
-        u32::from(self.bytes)
+        u32::from((self.rest >> BYTES) as u16)
+    }
+
+    /// How many acknowledgements reported it missing, up to 255.
+    #[inline]
+    pub(crate) fn missing(&self) -> u8 {
+        (self.rest >> MISSING) as u8
+    }
+
+    /// So many more acknowledgements report it missing.
+    pub(crate) fn report_missing(&mut self, reports: u8) {
+        let missing = u64::from(self.missing().saturating_add(reports));
+        self.rest = self.rest & !(0xff << MISSING) | missing << MISSING;
     }
 
     /// Its place in the order of sending on its path, where `number` is its number.
     #[inline]
     pub(crate) fn order(&self, number: u64) -> u64 {
-        number.wrapping_add_signed(i64::from(self.shift))
+        number.wrapping_add_signed(self.rest as i64 >> SHIFT)
     }
 
     /// Nothing that was sent before can be taken for it: its acknowledgement tells a round trip (Karn).
@@ -163,7 +178,7 @@ impl Transmission {
 
     #[inline]
     fn set_order(&mut self, order: u64, number: u64) {
-        self.shift = order.wrapping_sub(number) as i32;
+        self.rest = self.rest & u64::from(u32::MAX) | order.wrapping_sub(number) << SHIFT;
         debug_assert_eq!(self.order(number), order, "too many were sent again");
     }
 }
@@ -180,8 +195,8 @@ pub(crate) struct Flight {
     first: u64,
     /// What is remembered begins here, or with the oldest in flight.
     needed: u64,
-    /// Of those that are copies: the same segment, in flight elsewhere before.
-    earlier: Ring<Option<TransmissionId>>,
+    /// Of those that are copies, in the order of their numbers: the same segment, in flight elsewhere before.
+    earlier: VecDeque<(u64, TransmissionId)>,
     segments: u32,
     bytes: u64,
     /// Bytes of all in the ring.
@@ -237,11 +252,13 @@ impl Flight {
         self.first
     }
 
+    #[inline]
     pub(crate) fn get(&self, number: u64) -> Option<&Transmission> {
         self.effort.look();
         if number < self.first { None } else { self.ring.get(number) }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut Transmission> {
         self.effort.look();
         if number < self.first { None } else { self.ring.get_mut(number) }
@@ -257,13 +274,13 @@ impl Flight {
     #[inline]
     pub(crate) fn forget_below(&mut self, number: u64) {
         self.needed = number;
-        self.forget_unneeded();
+        self.ring.forget_below(self.first.min(number));
     }
 
-    #[inline]
-    fn forget_unneeded(&mut self) {
-        while self.ring.first() < self.first.min(self.needed) {
-            self.ring.pop_front();
+    #[inline(never)]
+    fn forget_copies(&mut self) {
+        while self.earlier.front().is_some_and(|&(copy, _)| copy < self.first) {
+            self.earlier.pop_front();
         }
     }
 
@@ -283,36 +300,34 @@ impl Flight {
         earlier: Option<TransmissionId>,
     ) -> u64 {
         self.segments += 1;
-        self.bytes += u64::from(transmission.bytes);
-        self.span += u64::from(transmission.bytes);
+        self.bytes += u64::from(transmission.bytes());
+        self.span += u64::from(transmission.bytes());
         transmission.set_order(order, self.ring.next());
         let number = self.ring.push(transmission);
-        if earlier.is_some() {
-            self.note_copy(number, earlier);
+        if let Some(earlier) = earlier {
+            self.earlier.push_back((number, earlier));
         }
         number
     }
 
-    #[inline(never)]
-    fn note_copy(&mut self, number: u64, earlier: Option<TransmissionId>) {
-        if self.earlier.is_empty() {
-            self.earlier.forget_below(number);
-        }
-        if let Some(place) = self.earlier.reach(number, None) {
-            *place = earlier;
-        }
-    }
-
     /// The same segment, in flight elsewhere before (only after a reinjection).
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn earlier(&self, number: u64) -> Option<TransmissionId> {
-        self.earlier.get(number).copied().flatten()
+        if self.earlier.is_empty() { None } else { self.find_earlier(number) }
     }
 
-    /// The transmission is a copy of another one from now on, or of none.
+    #[inline(never)]
+    fn find_earlier(&self, number: u64) -> Option<TransmissionId> {
+        let place = self.earlier.binary_search_by_key(&number, |&(copy, _)| copy).ok()?;
+        self.earlier.get(place).map(|&(_, earlier)| earlier)
+    }
+
+    /// The transmission, a copy, is one of another transmission from now on, or of none.
     pub(crate) fn set_earlier(&mut self, number: u64, earlier: Option<TransmissionId>) {
-        if let Some(place) = self.earlier.get_mut(number) {
-            *place = earlier;
+        let Ok(place) = self.earlier.binary_search_by_key(&number, |&(copy, _)| copy) else { return };
+        match (self.earlier.get_mut(place), earlier) {
+            (Some(entry), Some(earlier)) => entry.1 = earlier,
+            _ => drop(self.earlier.remove(place)),
         }
     }
 
@@ -336,7 +351,7 @@ impl Flight {
         let before = *entry;
         entry.set_state(state);
         self.segments -= 1;
-        self.bytes -= u64::from(before.bytes);
+        self.bytes -= u64::from(before.bytes());
         self.lost += u32::from(self.keeps_lost && state == TransmissionState::Lost);
         Some((before, self.forget_settled(number)))
     }
@@ -359,7 +374,7 @@ impl Flight {
         let sent = *entry;
         self.segments += 1;
         self.lost = self.lost.saturating_sub(1);
-        self.bytes += u64::from(sent.bytes);
+        self.bytes += u64::from(sent.bytes());
         Some(sent)
     }
 
@@ -370,7 +385,7 @@ impl Flight {
             return;
         };
         entry.set_state(TransmissionState::InFlight);
-        let bytes = u64::from(entry.bytes);
+        let bytes = u64::from(entry.bytes());
         self.segments += 1;
         self.bytes += bytes;
         self.lost = self.lost.saturating_sub(1);
@@ -393,16 +408,16 @@ impl Flight {
             TransmissionState::Lost => !keeps_lost,
             TransmissionState::Acknowledged => true,
         };
-        while let Some(oldest) =
-            self.ring.get(self.first).filter(|transmission| settled(transmission.state()))
-        {
-            self.span -= u64::from(oldest.bytes);
+        while let Some(oldest) = self.ring.get(self.first).filter(|oldest| settled(oldest.state())) {
+            self.span -= u64::from(oldest.bytes());
+            fetch_beyond(oldest);
             self.first += 1;
-            self.ring.announce(self.first);
+            if self.needed == NOTHING {
+                self.ring.drop_front();
+            }
         }
-        self.forget_unneeded();
         if !self.earlier.is_empty() {
-            self.earlier.forget_below(self.first);
+            self.forget_copies();
         }
         was_oldest
     }

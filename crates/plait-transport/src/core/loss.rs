@@ -68,9 +68,9 @@ impl<S: Scheduler> Core<S> {
         if self.paths[index].timed == Some(number) {
             self.paths[index].timed = None;
         }
+        self.stream.note_gone(sent.segment, PathId(index as u8));
+        self.uncarried.look_again(sent.segment, self.stream.spread(sent.segment).carried);
         let entry = self.stream.get_mut(sent.segment)?;
-        entry.carried.remove(PathId(index as u8));
-        self.uncarried.look_again(sent.segment, entry.carried);
         if entry.state() != SegmentState::InFlight {
             return None;
         }

@@ -68,7 +68,11 @@ pub(super) struct Messages {
     behind: VecDeque<Writing>,
     /// Those that are cut and not wholly acknowledged, in the order of their ends.
     ended: VecDeque<Ended>,
-    /// Where there are streams: the message that each segment begins with.
+    /// The stream of the first message that was written.
+    only: Option<u32>,
+    /// Messages of others were written, too, so that their segments may alternate.
+    interleaved: bool,
+    /// Where they are: the message that each segment begins with.
     segments: Ring<u64>,
     /// Of all that have one and are not wholly acknowledged, with their numbers.
     deadlines: BTreeSet<(Time, u64)>,
@@ -84,6 +88,8 @@ impl Messages {
             left: 0,
             behind: VecDeque::new(),
             ended: VecDeque::new(),
+            only: None,
+            interleaved: false,
             segments: Ring::default(),
             deadlines: BTreeSet::new(),
             written: 0,
@@ -113,6 +119,7 @@ impl Messages {
     pub(super) fn write(&mut self, left: u64, options: &WriteOptions) -> u64 {
         let number = self.written;
         self.written += 1;
+        self.only.get_or_insert(options.stream);
         self.store();
         let mut writing = Writing { number, options: *options, left };
         if let Some(deadline) = options.deadline {
@@ -180,8 +187,8 @@ impl Messages {
     /// The next `bytes`, which begin at `offset` of the stream of bytes, become `segment`.
     #[inline]
     pub(super) fn cut(&mut self, bytes: u32, segment: u64, offset: u64) {
-        if self.order != Order::Written {
-            self.note(segment);
+        if self.interleaved {
+            self.note(segment, self.head);
         }
         if self.left == ENDLESS {
             return;
@@ -193,17 +200,29 @@ impl Messages {
         }
     }
 
-    /// The segment begins with the message whose turn it is.
-    fn note(&mut self, segment: u64) {
+    /// True if messages will alternate once one with these options is written, and have not so far: then each segment's message has to
+    /// be [noted](Messages::note), those of the past first.
+    pub(super) fn will_interleave(&self, options: &WriteOptions) -> bool {
+        let another = self.only.is_some_and(|only| only != options.stream);
+        another && !self.interleaved && self.order != Order::Written
+    }
+
+    /// From now on messages may alternate.
+    pub(super) fn interleave(&mut self) {
+        self.interleaved = true;
+    }
+
+    /// The segment begins with this message.
+    pub(super) fn note(&mut self, segment: u64, message: u64) {
         if self.segments.is_empty() {
             self.segments.forget_below(segment);
         }
-        self.segments.push(self.head);
+        self.segments.push(message);
     }
 
     /// The message that a segment begins with, which is not acknowledged, at `offset` of the stream of bytes.
     pub(super) fn of(&self, segment: u64, offset: u64) -> u64 {
-        if self.order != Order::Written {
+        if self.interleaved {
             return self.segments.get(segment).copied().unwrap_or(self.head);
         }
         let place = self.ended.partition_point(|ended| ended.end <= offset);
@@ -306,6 +325,7 @@ mod tests {
 
     fn streams(order: Order, written: &[(u64, u32, u8)]) -> Messages {
         let mut messages = Messages::new();
+        messages.interleave();
         messages.set_order(order);
         for &(bytes, stream, priority) in written {
             messages.write(bytes, &WriteOptions { stream, priority, deadline: None });

@@ -15,6 +15,7 @@ mod path;
 mod replacement;
 mod rules;
 mod schedule;
+mod segment;
 mod send_buffer;
 mod stream;
 mod transmit;
@@ -30,7 +31,7 @@ pub use messages::WriteOptions;
 pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
-pub(crate) use stream::SegmentState;
+pub(crate) use segment::SegmentState;
 pub(crate) use transmit::Outgoing;
 pub(crate) use window::{SendWindow, WindowRule};
 
@@ -195,9 +196,9 @@ pub(crate) struct Core<S> {
     /// Payload bytes assigned and not cumulatively acknowledged.
     held: u64,
     buffer: SendBuffer,
-    /// The send buffer keeps nothing that a path has been given.
     /// The scheduler says how large the send buffer is.
     autotuned: bool,
+    /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
     /// A penalty falls due with the path's next acknowledgement.

@@ -6,7 +6,7 @@ use super::{
 use crate::congestion::CongestionController;
 use crate::error::{Error, SchedulerFault};
 use crate::observer::Observer;
-use plait_sched::{Connection, Decision, Outstanding, PathId, Scheduler, Time};
+use plait_sched::{Connection, Decision, Message, Outstanding, PathId, Scheduler, Time};
 
 /// How often the scheduler was asked since something happened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,8 @@ impl<S: Scheduler> Core<S> {
             }
         };
         window_left = window_left.max(u64::from(one_more));
-        let mut connection = Connection {
+        let (message, streams, due) = if self.needs.messages { self.messages() } else { (None, 0, None) };
+        Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
             window_left,
@@ -66,22 +67,17 @@ impl<S: Scheduler> Core<S> {
             send_buffer_left,
             oldest_unacked: self.oldest_unacked(),
             finished: self.stream.is_finished(),
-            message: None,
-            streams: 0,
-            due: None,
+            message,
+            streams,
+            due,
             writer_waits: self.writer_waits(),
-        };
-        if self.needs.messages {
-            self.show_messages(&mut connection);
         }
-        connection
     }
 
+    /// Whose turn it is, among how many, and when what is on its way is due.
     #[inline(never)]
-    fn show_messages(&self, connection: &mut Connection) {
-        connection.message = self.stream.next_message();
-        connection.streams = self.stream.rivals() as u32;
-        connection.due = self.stream.due();
+    fn messages(&self) -> (Option<Message>, u32, Option<Time>) {
+        (self.stream.next_message(), self.stream.rivals() as u32, self.stream.due())
     }
 
     /// True if the data queue holds something.
@@ -97,7 +93,8 @@ impl<S: Scheduler> Core<S> {
     fn oldest_unacked(&self) -> Option<Outstanding> {
         let segment = self.stream.first();
         let entry = self.stream.get(segment)?;
-        let outstanding = || Outstanding::new(segment, PathId(entry.newest.path()), entry.carried);
+        let outstanding =
+            || Outstanding::new(segment, PathId(entry.newest.path()), self.stream.spread(segment).carried);
         (entry.state() == SegmentState::InFlight).then(outstanding)
     }
 

@@ -2,118 +2,11 @@
 
 use super::flight::TransmissionId;
 use super::messages::{ENDLESS, Messages, Order, WriteOptions};
+use super::segment::{SegmentState, Spread, StreamSegment};
 use crate::effort::Effort;
 use crate::ring::Ring;
-use plait_sched::{Message, PathId, PathSet, Time};
+use plait_sched::{Message, PathId, Time};
 use std::collections::VecDeque;
-
-/// Where a segment is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum SegmentState {
-    /// Taken back from a path queue; will be assigned again.
-    #[default]
-    Recalled,
-    /// In the queue of a path, not sent yet.
-    Queued,
-    /// Sent; its newest transmission is `path`, `transmission`.
-    InFlight,
-    /// Considered lost; waits to be sent again.
-    Lost,
-    /// The receiver has it.
-    Acknowledged,
-}
-
-/// A segment from its assignment to its cumulative acknowledgement. There is one for each packet in flight, so it is small.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StreamSegment {
-    /// The newest transmission; before the first one only its path says something, in whose queue the segment is.
-    pub(crate) newest: TransmissionId,
-    /// Payload bytes of the stream before it.
-    pub(crate) offset: u64,
-    /// The paths on which it is in flight.
-    pub(crate) carried: PathSet,
-    /// The paths on which it was ever sent.
-    pub(crate) tried: PathSet,
-    /// The paths in whose queue a copy of it waits.
-    pub(crate) copies: PathSet,
-    bytes: u16,
-    /// See [`StreamSegment::waits_on`]: one more than the path, or 0.
-    waits_on: u8,
-    /// Its state, and marks above that.
-    marks: u8,
-}
-
-const _: () = assert!(size_of::<StreamSegment>() <= 32, "packets in flight are many");
-
-impl StreamSegment {
-    const STATE: u8 = 7;
-    const EVER_SENT: u8 = 8;
-    const FAST_RETRANSMITTED: u8 = 16;
-
-    /// One of so many bytes, where `offset` bytes are before it, of a path that sends it at once or has it in its queue.
-    #[inline]
-    fn new(newest: TransmissionId, offset: u64, bytes: u32, sent: bool) -> Self {
-        debug_assert!(bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes");
-        let mut carried = PathSet::EMPTY;
-        let mut marks = SegmentState::Queued as u8;
-        if sent {
-            carried.insert(PathId(newest.path()));
-            marks = SegmentState::InFlight as u8 | Self::EVER_SENT;
-        }
-        let (tried, copies) = (carried, PathSet::EMPTY);
-        Self { newest, offset, carried, tried, copies, bytes: bytes as u16, waits_on: 0, marks }
-    }
-
-    #[inline]
-    pub(crate) fn state(&self) -> SegmentState {
-        const STATES: [SegmentState; 8] = {
-            use SegmentState::{Acknowledged, InFlight, Lost, Queued, Recalled};
-            [Recalled, Queued, InFlight, Lost, Acknowledged, Recalled, Recalled, Recalled]
-        };
-        STATES[usize::from(self.marks & Self::STATE)]
-    }
-
-    #[inline]
-    pub(crate) fn set_state(&mut self, state: SegmentState) {
-        self.marks = self.marks & !Self::STATE | state as u8;
-    }
-
-    /// Payload bytes.
-    #[inline]
-    pub(crate) fn bytes(&self) -> u32 {
-        u32::from(self.bytes)
-    }
-
-    #[inline]
-    pub(crate) fn ever_sent(&self) -> bool {
-        self.marks & Self::EVER_SENT != 0
-    }
-
-    #[inline]
-    pub(crate) fn mark_sent(&mut self) {
-        self.marks |= Self::EVER_SENT;
-    }
-
-    /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4).
-    #[inline]
-    pub(crate) fn fast_retransmitted(&self) -> bool {
-        self.marks & Self::FAST_RETRANSMITTED != 0
-    }
-
-    pub(crate) fn mark_fast_retransmitted(&mut self) {
-        self.marks |= Self::FAST_RETRANSMITTED;
-    }
-
-    /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.
-    #[inline]
-    pub(crate) fn waits_on(&self) -> Option<PathId> {
-        self.waits_on.checked_sub(1).map(PathId)
-    }
-
-    pub(crate) fn wait_on(&mut self, path: Option<PathId>) {
-        self.waits_on = path.map_or(0, |path| path.0 + 1);
-    }
-}
 
 /// The data queue and the segments in use.
 #[derive(Clone, Debug)]
@@ -122,6 +15,8 @@ pub(crate) struct Stream {
     segment_bytes: u32,
     /// From the first one that is not cumulatively acknowledged on.
     segments: Ring<StreamSegment>,
+    /// Of those that say so, the paths that have to do with them.
+    spread: Ring<Spread>,
     /// What was written. A segment never spans two messages, unless it may.
     messages: Messages,
     may_span: bool,
@@ -145,6 +40,7 @@ impl Stream {
             may_span,
             segment_bytes,
             segments: Ring::default(),
+            spread: Ring::default(),
             messages: Messages::new(),
             uncut_segments: 0,
             recalled: VecDeque::new(),
@@ -175,11 +71,26 @@ impl Stream {
         if bytes == 0 || self.uncut_segments == ENDLESS {
             return None;
         }
+        if self.messages.will_interleave(options) {
+            self.note_messages();
+        }
         let segments = |bytes: u64| bytes.div_ceil(u64::from(self.segment_bytes));
         let before = if self.may_span { self.end - self.frontier_offset } else { 0 };
         self.end += bytes;
         self.uncut_segments = self.uncut_segments - segments(before) + segments(before + bytes);
         Some(self.messages.write(bytes, options))
+    }
+
+    /// Messages are going to alternate: which one a segment is of can be told from its offset for the last time.
+    #[cold]
+    fn note_messages(&mut self) {
+        for segment in self.segments.first()..self.segments.next() {
+            if let Some(entry) = self.segments.get(segment) {
+                let message = self.messages.of(segment, entry.offset);
+                self.messages.note(segment, message);
+            }
+        }
+        self.messages.interleave();
     }
 
     /// From now on there is always more to send.
@@ -300,12 +211,6 @@ impl Stream {
         self.segments.get(segment)
     }
 
-    /// Segments beyond this one will be looked at soon.
-    #[inline]
-    pub(crate) fn announce(&self, segment: u64) {
-        self.segments.announce(segment);
-    }
-
     pub(crate) fn get_mut(&mut self, segment: u64) -> Option<&mut StreamSegment> {
         self.effort.look();
         self.segments.get_mut(segment)
@@ -372,9 +277,71 @@ impl Stream {
         }
     }
 
-    /// Forgets the messages of which all segments are forgotten.
+    /// The paths that have to do with a segment.
     #[inline]
-    pub(crate) fn forget_messages(&mut self) {
+    pub(crate) fn spread(&self, segment: u64) -> Spread {
+        let Some(entry) = self.segments.get(segment) else { return Spread::default() };
+        let spread = || self.spread.get(segment).copied().unwrap_or_default();
+        entry.lone().unwrap_or_else(spread)
+    }
+
+    /// Likewise, to be changed.
+    pub(crate) fn spread_mut(&mut self, segment: u64) -> Option<&mut Spread> {
+        let entry = self.segments.get_mut(segment)?;
+        if let Some(lone) = entry.lone() {
+            entry.mark_spread();
+            // Lower ones may follow.
+            self.spread.forget_below(self.segments.first());
+            *self.spread.reach(segment, Spread::default())? = lone;
+        }
+        self.spread.get_mut(segment)
+    }
+
+    /// A segment leaves as this transmission. True if it was sent on that path before.
+    pub(crate) fn note_sending(&mut self, segment: u64, newest: TransmissionId) -> bool {
+        let Some(entry) = self.get_mut(segment) else { return false };
+        let path = PathId(newest.path());
+        let tried = if entry.stays_alone(path) {
+            core::mem::replace(&mut entry.newest, newest).path() == path.0 && entry.ever_sent()
+        } else {
+            let Some(spread) = self.spread_mut(segment) else { return false };
+            let tried = spread.tried.contains(path);
+            spread.tried.insert(path);
+            spread.carried.insert(path);
+            tried
+        };
+        if let Some(entry) = self.segments.get_mut(segment) {
+            entry.newest = newest;
+            entry.mark_sent();
+        }
+        tried
+    }
+
+    /// No copy of the segment waits on the path any more.
+    pub(crate) fn drop_copy(&mut self, segment: u64, path: PathId) {
+        // Where none waited there may be nothing.
+        if let Some(spread) = self.spread.get_mut(segment) {
+            spread.copies.remove(path);
+        }
+    }
+
+    /// The path carries the segment no more.
+    #[inline]
+    pub(crate) fn note_gone(&mut self, segment: u64, path: PathId) {
+        let Some(entry) = self.segments.get_mut(segment) else { return };
+        if !entry.leave(path)
+            && let Some(spread) = self.spread.get_mut(segment)
+        {
+            spread.carried.remove(path);
+        }
+    }
+
+    /// Forgets the messages of which all segments are forgotten, and paths of such segments.
+    #[inline]
+    pub(crate) fn forget_released(&mut self) {
+        if !self.spread.is_empty() {
+            self.spread.forget_below(self.segments.first());
+        }
         if self.messages.hear_of_acknowledgements() {
             self.messages.acknowledged(self.segments.first());
         }
@@ -397,7 +364,7 @@ mod tests {
         stream.write(10, &WriteOptions::default());
         assert_eq!(stream.uncut(), 4);
         let sizes: Vec<u32> = (0..4)
-            .map(|_| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes())).unwrap())
+            .map(|_| stream.assign(0).and_then(|n| stream.get(n).map(StreamSegment::bytes)).unwrap())
             .collect();
         assert_eq!(sizes, [1000, 1000, 500, 10]);
         assert_eq!(stream.assign(0), None);
@@ -407,7 +374,7 @@ mod tests {
     fn a_segment_may_span_writes_if_it_waited() {
         let mut stream = Stream::new(1000, true);
         let sizes = |stream: &mut Stream| {
-            core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(|s| s.bytes())))
+            core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(StreamSegment::bytes)))
                 .collect::<Vec<u32>>()
         };
         stream.write(2500, &WriteOptions::default());
@@ -416,6 +383,23 @@ mod tests {
         assert_eq!(sizes(&mut stream), [1000, 1000, 1000, 100]);
         stream.write(10, &WriteOptions::default());
         assert_eq!(sizes(&mut stream), [10], "what was cut stays as it is");
+    }
+
+    #[test]
+    fn recalled_segments_are_of_their_messages_also_from_before_a_second_stream() {
+        let mut stream = Stream::new(1000, false);
+        stream.set_order(Order::Priority);
+        stream.write(2500, &WriteOptions::default());
+        let mut queue: VecDeque<u64> = stream.assign(0).into_iter().collect();
+        stream.write(500, &WriteOptions { stream: 1, priority: 9, deadline: None });
+        queue.extend((0..2).filter_map(|_| stream.assign(0)));
+        stream.recall(&mut queue);
+        let mut messages = || {
+            let message = stream.next_message().map(|message| (message.number, message.segments_left));
+            stream.assign(0).and(message)
+        };
+        let of = core::iter::from_fn(&mut messages).collect::<Vec<_>>();
+        assert_eq!(of, [(0, 3), (1, 1), (0, 2), (0, 1)]);
     }
 
     #[test]

@@ -215,18 +215,15 @@ impl<S: Scheduler> Core<S> {
         if let Some(entry) = self.stream.get_mut(segment) {
             (bytes, offset) = (entry.bytes(), entry.offset);
             first_time = !entry.ever_sent();
-            clear = reason != SendReason::Retransmission && !entry.tried.contains(path);
             // What was lost does not take the receiver's window until it is sent again (RFC 9260 §6.2.1 C).
             counts = first_time || entry.state() == SegmentState::Lost;
-            entry.tried.insert(path);
             if entry.state() == SegmentState::InFlight {
                 earlier = Some(entry.newest);
             }
-            entry.mark_sent();
             entry.set_state(SegmentState::InFlight);
-            entry.newest = TransmissionId::new(path.0, number);
-            entry.carried.insert(path);
-            self.uncarried.look_again(segment, entry.carried);
+            let tried = self.stream.note_sending(segment, TransmissionId::new(path.0, number));
+            clear = reason != SendReason::Retransmission && !tried;
+            self.uncarried.look_again(segment, self.stream.spread(segment).carried);
         }
         if counts {
             self.window.sent(self.counted(bytes));

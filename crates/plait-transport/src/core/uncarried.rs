@@ -56,8 +56,9 @@ impl Uncarried {
 
 fn lacks(stream: &Stream, segment: u64, path: PathId) -> bool {
     stream.get(segment).is_some_and(|entry| {
+        let spread = stream.spread(segment);
         entry.state() == SegmentState::InFlight
-            && !entry.carried.contains(path)
-            && !entry.copies.contains(path)
+            && !spread.carried.contains(path)
+            && !spread.copies.contains(path)
     })
 }

@@ -1,6 +1,7 @@
 //! What protocols may ask of a path, and do to it.
 
 use super::path::{OneWayDelays, PathSender};
+use super::segment::StreamSegment;
 use super::stream::Stream;
 use super::{Core, Counters, Flight, PathNews, SegmentState, SendWindow};
 use crate::congestion::Controller;
@@ -82,13 +83,12 @@ impl<S: Scheduler> Core<S> {
 
     /// True if a segment left at least once.
     pub(crate) fn was_sent(&self, segment: u64) -> bool {
-        self.stream.get(segment).is_some_and(|entry| entry.ever_sent())
+        self.stream.get(segment).is_some_and(StreamSegment::ever_sent)
     }
 
     /// The paths on which a segment is on its way, if it is.
     pub(crate) fn carriers(&self, segment: u64) -> Option<PathSet> {
-        let entry = self.stream.get(segment).filter(|entry| entry.state() == SegmentState::InFlight)?;
-        Some(entry.carried)
+        self.is_in_flight(segment).then(|| self.stream.spread(segment).carried)
     }
 
     /// A segment was sent again for what later ones told; that is done once.

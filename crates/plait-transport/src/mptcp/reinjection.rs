@@ -70,6 +70,12 @@ impl Reinjections {
         }
     }
 
+    /// Something is to leave once more.
+    #[inline]
+    pub(super) fn wait(&self) -> bool {
+        !self.copies.is_empty() || !self.anywhere.is_empty()
+    }
+
     /// What was given to subflows has left.
     pub(super) const fn end_burst(&mut self) {
         self.burst = None;

@@ -119,7 +119,9 @@ impl<S: Scheduler> Sender<S> {
             if let Some(leaving) = self.next_retransmission(now, observer) {
                 return Ok(Some(leaving));
             }
-            if let Some(outgoing) = self.core.send_committed(now, observer) {
+            if self.core.commits()
+                && let Some(outgoing) = self.core.send_committed(now, observer)
+            {
                 return Ok(Some(self.wrap(now, &outgoing)));
             }
             // A subflow has no other new data to try than what it took.
@@ -129,9 +131,12 @@ impl<S: Scheduler> Sender<S> {
             {
                 return Ok(Some(leaving));
             }
-            // What the connection's own timer sends again does not set that timer.
-            let timed = self.next_timed_copy();
-            let copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
+            let (mut timed, mut copy) = (None, None);
+            if self.may_copy() {
+                // What the connection's own timer sends again does not set that timer.
+                timed = self.next_timed_copy();
+                copy = timed.or_else(|| self.next_copy()).map(|next| (next, SendReason::Reinjection));
+            }
             if copy.is_none()
                 && let Some(outgoing) = self.core.send_at_once(now, observer)
             {
@@ -320,6 +325,15 @@ impl<S: Scheduler> Sender<S> {
             }
         }
         any
+    }
+
+    /// Something of what is in flight may leave once more, elsewhere.
+    #[inline]
+    fn may_copy(&self) -> bool {
+        self.core.wants_copies()
+            || !self.reinjections.is_empty()
+            || !self.parked.is_empty()
+            || self.repeats.wait()
     }
 
     /// A copy that leaves now: first what a silent subflow holds back, then what the scheduler wants.

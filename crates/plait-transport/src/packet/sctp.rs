@@ -92,6 +92,7 @@ impl Sack {
     }
 
     /// True if `segment` is reported as arrived, by the cumulative number or by a block in memory.
+    #[inline]
     pub fn covers(&self, segment: u64) -> bool {
         let Some(offset) = segment.checked_sub(self.cumulative) else { return true };
         self.blocks().iter().any(|block| u64::from(block.first) <= offset && offset <= u64::from(block.last))
