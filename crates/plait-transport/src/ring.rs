@@ -25,7 +25,7 @@ pub struct Ring<T> {
     next: u64,
 }
 
-/// Slots that the first entry makes room for.
+/// Slots that the first entry makes room for, and the fewest by which a ring grows.
 const ROOM: usize = 64;
 
 /// Has the memory at this address fetched while other work goes on; what is there, if anything, stays as it is.
@@ -48,8 +48,8 @@ pub fn prefetch<T>(address: *const T) {
 /// caches have forgotten it.
 #[inline(always)]
 pub(crate) fn fetch_beyond<T>(entry: &T) {
-    // Not the very next one, for which it would be too late: it is often looked at at once. What lies behind the last slot is another
-    // matter, which does not matter.
+    // Not the very next one, for which it would be too late: it is often looked at at once. Where the ring wraps around this misses, which
+    // is harmless and seldom.
     let ahead = (128 / size_of::<T>().max(1)).max(1);
     let entry: *const T = entry;
     let beyond = entry.wrapping_add(ahead);

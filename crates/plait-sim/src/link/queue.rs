@@ -50,7 +50,7 @@ enum Departures {
 }
 
 impl Backlog {
-    /// Of a link on which each packet takes this `delay` and none overtakes another, or any other.
+    /// `delay`: what each packet takes, if all take the same; `None` otherwise.
     pub(super) fn new(delay: Option<Duration>) -> Self {
         let apart = || Departures::Apart(Ring::default());
         let departures = delay.map_or_else(apart, |delay| Departures::Flight { delay, first: 0 });

@@ -59,7 +59,7 @@ impl Numbers {
     }
 }
 
-/// The numbers of packets under way; places are used again, the one first that was left last.
+/// The numbers of packets under way. Places are used again; the one that became free last is taken first.
 #[derive(Clone, Debug)]
 struct Store {
     places: Vec<Numbers>,

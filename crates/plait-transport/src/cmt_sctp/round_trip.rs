@@ -9,8 +9,7 @@ use crate::core::{Flight, Transmission};
 use crate::packet::Sack;
 use plait_sched::{Duration, Time};
 
-/// Where each path's transmissions begin whose acknowledgement has not come back on their own path: so long the paths remember
-/// them.
+/// Per path, the oldest transmission whose acknowledgement has not come back on that path: from there on its flight remembers them.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrips {
     first: Vec<u64>,

@@ -1,11 +1,52 @@
 //! Reading acknowledgements: what leaves the flights, what is forgotten, how windows grow.
 
-use super::flight::{Transmission, TransmissionId};
+use super::path::PathSender;
 use super::segment::StreamSegment;
-use super::{Core, PathNews, SegmentState, TransmissionState};
+use super::transmission::{Transmission, TransmissionId};
+use super::{Core, SegmentState, TransmissionState};
 use crate::congestion::{Acknowledged, CongestionController, Share};
 use crate::ring::fetch_beyond;
 use plait_sched::{Duration, Event, PathId, Scheduler, Time};
+
+/// What one acknowledgement newly acknowledged on one path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathNews {
+    /// Counted bytes.
+    pub(crate) bytes: u64,
+    pub(crate) segments: u32,
+    /// The newest transmission that became acknowledged, plus one; 0 for none.
+    pub(crate) newest_end: u64,
+    /// The highest segment that became acknowledged, plus one; 0 for none.
+    pub(crate) highest_end: u64,
+    /// The lowest segment that became acknowledged.
+    pub(crate) lowest: u64,
+    /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative acknowledgement).
+    pub(crate) oldest_acknowledged: bool,
+    pub(crate) in_flight_before: u64,
+    /// See [`Acknowledged::used_before`].
+    pub(crate) used_before: u64,
+    pub(crate) rtt: Option<Duration>,
+    /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
+    pub(crate) newest_rtt: Option<Duration>,
+}
+
+impl PathNews {
+    /// Of a path before the acknowledgement is read.
+    pub(crate) fn before(path: &PathSender) -> Self {
+        let (in_flight_before, used_before) = (path.flight.bytes(), path.used());
+        Self { in_flight_before, used_before, lowest: u64::MAX, ..Self::default() }
+    }
+
+    /// Likewise before the first of its transmissions is acknowledged, which is as well: until then nothing else is of use but that there
+    /// were none.
+    #[inline]
+    fn on(&mut self, path: &PathSender) -> &mut Self {
+        if self.segments == 0 {
+            *self = Self::before(path);
+        }
+        self
+    }
+}
 
 /// How an acknowledgement came.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //! is to leave (`tcp_snd_wnd_test` in net/ipv4/tcp_output.c): until then it waits in the subflow's write queue. It counts as sent, nobody
 //! takes it back, and it leaves even if a copy of it was acknowledged meanwhile.
 
-use super::flight::TransmissionId;
+use super::transmission::TransmissionId;
 use super::{Core, Outgoing};
 use crate::observer::{Observer, SendReason};
 use crate::packet::Data;

@@ -1,6 +1,6 @@
 //! What is lost, and where it waits to be sent again.
 
-use super::flight::TransmissionId;
+use super::transmission::TransmissionId;
 use super::{Core, SegmentState, TransmissionState};
 use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
@@ -68,6 +68,7 @@ impl<S: Scheduler> Core<S> {
         if self.paths[index].timed == Some(number) {
             self.paths[index].timed = None;
         }
+        self.stream.get(sent.segment)?;
         self.stream.note_gone(sent.segment, PathId(index as u8));
         self.uncarried.look_again(sent.segment, self.stream.spread(sent.segment).carried);
         let entry = self.stream.get_mut(sent.segment)?;

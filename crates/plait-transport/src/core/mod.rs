@@ -18,13 +18,14 @@ mod schedule;
 mod segment;
 mod send_buffer;
 mod stream;
+mod transmission;
 mod transmit;
 mod uncarried;
 mod verbs;
 mod window;
 
-pub(crate) use acknowledgement::Via;
-pub(crate) use flight::{Flight, Transmission, TransmissionState};
+pub(crate) use acknowledgement::{PathNews, Via};
+pub(crate) use flight::Flight;
 pub use interface::PathTotals;
 pub(crate) use loss::{insert_ascending, merge_ascending};
 pub use messages::WriteOptions;
@@ -32,6 +33,7 @@ pub(crate) use path::PathSender;
 pub use path::{OneWayDelays, PathConfig};
 pub(crate) use rules::{BufferRule, CoreRules};
 pub(crate) use segment::SegmentState;
+pub(crate) use transmission::{Transmission, TransmissionState};
 pub(crate) use transmit::Outgoing;
 pub(crate) use window::{SendWindow, WindowRule};
 
@@ -40,7 +42,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::rtt::RtoConfig;
 use messages::Order;
-use plait_sched::{Capabilities, Duration, Event, Interest, PathId, PathSet, PathState, Scheduler, Time};
+use plait_sched::{Capabilities, Event, Interest, PathId, PathSet, PathState, Scheduler, Time};
 pub(crate) use send_buffer::WRITE;
 use send_buffer::{Pieces, SendBuffer};
 use std::collections::VecDeque;
@@ -96,46 +98,6 @@ impl ConnectionConfig {
 
 /// Where segments are sent again when their path cannot be chosen yet.
 pub(crate) const ANY_PATH: Option<PathId> = None;
-
-/// What one acknowledgement newly acknowledged on one path.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PathNews {
-    /// Counted bytes.
-    pub(crate) bytes: u64,
-    pub(crate) segments: u32,
-    /// The newest transmission that became acknowledged, plus one; 0 for none.
-    pub(crate) newest_end: u64,
-    /// The highest segment that became acknowledged, plus one; 0 for none.
-    pub(crate) highest_end: u64,
-    /// The lowest segment that became acknowledged.
-    pub(crate) lowest: u64,
-    /// The oldest transmission in flight became acknowledged (CMT's pseudo cumulative acknowledgement).
-    pub(crate) oldest_acknowledged: bool,
-    pub(crate) in_flight_before: u64,
-    /// See [`Acknowledged::used_before`].
-    pub(crate) used_before: u64,
-    pub(crate) rtt: Option<Duration>,
-    /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
-    pub(crate) newest_rtt: Option<Duration>,
-}
-
-impl PathNews {
-    /// Of a path before the acknowledgement is read.
-    pub(crate) fn before(path: &PathSender) -> Self {
-        let (in_flight_before, used_before) = (path.flight.bytes(), path.used());
-        Self { in_flight_before, used_before, lowest: u64::MAX, ..Self::default() }
-    }
-
-    /// Likewise before the first of its transmissions is acknowledged, which is as well: until then nothing else is of use but that there
-    /// were none.
-    #[inline]
-    fn on(&mut self, path: &PathSender) -> &mut Self {
-        if self.segments == 0 {
-            *self = Self::before(path);
-        }
-        self
-    }
-}
 
 /// Amounts of data at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

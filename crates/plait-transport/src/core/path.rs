@@ -1,8 +1,9 @@
 //! The sender's state of one path: what is queued, what is in flight, its window and its timers.
 
 use super::committed::Taken;
-use super::flight::{Flight, Transmission};
+use super::flight::Flight;
 use super::send_buffer::PACKET_MEMORY;
+use super::transmission::Transmission;
 use super::{ConnectionConfig, CoreRules, PathTotals};
 use crate::congestion::{CongestionController, Controller};
 use crate::rtt::RttEstimator;

@@ -1,6 +1,6 @@
 //! A segment of the stream, from its assignment to its cumulative acknowledgement.
 
-use super::flight::TransmissionId;
+use super::transmission::TransmissionId;
 use plait_sched::{PathId, PathSet};
 
 /// Where a segment is.
@@ -11,7 +11,7 @@ pub(crate) enum SegmentState {
     Recalled,
     /// In the queue of a path, not sent yet.
     Queued,
-    /// Sent; its newest transmission is `path`, `transmission`.
+    /// Sent; see [`StreamSegment::newest`].
     InFlight,
     /// Considered lost; waits to be sent again.
     Lost,

@@ -1,8 +1,8 @@
 //! The stream that the application writes, cut into numbered segments: the data queue and what became of its segments.
 
-use super::flight::TransmissionId;
 use super::messages::{ENDLESS, Messages, Order, WriteOptions};
 use super::segment::{SegmentState, Spread, StreamSegment};
+use super::transmission::TransmissionId;
 use crate::effort::Effort;
 use crate::ring::Ring;
 use plait_sched::{Message, PathId, Time};
@@ -15,7 +15,7 @@ pub(crate) struct Stream {
     segment_bytes: u32,
     /// From the first one that is not cumulatively acknowledged on.
     segments: Ring<StreamSegment>,
-    /// Of those that say so, the paths that have to do with them.
+    /// The paths that have to do with a segment, of segments that are marked as spread.
     spread: Ring<Spread>,
     /// What was written. A segment never spans two messages, unless it may.
     messages: Messages,
@@ -95,9 +95,13 @@ impl Stream {
 
     /// From now on there is always more to send.
     pub(crate) fn write_endlessly(&mut self) {
+        let options = WriteOptions::default();
+        if self.messages.will_interleave(&options) {
+            self.note_messages();
+        }
         self.uncut_segments = ENDLESS;
         self.end = ENDLESS;
-        self.messages.write(ENDLESS, &WriteOptions::default());
+        self.messages.write(ENDLESS, &options);
     }
 
     /// The stream that is cut next lets the others of its priority go first.
@@ -302,7 +306,7 @@ impl Stream {
         let Some(entry) = self.get_mut(segment) else { return false };
         let path = PathId(newest.path());
         let tried = if entry.stays_alone(path) {
-            core::mem::replace(&mut entry.newest, newest).path() == path.0 && entry.ever_sent()
+            entry.ever_sent()
         } else {
             let Some(spread) = self.spread_mut(segment) else { return false };
             let tried = spread.tried.contains(path);

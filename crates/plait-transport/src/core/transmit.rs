@@ -1,8 +1,8 @@
 //! Choosing what leaves next: retransmissions, copies, then new data, lowest segment first.
 
 use super::committed::Taken;
-use super::flight::{Transmission, TransmissionId};
 use super::schedule::AtOnce;
+use super::transmission::{Transmission, TransmissionId};
 use super::{Core, SegmentState, WindowRule};
 use crate::congestion::CongestionController;
 use crate::observer::{Observer, SendReason, Sent};
