@@ -45,7 +45,7 @@ def scenario(case: Case, **transport: Any) -> plait.Scenario:
                 rate=path.rate_bps,
                 rtt=f"{path.rtt_ms}ms",
                 queue=f"{path.queue_packets}p",
-                loss=str(path.loss) if path.loss else None,
+                loss=f"{path.loss * 100:.10g}%" if path.loss else None,
             )
             for path in case.paths
         ],

@@ -161,7 +161,7 @@ def in_plait(case: Case) -> Measured:
                 rate=case.rate_bps,
                 rtt=f"{case.rtt_ms}ms",
                 queue=f"{case.queue_packets}p",
-                loss=str(case.loss) if case.loss else None,
+                loss=f"{case.loss * 100:.10g}%" if case.loss else None,
             )
         ],
     )
