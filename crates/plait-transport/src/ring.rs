@@ -2,8 +2,8 @@
 
 /// Entries with consecutive numbers, in a ring of slots that grows by an eighth and never shrinks.
 ///
-/// Finding an entry by its number takes two subtractions and a comparison, which is what packets pay most often. A ring that doubled would
-/// take one instruction less, and in the mean half as much memory again, all of which it passes through.
+/// Finding an entry by its number is what packets pay most often. A ring that doubled would find it by a mask, a little faster, and have
+/// some four tenths more slots than entries in the mean, all of which it passes through.
 ///
 /// ```
 /// use plait_transport::ring::Ring;

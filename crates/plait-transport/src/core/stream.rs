@@ -407,6 +407,23 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_without_end_is_another_stream_too() {
+        let mut stream = Stream::new(1000, false);
+        stream.set_order(Order::Priority);
+        stream.write(1500, &WriteOptions { stream: 5, ..WriteOptions::default() });
+        let mut queue: VecDeque<u64> = stream.assign(0).into_iter().collect();
+        stream.write_endlessly();
+        stream.defer();
+        queue.extend(stream.assign(0));
+        stream.recall(&mut queue);
+        let mut messages = || {
+            let message = stream.next_message().map(|message| message.number);
+            stream.assign(0).and(message)
+        };
+        assert_eq!([messages(), messages()], [Some(0), Some(1)]);
+    }
+
+    #[test]
     fn recalled_segments_are_assigned_again_lowest_first() {
         let mut stream = Stream::new(1000, false);
         stream.write_endlessly();
