@@ -19,7 +19,7 @@ say = @printf '\n== %s\n' '$(1)'
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.built ## create .venv, install the locked dependencies, build the extension (release)
+setup: $(VENV)/.built ## create .venv, install the locked dependencies, build the extension (four minutes)
 
 # The interpreter, and what Debian splits off it.
 $(VENV)/.created:
@@ -33,15 +33,18 @@ $(VENV)/.created:
 			echo "make setup: Python's venv is missing; on Debian: sudo apt-get install python3-venv" >&2; exit 1; \
 		fi; \
 	fi
-	$(PYTHON) -m venv --clear $(VENV)
+	@echo "make setup: creating $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
 $(VENV)/.installed: requirements-dev.lock $(VENV)/.created
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@echo "make setup: installing Python packages (a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked
+	@echo "make setup: compiling the extension (three minutes at first)"
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --profile extension --locked
 	@touch $@
 
 # The profile's raw form is that of the compiler's own LLVM, so llvm-profdata has to be of its version.
@@ -63,13 +66,25 @@ optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled 
 demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14
 
-test: setup ## set up and run every test, lint and stub check
+test: setup ## set up and run every lint, type check and test but the slow ones (12 minutes; 20 in a fresh clone)
 	@start=$$SECONDS; $(MAKE) lint test-rust test-linux-schedulers test-ffi test-python; \
-		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, cargo test, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
+		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, nextest, doctests, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
+
+test-slow: test-random test-docs ## what make test leaves out: 2,000 random scenarios of each kind, the documentation (N minutes)
+
+NEXTEST = $(BIN)/cargo-nextest nextest run --locked
+# The extension is tested from Python.
+WORKSPACE := --workspace --exclude plait-py
 
 test-rust: setup ## the Rust tests, documentation examples included
-	$(call say,cargo test)
-	cargo test --locked --workspace --exclude plait-py
+	$(call say,nextest)
+	$(NEXTEST) $(WORKSPACE)
+	$(call say,doctests)
+	cargo test --locked $(WORKSPACE) --doc --quiet
+
+test-random: setup ## 2,000 random scenarios of each kind, always the same (N minutes)
+	$(call say,random scenarios)
+	PLAIT_CASES=2000 $(NEXTEST) -p plait-sim random::
 
 # Programs that tests drive; without them those tests are skipped, and say so.
 TOOLS := chromium tshark
@@ -82,9 +97,15 @@ tools:
 		echo "make: tests that need$$missing will be skipped; on Debian: sudo apt-get install$$missing" >&2; \
 	fi
 
-test-python: setup tools ## the Python tests
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+
+test-python: setup ## the Python tests but those of the documentation
 	$(call say,pytest)
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(PYTEST)
+
+test-docs: setup tools ## the site, the examples of every page, the notebook, pages in a browser (N minutes)
+	$(call say,documentation)
+	$(PYTEST) -m documentation
 
 test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, call by call, in user space
 	$(call say,kernel schedulers)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 import plait
+from plait.cli import main
 from plait.papers import Reproduction, reproduce
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 SCENARIO = """
 name = "two paths"
@@ -41,7 +48,29 @@ queue = "50p"
 loss = "0.5%"
 """
 
+SLOW_FIXTURES = {"browser", "site"}
+"""What makes every test that uses it slow: a start of Chromium, a build of the whole site."""
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and SLOW_FIXTURES & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """Chromium, without a window."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("no Chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +101,27 @@ def scenario() -> plait.Scenario:
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
-    """Runs `plait` in an empty folder."""
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs `plait` in an empty folder, within this process: no interpreter starts and nothing is imported twice."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        with CliRunner().isolation() as (out, err, _), monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["plait", *arguments])
+            with pytest.raises(SystemExit) as left:
+                main()
+            sys.stdout.flush()
+        assert isinstance(left.value.code, int)
+        return subprocess.CompletedProcess(
+            arguments, left.value.code, out.getvalue().decode(), err.getvalue().decode()
+        )
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Command:
+    """Runs `plait` in an empty folder as a person does, in a process of its own."""
 
     def run(*arguments: str, timeout: float = 300.0) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -242,7 +242,8 @@ def test_a_scheduler_that_cannot_be_made_is_bad_input(
     one_line(command("run", str(scenario_file), "--scheduler", "mine.py:Mine"), "Mine")
 
 
-def test_interrupting_stops_at_once_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:
+def test_interrupting_stops_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:
+    """Of a run of hours. How soon is counted in events, in plait-sim/tests/it/interrupt.rs."""
     scenario_file.write_text(SCENARIO.replace('"3s"', '"100000s"').replace("Mbit", "00Mbit"))
     process = subprocess.Popen(
         [sys.executable, "-m", "plait", "run", str(scenario_file)],
@@ -255,15 +256,13 @@ def test_interrupting_stops_at_once_and_leaves_nothing(scenario_file: Path, tmp_
     time.sleep(3.0)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
-    start = time.monotonic()
-    out, err = process.communicate(timeout=20)
-    assert time.monotonic() - start < 3
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "plait: interrupted\n")
     assert [file.name for file in tmp_path.iterdir()] == ["two.toml"]
 
 
 def test_reproduce_by_json(command: Command, tmp_path: Path) -> None:
-    done = command("reproduce", "daps-slides", "--json", timeout=300)
+    done = command("reproduce", "daps-slides", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["paper"] == "daps-slides"
@@ -286,7 +285,7 @@ def test_tables_of_a_paper_fit_the_terminal(width: int, reproduced: Callable[[st
 
 
 def test_reproduce_writes_one_self_contained_page(command: Command, tmp_path: Path) -> None:
-    done = command("reproduce", "daps-slides", timeout=300)
+    done = command("reproduce", "daps-slides")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "results" / "daps-slides" / "index.html").read_text()
     assert page.count("data:image/png;base64,") == len(list(tmp_path.rglob("*.png")))

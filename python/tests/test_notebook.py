@@ -11,6 +11,8 @@ import pytest
 
 import plait
 
+pytestmark = pytest.mark.slow
+
 FILE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "paper-figure.ipynb"
 
 

@@ -24,7 +24,6 @@ from plait.runs.run import Task, run_tasks
 from plait.support.files import OutputError
 from plait.sweep import Dataset, read
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SCHEDULERS = ["round-robin", "redundant"]
 PHONE: Any = {"width": 390, "height": 844}
 DESKTOP: Any = {"width": 1280, "height": 900}
@@ -142,26 +141,21 @@ class Opened:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        context = chromium.new_context(viewport=DESKTOP, offline=True)
-        yield context
-        chromium.close()
+def desktop(browser: Any) -> Iterator[Any]:
+    """A window that reaches no network."""
+    context = browser.new_context(viewport=DESKTOP, offline=True)
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="module")
-def runs_page(browser: Any, results_folder: Path) -> Opened:
-    return Opened(browser.new_page(), plait.report(results_folder, results_folder.parent / "runs.html"))
+def runs_page(desktop: Any, results_folder: Path) -> Opened:
+    return Opened(desktop.new_page(), plait.report(results_folder, results_folder.parent / "runs.html"))
 
 
 @pytest.fixture(scope="module")
-def dataset_page(browser: Any, dataset_folder: Path) -> Opened:
-    return Opened(browser.new_page(), plait.report(dataset_folder, dataset_folder.parent / "dataset.html"))
+def dataset_page(desktop: Any, dataset_folder: Path) -> Opened:
+    return Opened(desktop.new_page(), plait.report(dataset_folder, dataset_folder.parent / "dataset.html"))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from playwright.sync_api import Browser
 
 import plait
 from plait.support.pages import tables_wanted, values_in
@@ -21,7 +21,6 @@ from plait.support.pages import tables_wanted, values_in
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture(scope="session")
@@ -229,20 +228,14 @@ SHOWN = (
 )  # fmt: skip
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
-def test_no_page_is_wider_than_the_window(site: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for width in (390, 1280):
-            context = chromium.new_context(viewport={"width": width, "height": 844}, offline=True)
-            page = context.new_page()
-            for name in SHOWN:
-                page.goto((site / f"{name}.html").as_uri())
-                assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
-                assert page.evaluate(OUTSIDE) == [], (name, width)
-            page.set_content("<p style='white-space: nowrap'>" + "word " * 400)
-            assert page.evaluate(OUTSIDE), "what is outside is found"
-            context.close()
-        chromium.close()
+def test_no_page_is_wider_than_the_window(site: Path, browser: Browser) -> None:
+    for width in (390, 1280):
+        context = browser.new_context(viewport={"width": width, "height": 844}, offline=True)
+        page = context.new_page()
+        for name in SHOWN:
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            assert page.evaluate(OUTSIDE) == [], (name, width)
+        page.set_content("<p style='white-space: nowrap'>" + "word " * 400)
+        assert page.evaluate(OUTSIDE), "what is outside is found"
+        context.close()

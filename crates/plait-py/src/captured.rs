@@ -61,9 +61,12 @@ impl Failure {
 
 /// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over. Those of connections would
 /// hold nothing that can be read, and are not made.
-pub(crate) fn simulate<S: Scheduler>(
+///
+/// The scheduler is a trait object: an engine for each type of scheduler, times each way to carry packets, would take most of
+/// the time to compile this crate.
+pub(crate) fn simulate(
     scenario: &Scenario,
-    scheduler: S,
+    scheduler: &mut dyn Scheduler,
     options: &RecordOptions,
     (wire, captures): (Wire, Option<&Captures>),
     control: &mut dyn FnMut(f64) -> Control,

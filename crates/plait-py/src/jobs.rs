@@ -114,10 +114,18 @@ impl Job {
     fn make(&self, wire: Wire, control: &mut dyn FnMut(f64) -> Control) -> Outcome {
         let Some(foreign) = &self.foreign else {
             let Self { scenario, options, captures, .. } = self;
-            let scheduler = scenario.scheduler.build();
-            let wire = (wire, captures.as_ref());
-            return captured::simulate(scenario, scheduler, options, wire, control, || true)
-                .map(|result| (result, None));
+            let mut scheduler = scenario.scheduler.build();
+            let result = match (wire, captures) {
+                // The usual run: its engine is compiled for the built-in schedulers.
+                (Wire::Packets, None) => {
+                    simulation::run(scenario, scheduler, options, control).map_err(Failure::Run)
+                }
+                (wire, captures) => {
+                    let wire = (wire, captures.as_ref());
+                    captured::simulate(scenario, &mut scheduler, options, wire, control, || true)
+                }
+            };
+            return result.map(|result| (result, None));
         };
         let fault = Fault::default();
         let scheduler = foreign.build(fault.clone()).map_err(Failure::Scheduler)?;

@@ -5,6 +5,7 @@ use crate::jobs::scenario_of;
 use crate::{RunError, bad_input};
 use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;
+use plait_sched::Scheduler;
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -196,7 +197,7 @@ fn run(work: &Work, stop: &AtomicBool, places: &[String]) -> Result<String, Fail
     let made = match foreign {
         None => simulation::run(&scenario, scenario.scheduler.build(), &options, &mut control),
         Some(foreign) => {
-            let scheduler = foreign.build(fault.clone()).map_err(failed)?;
+            let scheduler: &mut dyn Scheduler = &mut foreign.build(fault.clone()).map_err(failed)?;
             simulation::run(&scenario, scheduler, &options, &mut control)
         }
     };

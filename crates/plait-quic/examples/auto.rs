@@ -7,7 +7,8 @@
 //! One line of JSON per pair: the links, what was measured of them where something was changed, the seconds that every candidate takes, and `auto`. The numbers are how many pairs,
 //! and where they begin.
 
-#[path = "../tests/network/mod.rs"]
+#[path = "../tests/it/network/mod.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod network;
 
 use network::{Case, Path, run};

@@ -1,0 +1,21 @@
+//! Transfers, streams and proxies, in one program: `cargo test -p plait-quic --test it cuts` runs the tests of one module.
+
+mod auto;
+mod cuts;
+#[cfg(target_os = "linux")]
+mod interfaces;
+mod interop;
+mod interop_files;
+mod memory;
+mod near_far;
+mod network;
+mod noq_multipath;
+mod peer;
+mod program;
+mod proxy;
+mod recorded;
+mod redundant;
+mod sessions;
+mod streams;
+mod transfer;
+mod tunnels;

@@ -1,0 +1,160 @@
+//! What both ends of a session keep, while links fail again and again: not more with every byte that is sent.
+
+use bytes::Bytes;
+use plait_quic::Settings;
+use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::source::Source;
+use plait_sched::{Builtin, Duration, PathId, Time};
+use plait_transport::endpoint::Side;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io;
+
+thread_local! {
+    static LIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts the bytes that each thread has allocated and not freed. It wraps in tests whose threads free each other's
+/// memory; a session has one thread.
+struct Counting;
+
+#[expect(unsafe_code, reason = "a global allocator is the only way to see allocations")]
+// SAFETY: all is done by the system's allocator; the number beside changes nothing of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LIVE.with(|live| live.set(live.get().wrapping_add(layout.size())));
+        // SAFETY: as it is called.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.with(|live| live.set(live.get().wrapping_sub(layout.size())));
+        // SAFETY: as it is called.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A file of zeros.
+struct Zeros;
+
+impl Source for Zeros {
+    fn read_at(&mut self, _place: u64, bytes: &mut [u8]) -> io::Result<()> {
+        bytes.fill(0);
+        Ok(())
+    }
+}
+
+/// A direction of a path: a queue, a rate, a delay, and times in which nothing gets through.
+struct Lane {
+    bytes_per_second: u64,
+    delay: Duration,
+    free_at: Time,
+    /// When it changes between working and not.
+    turns_at: Time,
+    dark: bool,
+}
+
+impl Lane {
+    /// When a packet arrives, if it does.
+    fn pass(&mut self, now: Time, bytes: usize, chance: &mut Xoshiro256PlusPlus) -> Option<Time> {
+        while self.turns_at <= now {
+            self.dark = !self.dark;
+            let most = if self.dark { 1_500 } else { 6_000 };
+            self.turns_at =
+                self.turns_at.saturating_add(Duration::from_millis(100 + chance.next_u64() % most));
+        }
+        let begins = self.free_at.max(now);
+        if self.dark || begins.since(now) > Duration::from_millis(100) || chance.next_u32() % 1_000 < 3 {
+            return None;
+        }
+        let takes = Duration::from_nanos(bytes as u64 * 1_000_000_000 / self.bytes_per_second);
+        self.free_at = begins.saturating_add(takes);
+        Some(self.free_at.saturating_add(self.delay))
+    }
+}
+
+/// Two sessions over two such paths.
+struct Pair {
+    ends: [Session; 2],
+    lanes: [[Lane; 2]; 2],
+    under_way: BTreeMap<(Time, u64), (usize, PathId, Bytes)>,
+    count: u64,
+    chance: Xoshiro256PlusPlus,
+    got: u64,
+}
+
+impl Pair {
+    fn new(sends: u64, scheduler: &str) -> Self {
+        let extents = [Extent::Piece { sends, gets: 0 }, Extent::Piece { sends: 0, gets: sends }];
+        let settings = Settings::default();
+        let end = |side, extent| {
+            let agreed = Agreed { paths: 2, initial: 0, segment: 1_152, window: 1 << 20, extent };
+            let scheduler = Builtin::new(scheduler, &[]).expect("it is built in");
+            Session::new(side, &settings, agreed, scheduler).expect("everything is offered")
+        };
+        let lane = |megabits: u64, millis| Lane {
+            bytes_per_second: megabits * 125_000,
+            delay: Duration::from_millis(millis),
+            free_at: Time::ZERO,
+            turns_at: Time::from_nanos(1_000_000_000 * millis),
+            dark: false,
+        };
+        Self {
+            ends: [end(Side::Client, extents[0]), end(Side::Server, extents[1])],
+            lanes: [[lane(40, 12), lane(40, 12)], [lane(20, 30), lane(20, 30)]],
+            under_way: BTreeMap::new(),
+            count: 0,
+            chance: Xoshiro256PlusPlus::seed_from_u64(7),
+            got: 0,
+        }
+    }
+
+    /// All that happens at a moment; the next one, if there is any.
+    fn step(&mut self, now: Time) -> Option<Time> {
+        while self.under_way.first_key_value().is_some_and(|((at, _), _)| *at <= now) {
+            let (_, (to, path, packet)) = self.under_way.pop_first().expect("it is there");
+            self.ends[to].handle(now, path, &packet);
+        }
+        let mut packets = Vec::new();
+        for from in 0..2 {
+            self.ends[from].handle_timeout(now).expect("it goes on");
+            self.ends[from].transmit(now, &mut Zeros, &mut packets).expect("zeros can be read");
+            for (path, packet) in packets.drain(..) {
+                let lane = &mut self.lanes[path.index()][from];
+                if let Some(at) = lane.pass(now, packet.len() + 60, &mut self.chance) {
+                    self.count += 1;
+                    self.under_way.insert((at, self.count), (1 - from, path, packet));
+                }
+            }
+        }
+        while let Some(piece) = self.ends[1].read() {
+            self.got += piece.len() as u64;
+        }
+        let arrival = self.under_way.first_key_value().map(|((at, _), _)| *at);
+        self.ends.iter().map(Session::next_wakeup).chain([arrival]).flatten().min()
+    }
+}
+
+#[test]
+fn what_is_kept_does_not_grow_with_what_was_sent() {
+    for scheduler in ["lowest-rtt", "blest", "redundant"] {
+        let sends = 90_000_000;
+        let mut pair = Pair::new(sends, scheduler);
+        let (mut now, mut most) = (Time::ZERO, [0; 3]);
+        while pair.got < sends {
+            now = pair.step(now).expect("something happens").max(now);
+            let third = (3 * pair.got / sends).min(2) as usize;
+            most[third] = most[third].max(LIVE.with(Cell::get));
+        }
+        let [first, second, last] = most.map(|bytes| bytes / 1_000);
+        println!("{scheduler}: {first}, {second}, {last} kB after {} s", now.as_nanos() / 1_000_000_000);
+        // A book of what was sent has 16 bytes for each of 78,000 segments, and room for more.
+        assert!(last < second + 300, "{scheduler}: {first}, {second}, {last} kB");
+    }
+}

@@ -1,0 +1,470 @@
+//! Streams between two ends with real TLS, in virtual time.
+
+use bytes::BytesMut;
+use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use plait_quic::recording::result::{Recorded, result};
+use plait_quic::recording::{ENDLESS, Recording, Subject};
+use plait_quic::sender::{Order, Reroute};
+use plait_quic::streams::far::{Id, News};
+use plait_quic::streams::{Class, Event, Far, Near, Reason};
+use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
+use plait_sched::Builtin;
+use plait_sim::scenario::Scenario;
+use std::time::{Duration, Instant};
+use crate::network::tape::Tape;
+
+const ID: Id = [7; 16];
+
+struct World<'a> {
+    start: Instant,
+    now: Instant,
+    near: Near,
+    far: Far,
+    network: Network<'a>,
+    news: Vec<News>,
+}
+
+fn settings() -> Settings {
+    Settings { seed: Some([3; 32]), ..Settings::default() }
+}
+
+fn scheduler() -> Result<Builtin, Error> {
+    Builtin::new("lowest-rtt", &[]).map_err(|error| Error::Setting(error.to_string()))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "there is no other way to some moment; only differences to it are looked at"
+)]
+fn start() -> Instant {
+    Instant::now()
+}
+
+/// What is said on a stream, and comes back.
+struct Talk {
+    stream: u32,
+    says: Vec<u8>,
+    said: usize,
+    heard: Vec<u8>,
+}
+
+impl<'a> World<'a> {
+    fn new(paths: &'a [Path], secret: &str, terms: &[Terms]) -> Self {
+        Self::with(paths, paths.len(), secret, terms, settings())
+    }
+
+    /// Likewise, with so many of the paths at the beginning, and a far end that has settings of its own.
+    fn with(paths: &'a [Path], locals: usize, secret: &str, terms: &[Terms], far: Settings) -> Self {
+        let (start, identity) = (start(), Identity::generate().expect("a key"));
+        let order = Order {
+            remote: (SERVER, 4433).into(),
+            locals: (0..locals).map(|path| address(path).ip()).collect(),
+            terms: terms.to_vec(),
+            fingerprint: identity.fingerprint(),
+            secret: Secret::new(secret),
+            session: ID,
+            offer: Offer::STREAMS,
+        };
+        Self {
+            start,
+            now: start,
+            near: Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end"),
+            far: Far::new(far, &identity, Secret::new("told"), scheduler).expect("an end"),
+            network: Network::new(start, paths, 1),
+            news: Vec::new(),
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now.duration_since(self.start)
+    }
+
+    /// All that happens at this moment, then on to the next one.
+    fn step(&mut self) {
+        let Self { now, near, far, network, .. } = self;
+        near.handle_timeout(*now);
+        far.handle_timeout(*now);
+        while network.under_way.first_key_value().is_some_and(|(key, _)| key.0 <= *now) {
+            match network.under_way.pop_first().expect("it is there").1 {
+                To::Server(piece) => {
+                    far.handle_datagram(
+                        *now,
+                        address(piece.path),
+                        Some(SERVER),
+                        BytesMut::from(&piece.bytes[..]),
+                    );
+                }
+                To::Client(piece) => {
+                    near.handle_datagram(
+                        *now,
+                        piece.path,
+                        (SERVER, 4433).into(),
+                        BytesMut::from(&piece.bytes[..]),
+                    );
+                }
+            }
+        }
+        while let Some(news) = far.poll() {
+            self.news.push(news);
+        }
+        let mut out = Vec::new();
+        near.transmit(*now, &mut out);
+        for outgoing in out.drain(..) {
+            network.send(*now, 2 * outgoing.path, &outgoing);
+        }
+        far.transmit(*now, &mut out);
+        for mut outgoing in out.drain(..) {
+            outgoing.path = path_to(outgoing.remote);
+            network.send(*now, 2 * outgoing.path + 1, &outgoing);
+        }
+        let arrival = network.under_way.first_key_value().map(|(key, _)| key.0);
+        // Who has an outcome has stopped.
+        let due = near.next_wakeup().filter(|_| near.outcome().is_none());
+        let next = [arrival, due, far.next_wakeup()].into_iter().flatten().min();
+        *now = next.unwrap_or(*now + Duration::from_secs(1)).max(*now);
+    }
+
+    /// Until something holds, or so many seconds have passed: whether it holds.
+    fn run_until(&mut self, seconds: u64, mut holds: impl FnMut(&mut Self) -> bool) -> bool {
+        let until = self.now + Duration::from_secs(seconds);
+        while self.now < until && self.near.outcome().is_none() {
+            self.step();
+            if holds(self) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The far end sends back what comes on every stream, to its end.
+    fn echo(&mut self) {
+        let Some(streams) = self.far.streams(&ID) else { return };
+        while let Some(event) = streams.poll() {
+            if let Event::Opened { stream, .. } = event {
+                streams.accept(stream);
+            }
+        }
+        for stream in 0..streams.opened() {
+            let came = streams.peek(stream).to_vec();
+            let count = streams.write(stream, &came);
+            streams.consume(stream, count);
+            if streams.is_ended(stream) {
+                streams.finish(stream);
+            }
+        }
+    }
+
+    /// So many bytes there and back on each of some streams, all at once: how long it took.
+    fn exchange(&mut self, streams: usize, bytes: usize) -> Duration {
+        let begun = self.now;
+        let content = |stream: u32| -> Vec<u8> {
+            (0..bytes as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 ^ stream as u8).collect()
+        };
+        let open = |_| self.near.streams().open("host:1", Class::Bulk).expect("there is room");
+        let opened: Vec<u32> = (0..streams).map(open).collect();
+        let mut talks: Vec<Talk> = (opened.into_iter())
+            .map(|stream| Talk { stream, says: content(stream), said: 0, heard: Vec::new() })
+            .collect();
+        let done = self.run_until(120, |world| {
+            world.echo();
+            let streams = world.near.streams();
+            for Talk { stream, says, said, heard } in &mut talks {
+                *said += streams.write(*stream, &says[*said..]);
+                if *said == says.len() {
+                    streams.finish(*stream);
+                }
+                heard.extend_from_slice(streams.peek(*stream));
+                let count = streams.peek(*stream).len();
+                streams.consume(*stream, count);
+            }
+            streams.is_empty()
+        });
+        assert!(done, "{:?} after {:?}", self.near.outcome(), self.elapsed());
+        for Talk { stream, says, heard, .. } in &talks {
+            assert!(heard == says, "stream {stream}: {} of {bytes} bytes", heard.len());
+        }
+        assert_eq!(self.near.oversized(), 0, "every packet fits");
+        self.now.duration_since(begun)
+    }
+}
+
+const DARK: Option<[Duration; 2]> = Some([Duration::from_millis(700), Duration::from_secs(1_000)]);
+
+#[test]
+fn streams_cross_both_paths_both_ways() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    let took = world.exchange(20, 600_000);
+    let alone = World::new(&[FAST], "told", &[]).exchange(20, 600_000);
+    eprintln!("{took:?} {alone:?}");
+    assert!(took < alone.mul_f64(0.9), "{took:?} {alone:?}");
+    let sent: Vec<u64> = world.near.progress().iter().map(|path| path.sent).collect();
+    assert!(sent.iter().all(|bytes| *bytes > 2_000_000), "{sent:?}");
+    assert!(matches!(world.news[..], [News::Came { id: ID, .. }]), "{:?}", world.news);
+}
+
+#[test]
+fn lossy_paths_lose_no_byte() {
+    let paths = [
+        Path { lost: 20, jitter: Duration::from_millis(5), ..FAST },
+        Path { lost: 50, jitter: Duration::from_millis(20), ..SLOW },
+    ];
+    World::new(&paths, "told", &[]).exchange(20, 50_000);
+}
+
+#[test]
+fn a_path_that_is_cut_breaks_no_stream() {
+    for path in [0, 1] {
+        let mut paths = [FAST, SLOW];
+        paths[path].outage = DARK;
+        World::new(&paths, "told", &[]).exchange(20, 150_000);
+    }
+}
+
+#[test]
+fn a_path_that_appears_carries_streams_both_ways() {
+    let mut world = World::with(&[FAST, SLOW], 1, "told", &[], settings());
+    let alone = world.exchange(3, 2_000_000);
+    world.near.reroute(world.now, &Reroute::Added(address(1).ip(), Terms::default()));
+    assert_eq!(world.near.progress()[1].sent, 0, "it is told of before it has joined");
+    let both = world.exchange(3, 2_000_000);
+    assert!(both < alone, "{both:?} and {alone:?}");
+    let progress = world.near.progress();
+    assert_eq!((progress.len(), progress[1].opened), (2, 1));
+    let (back, there) = world.far.carried(&ID).expect("it is there");
+    assert!(back[1] > 1_000_000 && there[1] > 1_000_000, "{back:?} {there:?}");
+}
+
+/// Paths are kept open while nobody says anything, and what is said then is answered at once.
+#[test]
+fn a_connection_without_streams_stays() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    world.exchange(1, 1_000);
+    assert!(!world.run_until(200, |_| false));
+    assert!(world.near.outcome().is_none(), "{:?}", world.near.outcome());
+    let took = world.exchange(1, 1_000);
+    assert!(took < Duration::from_millis(200), "{took:?}");
+    assert!(world.near.progress().iter().all(|path| path.opened == 1));
+}
+
+#[test]
+fn a_peer_that_is_gone_is_given_up_by_both() {
+    let mut paths = [FAST, SLOW];
+    paths.iter_mut().for_each(|path| path.outage = DARK);
+    let mut world = World::new(&paths, "told", &[]);
+    world.exchange(1, 1_000);
+    world.run_until(100, |_| false);
+    assert!(matches!(world.near.outcome(), Some(Error::Silent(30))), "{:?}", world.near.outcome());
+    let until = world.now + Duration::from_secs(30);
+    while world.now < until && world.news.len() < 2 {
+        world.step();
+    }
+    assert!(matches!(world.news[1], News::Left { error: Error::Silent(30), .. }), "{:?}", world.news);
+}
+
+/// The far end has less patience: when the paths come back, the near end's connection is one that is over, and its program makes another one, as after silence.
+#[test]
+fn who_was_given_up_gives_up_too_and_is_not_refused() {
+    let outage = Some([Duration::from_millis(700), Duration::from_secs(36)]);
+    let paths = [FAST, SLOW].map(|path| Path { outage, ..path });
+    let patience = Duration::from_secs(20);
+    let mut world = World::with(&paths, paths.len(), "told", &[], Settings { patience, ..settings() });
+    world.exchange(1, 1_000);
+    world.run_until(100, |_| false);
+    assert!(matches!(world.near.outcome(), Some(Error::Silent(30))), "{:?}", world.near.outcome());
+    let [News::Came { .. }, News::Left { error: Error::Silent(20), .. }] = &world.news[..] else {
+        panic!("{:?}", world.news)
+    };
+    let heard = world.near.progress()[0].trouble.clone().expect("the paths are back");
+    assert!(heard.contains("nothing was heard"), "{heard}");
+}
+
+/// Both ends live through the same darkness, and go on with their streams.
+#[test]
+fn streams_outlive_a_darkness_of_all_paths() {
+    let outage = Some([Duration::from_millis(300), Duration::from_secs(15)]);
+    let paths = [Path { outage, ..FAST }, Path { outage, ..SLOW }];
+    let mut world = World::new(&paths, "told", &[]);
+    let took = world.exchange(5, 500_000);
+    assert!(took > Duration::from_secs(15) && took < Duration::from_secs(25), "{took:?}");
+}
+
+#[test]
+fn who_does_not_know_the_secret_is_refused() {
+    let mut world = World::new(&[FAST], "guessed", &[]);
+    world.run_until(5, |_| false);
+    let text = world.near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("secret") && world.news.is_empty(), "{text}");
+}
+
+#[test]
+fn what_a_stream_is_refused_for_is_told() {
+    let mut world = World::new(&[FAST], "told", &[]);
+    let stream = world.near.streams().open("host:1", Class::Bulk).expect("there is room");
+    let told = world.run_until(5, |world| {
+        let streams = world.far.streams(&ID);
+        if let Some(streams) = streams
+            && streams.poll().is_some()
+        {
+            streams.reset(stream, Reason::Denied);
+        }
+        world.near.streams().poll() == Some(Event::Reset { stream, reason: Reason::Denied })
+    });
+    assert!(told && world.near.streams().is_empty());
+}
+
+#[test]
+fn each_end_tells_the_other_that_it_stops() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    world.exchange(1, 1_000);
+    world.near.stop();
+    let until = world.now + Duration::from_secs(1);
+    while world.now < until {
+        world.step();
+    }
+    assert!(matches!(world.news[1], News::Left { error: Error::Stopped, .. }), "{:?}", world.news);
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    world.exchange(1, 1_000);
+    world.far.stop(world.now);
+    world.run_until(3, |_| false);
+    let text = world.near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("the proxy was ended"), "{text}");
+}
+
+/// The second path greets when the near end has ended it all over the first one.
+#[test]
+fn a_path_that_comes_when_all_is_over_is_nobody_new() {
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    assert!(world.run_until(1, |world| world.near.is_open()));
+    assert_eq!(world.near.progress()[1].opened, 0, "the second path is late");
+    world.near.stop();
+    let until = world.now + Duration::from_secs(1);
+    while world.now < until {
+        world.step();
+    }
+    let [News::Came { .. }, News::Left { error: Error::Stopped, .. }] = &world.news[..] else {
+        panic!("{:?}", world.news)
+    };
+}
+
+#[test]
+fn a_budget_that_is_spent_ends_it() {
+    let mut world = World::new(&[FAST], "told", &[Terms { budget: Some(100_000), ..Terms::default() }]);
+    let stream = world.near.streams().open("host:1", Class::Bulk).expect("there is room");
+    world.run_until(10, |world| {
+        world.echo();
+        world.near.streams().write(stream, &[1; 10_000]);
+        false
+    });
+    assert!(matches!(world.near.outcome(), Some(Error::Spent)), "{:?}", world.near.outcome());
+    let both = world.near.progress()[0].sent + world.far.carried(&ID).map_or(0, |(back, _)| back[0]);
+    // What was on its way back when it was spent: 20 ms of 20 Mbit/s, and as much as was acknowledged meanwhile.
+    assert!((100_000..200_000).contains(&both), "{both}");
+}
+
+/// A receiver of files takes no streams, and says who does.
+#[test]
+fn a_receiver_of_files_refuses_streams_by_name() {
+    let (start, identity) = (start(), Identity::generate().expect("a key"));
+    let mut receiver = Receiver::new(settings(), &identity, Secret::new("told")).expect("a receiver");
+    let order = Order {
+        remote: (SERVER, 4433).into(),
+        locals: vec![address(0).ip()],
+        terms: Vec::new(),
+        fingerprint: identity.fingerprint(),
+        secret: Secret::new("told"),
+        session: ID,
+        offer: Offer::STREAMS,
+    };
+    let mut near = Near::new(start, settings(), order, scheduler().expect("it is built in")).expect("an end");
+    let mut out = Vec::new();
+    for _ in 0..100 {
+        near.handle_timeout(start);
+        near.transmit(start, &mut out);
+        for outgoing in out.drain(..) {
+            for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
+                receiver.handle_datagram(start, address(0), Some(SERVER), BytesMut::from(piece));
+            }
+        }
+        receiver.handle_timeout(start);
+        receiver.transmit(start, &mut out);
+        for outgoing in out.drain(..) {
+            for piece in outgoing.bytes.chunks(outgoing.segment.unwrap_or(outgoing.bytes.len())) {
+                near.handle_datagram(start, 0, (SERVER, 4433).into(), BytesMut::from(piece));
+            }
+        }
+    }
+    let text = near.outcome().map(ToString::to_string).expect("it has ended");
+    assert!(text.contains("plait proxy --serve") && receiver.poll().is_none(), "{text}");
+}
+
+/// Each end records what it sends, and nobody notices.
+#[test]
+fn what_each_end_sends_is_recorded() {
+    let plain = World::new(&[FAST, SLOW], "told", &[]).exchange(4, 300_000);
+    let mut world = World::new(&[FAST, SLOW], "told", &[]);
+    let tapes = [Tape::default(), Tape::default()];
+    let [near, far] = tapes.clone();
+    let subject = Subject { paths: vec!["fast".to_owned(), "slow".to_owned()], ..Subject::default() };
+    world.near.record(Recording::new(near, subject));
+    world.far.record(Recording::new(far, Subject::default()));
+    assert_eq!(world.exchange(4, 300_000), plain);
+    let sent = |carried: &[u64]| carried.iter().sum::<u64>();
+    let carried = [
+        world.near.progress().iter().map(|path| path.sent).sum(),
+        sent(world.far.carried(&ID).expect("a peer").0),
+    ];
+    world.run_until(1, |_| false);
+    world.near.end_recording(world.now).expect("it is written");
+    world.far.stop(world.now);
+    for (end, (tape, carried)) in tapes.iter().zip(carried).enumerate() {
+        let bytes = tape.0.lock().expect("nobody panicked").clone();
+        let recorded = Recorded::read(&bytes).expect("it is one");
+        let of_all = recorded.transmissions.iter().map(|sent| u64::from(sent.bytes)).sum::<u64>();
+        assert_eq!(of_all, carried, "end {end}");
+        assert!(of_all > 1_200_000, "end {end}: {of_all} bytes");
+        assert_eq!((recorded.start.sends, recorded.full, recorded.whole), (ENDLESS, false, false));
+        let settled = recorded.transmissions.iter().all(|sent| sent.acknowledged.is_some() || sent.lost);
+        assert!(settled, "end {end}: it is known what became of everything");
+        let text = "[transport]\nprotocol = \"mpquic\"\npacket = \"1220B\"\n[workload]\nkind = \"file\"\nsize = \"1200000B\"\n".to_owned()
+            + &"[[path]]\nrate = \"1Mbit\"\nrtt = \"1ms\"\n".repeat(2);
+        let scenario =
+            Scenario::from_toml(&text, "links.toml", std::path::Path::new("")).expect("it is valid");
+        let result = result(&scenario, &bytes).expect("it is a recording");
+        assert!(result.metrics.delivered_bytes >= 1_200_000, "end {end}");
+        assert!(result.decisions.is_some_and(|decisions| decisions.len() > 100), "end {end}");
+    }
+    let recorded = Recorded::read(&tapes[1].0.lock().expect("nobody panicked")).expect("it is one");
+    assert_eq!(recorded.start.subject.paths, ["path1", "path2"], "addresses may change at the other end");
+}
+
+/// What a path is for holds for what comes back, too: the other end is told.
+#[test]
+fn a_backup_path_stands_by_at_both_ends() {
+    let terms = [Terms::default(), Terms { backup: true, ..Terms::default() }];
+    let mut world = World::new(&[FAST, SLOW], "told", &terms);
+    world.exchange(3, 500_000);
+    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    assert!(far[0] >= 1_500_000 && far[1] == 0, "{far:?}");
+    assert_eq!(world.near.progress()[1].sent, 0);
+    // While no other works it is used both ways.
+    let paths =
+        [Path { outage: Some([Duration::from_millis(300), Duration::from_secs(1_000)]), ..FAST }, SLOW];
+    let mut world = World::new(&paths, "told", &terms);
+    world.exchange(3, 1_000_000);
+    let far = world.far.carried(&ID).expect("a peer").0.to_vec();
+    assert!(far[1] > 1_000_000, "{far:?}");
+}
+
+/// What comes counts, and the other end stops when all is spent. By then so much may be on its way as the path and its queue have.
+#[test]
+fn a_budget_is_of_both_ways() {
+    let terms = [Terms::default(), Terms { budget: Some(400_000), ..Terms::default() }];
+    let mut world = World::new(&[FAST, SLOW], "told", &terms);
+    world.exchange(1, 4_000_000);
+    let there = world.near.progress()[1].sent;
+    let back = world.far.carried(&ID).expect("a peer").0[1];
+    println!("{there} bytes there, {back} back");
+    // On its way back are 60 kB in the queue and 50 in the air, and more leaves until the other end has heard: a round trip of both paths with their queues.
+    assert!((400_000..650_000).contains(&(there + back)), "{there} and {back} bytes");
+    assert!(there > 50_000 && back > 50_000, "{there} and {back} bytes");
+}

@@ -1,0 +1,166 @@
+//! Class redundant: what it is worth where packets are lost, and what it costs. Virtual time.
+
+use plait_quic::Terms;
+use plait_quic::streams::{Class, Event};
+use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
+use std::fmt;
+
+/// Of a remote shell or a voice: so many bytes so often, which the other end says back.
+const SAYS: usize = 100;
+const EVERY: u64 = 20 * MILLISECOND;
+const FROM: u64 = SECOND;
+const UNTIL: u64 = 6 * SECOND;
+
+/// What came of an echo beside an upload.
+#[derive(Default)]
+struct Echo {
+    /// From saying something to having heard all of it back, in nanoseconds, ascending.
+    waits: Vec<u64>,
+    /// Payload bytes that left, copies included, both ways.
+    left: u64,
+    /// Bytes of the upload that came while the echo went on.
+    uploaded: u64,
+}
+
+impl Echo {
+    fn at(&self, percent: usize) -> f64 {
+        self.waits[(self.waits.len() - 1) * percent / 100] as f64 / MILLISECOND as f64
+    }
+
+    fn join(mut self, other: Self) -> Self {
+        self.waits.extend(other.waits);
+        self.waits.sort_unstable();
+        Self { left: self.left + other.left, uploaded: self.uploaded + other.uploaded, ..self }
+    }
+}
+
+impl fmt::Display for Echo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [median, p95, p99, most] = [50, 95, 99, 100].map(|percent| self.at(percent));
+        let &Self { left, uploaded, .. } = self;
+        write!(
+            f,
+            "{median:.0} ms, p95 {p95:.0}, p99 {p99:.0}, most {most:.0}; {left} bytes left, {uploaded} uploaded"
+        )
+    }
+}
+
+/// An echo of this class, with or without an upload beside it.
+fn run(net: &mut Net<'_>, class: Class, upload: bool, seed: u64) -> Echo {
+    let bulk = upload.then(|| net.ends[0].streams.open("bulk:1", Class::Bulk).expect("there is room"));
+    let stream = net.ends[0].streams.open("echo:1", class).expect("there is room");
+    let piece = content(SAYS, seed);
+    let (mut said, mut heard, mut waits) = (0, 0, Vec::new());
+    let (mut echo, mut before) = (Echo::default(), 0);
+    while net.now < UNTIL + SECOND {
+        while let Some(event) = net.ends[1].streams.poll() {
+            if let Event::Opened { stream, .. } = event {
+                net.ends[1].streams.accept(stream);
+            }
+        }
+        let due = FROM + EVERY * said as u64;
+        if net.now >= due && due < UNTIL {
+            assert_eq!(net.ends[0].streams.write(stream, &piece), SAYS, "there is room");
+            said += 1;
+        }
+        let far = &mut net.ends[1].streams;
+        let came = far.peek(stream).to_vec();
+        far.consume(stream, came.len());
+        assert_eq!(far.write(stream, &came), came.len(), "there is room");
+        if let Some(bulk) = bulk {
+            let came = far.peek(bulk).len();
+            far.consume(bulk, came);
+            echo.uploaded += if (FROM..UNTIL).contains(&net.now) { came as u64 } else { 0 };
+            net.ends[0].streams.write(bulk, &[7; 20_000]);
+        }
+        let near = &mut net.ends[0].streams;
+        heard += near.peek(stream).len();
+        near.consume(stream, near.peek(stream).len());
+        waits.extend((waits.len()..heard / SAYS).map(|at| net.now - FROM - EVERY * at as u64));
+        if net.now < FROM {
+            before = left(net);
+        }
+        let next = [due, FROM, UNTIL + SECOND].into_iter().filter(|next| *next > net.now).min();
+        let now = net.now;
+        net.step();
+        net.now = next.map_or(net.now, |next| if net.now == now { next } else { net.now.min(next) });
+    }
+    assert!(net.ends.iter().all(|end| end.failed.is_none()));
+    assert_eq!(waits.len(), said, "all of it was said back");
+    waits.sort_unstable();
+    Echo { waits, left: left(net) - before, ..echo }
+}
+
+fn left(net: &Net<'_>) -> u64 {
+    net.ends.iter().flat_map(|end| end.session.carried().0).sum()
+}
+
+fn echoes(scheduler: &str, paths: &[Path], class: Class, upload: bool) -> Echo {
+    let one = |seed| run(&mut Net::new(scheduler, paths, seed), class, upload, seed);
+    (1..=8).map(one).fold(Echo::default(), Echo::join)
+}
+
+/// Copies come over the other path what was lost on one, and the first path is whatever is free: so is the echo whoever schedules.
+#[test]
+fn losses_cost_a_redundant_stream_less_time_whoever_schedules() {
+    for scheduler in ["lowest-rtt", "blest", "ecf", "round-robin"] {
+        for lost in [10, 30, 50] {
+            let paths = [FAST, SLOW].map(|path| Path { lost, ..path });
+            for upload in [true, false] {
+                let [once, twice] = [Class::Interactive, Class::Redundant]
+                    .map(|class| echoes(scheduler, &paths, class, upload));
+                let name = format!("{scheduler}, {lost} of 1000 lost, upload {upload}");
+                println!("{name}: {once}; redundant {twice}");
+                assert!(twice.at(95) < 0.8 * once.at(95), "{name}");
+                assert!(twice.at(50) <= once.at(50), "{name}");
+            }
+        }
+    }
+}
+
+/// A packet of each is what it costs an upload, and nobody else.
+#[test]
+fn what_copies_take_is_bounded() {
+    let paths = [FAST, SLOW];
+    let [once, twice] =
+        [Class::Interactive, Class::Redundant].map(|class| echoes("lowest-rtt", &paths, class, false));
+    assert_eq!((once.uploaded, twice.left), (0, 2 * once.left), "each packet on each path, and no more");
+    let [once, twice] =
+        [Class::Interactive, Class::Redundant].map(|class| echoes("lowest-rtt", &paths, class, true));
+    println!("no losses: {once}; redundant {twice}");
+    let segments = (twice.waits.len() * 1_100) as u64;
+    assert!(twice.uploaded + segments * 5 / 4 > once.uploaded, "{once} {twice}");
+    // A window's worth, where a copy waited for room.
+    assert!(twice.at(99) < once.at(99), "{once} {twice}");
+}
+
+/// Who sends a thing once on a path that is dark waits until that is noticed; a copy has come before.
+#[test]
+fn a_redundant_stream_does_not_notice_that_a_path_goes_dark() {
+    for dark in [0, 1] {
+        let mut paths = [FAST, SLOW];
+        paths[dark].outage = [3 * SECOND, 5 * SECOND];
+        let [once, twice] =
+            [Class::Interactive, Class::Redundant].map(|class| echoes("round-robin", &paths, class, false));
+        println!("path {dark} dark: {once}; redundant {twice}");
+        assert!(twice.at(100) < 120.0, "{twice}");
+        assert!(once.at(100) > 1.3 * twice.at(100), "{once}");
+    }
+}
+
+/// Terms are kept: a path that stands by carries nothing, and a budget is of both ways.
+#[test]
+fn copies_keep_to_what_paths_are_for() {
+    for terms in
+        [Terms { backup: true, ..Terms::default() }, Terms { budget: Some(5_000), ..Terms::default() }]
+    {
+        let mut net = Net::over("lowest-rtt", &[FAST, SLOW], &[Terms::default(), terms], 1);
+        let echo = run(&mut net, Class::Redundant, false, 1);
+        let carried = net.ends[0].session.spent()[1];
+        println!("{terms:?}: {carried} bytes; {echo}");
+        // Both ways, with what was on its way: a round trip of 80 ms has four of the packets.
+        let least = terms.budget.unwrap_or(0);
+        let most = terms.budget.map_or(0, |budget| budget + 5 * 115);
+        assert!((least..=most).contains(&carried), "{carried} bytes");
+    }
+}

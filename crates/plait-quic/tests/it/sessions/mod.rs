@@ -1,0 +1,142 @@
+//! Two sessions with streams in virtual time, over paths with rates, delays, losses, reordering and outages. No TLS: `transfer` has that.
+
+use plait_quic::session::{Agreed, Extent, Session};
+use plait_quic::streams::Streams;
+use plait_quic::{Error, Settings, Terms};
+use plait_sched::{Builtin, PathId, Time};
+use plait_transport::endpoint::Side;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+
+pub(crate) const MILLISECOND: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000 * MILLISECOND;
+
+/// A path, the same in both directions.
+#[derive(Clone, Copy)]
+pub(crate) struct Path {
+    pub(crate) megabits: u64,
+    /// One way, in milliseconds.
+    pub(crate) delay: u64,
+    /// Parts of 1000.
+    pub(crate) lost: u32,
+    /// Additional delay at random at most, in milliseconds.
+    pub(crate) jitter: u64,
+    /// Nothing gets through between these times.
+    pub(crate) outage: [u64; 2],
+}
+
+pub(crate) const FAST: Path = Path { megabits: 20, delay: 10, lost: 0, jitter: 0, outage: [0; 2] };
+pub(crate) const SLOW: Path = Path { megabits: 10, delay: 40, ..FAST };
+
+/// Bytes that wait for a path at most.
+const QUEUE: u64 = 60_000;
+
+pub(crate) struct End {
+    pub(crate) session: Session,
+    pub(crate) streams: Streams,
+    pub(crate) failed: Option<Error>,
+}
+
+/// Both ends, and what is on its way between them.
+pub(crate) struct Net<'a> {
+    pub(crate) now: u64,
+    pub(crate) ends: [End; 2],
+    paths: &'a [Path],
+    free_at: Vec<[u64; 2]>,
+    random: Xoshiro256PlusPlus,
+    under_way: BTreeMap<(u64, u64), (usize, PathId, Vec<u8>)>,
+    count: u64,
+    /// Of every packet's moment, path, direction and bytes.
+    pub(crate) trace: u64,
+    pub(crate) most_memory: u64,
+}
+
+impl<'a> Net<'a> {
+    pub(crate) fn new(scheduler: &str, paths: &'a [Path], seed: u64) -> Self {
+        Self::over(scheduler, paths, &vec![Terms::default(); paths.len()], seed)
+    }
+
+    /// Over paths of which each has its terms, at both ends.
+    pub(crate) fn over(scheduler: &str, paths: &'a [Path], terms: &[Terms], seed: u64) -> Self {
+        let agreed = Agreed {
+            paths: paths.len(),
+            initial: 0,
+            segment: 1_100,
+            window: 4 << 20,
+            extent: Extent::Endless,
+        };
+        let end = |side: Side| {
+            let scheduler = Builtin::new(scheduler, &[]).expect("it is built in");
+            let session =
+                Session::over(side, &Settings::default(), agreed, terms, scheduler).expect("a session");
+            End { session, streams: Streams::new(side == Side::Client, agreed.segment), failed: None }
+        };
+        Self {
+            now: 0,
+            ends: [end(Side::Client), end(Side::Server)],
+            paths,
+            free_at: vec![[0; 2]; paths.len()],
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            under_way: BTreeMap::new(),
+            count: 0,
+            trace: 0,
+            most_memory: 0,
+        }
+    }
+
+    fn send(&mut self, from: usize, path: PathId, packet: Vec<u8>) {
+        for part in [self.now, from as u64, packet.len() as u64]
+            .iter()
+            .chain(&packet.iter().map(|byte| u64::from(*byte)).collect::<Vec<_>>())
+        {
+            self.trace = (self.trace ^ part).wrapping_mul(0x0100_0000_01b3);
+        }
+        let Path { megabits, delay, lost, jitter, outage } = self.paths[path.index()];
+        let is_lost = self.random.next_u32() % 1_000 < lost;
+        let extra = self.random.next_u64() % (jitter * MILLISECOND + 1);
+        let free_at = &mut self.free_at[path.index()][from];
+        let begins = self.now.max(*free_at);
+        let waiting = (begins - self.now) * megabits / 8_000;
+        if is_lost || waiting > QUEUE || (outage[0]..outage[1]).contains(&self.now) {
+            return;
+        }
+        *free_at = begins + (packet.len() as u64 + 60) * 8_000 / megabits;
+        self.count += 1;
+        self.under_way.insert((*free_at + delay * MILLISECOND + extra, self.count), (1 - from, path, packet));
+    }
+
+    /// All that happens at this moment, then on to the next one. False if nothing will.
+    pub(crate) fn step(&mut self) -> bool {
+        let time = Time::from_nanos(self.now);
+        while let Some((&key, _)) = self.under_way.first_key_value().filter(|(key, _)| key.0 <= self.now) {
+            let (to, path, packet) = self.under_way.remove(&key).expect("it is there");
+            let End { session, streams, failed } = &mut self.ends[to];
+            session.handle(time, path, &packet);
+            *failed = failed.take().or(streams.take(session).err());
+        }
+        let mut packets = Vec::new();
+        for from in 0..2 {
+            let End { session, streams, .. } = &mut self.ends[from];
+            if session.next_wakeup().is_some_and(|due| due <= time) {
+                session.handle_timeout(time).expect("the peer is there");
+            }
+            streams.transmit(time, session, &mut packets).expect("segments are there");
+            self.most_memory = self.most_memory.max(streams.memory() + session.buffered());
+            for (path, packet) in packets.drain(..) {
+                self.send(from, path, packet.to_vec());
+            }
+        }
+        let arrival = self.under_way.first_key_value().map(|(key, _)| key.0);
+        let wakeups = self.ends.iter().filter_map(|end| end.session.next_wakeup()).map(Time::as_nanos);
+        let Some(next) = wakeups.chain(arrival).min() else { return false };
+        self.now = next.max(self.now);
+        true
+    }
+}
+
+pub(crate) fn content(bytes: usize, seed: u64) -> Vec<u8> {
+    let mut content = vec![0; bytes];
+    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut content);
+    content
+}

@@ -1,0 +1,19 @@
+//! The header that is checked in is the one that the crate makes: `PLAIT_RENEW_HEADER=1 cargo test -p plait-sched-ffi --test it header` writes it.
+
+use std::path::Path;
+
+#[test]
+fn the_header_is_current() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    let mut written = Vec::new();
+    cbindgen::generate_with_config(folder, config).unwrap().write(&mut written);
+    let written = String::from_utf8(written).unwrap();
+    // Rust's section on what a caller has to keep is of no use in C.
+    let written = written.replace("# Safety\n", "What is handed over:\n");
+    let file = folder.join("include/plait_sched.h");
+    if std::env::var_os("PLAIT_RENEW_HEADER").is_some() {
+        std::fs::write(&file, &written).unwrap();
+    }
+    assert!(std::fs::read_to_string(&file).unwrap_or_default() == written, "see the first line of this file");
+}

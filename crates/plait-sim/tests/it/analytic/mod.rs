@@ -1,0 +1,16 @@
+//! Runs whose result a formula gives.
+
+mod additive;
+mod blocking;
+mod capacity;
+mod deadlines;
+mod delay;
+mod fairness;
+mod one_way;
+mod quic;
+mod redundant;
+mod requests;
+mod response;
+mod slow_start;
+mod tcp;
+mod topology;

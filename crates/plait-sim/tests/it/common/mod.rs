@@ -1,0 +1,70 @@
+//! Scenarios from TOML, and runs of them.
+
+use plait_sim::recorder::RecordOptions;
+use plait_sim::result::RunResult;
+use plait_sim::scenario::Scenario;
+use plait_sim::simulation::{self, Control, RunError, ThroughBytes};
+use std::path::Path;
+
+/// Everything that can be recorded.
+pub(crate) const ALL: RecordOptions = RecordOptions {
+    packets: true,
+    series: Some(plait_sched::Duration::from_millis(500)),
+    decisions: true,
+    decisions_from: plait_sched::Time::ZERO,
+};
+
+/// One row per transmission.
+pub(crate) const PACKETS: RecordOptions =
+    RecordOptions { packets: true, series: None, decisions: false, decisions_from: plait_sched::Time::ZERO };
+
+/// Reads a scenario that is known to be valid.
+pub(crate) fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml(text, "test.toml", Path::new(".")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Runs it with its own scheduler, recording `options`.
+pub(crate) fn try_run(scenario: &Scenario, options: &RecordOptions) -> Result<RunResult, RunError> {
+    simulation::run(scenario, scenario.scheduler.build(), options, &mut |_share| Control::Continue)
+}
+
+/// As [`try_run`], for a scenario that has to work.
+pub(crate) fn run_with(text: &str, options: &RecordOptions) -> RunResult {
+    try_run(&scenario(text), options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The metrics of a scenario that has to work.
+pub(crate) fn run(text: &str) -> RunResult {
+    run_with(text, &RecordOptions::default())
+}
+
+/// Initial numbers of both ends that wrap after some thousand segments, and after a few.
+pub(crate) const NEAR_THE_WRAP: [u32; 2] = [u32::MAX - 2_000, u32::MAX - 2];
+
+/// Whether a run says the same, in all that can be recorded, if every packet of its own connection goes through bytes, and how many did.
+pub(crate) fn same_through_bytes(text: &str) -> Result<u64, String> {
+    let scenario = scenario(text);
+    let mut through = ThroughBytes::new(&scenario, NEAR_THE_WRAP);
+    let plain = try_run(&scenario, &ALL);
+    let scheduler = scenario.scheduler.build();
+    let other = simulation::run_tapped(&scenario, scheduler, &ALL, &mut through, &mut |_| Control::Continue);
+    if let Some(failure) = through.failure() {
+        return Err(format!("{failure}\n{text}"));
+    }
+    let same = match (&plain, &other) {
+        (Ok(plain), Ok(other)) => {
+            plain == other && plain.to_json(&scenario, "same") == other.to_json(&scenario, "same")
+        }
+        (Err(plain), Err(other)) => plain.to_string() == other.to_string(),
+        _ => false,
+    };
+    let metrics = |run: &Result<RunResult, RunError>| match run {
+        Ok(run) => format!("{:?}", run.metrics),
+        Err(error) => error.to_string(),
+    };
+    if same {
+        Ok(through.packets())
+    } else {
+        Err(format!("{}\nthrough bytes: {}\n{text}", metrics(&plain), metrics(&other)))
+    }
+}

@@ -1,0 +1,438 @@
+//! A few runs whose every metric is written down, each beside what a formula says about it: the bound says that the
+//! numbers are right, the numbers that nothing changed.
+//!
+//! After a change that is *meant* to change them, look at the difference and renew them:
+//! `PLAIT_RENEW_GOLDEN=1 cargo test -p plait-sim --test it golden`, then `git diff crates/plait-sim/tests/it/golden.json`.
+
+use crate::common::{run, same_through_bytes, scenario};
+use plait_sim::result::RunResult;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// A run and what must hold of it whatever the details.
+struct Golden {
+    name: &'static str,
+    scenario: &'static str,
+    bound: fn(&RunResult),
+}
+
+const GOLDENS: [Golden; 13] = [
+    Golden {
+        name: "round-robin, equation (1), 2 Mbit/s / 100 ms / 35 kB",
+        scenario: r#"
+            duration = "100s"
+            warmup = "10s"
+            scheduler = "round-robin"
+            transport = { protocol = "cmt-sctp", receive_buffer = "35kB", receive_window_accounting = "outstanding" }
+            [[path]]
+            rate = "1Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "100ms"
+            queue = "50p"
+        "#,
+        bound: |result| {
+            // Packet by packet in turns, the slow path carries as much as the fast one: 968 kbit/s of payload each.
+            for path in &result.paths {
+                assert!((path.throughput_bps / 968_000.0 - 1.0).abs() < 0.01, "{path:?}");
+            }
+            // No packet is faster than the fast path allows: 12 ms + 10 ms.
+            assert!(result.metrics.app_delay_ms.unwrap().p50 > 22.0);
+        },
+    },
+    Golden {
+        name: "lowest-rtt, three lossy paths, file",
+        scenario: r#"
+            duration = "100s"
+            scheduler = "lowest-rtt"
+            transport = { protocol = "cmt-sctp", receive_buffer = "100kB", retransmission_policy = "ssthresh", ack_every = 2 }
+            workload = { kind = "file", size = "5MB" }
+            [[path]]
+            rate = "4Mbit"
+            rtt = "30ms"
+            queue = "50p"
+            loss = "0.5%"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "60ms"
+            queue = "50p"
+            loss = { model = "gilbert-elliott", to_bad = "0.5%", to_good = "40%" }
+            [[path]]
+            rate = "1Mbit"
+            rtt = "200ms"
+            queue = "50p"
+            jitter = { amount = "20ms", reorder = true }
+        "#,
+        bound: |result| {
+            // 5 MB at 7 Mbit/s · 1452/1500 take 5.9 s; at half of what the two paths without reordering carry, 13.8 s.
+            let time = result.metrics.completion_time_s.unwrap();
+            assert!((5.9..13.8).contains(&time), "{time}");
+            assert_eq!(result.metrics.delivered_bytes, 5_000_000);
+        },
+    },
+    Golden {
+        name: "daps-rounds, constant rate, an outage",
+        scenario: r#"
+            duration = "60s"
+            scheduler = "daps-rounds"
+            workload = { kind = "cbr", rate = "1Mbit", block = "8KiB" }
+            transport = { protocol = "cmt-sctp" }
+            [[path]]
+            rate = "2Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "80ms"
+            queue = "50p"
+            outages = [{ from = "20s", to = "30s" }]
+        "#,
+        bound: |result| {
+            // All that is written is delivered but for the last blocks: 60 s of 1 Mbit/s.
+            let (delivered, left) =
+                (result.metrics.delivered_bytes, result.metrics.undelivered_bytes.unwrap());
+            assert_eq!((delivered + left) / 8_192, 60 * 125_000 / 8_192 + 1);
+            assert!(left <= 2 * 8_192, "{left}");
+            // A block is six packets; 36 ms over one path, 10 ms away; less over two, which save at most half of the 36.
+            assert!(result.metrics.block_delay_ms.unwrap().p50 > 28.0);
+        },
+    },
+    Golden {
+        name: "daps, equation (1), 2 Mbit/s / 200 ms / 45 kB",
+        scenario: r#"
+            duration = "100s"
+            warmup = "10s"
+            scheduler = "daps"
+            transport = { protocol = "cmt-sctp", receive_buffer = "45kB", receive_window_accounting = "outstanding" }
+            [[path]]
+            rate = "1Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "200ms"
+            queue = "50p"
+        "#,
+        bound: |result| {
+            // Little's law: what is in flight is the window at most, 30 chunks, and a packet is in flight for 20 ms at least, or
+            // for 100 ms and the return over the fast path.
+            let [fast, slow] = [0, 1].map(|path: usize| result.paths[path].throughput_bps);
+            assert!(fast * 0.020 + slow * 0.110 <= 30.0 * 1452.0 * 8.0, "{fast} + {slow}");
+            assert!(fast <= 968_000.0 * 1.001 && slow <= 1_936_000.0 * 1.001, "{fast} + {slow}");
+            // The paper's effect: fewer than the 9 packets that wait with round-robin.
+            assert!(result.metrics.receive_buffer_packets.mean < 9.0);
+        },
+    },
+    Golden {
+        name: "mptcp, lia, a bottleneck shared with TCP",
+        scenario: r#"
+            duration = "60s"
+            warmup = "10s"
+            transport = { protocol = "mptcp", profile = "standard", congestion_control = "lia", receive_buffer = "2MB" }
+            [[path]]
+            links = ["core"]
+            [[path]]
+            links = ["core"]
+            [[link]]
+            name = "core"
+            rate = "10Mbit"
+            delay = "20ms"
+            queue = "50p"
+            forward = { loss = "0.02%" }
+            [[flow]]
+            kind = "tcp"
+            links = ["core"]
+            start = "300ms"
+        "#,
+        bound: |result| {
+            let (ours, theirs) = (result.metrics.goodput_bps, result.flows[0].goodput_bps);
+            assert!(ours + theirs < 10e6 * 1448.0 / 1500.0 && ours + theirs > 9e6, "{ours} + {theirs}");
+            assert!((0.5..2.0).contains(&(ours / theirs)), "{ours} beside {theirs}");
+        },
+    },
+    Golden {
+        name: "mptcp, olia, lossy paths, file",
+        scenario: r#"
+            duration = "100s"
+            transport = { protocol = "mptcp", profile = "standard", congestion_control = "olia", ack_every = 2, initial_path = "path2" }
+            workload = { kind = "file", size = "5MB" }
+            [[path]]
+            rate = "4Mbit"
+            rtt = "30ms"
+            queue = "50p"
+            loss = "0.5%"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "60ms"
+            queue = "50p"
+            loss = { model = "gilbert-elliott", to_bad = "0.5%", to_good = "40%" }
+            jitter = { amount = "20ms", reorder = true }
+            outages = [{ from = "3s", to = "5s" }]
+        "#,
+        bound: |result| {
+            // 5 MB at 6 Mbit/s · 1448/1500 take 6.9 s. 1.31/√p, 18.5 segments of window in 30 ms, fill the first path, which alone
+            // takes 10.4 s; coupled control may take a tenth less there than TCP.
+            let time = result.metrics.completion_time_s.unwrap();
+            assert!((6.9..11.5).contains(&time), "{time}");
+            assert_eq!(result.metrics.delivered_bytes, 5_000_000);
+        },
+    },
+    Golden {
+        name: "mptcp, balia, constant rate beside datagrams",
+        scenario: r#"
+            duration = "60s"
+            scheduler = "round-robin"
+            transport = { protocol = "mptcp", profile = "standard", congestion_control = "balia", handshake = false }
+            workload = { kind = "cbr", rate = "1Mbit", block = "8KiB" }
+            [[path]]
+            rate = "2Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            [[path]]
+            rate = "2Mbit"
+            rtt = "80ms"
+            queue = "50p"
+            jitter = "5ms"
+            [[flow]]
+            kind = "on-off"
+            path = "path1"
+            rate = "1Mbit"
+            on = "500ms"
+            off = "500ms"
+        "#,
+        bound: |result| {
+            let (delivered, left) =
+                (result.metrics.delivered_bytes, result.metrics.undelivered_bytes.unwrap());
+            assert_eq!((delivered + left) / 8_192, 60 * 125_000 / 8_192 + 1);
+            assert!(left <= 2 * 8_192, "{left}");
+        },
+    },
+    Golden {
+        name: "tcp, cubic, hystart, 50 Mbit/s / 80 ms",
+        scenario: r#"
+            duration = "20s"
+            transport = { protocol = "tcp", profile = "standard", congestion_control = "cubic", hystart = true, receive_buffer = "20MB" }
+            [[path]]
+            rate = "50Mbit"
+            rtt = "80ms"
+            queue = "bdp"
+        "#,
+        bound: |result| {
+            let goodput = result.metrics.goodput_bps;
+            assert!(goodput < 50e6 * 1448.0 / 1500.0 && goodput > 40e6, "{goodput}");
+        },
+    },
+    Golden {
+        name: "mptcp as in Linux, requests of three clients, a lossy path",
+        scenario: r#"
+            duration = "60s"
+            warmup = "5s"
+            transport = { protocol = "mptcp", profile = "linux", receive_buffer = "1MB" }
+            [workload]
+            kind = "request-response"
+            request = "400B"
+            response = "60kB"
+            sizes = "exponential"
+            think = "200ms"
+            think_times = "exponential"
+            parallel = 3
+            [[path]]
+            rate = "20Mbit"
+            rtt = "30ms"
+            queue = "50p"
+            loss = "0.5%"
+            [[path]]
+            rate = "10Mbit"
+            rtt = "80ms"
+            queue = "50p"
+        "#,
+        bound: |result| {
+            let metrics = &result.metrics;
+            let latency = metrics.request_latency_ms.unwrap();
+            // Nothing is faster than the shorter round trip; and by Little's law three clients, each thinking or waiting.
+            let frame = result.requests.as_ref().unwrap();
+            let fastest = frame.delivered.iter().zip(&frame.written).filter(|(end, _)| **end >= 0);
+            assert!(fastest.map(|(end, start)| end - start).min().unwrap() > 30_000_000);
+            let cycles = metrics.requests_completed.unwrap() as f64 / metrics.measured_s;
+            assert!(
+                (cycles * (latency.mean + 200.0) / 1e3 / 3.0 - 1.0).abs() < 0.1,
+                "{cycles}, {}",
+                latency.mean
+            );
+        },
+    },
+    Golden {
+        name: "mpquic, two lossy paths, file",
+        scenario: r#"
+            duration = "100s"
+            scheduler = "lowest-rtt"
+            transport = { protocol = "mpquic", receive_buffer = "500kB" }
+            workload = { kind = "file", size = "10MB" }
+            [[path]]
+            rate = "10Mbit"
+            rtt = "20ms"
+            queue = "50p"
+            loss = "0.5%"
+            [[path]]
+            rate = "5Mbit"
+            rtt = "60ms"
+            queue = "50p"
+            loss = "0.2%"
+        "#,
+        bound: |result| {
+            // 10 MB at 15 Mbit/s take 5.3 s; over the slower path alone, at what NewReno makes of its losses or less, 20 s.
+            let time = result.metrics.completion_time_s.unwrap();
+            assert!((5.4..20.0).contains(&time), "{time}");
+            assert_eq!(result.metrics.delivered_bytes, 10_000_000);
+        },
+    },
+    Golden {
+        name: "mptcp with ECN, CoDel on one path",
+        scenario: r#"
+            duration = "60s"
+            warmup = "10s"
+            transport = { protocol = "mptcp", profile = "standard", ecn = true, receive_buffer = "2MB" }
+            [[path]]
+            rate = "10Mbit"
+            rtt = "40ms"
+            queue = "1000p"
+            discipline = { name = "codel", ecn = true }
+            [[path]]
+            rate = "5Mbit"
+            rtt = "80ms"
+            queue = "bdp"
+        "#,
+        bound: |result| {
+            // What is marked is not dropped, and the queue is kept near its target of 5 ms where drop-tail would hold 1.2 s.
+            let queue = &result.queues[0];
+            assert!(queue.packets_marked > 0 && queue.packets_dropped == 0, "{queue:?}");
+            assert!(queue.sojourn_ms.unwrap().mean < 20.0, "{queue:?}");
+            // One that halves at every mark, with next to no queue, has three quarters of its link at least.
+            assert!(result.metrics.goodput_bps > (0.75 * 10e6 + 0.9 * 5e6) * 1448.0 / 1500.0);
+        },
+    },
+    Golden {
+        name: "mpquic with ECN, CoDel on both paths",
+        scenario: r#"
+            duration = "60s"
+            warmup = "10s"
+            transport = { protocol = "mpquic", ecn = true, receive_buffer = "4MB" }
+            [[path]]
+            rate = "10Mbit"
+            rtt = "40ms"
+            queue = "1000p"
+            discipline = { name = "codel", ecn = true }
+            [[path]]
+            rate = "5Mbit"
+            rtt = "80ms"
+            queue = "1000p"
+            discipline = { name = "codel", ecn = true }
+        "#,
+        bound: |result| {
+            // Nothing is lost, so marks alone keep the windows from growing until the queues of 1000 packets are full: they stay within a
+            // third of what the links hold, 33 packets.
+            assert_eq!(result.metrics.retransmissions, 0);
+            let forward = result.queues.iter().filter(|queue| queue.direction == "forward");
+            for (queue, path) in forward.zip(&result.paths) {
+                assert!(queue.packets_marked > 0 && queue.packets_dropped == 0, "{queue:?}");
+                assert!(queue.sojourn_ms.unwrap().mean < 20.0, "{queue:?}");
+                assert!(path.cwnd_packets.unwrap() < 33.4 * 4.0 / 3.0, "{path:?}");
+            }
+            // One that halves at every mark, with next to no queue, has three quarters of its link at least.
+            assert!(result.metrics.goodput_bps > 0.75 * 15e6 * 1433.0 / 1500.0);
+        },
+    },
+    Golden {
+        name: "tcp beside datagrams, FQ-CoDel",
+        scenario: r#"
+            duration = "60s"
+            warmup = "10s"
+            transport = { protocol = "tcp", profile = "linux", receive_buffer = "2MB" }
+            [[path]]
+            rate = "10Mbit"
+            rtt = "40ms"
+            queue = "1000p"
+            discipline = "fq-codel"
+            [[flow]]
+            kind = "cbr"
+            path = "path1"
+            rate = "2Mbit"
+        "#,
+        bound: |result| {
+            // A flow below its share is served at once: what is left is the other's, and the datagrams wait a packet or two.
+            let goodput = result.metrics.goodput_bps;
+            assert!((6.8e6..8e6).contains(&goodput), "{goodput}");
+            let delay = result.flows[0].delay_ms.unwrap();
+            assert!(delay.p95 < 20.0 + 3.0 * 1.2 + 1.2, "{delay:?}");
+        },
+    },
+];
+
+fn file() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden.json")
+}
+
+/// All metrics, but for the number of events, which says how and not what.
+fn metrics(golden: &Golden, result: &RunResult) -> Value {
+    let text = result.to_json(&scenario(golden.scenario), golden.name);
+    let mut run: Value = serde_json::from_str(&text).expect("our own JSON");
+    let metrics = run["metrics"].as_object_mut().expect("a table");
+    metrics.remove("events");
+    let mut all = serde_json::json!({ "metrics": run["metrics"], "paths": run["paths"] });
+    if !result.queues.is_empty() {
+        all["queues"] = run["queues"].take();
+    }
+    all
+}
+
+#[test]
+fn nothing_changed_and_all_bounds_hold() {
+    let mut runs = Map::new();
+    for golden in &GOLDENS {
+        let result = run(golden.scenario);
+        (golden.bound)(&result);
+        runs.insert(golden.name.to_owned(), metrics(golden, &result));
+    }
+    let runs = Value::Object(runs);
+    if std::env::var_os("PLAIT_RENEW_GOLDEN").is_some() {
+        std::fs::write(file(), format!("{runs:#}\n")).expect("the file can be written");
+        return;
+    }
+    let text = std::fs::read_to_string(file()).expect("tests/it/golden.json can be read");
+    let expected: Value = serde_json::from_str(&text).expect("tests/it/golden.json is JSON");
+    let mut changes = Vec::new();
+    compare("", &expected, &runs, &mut changes);
+    assert!(changes.is_empty(), "if that is meant, see the top of crates/plait-sim/tests/it/golden.rs:\n{}", changes.join("\n"));
+}
+
+/// Says where two documents differ.
+fn compare(place: &str, expected: &Value, found: &Value, changes: &mut Vec<String>) {
+    match (expected, found) {
+        (Value::Object(old), Value::Object(new)) => {
+            for key in old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))) {
+                let (old, new) = (old.get(key).unwrap_or(&Value::Null), new.get(key).unwrap_or(&Value::Null));
+                compare(&format!("{place}/{key}"), old, new, changes);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                compare(&format!("{place}/{index}"), old, new, changes);
+            }
+        }
+        (old, new) if old != new => changes.push(format!("{place}: {old} became {new}")),
+        _ => {}
+    }
+}
+
+/// The ends live on what is on the wire.
+#[test]
+fn through_bytes_everything_is_the_same() {
+    let mut packets = 0;
+    for golden in &GOLDENS {
+        let through = same_through_bytes(golden.scenario).unwrap_or_else(|reason| panic!("{reason}"));
+        packets += through;
+    }
+    assert!(packets > 50_000, "{packets} went through bytes");
+}

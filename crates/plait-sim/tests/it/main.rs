@@ -1,0 +1,10 @@
+//! Whole runs of the simulator, in one program: `cargo test -p plait-sim --test it golden` runs the tests of one module.
+
+mod allocation;
+mod analytic;
+mod common;
+mod determinism;
+mod golden;
+mod interrupt;
+mod random;
+mod scenarios;

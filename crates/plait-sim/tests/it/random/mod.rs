@@ -1,0 +1,151 @@
+//! Any valid scenario ends with all data delivered, with the peer given up for good reason, or at its end while data
+//! still flows: it never stalls, panics, runs for ever or delivers twice, and every packet and byte is accounted for.
+//!
+//! `PLAIT_CASES=5000 PLAIT_SEED=7 cargo test --release -p plait-sim --test it random` runs more cases than usual, and others;
+//! `make random-torture` runs 150,000.
+
+mod account;
+mod regressions;
+mod silence;
+mod strategy;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use crate::common;
+use strategy::Network;
+
+/// How many cases of each kind `make test` runs; `make test-random` sets `PLAIT_CASES` to 2,000.
+const CASES: u32 = 300;
+
+/// `PLAIT_CASES` cases that `PLAIT_SEED` draws: the same ones in every run, and the first ones of every longer run.
+fn config() -> Config {
+    Config {
+        cases: wanted("PLAIT_CASES", CASES),
+        rng_seed: RngSeed::Fixed(wanted("PLAIT_SEED", 9260)),
+        failure_persistence: None,
+        max_shrink_iters: 2_000,
+        ..Config::default()
+    }
+}
+
+/// The same scenario with TCP as in Linux.
+fn linux(text: &str) -> String {
+    text.replacen("profile = \"standard\"\n", "profile = \"linux\"\n", 1)
+}
+
+fn check(text: &str) -> Result<(), TestCaseError> {
+    account::check(text).map_err(|reason| TestCaseError::fail(format!("{reason}\n{text}")))
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_valid_scenario_ends_well(text in strategy::scenario(Network::Any)) {
+        check(&text)?;
+    }
+
+    /// With the profile of Linux instead.
+    #[test]
+    fn with_the_profile_of_linux_too(text in strategy::scenario(Network::Any)) {
+        check(&linux(&text))?;
+    }
+
+    #[test]
+    fn nor_with_the_profile_of_linux(text in strategy::scenario(Network::Orderly)) {
+        check(&linux(&text))?;
+    }
+
+    /// With Multipath QUIC.
+    #[test]
+    fn with_multipath_quic_too(text in strategy::mpquic_scenario(Network::Any)) {
+        check(&text)?;
+    }
+
+    /// However unequal the paths are, what nobody lost is not sent again, unless a timer ran out or a tail was probed.
+    #[test]
+    fn nothing_is_sent_again_where_nothing_gets_lost(text in strategy::scenario(Network::Orderly)) {
+        check(&text)?;
+    }
+
+    #[test]
+    fn nor_with_multipath_quic(text in strategy::mpquic_scenario(Network::Orderly)) {
+        check(&text)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: config().cases / 8, ..config() })]
+
+    /// If every packet of the connection goes through bytes, with numbers that wrap, nothing is different.
+    #[test]
+    fn through_bytes_everything_is_the_same(text in strategy::cmt_sctp_scenario(Network::Any)) {
+        common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn through_bytes_of_multipath_quic_everything_is_the_same(text in strategy::mpquic_scenario(Network::Any)) {
+        common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
+    }
+
+    #[test]
+    fn through_bytes_of_mptcp_everything_is_the_same(text in strategy::mptcp_scenario(Network::Any)) {
+        common::same_through_bytes(&text).map_err(TestCaseError::fail)?;
+    }
+}
+
+/// What the environment asks for, or `otherwise`.
+fn wanted<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+/// `PLAIT_CASES` scenarios (25,000) of each of six kinds, side by side, drawn from `PLAIT_SEED` (the clock says nothing here, so: 1).
+/// `PLAIT_KINDS` = "45" are those of Multipath QUIC alone.
+/// `PLAIT_ONLY` keeps those whose text has all of these words, separated by commas. It says what it has done after each tenth.
+#[test]
+#[ignore = "150,000 runs: 20 minutes to an hour on two cores; make random-torture"]
+fn torture() {
+    let kinds: String = wanted("PLAIT_KINDS", "012345".to_owned());
+    let kinds: Vec<u64> = (0..6).filter(|kind| kinds.contains(&kind.to_string())).collect();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = kinds.iter().map(|&kind| scope.spawn(move || torture_of(kind))).collect();
+        let failed: Vec<String> = all
+            .into_iter()
+            .filter_map(|one| one.join().unwrap_or_else(|_| Err("a check panicked".to_owned())).err())
+            .collect();
+        assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+    });
+}
+
+/// Even kinds are of any network, odd ones of orderly ones; of CMT-SCTP and MPTCP, then with the profile of Linux, then of
+/// Multipath QUIC.
+fn torture_of(kind: u64) -> Result<(), String> {
+    let (cases, seed) = (wanted("PLAIT_CASES", 25_000_u32), wanted("PLAIT_SEED", 1_u64));
+    let only: String = wanted("PLAIT_ONLY", String::new());
+    let words: Vec<&str> = only.split(',').filter(|word| !word.is_empty()).collect();
+    let network = if kind.is_multiple_of(2) { Network::Any } else { Network::Orderly };
+    let scenario = if kind < 4 {
+        let text = move |text: String| if kind < 2 { text } else { linux(&text) };
+        strategy::scenario(network).prop_map(text).boxed()
+    } else {
+        strategy::mpquic_scenario(network).boxed()
+    };
+    let config = Config {
+        cases,
+        rng_seed: RngSeed::Fixed(seed * 6 + kind),
+        failure_persistence: None,
+        max_global_rejects: u32::MAX,
+        max_shrink_iters: 2_000,
+        ..Config::default()
+    };
+    let done = std::cell::Cell::new(0_u32);
+    let result = TestRunner::new(config).run(&scenario, |text| {
+        prop_assume!(words.iter().all(|word| text.contains(word)));
+        done.set(done.get() + 1);
+        if done.get().is_multiple_of((cases / 10).max(1)) {
+            println!("seed {seed}, kind {kind}: {} scenarios", done.get());
+        }
+        check(&text)
+    });
+    result.map_err(|error| format!("seed {seed}, kind {kind}: {error}"))
+}

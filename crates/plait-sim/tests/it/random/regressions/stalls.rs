@@ -1,0 +1,212 @@
+//! What stood still.
+
+use crate::random::account::check;
+
+/// A send buffer of memory ended within a segment. The writer waited for room, the segment for the rest of it.
+#[test]
+fn the_rest_of_what_a_waiting_writer_has_written_is_sent() {
+    let scenario = r#"
+        duration = "150s"
+        scheduler = "round-robin"
+        [transport]
+        protocol = "mptcp"
+        profile = "linux"
+        packet = "4168B"
+        receive_buffer = "4168B"
+        send_buffer = "4168B"
+        handshake = false
+        [workload]
+        kind = "file"
+        size = "212598B"
+        [[path]]
+        forward = { rate = "1487933bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "1487933bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
+
+/// A queue of 99 packets at 56 kbit/s takes 20 s, the longest timeout was 8 s. Each timeout set a path aside and took all of it for lost,
+/// and what acknowledged it later was of numbers that nobody knew any more. The same 42 segments were sent for ever.
+#[test]
+fn late_acknowledgements_count_for_what_was_taken_for_lost() {
+    let scenario = r#"
+        seed = 2560286618
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "55500B"
+        congestion_control = "lia"
+        hystart = false
+        initial_window = "78p"
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "332ms"
+        rto_initial = "3ms"
+        rto_max = "7767ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = true
+
+        [workload]
+        kind = "request-response"
+        request = "1B"
+        response = "32830B"
+        sizes = "fixed"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 1
+        count = 11
+        start = "4343ms"
+
+
+        [[path]]
+        backup = true
+        cost = 0
+        forward = { rate = "181125bit", delay = "1us", queue = "526ms", loss = "2.48%" }
+        backward = { rate = "181125bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "8046389bit", delay = "3779us", queue = "infinite" }
+        backward = { rate = "8046389bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+
+        [[path]]
+        links = ["link0", "link1"]
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "163413bit", delay = "12165us", queue = "1p" }
+        backward = { rate = "163413bit", delay = "1us", queue = "infinite" }
+        links = ["link1"]
+
+        [[path]]
+        backup = false
+        cost = 0
+        outages = [{ from = "1ms", to = "13795ms" }]
+        forward = { rate = "3386890bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "3386890bit", delay = "1us", queue = "infinite" }
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "326218bit", delay = "1us", queue = "bdp" }
+        backward = { rate = "326218bit", delay = "1us", queue = "infinite" }
+
+        [[link]]
+        name = "link0"
+        forward = { rate = "3110801bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "3110801bit", delay = "1us", queue = "infinite" }
+
+        [[link]]
+        name = "link1"
+        forward = { rate = "56377bit", delay = "1us", queue = "99p" }
+        backward = { rate = "56377bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
+
+/// What was left of the peer's room took no full segment, and the next one was a short one, which nobody asked for: neither was anything
+/// sent, nor did the sender say that it was blocked.
+#[test]
+fn a_short_segment_goes_where_a_full_one_has_no_room() {
+    let scenario = r#"
+        seed = 4121527804
+        duration = "150s"
+        scheduler = { name = "round-robin" }
+
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "1500B"
+        congestion_control = "newreno"
+        hystart = false
+        initial_window = "10p"
+        grow_in_recovery = false
+        ack_every = 2
+        ack_delay = "1ms"
+        rto_initial = "12ms"
+        rto_max = "1576ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = false
+        ecn = false
+
+        [workload]
+        kind = "request-response"
+        request = "1031B"
+        response = "1B"
+        sizes = "exponential"
+        think = "0ms"
+        think_times = "fixed"
+        parallel = 4
+        count = 84
+        start = "0ms"
+
+
+        [[path]]
+        backup = false
+        cost = 0
+        forward = { rate = "10000bit", delay = "1us", queue = "infinite", loss = "17.13%" }
+        backward = { rate = "10000bit", delay = "1us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
+
+/// A path's queue held 34 s and the longest timeout was 4 s: the probe of its tail was due after two round trips, whatever the longest timeout,
+/// and the connection's own timer waits as long as the longest of its subflows. What the receiver had dropped beyond its window was missing.
+#[test]
+fn no_timer_of_a_subflow_runs_longer_than_the_longest_timeout() {
+    let scenario = r#"
+        seed = 0
+        duration = "150s"
+        scheduler = { name = "redundant", mode = "probing" }
+        [transport]
+        protocol = "mptcp"
+        profile = "linux"
+        packet = "1500B"
+        receive_buffer = "312000B"
+        congestion_control = "newreno"
+        hystart = true
+        initial_window = "10p"
+        grow_in_recovery = true
+        ack_every = 2
+        ack_delay = "62ms"
+        rto_min = "523ms"
+        rto_initial = "1569ms"
+        rto_max = "3920ms"
+        path_max_retransmissions = 3
+        association_max_retransmissions = 14
+        potentially_failed = true
+        handshake = false
+        timestamp_granularity = "418309us"
+        clock_offset = "815326us"
+        ecn = false
+        [workload]
+        kind = "cbr"
+        rate = "121kbit"
+        block = "47B"
+        start = "4499ms"
+        [[path]]
+        backup = false
+        cost = 1
+        weight = 3
+        forward = { rate = "102423bit", delay = "1371us", queue = "infinite", rate_steps = [{ at = "277ms", rate = "51211bit" }], repeat = "12405ms" }
+        backward = { rate = "102423bit", delay = "24910us", queue = "infinite", discipline = { name = "fq-codel", target = "1303105ns", quantum = "11786B", memory_limit = "362200B" } }
+        [[path]]
+        backup = false
+        cost = 0
+        weight = 2
+        forward = { rate = "191285bit", delay = "655us", queue = "36p", discipline = { name = "fq-codel", interval = "46802522ns", drop_batch = 50, ecn = false } }
+        backward = { rate = "191285bit", delay = "4297us", queue = "14ms" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

@@ -1,0 +1,28 @@
+//! CMT-SCTP as short scripts in virtual time: each test says what happens to which packet, and what both ends do about it.
+
+mod accounting;
+mod acknowledgements;
+mod copies;
+mod cost;
+mod duplex;
+mod fast_retransmit;
+mod flow_control;
+mod growth;
+mod hostile;
+mod images;
+mod limits;
+mod lost_acknowledgements;
+mod messages;
+mod mpquic;
+mod mpquic_ecn;
+mod mptcp;
+mod path_failure;
+mod policies;
+mod recall;
+mod reinjection;
+mod replacement;
+mod round_trips;
+mod scheduler_faults;
+mod stream;
+mod timeouts;
+mod uncarried;
