@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo test test-rust test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup optimized demo test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,15 +66,15 @@ optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled 
 demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14
 
-test: setup ## set up and run every lint, type check and test but the slow ones (12 minutes; 20 in a fresh clone)
-	@start=$$SECONDS; $(MAKE) lint test-rust test-linux-schedulers test-ffi test-python; \
+test: setup ## set up and run every lint, type check and test but the slow ones (10 minutes; 20 in a fresh clone)
+	@start=$$SECONDS; $(MAKE) lint-rust test-rust; \
+		$(MAKE) -j2 --output-sync=recurse lint-python test-linux-schedulers; $(MAKE) test-ffi test-python; \
 		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, nextest, doctests, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
 
-test-slow: test-random test-docs ## what make test leaves out: 2,000 random scenarios of each kind, the documentation (N minutes)
-
-NEXTEST = $(BIN)/cargo-nextest nextest run --locked
 # The extension is tested from Python.
 WORKSPACE := --workspace --exclude plait-py
+NEXTEST = $(BIN)/cargo-nextest nextest run --locked
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
 
 test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,nextest)
@@ -82,9 +82,11 @@ test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,doctests)
 	cargo test --locked $(WORKSPACE) --doc --quiet
 
-test-random: setup ## 2,000 random scenarios of each kind, always the same (N minutes)
+test-slow: setup tools ## what make test leaves out: 2,000 random scenarios of each kind, every page's examples, the site, a browser
 	$(call say,random scenarios)
 	PLAIT_CASES=2000 $(NEXTEST) -p plait-sim random::
+	$(call say,pages and browser)
+	$(PYTEST) -m 'slow and not full and not kernel'
 
 # Programs that tests drive; without them those tests are skipped, and say so.
 TOOLS := chromium tshark
@@ -97,15 +99,9 @@ tools:
 		echo "make: tests that need$$missing will be skipped; on Debian: sudo apt-get install$$missing" >&2; \
 	fi
 
-PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
-
-test-python: setup ## the Python tests but those of the documentation
+test-python: setup tools ## the Python tests
 	$(call say,pytest)
 	$(PYTEST)
-
-test-docs: setup tools ## the site, the examples of every page, the notebook, pages in a browser (N minutes)
-	$(call say,documentation)
-	$(PYTEST) -m documentation
 
 test-linux-schedulers: ## the kernel's schedulers in C against those in Rust, call by call, in user space
 	$(call say,kernel schedulers)
@@ -120,7 +116,7 @@ test-ffi: ## the C interface from C under AddressSanitizer, and one small transp
 kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests that boot it (minutes)
 	$(call say,kernel)
 	$(BIN)/plait linux build
-	$(BIN)/python -m pytest -m 'kernel and not full'
+	$(PYTEST) -m 'kernel and not full'
 
 kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (long: 97 tests)
 	$(BIN)/plait linux build --debug
@@ -247,7 +243,7 @@ static: ## plait-quic as one file that needs nothing beside it, into target/stat
 
 SEED ?= $(shell date +%s)
 random-torture: ## 150,000 new random scenarios of all protocols: every byte once, or a failure that the network justifies (20 minutes to an hour)
-	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test random -- --ignored --nocapture torture
+	PLAIT_SEED=$(SEED) cargo test --locked --release -p plait-sim --test it -- --ignored --nocapture torture
 
 # Coverage for libFuzzer, in code that a stable compiler makes; --target keeps it out of build scripts.
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)

@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser() -> "Iterator[Browser]":
+def browser() -> Iterator[Browser]:
     """Chromium, without a window."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
@@ -111,6 +111,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
             with pytest.raises(SystemExit) as left:
                 main()
             sys.stdout.flush()
+            sys.stderr.flush()
         assert isinstance(left.value.code, int)
         return subprocess.CompletedProcess(
             arguments, left.value.code, out.getvalue().decode(), err.getvalue().decode()

@@ -194,10 +194,15 @@ def test_values_of_other_pages_are_repeated_as_they_stand(parts: dict[str, Modul
 
 def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType]) -> None:
     file = DOCS / "networks" / "tight.toml"
-    done = subprocess.run(
-        ["cargo", "run", "--quiet", "--locked", "--package", "plait-sim", "--example", "soonest", "--", str(file)],
-        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+    # With the features of the whole workspace, so that what `make test-rust` has built is used.
+    build = ["cargo", "build", "--locked", "--workspace", "--exclude", "plait-py", "--example", "soonest"]
+    built = subprocess.run(
+        [*build, "--message-format", "json"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    made = [json.loads(line) for line in built.stdout.splitlines()]
+    (program,) = [one["executable"] for one in made if one.get("target", {}).get("name") == "soonest"]
+    done = subprocess.run([program, str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     choice = plait.scenarios.scheduler.parse_choice(f"{DOCS / 'examples' / 'soonest.py'}:Soonest")
     own = json.loads(done.stdout)

@@ -3,9 +3,9 @@
 use crate::foreign::Foreign;
 use crate::jobs::scenario_of;
 use crate::{RunError, bad_input};
+use plait_sched::Scheduler;
 use plait_sched_ffi::Fault;
 use plait_sim::recorder::RecordOptions;
-use plait_sched::Scheduler;
 use plait_sim::simulation::{self, Control};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};

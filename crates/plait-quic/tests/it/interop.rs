@@ -1,8 +1,8 @@
 //! Mode interop against a peer that is none of ours, in virtual time.
 
-use noq_proto::{PathId, PathStatus};
 use crate::network::links::{FAST, Path, SLOW};
 use crate::peer::{Case, run};
+use noq_proto::{PathId, PathStatus};
 use plait_quic::{Identity, Terms, interop};
 use plait_sched::{Builtin, SCHEDULERS, Scheduler, Value};
 use std::time::{Duration, Instant};
@@ -39,7 +39,8 @@ fn what_cannot_be_expressed_is_refused_by_name() {
     let identity = Identity::generate().expect("a key");
     #[expect(clippy::disallowed_methods, reason = "nothing happens in it")]
     let now = Instant::now();
-    let made = |case: Case<'_>| crate::peer::connection(now, &identity, &case).err().map(|error| error.to_string());
+    let made =
+        |case: Case<'_>| crate::peer::connection(now, &identity, &case).err().map(|error| error.to_string());
     assert!(
         made(Case { scheduler: "redundant", ..Case::default() }).expect("refused").contains("\"reinject\"")
     );

@@ -1,7 +1,8 @@
 //! Streams between two ends with real TLS, in virtual time.
 
-use bytes::BytesMut;
 use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use crate::network::tape::Tape;
+use bytes::BytesMut;
 use plait_quic::recording::result::{Recorded, result};
 use plait_quic::recording::{ENDLESS, Recording, Subject};
 use plait_quic::sender::{Order, Reroute};
@@ -11,7 +12,6 @@ use plait_quic::{Error, Identity, Offer, Receiver, Secret, Settings, Terms};
 use plait_sched::Builtin;
 use plait_sim::scenario::Scenario;
 use std::time::{Duration, Instant};
-use crate::network::tape::Tape;
 
 const ID: Id = [7; 16];
 

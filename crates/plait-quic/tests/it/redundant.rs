@@ -1,8 +1,8 @@
 //! Class redundant: what it is worth where packets are lost, and what it costs. Virtual time.
 
+use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use plait_quic::Terms;
 use plait_quic::streams::{Class, Event};
-use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use std::fmt;
 
 /// Of a remote shell or a voice: so many bytes so often, which the other end says back.

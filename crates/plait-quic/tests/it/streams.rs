@@ -1,8 +1,8 @@
 //! Streams between two sessions in virtual time.
 
+use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use plait_quic::streams::{BACKLOG, Class, Event, MOST_CREDIT, Reason, Streams};
 use plait_sched::SCHEDULERS;
-use crate::sessions::{FAST, MILLISECOND, Net, Path, SECOND, SLOW, content};
 use std::collections::BTreeSet;
 
 const LOSSY: [Path; 2] = [Path { lost: 20, jitter: 5, ..FAST }, Path { lost: 50, jitter: 20, ..SLOW }];

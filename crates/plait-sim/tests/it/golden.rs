@@ -404,7 +404,11 @@ fn nothing_changed_and_all_bounds_hold() {
     let expected: Value = serde_json::from_str(&text).expect("tests/it/golden.json is JSON");
     let mut changes = Vec::new();
     compare("", &expected, &runs, &mut changes);
-    assert!(changes.is_empty(), "if that is meant, see the top of crates/plait-sim/tests/it/golden.rs:\n{}", changes.join("\n"));
+    assert!(
+        changes.is_empty(),
+        "if that is meant, see the top of crates/plait-sim/tests/it/golden.rs:\n{}",
+        changes.join("\n")
+    );
 }
 
 /// Says where two documents differ.

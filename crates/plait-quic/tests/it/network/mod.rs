@@ -1,7 +1,5 @@
 //! A transfer between a sender's addresses and one receiver, over a network in virtual time.
 
-#![allow(dead_code, reason = "each test reads a part of what came")]
-
 mod end;
 pub(crate) mod links;
 pub(crate) mod tape;

@@ -1,7 +1,7 @@
 //! A peer that is none of ours: noq's own endpoint with a plain driver, which takes what streams bring and says it back if it is asked to. Virtual time.
 
-use bytes::BytesMut;
 use crate::network::links::{FAST, Network, Path, SERVER, SLOW, To, address, path_to};
+use bytes::BytesMut;
 use noq_proto::{
     Connection as Noq, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event as Told,
     FourTuple, PathEvent, PathId, PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,

@@ -1,7 +1,7 @@
 //! What must hold after any run.
 
-use crate::common::{PACKETS, scenario};
 use super::silence::Silences;
+use crate::common::{PACKETS, scenario};
 use plait_sched::{Duration, Time};
 use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};

@@ -9,9 +9,9 @@ mod regressions;
 mod silence;
 mod strategy;
 
+use crate::common;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-use crate::common;
 use strategy::Network;
 
 /// How many cases of each kind `make test` runs; `make test-random` sets `PLAIT_CASES` to 2,000.
