@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,7 +44,7 @@ $(VENV)/.installed: requirements-dev.lock $(VENV)/.created
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
 	@echo "make setup: compiling the extension (three minutes at first)"
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --profile extension --locked
+	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --profile extension --locked
 	@touch $@
 
 # The profile's raw form is that of the compiler's own LLVM, so llvm-profdata has to be of its version.
@@ -71,6 +71,38 @@ test: setup ## set up and run every lint, type check and test but the slow ones 
 		$(MAKE) -j2 --output-sync=recurse lint-python test-linux-schedulers; $(MAKE) test-ffi test-python; \
 		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, nextest, doctests, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
 
+# Each check that passed leaves a stamp, one for Rust and one for Python.
+CHECKED := target/checked
+CHECKED_RUST := $(shell find crates fuzz benches/speed scenarios -type f ! -path '*/target/*') Cargo.toml Cargo.lock clippy.toml rustfmt.toml .config/nextest.toml
+PYTHON_SOURCES := $(shell find python docs league questions papers scenarios benches packaging -type f ! -name '*.so' ! -name '*.pyc') pyproject.toml
+# These files take half of the time of the Python tests; `make check` skips them unless they have changed.
+LONG := papers site own_library cluster advise_statements proxy
+# A file that is edited during a check is newer than its stamp.
+begin = @mkdir -p $(@D) && touch $@.new
+passed = @mv $@.new $@
+# The crates with files that are newer than the stamp.
+changed = $(filter-out plait-py,$(sort $(foreach file,$(filter crates/% fuzz/%,$?),$(if $(filter fuzz/%,$(file)),plait-fuzz,$(word 2,$(subst /, ,$(file)))))))
+
+check: $(CHECKED)/rust $(CHECKED)/python ## after a change: formats, lints, types; tests of changed crates, or of Python (90 s)
+
+$(CHECKED)/rust: $(CHECKED_RUST) | $(VENV)/.installed
+	$(begin)
+	$(call say,cargo fmt and clippy)
+	@cargo fmt --all -- --check
+	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	$(call say,tests of $(changed) and golden results)
+	@$(NEXTEST) --profile check --cargo-quiet $(WORKSPACE) -E '$(foreach crate,$(changed),package($(crate)) |) (package(plait-sim) & test(/^golden::/))'
+	$(passed)
+
+$(CHECKED)/python: $(PYTHON_SOURCES) | $(VENV)/.installed $(if $(wildcard $(VENV)/.built),,$(VENV)/.built)
+	$(begin)
+	$(lint_python)
+	$(call say,pytest)
+	@[ -z "$$(find $(RUST_SOURCES) -newer $(VENV)/.built -print -quit)" ] || \
+		echo "make check: the extension is older than the Rust sources; make test builds it first"
+	@$(PYTEST) $(foreach name,$(LONG),$(if $(filter python/tests/test_$(name).py,$?),,--ignore=python/tests/test_$(name).py))
+	$(passed)
+
 # The extension is tested from Python.
 WORKSPACE := --workspace --exclude plait-py
 NEXTEST = $(BIN)/cargo-nextest nextest run --locked
@@ -84,7 +116,7 @@ test-rust: setup ## the Rust tests, documentation examples included
 
 test-slow: setup tools ## what make test leaves out: 2,000 random scenarios of each kind, every page's examples, the site, a browser
 	$(call say,random scenarios)
-	PLAIT_CASES=2000 $(NEXTEST) -p plait-sim random::
+	PLAIT_CASES=2000 $(NEXTEST) $(WORKSPACE) -E 'package(plait-sim) & test(/^random::/)'
 	$(call say,pages and browser)
 	$(PYTEST) -m 'slow and not full and not kernel'
 
@@ -144,12 +176,16 @@ lint-rust: setup ## formatting, clippy and rustdoc, warnings denied
 	$(call say,cargo doc)
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
 
-lint-python: setup ## ruff, mypy --strict, stubtest
+define lint_python
 	$(call say,ruff)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
 	$(call say,mypy)
-	$(BIN)/mypy
+	@$(BIN)/mypy
+endef
+
+lint-python: setup ## ruff, mypy --strict, stubtest
+	$(lint_python)
 	$(call say,stubtest)
 	MYPYPATH=python $(BIN)/stubtest plait._core
 

@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, and the command as a person runs it."""
+"""What the tests share: a small scenario, the command `plait`, a browser."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import plait
 from plait.cli import main
 from plait.papers import Reproduction, reproduce
+from plait.support.progress import Progress
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,11 +50,13 @@ loss = "0.5%"
 """
 
 SLOW_FIXTURES = {"browser", "site"}
-"""What makes every test that uses it slow: a start of Chromium, a build of the whole site."""
+"""A test that uses one of these is slow: it starts Chromium or builds the site."""
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before -m chooses by the marks."""
     for item in items:
         if isinstance(item, pytest.Function) and SLOW_FIXTURES & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
@@ -100,11 +103,21 @@ def scenario() -> plait.Scenario:
     )
 
 
+@pytest.fixture(autouse=True)
+def progress_as_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`plait --quiet` lasts as long as the process, which here is that of all tests."""
+    monkeypatch.setattr(Progress, "quiet", False)
+
+
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Runs `plait` in an empty folder, within this process: no interpreter starts and nothing is imported twice."""
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Runs `plait` in an empty folder, within this process: no interpreter starts and nothing is imported twice.
+
+    What Rust or a library writes past Python's streams fails the test.
+    """
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()
         with CliRunner().isolation() as (out, err, _), monkeypatch.context() as patch:
             patch.chdir(tmp_path)
             patch.setattr(sys, "argv", ["plait", *arguments])
@@ -113,6 +126,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
             sys.stdout.flush()
             sys.stderr.flush()
         assert isinstance(left.value.code, int)
+        assert capfd.readouterr() == ("", "")
         return subprocess.CompletedProcess(
             arguments, left.value.code, out.getvalue().decode(), err.getvalue().decode()
         )

@@ -243,7 +243,7 @@ def test_a_scheduler_that_cannot_be_made_is_bad_input(
 
 
 def test_interrupting_stops_and_leaves_nothing(scenario_file: Path, tmp_path: Path) -> None:
-    """Of a run of hours. How soon is counted in events, in plait-sim/tests/it/interrupt.rs."""
+    """The run would take hours. plait-sim/tests/it/interrupt.rs counts the events until it stops."""
     scenario_file.write_text(SCENARIO.replace('"3s"', '"100000s"').replace("Mbit", "00Mbit"))
     process = subprocess.Popen(
         [sys.executable, "-m", "plait", "run", str(scenario_file)],
@@ -259,6 +259,36 @@ def test_interrupting_stops_and_leaves_nothing(scenario_file: Path, tmp_path: Pa
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "plait: interrupted\n")
     assert [file.name for file in tmp_path.iterdir()] == ["two.toml"]
+
+
+PLAN = """
+scenario = "two.toml"
+schedulers = ["round-robin", "daps"]
+seeds = 2
+set = { "path.slow.rtt" = "{rtt}ms" }
+axis = [{ rtt = [50, 80] }]
+"""
+
+
+def test_each_command_runs_in_a_process_of_its_own(
+    process: Command, scenario_file: Path, tmp_path: Path
+) -> None:
+    """The other tests share a process, in which an earlier one may have imported what a command forgets."""
+    (tmp_path / "plan.toml").write_text(PLAN)
+    for line in (
+        "run two.toml --out run",
+        "compare two.toml --schedulers round-robin,daps",
+        "explain two.toml --at 1s",
+        "sweep plan.toml",
+        "analyze results/plan --metric goodput_bps",
+        "plot results/plan --x rtt --metric goodput -o figure.pdf",
+        "report results/plan -o report.html",
+        "reproduce --list",
+        "schedulers",
+        "keys",
+    ):
+        done = process(*line.split())
+        assert done.returncode == 0, (line, done.stderr)
 
 
 def test_reproduce_by_json(command: Command, tmp_path: Path) -> None:

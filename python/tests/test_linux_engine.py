@@ -90,7 +90,7 @@ def test_the_command_line_names_nothing_of_the_run(fake: Callable[[str], Path], 
 def test_a_stuck_kernel_is_ended_and_its_console_shown(fake: Callable[[str], Path], folder: Path) -> None:
     polls: list[float] = []
     with pytest.raises(_core.RunError, match=r"no progress for 0\.5 s.*one \| two"):
-        start(fake("echo one; echo two; sleep 1000 & sleep 1000"), folder, polls.append, patience=0.5)
+        start(fake("echo one; echo two; sleep infinity & sleep infinity"), folder, polls.append, patience=0.5)
     assert 1 <= len(polls) <= 0.5 / boot.POLL_SECONDS + 1  # a poll takes at least that long
     assert set(polls) == {0.0}
     assert eventually(lambda: not running("sleep", folder))

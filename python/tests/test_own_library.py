@@ -45,11 +45,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("outside")
     shutil.copytree(TEMPLATE, folder, dirs_exist_ok=True)
     crate = ROOT / "crates" / "plait-sched-ffi"
-    target = ROOT / "target" / "outside"  # kept: the crate depends on nothing that changes often
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(folder / "target")}
     for arguments in (["add", "--quiet", "--path", str(crate)], ["build", "--quiet", "--release"]):
         subprocess.run(["cargo", *arguments], cwd=folder, env=environment, check=True)
-    shutil.copy(target / "release" / "libcapped.so", folder)
+    shutil.copy(folder / "target" / "release" / "libcapped.so", folder)
     compiled(folder / "capped.c", folder / "capped.so")
     return folder
 

@@ -171,7 +171,7 @@ def dataset(dataset_page: Opened) -> Opened:
 
 
 @pytest.fixture(params=["runs", "dataset"])
-def either(request: pytest.FixtureRequest) -> Opened:
+def either(request: pytest.FixtureRequest, desktop: Any) -> Opened:
     opened: Opened = request.getfixturevalue(request.param)
     return opened
 

@@ -31,6 +31,13 @@ def parts() -> dict[str, ModuleType]:
     return {name: importlib.import_module(name) for name in names}
 
 
+def executables(messages: str, name: str) -> list[str]:
+    """The programs of this name that cargo says it has built."""
+    told = map(json.loads, messages.splitlines())
+    made = [one for one in told if one["reason"] == "compiler-artifact" and one["target"]["name"] == name]
+    return [one["executable"] for one in made]
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` does: a warning fails it, but not with --quiet, which does not even count them."""
@@ -194,14 +201,13 @@ def test_values_of_other_pages_are_repeated_as_they_stand(parts: dict[str, Modul
 
 def test_the_example_is_the_same_in_both_languages(parts: dict[str, ModuleType]) -> None:
     file = DOCS / "networks" / "tight.toml"
-    # With the features of the whole workspace, so that what `make test-rust` has built is used.
+    # The features of `make test-rust`, so that its build is used.
     build = ["cargo", "build", "--locked", "--workspace", "--exclude", "plait-py", "--example", "soonest"]
     built = subprocess.run(
         [*build, "--message-format", "json"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert built.returncode == 0, built.stderr
-    made = [json.loads(line) for line in built.stdout.splitlines()]
-    (program,) = [one["executable"] for one in made if one.get("target", {}).get("name") == "soonest"]
+    (program,) = executables(built.stdout, "soonest")
     done = subprocess.run([program, str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     choice = plait.scenarios.scheduler.parse_choice(f"{DOCS / 'examples' / 'soonest.py'}:Soonest")

@@ -62,8 +62,8 @@ impl Failure {
 /// Makes a run, and its captures if there are to be any and the run is still `wanted` when it is over. Those of connections would
 /// hold nothing that can be read, and are not made.
 ///
-/// The scheduler is a trait object: an engine for each type of scheduler, times each way to carry packets, would take most of
-/// the time to compile this crate.
+/// `scheduler` is a trait object: an engine for every type of scheduler and every wire would take most of this crate's
+/// compile time.
 pub(crate) fn simulate(
     scenario: &Scenario,
     scheduler: &mut dyn Scheduler,

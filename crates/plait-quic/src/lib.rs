@@ -9,7 +9,7 @@
 //! datagrams (RFC 9221). So the state machine that is simulated is the one that sends: noq's congestion control is switched off
 //! ([`unlimited`]), it repeats no datagram, and what it acknowledges serves its own handshake alone. That the paths are not paths of *one*
 //! QUIC connection is deliberate: noq 1.4.0 acknowledges all paths on the lowest one, gives up those that are busy in one direction and needs the
-//! first to work (`tests/noq_multipath.rs` holds that, so that an update which mends it is noticed). Here no path needs another.
+//! first to work (`tests/it/noq_multipath.rs` holds that, so that an update which mends it is noticed). Here no path needs another.
 //!
 //! No sockets and no clock but in [`files`] and [`proxy`]: [`Sender`] and [`Receiver`] take datagrams and moments, and give datagrams.
 //!

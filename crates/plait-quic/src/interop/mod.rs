@@ -22,7 +22,7 @@
 //!
 //! # Paths that fail
 //! noq does not send again what is in flight on a path until something behind it was acknowledged there, and it waits for acknowledgements on the lowest path even if
-//! that is dead (`tests/noq_multipath.rs`). So a path that owes an acknowledgement for two probe timeouts is given up (PATH_ABANDON) and opened anew; if all do, the
+//! that is dead (`tests/it/noq_multipath.rs`). So a path that owes an acknowledgement for two probe timeouts is given up (PATH_ABANDON) and opened anew; if all do, the
 //! lowest one is, because what they owe may come there. A peer that gives paths up by itself finds them opened again, too. No path has an idle timeout at this end.
 
 mod connection;

@@ -17,8 +17,8 @@ thread_local! {
     static LIVE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts the bytes that each thread has allocated and not freed. It wraps in tests whose threads free each other's
-/// memory; a session has one thread.
+/// Counts the bytes that each thread has allocated and not freed. The count wraps where one thread frees
+/// another's memory; the session measured here has one thread.
 struct Counting;
 
 #[expect(unsafe_code, reason = "a global allocator is the only way to see allocations")]

@@ -1,5 +1,5 @@
 //! Writes calls of the schedulers and their answers as lines of text, with which the translations for the Linux kernel in
-//! `linux/schedulers` are tested: `cargo run --profile test -p plait-sched --example kernel_vectors -- FOLDER`.
+//! `linux/schedulers` are tested: `cargo run -p plait-sched --example kernel_vectors -- FOLDER`.
 //!
 //! `FOLDER/vectors.txt` is for the test in user space; `FOLDER/plait_vectors.h`, a small part, for the one in the kernel.
 

@@ -14,10 +14,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use strategy::Network;
 
-/// How many cases of each kind `make test` runs; `make test-random` sets `PLAIT_CASES` to 2,000.
+/// How many cases of each kind `make test` runs; `make test-slow` sets `PLAIT_CASES` to 2,000.
 const CASES: u32 = 300;
 
-/// `PLAIT_CASES` cases that `PLAIT_SEED` draws: the same ones in every run, and the first ones of every longer run.
+/// The same `PLAIT_SEED` draws the same cases; a larger `PLAIT_CASES` appends to them.
 fn config() -> Config {
     Config {
         cases: wanted("PLAIT_CASES", CASES),
