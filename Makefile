@@ -114,7 +114,7 @@ test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,doctests)
 	cargo test --locked $(WORKSPACE) --doc --quiet
 
-test-slow: setup tools ## what make test leaves out: 2,000 random scenarios of each kind, every page's examples, the site, a browser
+test-slow: setup tools ## the rest: 2,000 random scenarios of each kind, every page's examples, the site, a browser (four minutes)
 	$(call say,random scenarios)
 	PLAIT_CASES=2000 $(NEXTEST) $(WORKSPACE) -E 'package(plait-sim) & test(/^random::/)'
 	$(call say,pages and browser)

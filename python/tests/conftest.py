@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, the command `plait`, a browser."""
+"""Fixtures of all tests: a small scenario, the command `plait`, a browser."""
 
 from __future__ import annotations
 
@@ -105,15 +105,15 @@ def scenario() -> plait.Scenario:
 
 @pytest.fixture(autouse=True)
 def progress_as_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`plait --quiet` lasts as long as the process, which here is that of all tests."""
+    """Undoes `plait --quiet`, which lasts as long as the process."""
     monkeypatch.setattr(Progress, "quiet", False)
 
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Runs `plait` in an empty folder, within this process: no interpreter starts and nothing is imported twice.
+    """Runs `plait` in an empty folder, within this process, which saves the start of an interpreter.
 
-    What Rust or a library writes past Python's streams fails the test.
+    Output of Rust or of a library that bypasses Python's streams fails the test.
     """
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:

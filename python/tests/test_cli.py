@@ -273,7 +273,7 @@ axis = [{ rtt = [50, 80] }]
 def test_each_command_runs_in_a_process_of_its_own(
     process: Command, scenario_file: Path, tmp_path: Path
 ) -> None:
-    """The other tests share a process, in which an earlier one may have imported what a command forgets."""
+    """Other tests share a process, so an import that a command lacks may have been done by an earlier test."""
     (tmp_path / "plan.toml").write_text(PLAN)
     for line in (
         "run two.toml --out run",
