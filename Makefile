@@ -66,7 +66,7 @@ optimized: setup $(PROFDATA)/llvm-profdata ## the extension once more, compiled 
 demo: setup ## set up and reproduce the DAPS paper
 	$(BIN)/plait reproduce daps-icc14
 
-test: setup ## set up and run every lint, type check and test but the slow ones (10 minutes; 20 in a fresh clone)
+test: setup ## set up and run every lint, type check and test but the slow ones (6 minutes; 18 in a fresh clone)
 	@start=$$SECONDS; $(MAKE) lint-rust test-rust; \
 		$(MAKE) -j2 --output-sync=recurse lint-python test-linux-schedulers; $(MAKE) test-ffi test-python; \
 		printf '\nmake test: all checks passed in %d s (format, clippy, rustdoc, ruff, mypy, stubtest, nextest, doctests, kernel schedulers, C interface, pytest)\n' $$((SECONDS - start))
