@@ -91,7 +91,7 @@ $(CHECKED)/rust: $(CHECKED_RUST) | $(VENV)/.installed
 	@cargo fmt --all -- --check
 	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	$(call say,tests of $(changed) and golden results)
-	@$(NEXTEST) --profile check --cargo-quiet $(WORKSPACE) -E '$(foreach crate,$(changed),package($(crate)) |) (package(plait-sim) & test(/^golden::/))'
+	@$(NEXTEST) --profile check --cargo-quiet $(WORKSPACE) -E '$(foreach crate,$(changed),package($(crate)) |) (package(plait-sim) & test(/^(golden|scenarios)::/))'
 	$(passed)
 
 $(CHECKED)/python: $(PYTHON_SOURCES) | $(VENV)/.installed $(if $(wildcard $(VENV)/.built),,$(VENV)/.built)
@@ -106,7 +106,8 @@ $(CHECKED)/python: $(PYTHON_SOURCES) | $(VENV)/.installed $(if $(wildcard $(VENV
 # The extension is tested from Python.
 WORKSPACE := --workspace --exclude plait-py
 NEXTEST = $(BIN)/cargo-nextest nextest run --locked
-PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
+# A test that hangs says where, and ends. Long runs (`full`, the debug kernel) have no such limit.
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 test-rust: setup ## the Rust tests, documentation examples included
 	$(call say,nextest)
