@@ -45,7 +45,7 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
-            Packet::Data(_) | Packet::Heartbeat { .. } => {
+            Packet::Data(_) | Packet::Bundle(..) | Packet::Heartbeat { .. } => {
                 self.receiver.handle_packet(now, path, packet, observer);
             }
             Packet::Sack(_) | Packet::HeartbeatAck { .. } => {

@@ -71,14 +71,16 @@ impl Image {
         Self { own, peer, telling, room, newest: 0, acknowledged: 0 }
     }
 
-    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one.
+    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one; those of a bundle, with the
+    /// chunk headers in it, are written as one DATA chunk.
     pub fn encode(&self, transmit: &Transmit<'_>, payload: &[u8], out: &mut Vec<u8>) {
         let info = |sent_at: Time| {
             HeartbeatInfo { sent_at: sent_at.as_nanos(), path: transmit.path.0.into() }.encode()
         };
         match transmit.packet {
-            Packet::Data(data) => {
-                debug_assert_eq!(payload.len(), data.bytes as usize, "the payload is the segment's");
+            Packet::Data(data) | Packet::Bundle(data, _) => {
+                let bytes = transmit.packet.chunk_bytes();
+                debug_assert_eq!(payload.len(), bytes as usize, "the payload is the segment's");
                 let chunk = sctp::Data {
                     tsn: self.own_tsn().wrap(data.segment),
                     stream: 0,

@@ -9,6 +9,10 @@
 //!   acknowledgement stands for is counted in;
 //! - a lost segment may be sent again on another path ([`RetransmissionPolicy`]);
 //! - heartbeats, path failure and return.
+//!
+//! Messages keep their boundaries. Messages that wait are bundled (RFC 9260 §6.10): a packet holds as many whole ones as fit, each
+//! with the header of its DATA chunk. Here a bundle has one TSN, as its chunks are sent, lost and acknowledged together; a real
+//! sender may bundle anew what it retransmits.
 
 mod changes;
 mod endpoint;
@@ -42,6 +46,7 @@ const CORE_RULES: CoreRules = CoreRules {
     commits: false,
     penalties_wait: false,
     streams: true,
+    message_header: Overhead::SCTP.data,
     buffer: BufferRule::Payload,
 };
 

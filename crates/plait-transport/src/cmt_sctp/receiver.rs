@@ -62,7 +62,7 @@ impl Receiver {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_packet(&mut self, now: Time, path: PathId, packet: &Packet, observer: &mut impl Observer) {
         match packet {
-            Packet::Data(data) => self.handle_data(now, path, data, observer),
+            Packet::Data(data) | Packet::Bundle(data, _) => self.handle_data(now, path, data, observer),
             Packet::Heartbeat { sent_at } => {
                 self.reply = Some((path, *sent_at));
             }

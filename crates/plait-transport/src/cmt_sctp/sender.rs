@@ -400,7 +400,11 @@ impl<S: Scheduler> Sender<S> {
                 self.core.path_mut(other).flight_mut().doubt(earlier.number());
             }
             let origin = Origin::Sender { offset: Some(out.offset) };
-            let (packet, transmission) = (&Packet::Data(out.data), out.transmission);
+            let packet = match self.core.message_headers(out.offset, out.data.bytes) {
+                0 => Packet::Data(out.data),
+                headers => Packet::Bundle(out.data, headers as u16),
+            };
+            let (packet, transmission) = (&packet, out.transmission);
             sink.send(&Transmit { path: out.path, packet, transmission, origin });
         }
         // Data first: where paths share a queue with one place, the probe of one must not take it from the data of another.

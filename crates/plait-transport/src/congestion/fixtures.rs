@@ -28,6 +28,7 @@ pub(super) const fn ack(bytes: u64, in_flight_before: u64) -> Acknowledged {
         bytes,
         in_flight_before,
         used_before: in_flight_before,
+        limited: false,
         srtt: Duration::from_millis(20),
         rtt: None,
         path: 0,

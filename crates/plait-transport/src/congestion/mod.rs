@@ -46,6 +46,8 @@ pub struct Acknowledged {
     pub in_flight_before: u64,
     /// What these took of the window: as many bytes, or more where whole segments are counted and small ones were sent.
     pub used_before: u64,
+    /// Data waited for room in the window while the oldest of the acknowledged data was in flight.
+    pub limited: bool,
     /// The path's smoothed round-trip time.
     pub srtt: Duration,
     /// The round-trip sample that came with it, if one was taken.

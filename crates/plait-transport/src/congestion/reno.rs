@@ -8,8 +8,8 @@
 //! - HyStart++ may end the initial slow start (RFC 9406), if the configuration wants it.
 //! - A timeout leaves one segment (RFC 5681 §3.1, equation 4).
 //! - After idleness the window is the restart window, min(IW, cwnd) (RFC 5681 §4.1).
-//! - Only a window that is used may grow (the idea of RFC 7661): in slow start if half of it was in flight, as in
-//!   Linux, since its doubling is then one round ahead; in avoidance if no full segment fitted any more.
+//! - Only a window that is used may grow (the idea of RFC 7661): if data waited for room in it; in slow start also if half of it was
+//!   in flight, as in Linux, since its doubling is then one round ahead; in avoidance also if no full segment fitted any more.
 //!
 //! [`Cubic`](super::Cubic) and the coupled controllers consist of this one and of their own rule.
 
@@ -87,7 +87,7 @@ impl Reno {
             self.threshold = self.window;
             return acknowledged.bytes;
         };
-        if acknowledged.used_before < self.window / 2 {
+        if acknowledged.used_before < self.window / 2 && !acknowledged.limited {
             return 0;
         }
         let step = acknowledged.bytes.min(limit * self.segment) / divisor;
@@ -98,7 +98,7 @@ impl Reno {
 
     /// True if the window kept the sender from sending more before the acknowledgement.
     pub(super) fn is_used(&self, acknowledged: &Acknowledged) -> bool {
-        acknowledged.used_before + self.segment > self.window
+        acknowledged.limited || acknowledged.used_before + self.segment > self.window
     }
 
     fn avoid_congestion(&mut self, bytes: u64, gain: f64) {

@@ -25,6 +25,8 @@ pub(crate) struct PathNews {
     pub(crate) in_flight_before: u64,
     /// See [`Acknowledged::used_before`].
     pub(crate) used_before: u64,
+    /// See [`Acknowledged::limited`].
+    pub(crate) limited: bool,
     pub(crate) rtt: Option<Duration>,
     /// The round trip of the newest segment, see [`Acknowledged::newest_rtt`].
     pub(crate) newest_rtt: Option<Duration>,
@@ -34,7 +36,8 @@ impl PathNews {
     /// Of a path before the acknowledgement is read.
     pub(crate) fn before(path: &PathSender) -> Self {
         let (in_flight_before, used_before) = (path.flight.bytes(), path.used());
-        Self { in_flight_before, used_before, lowest: u64::MAX, ..Self::default() }
+        let limited = path.flight.first() < path.limited_before;
+        Self { in_flight_before, used_before, limited, lowest: u64::MAX, ..Self::default() }
     }
 
     /// Likewise before the first of its transmissions is acknowledged, which is as well: until then nothing else is of use but that there
@@ -287,6 +290,7 @@ impl<S: Scheduler> Core<S> {
             bytes: news.bytes,
             in_flight_before: news.in_flight_before,
             used_before: news.used_before,
+            limited: news.limited,
             srtt: path.rtt.smoothed(),
             rtt: news.rtt,
             path: index,

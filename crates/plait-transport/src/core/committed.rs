@@ -62,7 +62,7 @@ impl<S: Scheduler> Core<S> {
 
     /// What a path took before leaves, as soon as both its windows let it.
     pub(crate) fn send_committed(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
-        let admitted = |&index: &usize| self.admits_committed(index) && self.paths[index].has_window();
+        let admitted = |&index: &usize| self.admits_committed(index) && self.paths[index].has_full_window();
         let index = (0..self.paths.len()).find(admitted)?;
         let taken = self.paths[index].committed.pop_front()?;
         Some(self.launch(now, index, &taken, observer))

@@ -41,7 +41,7 @@ impl<S: Scheduler> Core<S> {
             while let Some(&segment) = self.paths[index].reinjections.front() {
                 let in_flight =
                     (self.stream.get(segment)).is_some_and(|s| s.state() == SegmentState::InFlight);
-                if in_flight && !(self.paths[index].has_room() && self.lets_in(index, segment)) {
+                if in_flight && !(self.has_room_for(index, segment) && self.lets_in(index, segment)) {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();

@@ -171,15 +171,19 @@ impl Messages {
         self.waiting.front()
     }
 
-    /// Bytes of the next segment, if it may hold several messages, up to `most`.
+    /// Bytes of the next segment, if it may hold several messages, up to `most`; each further one takes a `header` more. With
+    /// headers, further messages are whole.
     #[cold]
-    pub(super) fn bytes_up_to(&self, most: u64) -> u64 {
-        let mut bytes = self.left;
+    pub(super) fn bytes_up_to(&self, most: u64, header: u32) -> u64 {
+        let (mut bytes, mut room) = (self.left, most - self.left);
         for writing in self.waiting.iter().skip(1) {
-            bytes = bytes.saturating_add(writing.left);
-            if bytes >= most {
-                return most;
+            let behind_header = room.saturating_sub(u64::from(header));
+            if behind_header == 0 || (header > 0 && writing.left > behind_header) {
+                break;
             }
+            let taken = writing.left.min(behind_header);
+            bytes += taken;
+            room = behind_header - taken;
         }
         bytes
     }

@@ -85,7 +85,8 @@ pub struct ConnectionConfig {
     /// After a pause every packet of the first burst cuts the window for it, as in Linux' MPTCP, which looks when it queues a packet
     /// and sends them all afterwards (`tcp_slow_start_after_idle_check`); otherwise the pause itself does, once.
     pub restarts_by_packet: bool,
-    /// A segment may hold the end of one write and the beginning of the next, if the first one still waits.
+    /// A segment may hold the end of one write and the beginning of the next, if the first one still waits; see
+    /// [`CoreRules::message_header`] for protocols that keep messages apart.
     pub joined_writes: bool,
 }
 
@@ -163,6 +164,8 @@ pub(crate) struct Core<S> {
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
+    /// What the next new packet counts.
+    next_packet: u64,
     /// A penalty falls due with the path's next acknowledgement.
     penalties_wait: bool,
     /// Paths take what their congestion windows have room for, whatever windows of their own say.
@@ -203,7 +206,7 @@ impl<S: Scheduler> Core<S> {
         let waits_without_room = scheduler.waits_without_room();
         let mut core = Self {
             config,
-            stream: Stream::new(config.segment_bytes, config.joined_writes),
+            stream: Stream::new(config.segment_bytes, config.joined_writes, rules.message_header),
             paths: paths.iter().map(|path| PathSender::new(&config, &rules, path)).collect(),
             facts: (paths.iter().enumerate())
                 .map(|(index, path)| path::initial_facts(index, config.segment_bytes, path))
@@ -227,6 +230,7 @@ impl<S: Scheduler> Core<S> {
             hands_down: false,
             autotuned: false,
             queued_segments: 0,
+            next_packet: bytes,
             penalties_wait: rules.penalties_wait,
             commits: rules.commits,
             lost: Vec::new(),

@@ -27,14 +27,27 @@ impl Default for PathConfig {
     }
 }
 
+/// When a packet fits into a congestion window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fit {
+    /// While one byte is left (RFC 9260 §6.1 B).
+    Overshoots,
+    /// As long as fewer packets are in flight than the window has, however small (Linux).
+    InPackets,
+    /// If all of its bytes fit (RFC 5681 §3.1, RFC 9002 §7).
+    InBytes,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct PathSender {
     pub(super) control: Controller,
-    /// Bytes that the window must have left for another packet to leave.
-    headroom: u64,
+    fit: Fit,
     /// What a full segment counts.
     segment: u64,
-    in_packets: bool,
+    /// What the next new packet counts, wherever it goes.
+    next_packet: u64,
+    /// Data waited for room in the window while what is before this transmission was in flight.
+    pub(super) limited_before: u64,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
     pub(super) reduced_window: Option<u64>,
     /// Bytes that a probe of the tail may take beyond the window.
@@ -132,9 +145,14 @@ impl PathSender {
         let rtt = RttEstimator::new(config.rto);
         Self {
             control: Controller::new(&config.congestion),
-            headroom: if rules.overshoots { 1 } else { config.counted_segment() },
+            fit: match (rules.overshoots, config.window_in_packets) {
+                (true, _) => Fit::Overshoots,
+                (_, true) => Fit::InPackets,
+                _ => Fit::InBytes,
+            },
             segment: config.counted_segment(),
-            in_packets: config.window_in_packets,
+            next_packet: config.counted_segment(),
+            limited_before: 0,
             reduced_window: None,
             probe_room: 0,
             restart: None,
@@ -178,22 +196,50 @@ impl PathSender {
         self.delivery.total = delivery.total;
     }
 
-    /// True if the congestion window lets another packet out.
-    pub(crate) fn has_window(&self) -> bool {
-        self.used() + self.headroom <= self.window()
+    /// Bytes that the window must have left for a packet that counts `bytes`.
+    #[inline]
+    fn wants(&self, bytes: u64) -> u64 {
+        match self.fit {
+            Fit::Overshoots => 1,
+            Fit::InPackets => self.segment,
+            Fit::InBytes => bytes,
+        }
     }
 
-    /// True if the congestion window has room for another packet behind those that the path's own window holds back.
-    pub(crate) fn has_room(&self) -> bool {
-        self.used() + self.waiting_segments() * self.segment + self.headroom <= self.window()
+    /// True if the congestion window lets a packet out that counts `bytes`.
+    pub(crate) fn has_window(&self, bytes: u64) -> bool {
+        self.used() + self.wants(bytes) <= self.window()
+    }
+
+    /// True if the congestion window lets a full segment out.
+    pub(crate) fn has_full_window(&self) -> bool {
+        self.has_window(self.segment)
+    }
+
+    /// True if the congestion window has room for a packet of `bytes` behind those that the path's own window holds back.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        self.used() + self.waiting_segments() * self.segment + self.wants(bytes) <= self.window()
     }
 
     /// True if the scheduler would be shown room on the path (`plait_sched::Path::room`).
     #[inline]
     pub(super) fn shows_room(&self) -> bool {
-        let (taken, window) = (self.used() + self.headroom, self.window());
+        let (taken, window) = (self.used() + self.wants(self.next_packet), self.window());
         let waiting = || u64::from(self.flight.lost()) + u64::from(self.waiting) + u64::from(self.queued());
         taken <= window && taken + waiting() * self.segment <= window
+    }
+
+    /// Another new packet is the next one, which counts `bytes`.
+    pub(super) fn set_next_packet(&mut self, bytes: u64) {
+        self.next_packet = bytes;
+    }
+
+    /// Data waits: notes whether the window is what keeps it from leaving.
+    #[inline]
+    pub(super) fn note_limit(&mut self) {
+        if self.used() + self.wants(self.next_packet) > self.window() {
+            self.limited_before = self.flight.next();
+        }
     }
 
     /// True if it has something that is to be sent, again or for the first time.
@@ -254,12 +300,15 @@ impl PathSender {
     /// What is taken of the congestion window, whatever the scheduler: the bytes in flight (RFC 5681, RFC 9260), or where
     /// windows count packets, as in Linux, a full segment for each.
     pub(crate) fn used(&self) -> u64 {
-        if self.in_packets { u64::from(self.flight.segments()) * self.segment } else { self.flight.bytes() }
+        match self.fit {
+            Fit::InPackets => u64::from(self.flight.segments()) * self.segment,
+            Fit::Overshoots | Fit::InBytes => self.flight.bytes(),
+        }
     }
 
     /// Full segments that may leave until the window is full.
     fn open_segments(&self, window: u64) -> u32 {
-        let left = (window + self.segment).saturating_sub(self.used() + self.headroom);
+        let left = (window + self.segment).saturating_sub(self.used() + self.wants(self.segment));
         u32::try_from(left / self.segment).unwrap_or(u32::MAX)
     }
 
@@ -321,7 +370,6 @@ impl PathSender {
         facts.delivery_rate = self.delivery.bits_per_second;
         facts.loss_ppm =
             if self.lost == 0 { 0 } else { (1_000_000 * self.lost / self.sent.max(1)).min(1_000_000) as u32 };
-        facts.cwnd = self.segments(self.window());
         let threshold = self.control.slow_start_threshold();
         facts.ssthresh = if threshold == u64::MAX { u32::MAX } else { self.segments(threshold) };
         self.refresh_amounts(facts);
@@ -331,33 +379,42 @@ impl PathSender {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn refresh_amounts(&self, facts: &mut Path) {
         facts.in_recovery = self.admits_nothing_new();
-        facts.in_flight = self.in_flight_beside(facts.cwnd);
+        (facts.cwnd, facts.in_flight) = self.shown_amounts();
         facts.lost = self.flight.lost() + self.waiting;
         facts.queued = self.queued();
     }
 
     /// A window in segments, rounded as the protocol lets them be in flight.
     fn segments(&self, window: u64) -> u32 {
-        let rounded = window.saturating_add(self.segment - self.headroom) / self.segment;
+        let rounded = window.saturating_add(self.segment - self.wants(self.segment)) / self.segment;
         u32::try_from(rounded).unwrap_or(u32::MAX)
     }
 
     /// Segments in flight, as schedulers see them now.
     pub(super) fn shown_in_flight(&self) -> u32 {
-        self.in_flight_beside(self.segments(self.window()))
+        self.shown_amounts().1
     }
 
-    /// Segments in flight, as schedulers see them beside a window of `cwnd` segments. The window is the sum of this and of what may
-    /// leave still, so that its rounding is the same whatever is in flight.
-    fn in_flight_beside(&self, cwnd: u32) -> u32 {
+    /// The window and what is in flight, in segments, as schedulers see them. The window is the sum of the other and of what may
+    /// leave still, so that its rounding is the same whatever is in flight. Small packets in flight count as one segment at least,
+    /// and a small packet that fits into the rest of the window is one more: both windows are larger by that segment.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn shown_amounts(&self) -> (u32, u32) {
+        let window = self.window();
+        let cwnd = self.segments(window);
         if self.flight.segments() == 0 {
-            return 0;
+            return (cwnd, 0);
         }
-        let shown = match self.open_segments(self.window()) {
+        let mut open = self.open_segments(window);
+        let shown = match open {
             0 => u32::try_from(self.used() / self.segment).unwrap_or(u32::MAX).max(cwnd),
             open => cwnd.saturating_sub(open),
         };
-        shown.max(1)
+        if self.next_packet < self.segment && open == 0 && self.has_window(self.next_packet) {
+            open = 1;
+        }
+        let shown = shown.max(1);
+        (cwnd.max(shown.saturating_add(open)), shown)
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct CoreRules {
     pub(crate) penalties_wait: bool,
     /// There are streams: what is written on one need not wait for what was written before on another.
     pub(crate) streams: bool,
+    /// Where messages keep their boundaries: bytes that each one but the first takes in a packet beside its payload; 0 where a packet
+    /// holds a piece of the stream of bytes.
+    pub(crate) message_header: u32,
     /// What the send buffer counts.
     pub(crate) buffer: BufferRule,
 }

@@ -146,6 +146,7 @@ impl<S: Scheduler> Core<S> {
         if asking.decisions >= u64::from(MAX_DECISIONS_PER_OPPORTUNITY) + asking.assigned {
             return Err(Error::Scheduler { at: now, fault: SchedulerFault::NeverWaits });
         }
+        self.note_next_packet();
         let alone = self.waits_without_room && !observer.hears_decisions();
         if alone && !self.paths.iter().any(PathSender::shows_room) {
             // Nobody asks when there is nothing to decide about, and that is no waiting either.
@@ -182,6 +183,30 @@ impl<S: Scheduler> Core<S> {
             assigned: (asking.assigned + queued).saturating_sub(queued_before),
         });
         Ok(true)
+    }
+
+    /// The facts tell whether the next new packet has room: brings its size up to date.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn note_next_packet(&mut self) {
+        let full = self.config.counted_segment();
+        let next = self.stream.next_packet().map_or(full, |bytes| self.counted(bytes));
+        if next != self.next_packet {
+            self.next_packet = next;
+            for index in 0..self.paths.len() {
+                self.paths[index].set_next_packet(next);
+                self.touch_amounts(index);
+            }
+        }
+    }
+
+    /// Everything has left that could: notes which windows keep what waits from leaving.
+    pub(crate) fn note_limits(&mut self) {
+        let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
+        for path in &mut self.paths {
+            if unassigned || path.has_something_waiting() {
+                path.note_limit();
+            }
+        }
     }
 
     /// `alone`: nobody sees whether what is assigned passes through a queue, and the scheduler answers the same.

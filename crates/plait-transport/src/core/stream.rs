@@ -20,7 +20,9 @@ pub(crate) struct Stream {
     /// What was written. A segment never spans two messages, unless it may.
     messages: Messages,
     may_span: bool,
-    /// Full and partial segments of what is not cut yet.
+    /// Bytes that each further message takes in a segment that holds several.
+    header: u32,
+    /// Full and partial segments of what is not cut yet, where a segment never spans two messages; [`ENDLESS`] for a stream without end.
     uncut_segments: u64,
     /// Segments taken back from path queues, ascending.
     recalled: VecDeque<u64>,
@@ -33,11 +35,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// `may_span`: what is written joins what waits, so that a segment may hold the end of one write and the beginning of the
-    /// next.
-    pub(crate) fn new(segment_bytes: u32, may_span: bool) -> Self {
+    /// `may_span`: a write joins data that waits, so that a segment may hold the end of one message and the beginning of the
+    /// next. With a `header` of more than zero bytes for each further message, messages that follow are added whole or not at all.
+    pub(crate) fn new(segment_bytes: u32, may_span: bool, header: u32) -> Self {
         Self {
             may_span,
+            header,
             segment_bytes,
             segments: Ring::default(),
             spread: Ring::default(),
@@ -74,10 +77,8 @@ impl Stream {
         if self.messages.will_interleave(options) {
             self.note_messages();
         }
-        let segments = |bytes: u64| bytes.div_ceil(u64::from(self.segment_bytes));
-        let before = if self.may_span { self.end - self.frontier_offset } else { 0 };
         self.end += bytes;
-        self.uncut_segments = self.uncut_segments - segments(before) + segments(before + bytes);
+        self.uncut_segments += bytes.div_ceil(u64::from(self.segment_bytes));
         Some(self.messages.write(bytes, options))
     }
 
@@ -121,6 +122,12 @@ impl Stream {
         self.messages.due()
     }
 
+    /// Bytes of the headers of the messages that begin within a segment, behind its first byte.
+    pub(crate) fn further_headers(&self, offset: u64, bytes: u32) -> u32 {
+        let last = (offset + u64::from(bytes)).saturating_sub(1);
+        self.header * self.messages.ended(offset, last).count() as u32
+    }
+
     /// The messages that end beyond `from` bytes of the stream and within the first `to`.
     pub(crate) fn ended(&self, from: u64, to: u64) -> impl Iterator<Item = u64> {
         self.messages.ended(from, to)
@@ -161,12 +168,16 @@ impl Stream {
 
     /// True once everything written is cumulatively acknowledged.
     pub(crate) fn is_drained(&self) -> bool {
-        self.uncut_segments == 0 && self.segments.is_empty()
+        self.uncut() == 0 && self.segments.is_empty()
     }
 
-    /// Segments of the data queue that were never assigned.
+    /// Segments of the data queue that were never assigned; the fewest that it may take, where a segment holds several messages.
     pub(crate) fn uncut(&self) -> u64 {
-        self.uncut_segments
+        if self.may_span && !self.is_endless() {
+            (self.end - self.frontier_offset).div_ceil(u64::from(self.segment_bytes))
+        } else {
+            self.uncut_segments
+        }
     }
 
     /// Segments of the data queue that were taken back from path queues.
@@ -244,8 +255,17 @@ impl Stream {
             return None;
         }
         let bytes =
-            if self.may_span && left < most { self.messages.bytes_up_to(most) } else { left.min(most) };
+            if self.may_span && left < most { self.messages.bytes_up_to(most, self.header) } else { left.min(most) };
         Some(bytes as u32)
+    }
+
+    /// Payload bytes of the next segment that an assignment hands out.
+    #[inline]
+    pub(crate) fn next_packet(&self) -> Option<u32> {
+        match self.recalled.front() {
+            Some(&segment) => self.segments.get(segment).map(StreamSegment::bytes),
+            None => self.next_bytes(),
+        }
     }
 
     /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
@@ -257,7 +277,7 @@ impl Stream {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn cut(&mut self, newest: TransmissionId, sent: bool) -> Option<u64> {
         let bytes = self.next_bytes()?;
-        if self.uncut_segments != ENDLESS {
+        if self.uncut_segments != ENDLESS && !self.may_span {
             self.uncut_segments -= 1;
         }
         self.messages.cut(bytes, self.frontier(), self.frontier_offset);
@@ -363,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_segment_never_spans_two_writes() {
-        let mut stream = Stream::new(1000, false);
+        let mut stream = Stream::new(1000, false, 0);
         stream.write(2500, &WriteOptions::default());
         stream.write(10, &WriteOptions::default());
         assert_eq!(stream.uncut(), 4);
@@ -376,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_segment_may_span_writes_if_it_waited() {
-        let mut stream = Stream::new(1000, true);
+        let mut stream = Stream::new(1000, true, 0);
         let sizes = |stream: &mut Stream| {
             core::iter::from_fn(|| stream.assign(0).and_then(|n| stream.get(n).map(StreamSegment::bytes)))
                 .collect::<Vec<u32>>()
@@ -390,8 +410,24 @@ mod tests {
     }
 
     #[test]
+    fn a_bundle_holds_whole_messages_and_their_headers() {
+        let mut stream = Stream::new(1000, true, 16);
+        for bytes in [1100, 400, 400, 400, 984, 1] {
+            stream.write(bytes, &WriteOptions::default());
+        }
+        let mut sizes = Vec::new();
+        while let Some(segment) = stream.assign(0) {
+            let entry = *stream.get(segment).unwrap();
+            sizes.push((entry.bytes(), stream.further_headers(entry.offset, entry.bytes())));
+        }
+        // A message that fits into a packet is never split, and each further one takes 16 bytes of room.
+        assert_eq!(sizes, [(1000, 0), (900, 32), (400, 0), (984, 0), (1, 0)]);
+        assert_eq!(stream.uncut(), 0);
+    }
+
+    #[test]
     fn recalled_segments_are_of_their_messages_also_from_before_a_second_stream() {
-        let mut stream = Stream::new(1000, false);
+        let mut stream = Stream::new(1000, false, 0);
         stream.set_order(Order::Priority);
         stream.write(2500, &WriteOptions::default());
         let mut queue: VecDeque<u64> = stream.assign(0).into_iter().collect();
@@ -408,7 +444,7 @@ mod tests {
 
     #[test]
     fn a_stream_without_end_is_another_stream_too() {
-        let mut stream = Stream::new(1000, false);
+        let mut stream = Stream::new(1000, false, 0);
         stream.set_order(Order::Priority);
         stream.write(1500, &WriteOptions { stream: 5, ..WriteOptions::default() });
         let mut queue: VecDeque<u64> = stream.assign(0).into_iter().collect();
@@ -425,7 +461,7 @@ mod tests {
 
     #[test]
     fn recalled_segments_are_assigned_again_lowest_first() {
-        let mut stream = Stream::new(1000, false);
+        let mut stream = Stream::new(1000, false, 0);
         stream.write_endlessly();
         let mut fast: VecDeque<u64> = (0..3).filter_map(|_| stream.assign(0)).collect();
         let mut slow: VecDeque<u64> = (0..2).filter_map(|_| stream.assign(1)).collect();

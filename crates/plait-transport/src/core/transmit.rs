@@ -62,7 +62,8 @@ impl<S: Scheduler> Core<S> {
             skip_settled(&mut self.paths[index].retransmissions, &self.stream);
             let path = &self.paths[index];
             let Some(&segment) = path.retransmissions.front() else { continue };
-            let allowed = (path.has_window() && !self.has_awaited(index)) || path.exempt_retransmissions > 0;
+            let allowed = (self.has_window_for(index, segment) && !self.has_awaited(index))
+                || path.exempt_retransmissions > 0;
             if allowed && best.is_none_or(|(_, lowest)| segment < lowest) {
                 best = Some((index, segment));
             }
@@ -79,16 +80,16 @@ impl<S: Scheduler> Core<S> {
             self.retransmits = self.paths.iter().any(|path| !path.retransmissions.is_empty());
             return None;
         };
-        let index = self.soonest_open_path()?;
+        let index = self.soonest_open_path(segment)?;
         self.shared_retransmissions.pop_front();
         Some((index, segment))
     }
 
-    /// The usable path with window room and the shortest round trip.
-    fn soonest_open_path(&self) -> Option<usize> {
+    /// The usable path with the shortest round trip whose window lets the segment out.
+    fn soonest_open_path(&self, segment: u64) -> Option<usize> {
         plait_sched::usable(&self.facts)
             .map(|facts| facts.id.index())
-            .filter(|&index| self.paths[index].has_window() && !self.has_awaited(index))
+            .filter(|&index| self.has_window_for(index, segment) && !self.has_awaited(index))
             .min_by_key(|&index| self.facts[index].srtt)
     }
 
@@ -130,10 +131,10 @@ impl<S: Scheduler> Core<S> {
             let limited = self.is_limited(index, path.committed.len() as u32);
             // Nothing of the queue goes to a subflow in TCP_CA_Loss (`sendable` in linux/schedulers/engine.c).
             let stopped = self.commits && path.recovering;
-            if path.has_room()
-                && !stopped
+            if !stopped
                 && !limited
                 && best.is_none_or(|(_, lowest)| segment < lowest)
+                && self.has_room_for(index, segment)
                 && path.takes(now, segment)
                 && self.lets_in(index, segment)
             {
@@ -180,7 +181,7 @@ impl<S: Scheduler> Core<S> {
         let bytes = self.stream.next_bytes()?;
         let path = &self.paths[index];
         let segment = self.stream.frontier();
-        let open = path.has_room() && path.takes(now, segment) && path.own_window == u64::MAX;
+        let open = path.has_room(self.counted(bytes)) && path.takes(now, segment) && path.own_window == u64::MAX;
         let begins = self.window.admits(self.stream.frontier_offset(), bytes, self.counted(bytes))
             || self.window.is_probed()
             || self.is_awaited(segment);

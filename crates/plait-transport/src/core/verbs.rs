@@ -75,6 +75,29 @@ impl<S: Scheduler> Core<S> {
         self.stream.end()
     }
 
+    /// Bytes of the headers of all but the first message in so many bytes of the stream.
+    #[inline]
+    pub(crate) fn message_headers(&self, offset: u64, bytes: u32) -> u32 {
+        self.stream.further_headers(offset, bytes)
+    }
+
+    /// True if the congestion window of a path lets the segment out.
+    pub(crate) fn has_window_for(&self, index: usize, segment: u64) -> bool {
+        self.fits(segment, |bytes| self.paths[index].has_window(bytes))
+    }
+
+    /// True if it has room for the segment behind what the path's own window holds back.
+    pub(crate) fn has_room_for(&self, index: usize, segment: u64) -> bool {
+        self.fits(segment, |bytes| self.paths[index].has_room(bytes))
+    }
+
+    /// Whether a full segment has room, or the segment itself, if it is smaller.
+    #[inline]
+    fn fits(&self, segment: u64, has_room: impl Fn(u64) -> bool) -> bool {
+        let own = || self.stream.get(segment).map(|entry| self.counted(entry.bytes()));
+        has_room(self.config.counted_segment()) || own().is_some_and(has_room)
+    }
+
     /// Where a segment begins in the stream, if it was cut off and is not acknowledged.
     #[inline]
     pub(crate) fn offset_of(&self, segment: u64) -> Option<u64> {

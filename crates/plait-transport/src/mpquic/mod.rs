@@ -11,7 +11,7 @@
 //! - the first path opens with a handshake of one round trip, others are validated once it is there (PATH_CHALLENGE).
 //!
 //! Not modelled: encryption (packets have its tag's size) and the handshake's contents; connection IDs, which never run out; several
-//! streams; MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead, and in the answer to DATA_BLOCKED); PATH_STATUS and PATH_ABANDON (a
+//! streams (data of several writes shares a packet, and counts as one STREAM frame); MAX_DATA that is acknowledged by itself (it is repeated in acknowledgements instead, and in the answer to DATA_BLOCKED); PATH_STATUS and PATH_ABANDON (a
 //! path that answers nothing is set aside by this end alone).
 
 mod changing;
@@ -42,6 +42,7 @@ const CORE_RULES: CoreRules = CoreRules {
     commits: false,
     penalties_wait: false,
     streams: true,
+    message_header: 0,
     buffer: BufferRule::Payload,
 };
 

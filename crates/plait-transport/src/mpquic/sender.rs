@@ -247,6 +247,7 @@ impl<S: Scheduler> Sender<S> {
             sink.send(&Transmit { path, packet, transmission, origin });
             self.arm(path.index());
         }
+        self.core.note_limits();
         let blocked_at = self.core.blocked_at();
         if blocked_at.is_some() {
             self.ask_for_room();

@@ -87,6 +87,7 @@ impl Config {
             commits: self.multipath && matches!(self.rules.grant, Grant::Free),
             penalties_wait: matches!(self.rules.losses, Losses::ByTime),
             streams: false,
+            message_header: 0,
             buffer: match (self.rules.buffer_of_memory, self.multipath) {
                 (false, _) => BufferRule::Payload,
                 (true, false) => BufferRule::Memory,

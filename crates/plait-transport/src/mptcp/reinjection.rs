@@ -253,7 +253,7 @@ impl<S: Scheduler> Sender<S> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.copies.pop_front();
-            } else if self.core.path(path.index()).has_window() && self.core.admits_on(path.index(), segment)
+            } else if self.core.has_window_for(path.index(), segment) && self.core.admits_on(path.index(), segment)
             {
                 self.repeats.copies.pop_front();
                 return Some((path.index(), segment));
@@ -274,7 +274,7 @@ impl<S: Scheduler> Sender<S> {
             }
             self.core.update_facts();
             let open = plait_sched::usable(self.core.facts())
-                .filter(|path| self.core.path(path.id.index()).has_window())
+                .filter(|path| self.core.has_window_for(path.id.index(), segment))
                 .filter(|path| self.core.admits_on(path.id.index(), segment))
                 .min_by_key(|path| path.srtt)?;
             self.repeats.anywhere.pop_front();

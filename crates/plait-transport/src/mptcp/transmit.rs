@@ -176,6 +176,8 @@ impl<S: Scheduler> Sender<S> {
         self.repeats.end_burst();
         if self.config.rules.losses == Losses::ByTime {
             self.tell_use(now);
+        } else {
+            self.core.note_limits();
         }
         Ok(None)
     }
@@ -221,7 +223,8 @@ impl<S: Scheduler> Sender<S> {
             if let Some(&number) = subflow.lost.front()
                 && !subflow.linux.withheld
                 && !subflow.linux.prefers_new
-                && (path.has_window() || subflow.exempt > 0)
+                && (subflow.exempt > 0
+                    || path.flight().get(number).is_some_and(|sent| path.has_window(u64::from(sent.bytes()))))
             {
                 subflow.lost.pop_front();
                 subflow.exempt = subflow.exempt.saturating_sub(1);
@@ -241,10 +244,12 @@ impl<S: Scheduler> Sender<S> {
     fn send_probe(&mut self, now: Time, index: usize, observer: &mut impl Observer) -> Option<Leaving> {
         let path = self.core.path(index);
         let fresh = match self.core.commits() {
-            true => self.core.admits_committed(index),
-            false => path.next_queued().is_some_and(|segment| self.core.admits(segment)),
+            true => self.core.admits_committed(index) && path.has_full_window(),
+            false => path.next_queued().is_some_and(|segment| {
+                self.core.admits(segment) && self.core.has_window_for(index, segment)
+            }),
         };
-        if fresh && path.has_window() {
+        if fresh {
             // It leaves by itself, and will be noted as the probe.
             return None;
         }
@@ -363,7 +368,7 @@ impl<S: Scheduler> Sender<S> {
             }
             let open = plait_sched::usable(self.core.facts()).filter(fresh).filter(|path| {
                 let index = path.id.index();
-                self.core.path(index).has_window()
+                self.core.has_window_for(index, segment)
                     && self.core.admits_on(index, segment)
                     && !self.core.has_awaited(index)
             });

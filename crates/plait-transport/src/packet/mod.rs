@@ -15,6 +15,8 @@ use plait_sched::Time;
 pub enum Packet {
     /// One segment of the stream.
     Data(Data),
+    /// One that holds several messages, and the bytes of the chunk headers of all but the first (RFC 9260 §6.10).
+    Bundle(Data, u16),
     /// An acknowledgement.
     Sack(Sack),
     /// Asks the other end to answer; carries the time it left (RFC 9260 §8.3).
@@ -68,17 +70,22 @@ impl Packet {
     /// Bytes of the stream that it carries.
     pub fn payload_bytes(&self) -> u32 {
         match self {
-            Self::Data(data) | Self::Segment(TcpSegment { data, .. }) => data.bytes,
+            Self::Data(data) | Self::Bundle(data, _) | Self::Segment(TcpSegment { data, .. }) => data.bytes,
             Self::OneRtt(OneRtt { stream: Some(stream), .. }) => stream.data.bytes,
             _ => 0,
         }
+    }
+
+    /// Bytes of an SCTP packet behind the header of its first DATA chunk.
+    pub fn chunk_bytes(&self) -> u32 {
+        self.payload_bytes() + if let Self::Bundle(_, headers) = self { u32::from(*headers) } else { 0 }
     }
 
     /// Whether it carries data of the stream.
     #[inline]
     pub const fn carries_data(&self) -> bool {
         match self {
-            Self::Data(_) | Self::Segment(_) => true,
+            Self::Data(_) | Self::Bundle(..) | Self::Segment(_) => true,
             Self::OneRtt(packet) => packet.stream.is_some(),
             _ => false,
         }
@@ -166,6 +173,7 @@ impl Overhead {
         self.packet
             + match packet {
                 Packet::Data(data) => self.data + data.bytes,
+                Packet::Bundle(data, headers) => self.data + data.bytes + u32::from(*headers),
                 Packet::Segment(TcpSegment { data, ack, .. }) => {
                     self.data + data.bytes + ack.map_or(0, |ack| blocks(ack.reported_blocks()))
                 }

@@ -9,7 +9,7 @@ use plait_transport::{cmt_sctp, endpoint};
 use super::common::{self, MAX_EVERY, TICK};
 use super::option::{Place, TransportOption, option};
 use super::{Ends, Own, OwnOptions, Protocol, ProtocolInfo, TransportOptions};
-use crate::scenario::keys::Preset::{Boolean, Integer, Text};
+use crate::scenario::keys::Preset::{Boolean, Integer, Otherwise, Text};
 use crate::scenario::reader::{MAX_DURATION, Word};
 
 /// Options that only CMT-SCTP has.
@@ -42,7 +42,10 @@ impl Own for CmtSctpOptions {
         options: &[
             common::PROTOCOL,
             common::CONGESTION_CONTROL,
-            TransportOption { default: Text("4380B"), ..common::INITIAL_WINDOW },
+            TransportOption {
+                default: Otherwise("4404B, but from 2p to 4p (RFC 9260 section 7.2.1)"),
+                ..common::INITIAL_WINDOW
+            },
             common::RECEIVE_BUFFER,
             common::SEND_BUFFER,
             common::PACKET,

@@ -96,7 +96,7 @@ pub(super) const CONGESTION_CONTROL: TransportOption = option(
 );
 
 pub(super) const INITIAL_WINDOW: TransportOption =
-    option("initial_window", Text("10p"), "Each path's congestion window at the start.", |options| {
+    option("initial_window", Text("10p"), "Each path's congestion window at the start; at least one packet.", |options| {
         let counted = options.counted_packet() as u64;
         Place::Window(&mut options.initial_window, counted)
     });

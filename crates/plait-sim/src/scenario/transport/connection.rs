@@ -19,7 +19,7 @@ impl TransportOptions {
             congestion: CongestionConfig {
                 algorithm: (self.congestion_control.algorithm(self.controllers())).unwrap_or(Algorithm::Reno),
                 hystart: false,
-                initial_window: self.initial_window,
+                initial_window: self.initial_window.max(u64::from(segment_bytes + counted_overhead)),
                 initial_threshold: self.initial_ssthresh.unwrap_or(u64::MAX),
                 segment: u64::from(segment_bytes + counted_overhead),
             },
@@ -36,7 +36,7 @@ impl TransportOptions {
             max_burst: self.max_burst.unwrap_or(0),
             window_in_packets: false,
             restarts_by_packet: false,
-            joined_writes: false,
+            joined_writes: true,
         }
     }
 

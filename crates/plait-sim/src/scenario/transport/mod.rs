@@ -323,6 +323,9 @@ impl TransportOptions {
             };
             let Some(item) = item else { continue };
             (option.place)(&mut options).read(&item)?;
+            if is_packet(&option) {
+                options.initial_window = initial_window(options.counted_packet() as u64);
+            }
             if option.key == common::RTO_INITIAL.key {
                 rto_initial = Some(item);
             }
@@ -337,6 +340,8 @@ impl TransportOptions {
             );
             return Err(item.wrong(format!("must be from {range}")));
         }
+        // A window without room for a packet would never open.
+        options.initial_window = options.initial_window.max(options.counted_packet() as u64);
         reader.finish();
         Ok(options)
     }
@@ -352,6 +357,11 @@ impl TransportOptions {
         }
         Value::Object(table)
     }
+}
+
+/// Each path's window at the start, in bytes, where nothing is said of it and a packet counts `packet`: RFC 9260 §7.2.1.
+fn initial_window(packet: u64) -> u64 {
+    (4 * packet).min(4404.max(2 * packet))
 }
 
 /// The table with the keys of its protocol, which is looked at first.

@@ -200,7 +200,6 @@ impl Own for MptcpOptions {
         let mut connection = ConnectionConfig {
             window_in_packets: linux,
             restarts_by_packet: linux && multipath,
-            joined_writes: linux,
             ..options.connection()
         };
         connection.congestion.hystart = self.hystart;

@@ -264,7 +264,7 @@ const fn key(id: PacketId) -> (u8, bool, u64) {
 
 /// Whether it says that the peer is there. SCTP's data and questions of its own do not (RFC 9260, section 8.1).
 const fn answers(packet: &Packet) -> bool {
-    !matches!(packet, Packet::Data(_) | Packet::Heartbeat { .. })
+    !matches!(packet, Packet::Data(_) | Packet::Bundle(..) | Packet::Heartbeat { .. })
 }
 
 fn is_answer(packet: &Packet) -> bool {

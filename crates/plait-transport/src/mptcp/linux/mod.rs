@@ -141,7 +141,7 @@ impl<S: Scheduler> Sender<S> {
         let writer_waits = self.core.writer_waits();
         for (index, subflow) in self.subflows.iter_mut().enumerate() {
             let path = self.core.path_mut(index);
-            let full = !path.has_window();
+            let full = !path.has_full_window();
             if core::mem::take(&mut subflow.linux.sent_new) || full && path.next_queued().is_some() {
                 let (cumulative, next) = (path.flight().first(), path.flight().next());
                 let rto = path.rtt().rto();

@@ -68,7 +68,7 @@ impl Judged<'_> {
     /// The segment, if it is data.
     pub(crate) fn segment(&self) -> Option<u64> {
         match self.packet {
-            Packet::Data(data) => Some(data.segment),
+            Packet::Data(data) | Packet::Bundle(data, _) => Some(data.segment),
             Packet::Segment(segment) => Some(segment.data.segment),
             Packet::OneRtt(packet) => packet.stream.map(|stream| stream.data.segment),
             _ => None,
@@ -233,7 +233,7 @@ impl<S: Scheduler> Pair<S> {
     fn hand(&mut self, way: Way, path: PathId, packet: &Packet) {
         match (way, packet) {
             (Way::Forward, _) => self.receiver.handle_packet(self.now, path, packet, &mut self.log),
-            (Way::Backward, Packet::Data(_) | Packet::Segment(_)) => {
+            (Way::Backward, Packet::Data(_) | Packet::Bundle(..) | Packet::Segment(_)) => {
                 self.sender.handle_packet(self.now, path, packet, &mut ());
             }
             (Way::Backward, Packet::OneRtt(quic)) if quic.stream.is_some() => {
