@@ -46,8 +46,6 @@ pub enum SchedulerFault {
         /// Segments there were.
         unassigned: u64,
     },
-    /// Queued more than [`crate::MAX_QUEUED`] segments on one path.
-    QueueTooLong(PathId),
     /// Asked for a copy of a segment that was never sent.
     NeverSent(u64),
     /// Used a capability that it had not declared in `needs`.
@@ -72,9 +70,6 @@ impl fmt::Display for SchedulerFault {
             }
             Self::OverAssigned { wanted, unassigned } => {
                 write!(f, "assigned {wanted} segments where {unassigned} were unassigned")
-            }
-            Self::QueueTooLong(path) => {
-                write!(f, "queued more than {} segments on path {}", crate::MAX_QUEUED, path.0)
             }
             Self::NeverSent(segment) => {
                 write!(f, "asked for a copy of segment {segment}, which was never sent")

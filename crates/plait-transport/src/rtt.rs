@@ -2,6 +2,10 @@
 
 use plait_sched::Duration;
 
+/// G, the granularity of the clock that timers run by: four times the variation counts as no less. Without it a steady path's variation
+/// decays to nothing, and its timer runs out as the acknowledgement arrives (RFC 6298 §2.3, RFC 9260 §6.3.1 C7, kGranularity of RFC 9002).
+pub const GRANULARITY: Duration = Duration::from_millis(1);
+
 /// Bounds and start of the retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtoConfig {
@@ -18,14 +22,14 @@ pub struct RtoConfig {
 /// How the retransmission timeout follows from round-trip samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RtoRule {
-    /// SRTT + 4 RTTVAR, and at least the minimum (RFC 6298).
+    /// SRTT + max(G, 4 RTTVAR), and at least the minimum (RFC 6298).
     #[default]
     Rfc6298,
     /// SRTT and the variation, which itself is never below the minimum: Linux' tcp_rtt_estimator (net/ipv4/tcp_input.c). The
     /// variation grows at once, with the largest deviation of a round trip, and shrinks by a quarter of the difference per
     /// round trip; samples below the average move the deviation little.
     Linux,
-    /// The probe timeout: SRTT + max(4 RTTVAR, 1 ms), and what the peer may let acknowledgements wait (RFC 9002 §6.2.1). It has no
+    /// The probe timeout: SRTT + max(G, 4 RTTVAR), and what the peer may let acknowledgements wait (RFC 9002 §6.2.1). It has no
     /// minimum beside.
     Probe {
         /// The peer's max_ack_delay.
@@ -103,16 +107,33 @@ impl RttEstimator {
             self.smoothed = smoothed(self.smoothed, rtt);
         }
         self.latest = rtt;
+        self.end_back_off();
+    }
+
+    /// The timeout is what the samples say, however often it ran out.
+    pub fn end_back_off(&mut self) {
+        if self.smoothed.is_zero() {
+            self.rto = self.config.initial;
+            return;
+        }
+        let spread = (self.variation * 4).max(GRANULARITY);
         self.rto = match self.config.rule {
-            RtoRule::Rfc6298 => (self.smoothed + self.variation * 4).clamp(self.config.min, self.config.max),
-            RtoRule::Probe { ack_delay } => {
-                // Without the bound: who probes before an answer can have come probes for nothing, again and again.
-                self.smoothed + (self.variation * 4).max(Duration::from_millis(1)) + ack_delay
-            }
+            RtoRule::Rfc6298 => (self.smoothed + spread).clamp(self.config.min, self.config.max),
+            // Without the bound: probes that leave before an answer can have come would be needless, again and again.
+            RtoRule::Probe { ack_delay } => self.smoothed + spread + ack_delay,
             RtoRule::Linux => {
                 (self.smoothed + Duration::from_nanos(self.spread.variation)).min(self.config.max)
             }
         };
+    }
+
+    /// Takes a round trip of which the peer says how long it `waited` with its answer (RFC 9002 §5.2, §5.3): the shortest and the latest
+    /// round trip have that in them, the average has not, unless it would fall below the shortest.
+    pub fn sample_delayed(&mut self, rtt: Duration, waited: Duration) {
+        let shortest = if self.own.is_zero() { rtt } else { self.min.min(rtt) };
+        let adjusted = if rtt >= shortest + waited { rtt - waited } else { rtt };
+        self.sample(adjusted);
+        (self.latest, self.min) = (rtt.max(Duration::from_nanos(1)), shortest.max(Duration::from_nanos(1)));
     }
 
     /// Takes the round trip of a packet and an answer that both took this path, where the packet had been acknowledged over

@@ -60,8 +60,8 @@ struct Subflow {
     rate: u64,
     /// Its send buffer, in bytes; 0 before the first look at it.
     buffer: u64,
-    /// It was opened, and so counts before anything is sent on it.
-    open: bool,
+    /// It was opened, and so counts before anything is sent on it: its place in the order of opening, from 1 on.
+    opened: u32,
 }
 
 /// The state of Linux' default.
@@ -70,6 +70,8 @@ pub struct LinuxDefault {
     segment_memory: u64,
     buffer: u64,
     subflows: [Subflow; MAX_PATHS],
+    /// Subflows that were ever opened.
+    count: u32,
 }
 
 /// Bytes per second at which the kernel would pace: `tcp_update_pacing_rate`. The path has been measured.
@@ -116,8 +118,8 @@ impl LinuxDefault {
 
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
-        let none = Subflow { rate: 0, buffer: 0, open: false };
-        Self { segment_memory, buffer, subflows: [none; MAX_PATHS] }
+        let none = Subflow { rate: 0, buffer: 0, opened: 0 };
+        Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0 }
     }
 
     /// From checked parameters.
@@ -173,7 +175,7 @@ impl Scheduler for LinuxDefault {
         if sendable == 0 {
             return Decision::WAIT;
         }
-        let mut best: Option<(u64, &Path, u64)> = None;
+        let mut best: Option<((u64, u32), &Path, u64)> = None;
         for path in usable(paths).filter(|path| !path.in_recovery) {
             if !path.has_rtt() {
                 match room(path) {
@@ -184,8 +186,8 @@ impl Scheduler for LinuxDefault {
                 }
             }
             let held = memory(path);
-            let linger = self.linger(path, held);
-            // Of equals the first.
+            // Of equals the first in the kernel's list of subflows, which has them as they were opened.
+            let linger = (self.linger(path, held), self.subflows[path.id.index()].opened);
             if best.is_none_or(|(least, _, _)| linger < least) {
                 best = Some((linger, path, held));
             }
@@ -206,7 +208,8 @@ impl Scheduler for LinuxDefault {
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
         match *event {
             Event::PathUp { path } => {
-                self.subflows[path.index()] = Subflow { open: true, ..Subflow::default() };
+                self.count += 1;
+                self.subflows[path.index()] = Subflow { opened: self.count, ..Subflow::default() };
             }
             Event::Acked { path, .. } if connection.writer_waits => {
                 let path = &paths[path.index()];
@@ -222,7 +225,7 @@ impl Scheduler for LinuxDefault {
 
     fn send_memory(&self) -> Option<u64> {
         let first = if self.buffer > 0 { self.buffer } else { self.grown(LEAST_WINDOW as u32) };
-        let there = self.subflows.iter().filter(|subflow| subflow.open || subflow.buffer > 0);
+        let there = self.subflows.iter().filter(|subflow| subflow.opened > 0 || subflow.buffer > 0);
         let sum: u64 = there.map(|subflow| subflow.buffer.max(first)).sum();
         Some(LEAST_BUFFER + sum.max(first))
     }

@@ -317,13 +317,8 @@ impl<S: Scheduler> Sender<S> {
         if path.flight().segments() == 0 {
             return;
         }
-        if self.core.only_superseded(index) {
-            // Everything has arrived by other paths: nobody waits for an answer. But none came, so it begins anew slowly.
-            let path = self.core.path_mut(index);
-            let in_flight = path.flight().bytes();
-            path.control_mut().on_timeout(now, in_flight);
-            path.begin_recovery();
-            self.core.lose_all(index, ANY_PATH);
+        if self.core.settle_superseded(index) {
+            self.core.note_opportunity();
             return;
         }
         self.core.counters_mut().timeouts += 1;

@@ -9,14 +9,13 @@
 //! - §4.6: a loss leaves β = 0.7 of what was in flight.
 //! - §4.7: fast convergence: a flow that lost before it got back to W_max lowers it further, to make room for others.
 //! - §4.8: a timeout leaves one segment. The avoidance that follows begins with K = 0 and W_max = cwnd.
+//! - §4.9: if a loss turns out not to have been one, the function goes on from where it was before.
 //! - §4.10: so does avoidance that begins without a loss (HyStart++, an initial threshold).
 //! - §5.8: while the application or the receiver limits the flow, t stands still. Idleness (and a penalty) end the epoch: the
 //!   next one starts from the window of its time.
 //!
 //! Slow start, idleness and the accounting of windows are those of [`Reno`]. Only operations that IEEE 754 specifies exactly are
 //! used, so that results are the same on all machines; the cube root is our own for this reason.
-//!
-//! Nothing is taken back if a loss turns out not to have been one (§4.9, a SHOULD): nobody reports that to a controller.
 
 use super::{Acknowledged, CongestionConfig, CongestionController, ControllerInfo, Family, Reno, Share};
 use plait_sched::Time;
@@ -40,6 +39,8 @@ pub struct Cubic {
     after_timeout: bool,
     /// Present in congestion avoidance.
     epoch: Option<Epoch>,
+    /// W_max, cwnd_prior and the stage before the last loss, should it turn out not to have been one.
+    before: Option<(f64, f64, Option<Epoch>)>,
 }
 
 /// A stage of congestion avoidance. Windows are in segments.
@@ -73,7 +74,14 @@ impl Cubic {
 
     /// At the start, as [`Reno::new`].
     pub fn new(config: &CongestionConfig) -> Self {
-        Self { reno: Reno::new(config), maximum: 0.0, prior: 0.0, after_timeout: false, epoch: None }
+        Self {
+            reno: Reno::new(config),
+            maximum: 0.0,
+            prior: 0.0,
+            after_timeout: false,
+            epoch: None,
+            before: None,
+        }
     }
 
     fn in_segments(&self, bytes: u64) -> f64 {
@@ -93,6 +101,7 @@ impl Cubic {
     /// Returns β of what is in flight; remembers the window for the next epoch.
     fn remember_loss(&mut self, outstanding: u64) -> u64 {
         let window = self.in_segments(self.reno.window);
+        self.before = Some((self.maximum, self.prior, self.epoch));
         self.epoch = None;
         self.prior = window;
         self.maximum = if window < self.maximum { window * (1.0 + BETA) / 2.0 } else { window };
@@ -142,10 +151,10 @@ impl CongestionController for Cubic {
     }
 
     fn on_timeout(&mut self, _now: Time, outstanding: u64) {
-        let prior = self.prior;
+        let (prior, before) = (self.prior, self.before);
         let remaining = self.remember_loss(outstanding);
         if !self.reno.restart(remaining) {
-            self.prior = prior;
+            (self.prior, self.before) = (prior, before);
         }
         self.after_timeout = true;
     }
@@ -162,6 +171,10 @@ impl CongestionController for Cubic {
 
     fn on_undone(&mut self, window: u64, threshold: u64) {
         self.reno.on_undone(window, threshold);
+        if let Some(before) = self.before.take() {
+            (self.maximum, self.prior, self.epoch) = before;
+            self.after_timeout = false;
+        }
     }
 
     fn set_window(&mut self, window: u64) {

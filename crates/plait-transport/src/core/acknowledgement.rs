@@ -218,10 +218,15 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// The receiver got `segment` although it had it, `certain`ly on this path: a copy that is still in flight there.
+    /// The receiver got `segment` although it had it, `certain`ly on this path: a copy that is still in flight there. If there is none,
+    /// this path's copy was the one that was acknowledged, and the report says that another one had arrived before it.
     pub(crate) fn copy_arrived(&mut self, now: Time, index: usize, segment: u64, certain: bool) {
-        if let Some(transmission) = self.paths[index].take_superseded(segment) {
-            self.credit(now, TransmissionId::new(index as u8, transmission), certain);
+        let others = (0..self.paths.len()).filter(|&other| other != index);
+        for (other, certain) in core::iter::once((index, certain)).chain(others.map(|other| (other, false))) {
+            if let Some(transmission) = self.paths[other].take_superseded(segment) {
+                self.credit(now, TransmissionId::new(other as u8, transmission), certain);
+                return;
+            }
         }
     }
 
@@ -277,7 +282,8 @@ impl<S: Scheduler> Core<S> {
         self.stream.is_endless()
             || match self.buffer.memory() {
                 Some(_) => self.buffer.blocks(self.stream.end()),
-                None => self.held >= self.config.send_buffer,
+                // In Linux a write returns once all of it is in the send buffers of the subflows (SOCK_NOSPACE until then).
+                None => self.stream.uncut() > 0 || self.stream.recalled() > 0,
             }
     }
 

@@ -47,8 +47,24 @@ impl<S: Scheduler> Core<S> {
         self.touch(index);
     }
 
-    /// True if all that is in flight on the path are copies of segments that have arrived.
-    pub(crate) fn only_superseded(&self, index: usize) -> bool {
+    /// If all that is in flight on the path are copies of segments that have arrived, they leave the flight: nobody waits for them, and
+    /// an acknowledged TSN is not outstanding (RFC 9260 §6.2.1). True if so.
+    pub(crate) fn settle_superseded(&mut self, index: usize) -> bool {
+        if !self.has_only_superseded(index) {
+            return false;
+        }
+        let path = &mut self.paths[index];
+        for (segment, number) in path.superseded.drain(..) {
+            if path.flight.leave(number, TransmissionState::Acknowledged).is_some() {
+                self.stream.note_gone(segment, PathId(index as u8));
+            }
+        }
+        path.timed = None;
+        self.touch(index);
+        true
+    }
+
+    fn has_only_superseded(&self, index: usize) -> bool {
         let flight = &self.paths[index].flight;
         !self.paths[index].superseded.is_empty()
             && (flight.first()..flight.next())

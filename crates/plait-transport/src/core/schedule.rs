@@ -174,6 +174,13 @@ impl<S: Scheduler> Core<S> {
             self.wake = until;
             return Ok(false);
         }
+        if let Decision::Assign { path, .. } = decision
+            && self.paths.get(path.index()).is_some_and(|path| path.queue.len() >= MAX_QUEUED)
+        {
+            // It waits until some of its queue has left.
+            self.counters.waits += 1;
+            return Ok(false);
+        }
         self.counters.decisions += 1;
         let queued_before = self.queued_segments;
         self.carry_out(&decision, &connection, alone).map_err(|fault| Error::Scheduler { at: now, fault })?;
@@ -235,7 +242,8 @@ impl<S: Scheduler> Core<S> {
                     self.at_once = Some(AtOnce { index: path.index(), segments });
                     return Ok(());
                 }
-                self.assign(path, segments)
+                self.assign(path, segments);
+                Ok(())
             }
             Decision::Recall { path } => {
                 if path.index() >= self.paths.len() {
@@ -305,12 +313,11 @@ impl<S: Scheduler> Core<S> {
             && !self.paths.iter().any(PathSender::has_something_waiting)
     }
 
-    pub(super) fn assign(&mut self, path: PathId, segments: u32) -> Result<(), SchedulerFault> {
+    /// Moves segments to the queue of a path, as many as it takes.
+    pub(super) fn assign(&mut self, path: PathId, segments: u32) {
         let index = path.index();
-        if self.paths[index].queue.len() + segments as usize > MAX_QUEUED {
-            return Err(SchedulerFault::QueueTooLong(path));
-        }
-        for _ in 0..segments {
+        let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());
+        for _ in 0..room.min(segments as usize) {
             let frontier = self.stream.frontier();
             let Some(segment) = self.stream.assign(path.0) else { break };
             if segment == frontier {
@@ -322,7 +329,6 @@ impl<S: Scheduler> Core<S> {
             self.queued_segments += 1;
         }
         self.touch_amounts(index);
-        Ok(())
     }
 
     /// RFC 9260 §6.1 D: for the packets that leave now, the window is at most what is in flight and a burst.

@@ -254,8 +254,11 @@ impl Stream {
         if left == 0 {
             return None;
         }
-        let bytes =
-            if self.may_span && left < most { self.messages.bytes_up_to(most, self.header) } else { left.min(most) };
+        let bytes = if self.may_span && left < most {
+            self.messages.bytes_up_to(most, self.header)
+        } else {
+            left.min(most)
+        };
         Some(bytes as u32)
     }
 

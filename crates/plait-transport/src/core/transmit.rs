@@ -181,14 +181,14 @@ impl<S: Scheduler> Core<S> {
         let bytes = self.stream.next_bytes()?;
         let path = &self.paths[index];
         let segment = self.stream.frontier();
-        let open = path.has_room(self.counted(bytes)) && path.takes(now, segment) && path.own_window == u64::MAX;
+        let open =
+            path.has_room(self.counted(bytes)) && path.takes(now, segment) && path.own_window == u64::MAX;
         let begins = self.window.admits(self.stream.frontier_offset(), bytes, self.counted(bytes))
             || self.window.is_probed()
             || self.is_awaited(segment);
         self.at_once = None;
         if !open || !begins || self.facts[index].limit < u32::MAX {
-            // Checked when it was decided, and nothing has changed: it cannot fail.
-            let _ = self.assign(PathId(index as u8), segments);
+            self.assign(PathId(index as u8), segments);
             return None;
         }
         if segments > 1 {

@@ -43,6 +43,8 @@ impl<S: Scheduler> Endpoint<S> {
         }
         if packet.wants_acknowledgement() {
             self.receiver.handle(now, path, packet, observer);
+        } else {
+            self.receiver.note(path, packet.number);
         }
         match packet.challenge {
             Some(Challenge::Asked(asked)) => {

@@ -140,8 +140,16 @@ impl Image {
         let acknowledged = self.paths.get(path.index()).and_then(|numbers| numbers.acknowledged);
         let number = truncated(packet.number, acknowledged);
         let destination = connection_id(self.peer, path);
-        let short = quic::Short { spin: false, key_phase: false, destination, number };
-        Header::Short(short).encode(&frames, out);
+        let header = Header::Short(quic::Short { spin: false, key_phase: false, destination, number });
+        // Packets inside another connection's datagrams leave on paths that it has validated.
+        if packet.challenge.is_some() && !self.numbered {
+            // RFC 9000 §8.2.1, §8.2.2
+            let mut bare = Vec::new();
+            header.encode(&frames, &mut bare);
+            let padding = INITIAL_BYTES.saturating_sub(bare.len());
+            frames.extend((padding > 0).then_some(Frame::Padding(padding)));
+        }
+        header.encode(&frames, out);
     }
 
     fn encode_initial(&mut self, path: PathId, message: u8, sent_at: Time, out: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 
 use super::sender::Sender;
 use crate::congestion::CongestionController;
-use crate::core::{ANY_PATH, Transmission};
+use crate::core::{ANY_PATH, Transmission, TransmissionState};
 use crate::observer::Observer;
 use crate::rtt::RttEstimator;
 use plait_sched::{Duration, Event, PathId, PathState, Scheduler, Time};
@@ -14,7 +14,7 @@ const PACKET_THRESHOLD: u64 = 3;
 const PERSISTENT: u32 = 3;
 
 /// Packets that one probe timeout sends (RFC 9002 §6.2.4: one at least, two at most).
-const PROBES: u8 = 2;
+pub(super) const PROBES: u8 = 2;
 
 /// How long a packet is waited for once a later one was acknowledged (RFC 9002 §6.1.2).
 fn patience(rtt: &RttEstimator) -> Duration {
@@ -43,14 +43,21 @@ impl<S: Scheduler> Sender<S> {
             }
         }
         let (Some(&newest), Some((from, to))) = (self.lost.last(), span) else { return };
+        // RFC 9002 §7.6: nothing of a long time arrived, so the path is not what it was. Packets that want no acknowledgement do not
+        // count (§7.6.2).
+        let flight = self.core.path(index).flight();
+        let contiguous = (self.lost[0]..newest).all(|number| {
+            let sent = flight.get(number).copied().unwrap_or_default();
+            self.lost.binary_search(&number).is_ok()
+                || sent.bytes() == 0
+                || sent.state() == TransmissionState::Lost
+        });
         let path = self.core.path_mut(index);
         if path.begins_recovery(newest) {
             // RFC 9002 §7.3.2 halves the window, however much of it is used.
             let window = path.control().window();
             path.control_mut().on_congestion(now, window);
         }
-        // RFC 9002 §7.6: nothing of a long time arrived, so the path is not what it was.
-        let contiguous = newest + 1 - self.lost[0] == self.lost.len() as u64;
         let variation = (path.rtt().variation() * 4).max(Duration::from_millis(1));
         let long = (path.rtt().smoothed() + variation + self.config.ack_delay) * u64::from(PERSISTENT);
         if contiguous && to.since(from) > long {

@@ -132,6 +132,13 @@ impl Receiver {
         &self.reassembly
     }
 
+    /// Notes a packet that wants no acknowledgement: what follows it is in order.
+    pub(super) fn note(&mut self, path: PathId, number: u64) {
+        if let Some(space) = self.spaces.get_mut(path.index()) {
+            space.note(number);
+        }
+    }
+
     /// Takes a packet that wants to be acknowledged.
     pub(super) fn handle(&mut self, now: Time, path: PathId, packet: &OneRtt, observer: &mut impl Observer) {
         let Some(space) = self.spaces.get_mut(path.index()) else { return };

@@ -2,6 +2,7 @@
 
 use super::ecn::Marking;
 use super::late::BelievedLost;
+use super::loss::PROBES;
 use super::{CAPABILITIES, CORE_RULES, Config};
 use crate::core::{Core, Outgoing, PathConfig, PathSender, moment};
 use crate::error::Error;
@@ -42,8 +43,12 @@ pub(super) struct Space {
     pub(super) asked: bool,
     /// Packets that leave now whatever the window says, so that something is answered.
     pub(super) probes: u8,
-    /// When a packet left that carries nothing and wants to be answered.
+    /// When the last packet left that carries nothing and wants to be answered.
     pub(super) pinged_at: Time,
+    /// Those that nothing was acknowledged behind, by their numbers, and when they left.
+    pub(super) pings: VecDeque<(u64, Time)>,
+    /// The segment that the last probe repeated.
+    probed: Option<u64>,
     pub(super) marking: Marking,
 }
 
@@ -73,6 +78,8 @@ impl Space {
             asked: false,
             probes: 0,
             pinged_at: Time::ZERO,
+            pings: VecDeque::new(),
+            probed: None,
             marking: Marking::new(config.ecn),
         }
     }
@@ -124,8 +131,15 @@ impl<S: Scheduler> Sender<S> {
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
         // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time.
-        if let Some(sent_at) = newest.filter(|_| on == ack.path) {
-            self.sample(index, now.since(sent_at), ack);
+        let pinged = self.take_ping(index, largest);
+        if on == ack.path {
+            if newly > 0 || advances.is_some() {
+                // RFC 9002 §6.2.1: the path answers, so its probe timeout is no more than its round trips say.
+                self.core.path_mut(index).rtt_mut().end_back_off();
+            }
+            if let Some(sent_at) = newest.or(pinged) {
+                self.sample(index, now.since(sent_at), ack);
+            }
         }
         self.core.release_acknowledged();
         self.detect_losses(now, index, observer);
@@ -136,6 +150,17 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.touch(index);
         self.arm(index);
+    }
+
+    /// When the PING with this number left, if it is acknowledged for the first time; earlier ones tell nothing any more.
+    fn take_ping(&mut self, index: usize, largest: u64) -> Option<Time> {
+        let pings = &mut self.spaces[index].pings;
+        let mut newest = None;
+        while let Some(&(number, sent_at)) = pings.front().filter(|ping| ping.0 <= largest) {
+            newest = Some(sent_at).filter(|_| number == largest);
+            pings.pop_front();
+        }
+        newest
     }
 
     /// What was taken for lost has arrived: nobody needs it any more. It is no news to the window, which was cut for it.
@@ -189,11 +214,8 @@ impl<S: Scheduler> Sender<S> {
 
     /// RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
     fn sample(&mut self, index: usize, round_trip: Duration, ack: &PathAck) {
-        let estimator = self.core.path_mut(index).rtt_mut();
         let waited = ack.delay.min(self.config.ack_delay);
-        let shortest = if estimator.smoothed().is_zero() { round_trip } else { estimator.min() };
-        let adjusted = if round_trip >= shortest + waited { round_trip - waited } else { round_trip };
-        estimator.sample(adjusted);
+        self.core.path_mut(index).rtt_mut().sample_delayed(round_trip, waited);
         let (cumulative, next) =
             (self.core.path(index).flight().first(), self.core.path(index).flight().next());
         self.core.path_mut(index).rtt_mut().note_progress(cumulative, next);
@@ -276,18 +298,24 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// A probe: the oldest data that is on its way on a path once more, in a new packet.
+    /// A probe: the oldest data that is on its way on a path once more, in a new packet. A second one repeats other data, if there is
+    /// some (RFC 9002 §6.2.4).
     fn next_probe(&mut self, now: Time, observer: &mut impl Observer) -> Option<Outgoing> {
         for index in 0..self.spaces.len() {
             if self.spaces[index].probes == 0 {
                 continue;
             }
             let flight = self.core.path(index).flight();
-            let oldest = (flight.first()..flight.next())
+            let mut outstanding = (flight.first()..flight.next())
                 .filter_map(|number| flight.get(number))
-                .find(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment));
-            if let Some(segment) = oldest.map(|sent| sent.segment) {
+                .filter(|sent| sent.is_in_flight() && self.core.is_outstanding(sent.segment))
+                .map(|sent| sent.segment);
+            let oldest = outstanding.next();
+            let probed = self.spaces[index].probed.filter(|_| self.spaces[index].probes < PROBES);
+            let other = || outstanding.find(|&segment| Some(segment) != probed);
+            if let Some(segment) = oldest.filter(|_| oldest != probed).or_else(other).or(oldest) {
                 self.spaces[index].probes -= 1;
+                self.spaces[index].probed = Some(segment);
                 self.core.counters_mut().tail_probes += 1;
                 return Some(self.core.send(now, index, segment, SendReason::Retransmission, observer));
             }
@@ -305,6 +333,7 @@ impl<S: Scheduler> Sender<S> {
                 let ping = blocked.is_none();
                 let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 self.spaces[index].pinged_at = now;
+                self.spaces[index].pings.push_back((number, now));
                 let origin = Origin::Sender { offset: None };
                 sink.send(&Transmit { path, packet, transmission: 0, origin });
                 self.arm(index);

@@ -50,6 +50,18 @@ impl ClockConfig {
         Duration::from_nanos(self.between(timestamp, self.at_receiver(now)).max(0) as u64)
     }
 
+    /// True if what left at `sent_at` has this timestamp of the sender, or a later one.
+    #[inline]
+    pub(super) fn is_sent_since(&self, timestamp: u32, sent_at: Time) -> bool {
+        self.between(timestamp, self.at_sender(sent_at)) >= 0
+    }
+
+    /// How long ago the sender's clock showed `timestamp`, one tick at least; `None` if it never did.
+    pub(super) fn since_sent(&self, now: Time, timestamp: u32) -> Option<Duration> {
+        let age = u64::try_from(self.between(timestamp, self.at_sender(now))).ok()?;
+        Some(Duration::from_nanos(age).max(self.granularity))
+    }
+
     /// Takes one sample of each direction's delay into the averages: 7/8 of the old one and 1/8 of the new one, as for
     /// round-trip times.
     pub(super) fn sample(&self, delays: &mut Option<OneWayDelays>, now: Time, timestamp: u32, echo: u32) {

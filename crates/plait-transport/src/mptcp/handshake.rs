@@ -26,10 +26,12 @@ impl<S: Scheduler> Sender<S> {
 
     /// The peer opens a subflow, and is answered.
     pub(super) fn note_answered(&mut self, now: Time, path: PathId) {
-        if let Some(subflow) = self.subflows.get_mut(path.index())
-            && matches!(subflow.phase, Phase::Closed | Phase::Answered(_))
-        {
-            subflow.phase = Phase::Answered(now);
+        if let Some(subflow) = self.subflows.get_mut(path.index()) {
+            match subflow.phase {
+                Phase::Closed => subflow.phase = Phase::Answered(Some(now)),
+                Phase::Answered(_) => subflow.phase = Phase::Answered(None),
+                Phase::Opening { .. } | Phase::Open => {}
+            }
         }
     }
 
@@ -41,7 +43,9 @@ impl<S: Scheduler> Sender<S> {
         if let Some(Phase::Answered(at)) = self.subflows.get(index).map(|subflow| subflow.phase) {
             self.subflows[index].phase = Phase::Open;
             let path = self.core.path_mut(index);
-            path.rtt_mut().sample(now.since(at));
+            if let Some(at) = at {
+                path.rtt_mut().sample(now.since(at));
+            }
             path.note_opened(now);
             let state = path.working_state();
             self.core.touch(index);

@@ -1,9 +1,9 @@
 //! The receiving side of one subflow: its own order, and when what arrived is acknowledged.
 
-use super::Rules;
 use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
+use super::{ClockConfig, Rules};
 use crate::packet::{Ack, TcpSegment};
 use crate::run_set::RunSet;
 use plait_sched::Time;
@@ -53,6 +53,8 @@ pub(super) struct Incoming {
     pub(super) beyond_gap: BeyondGap,
     /// The timestamp to echo: that of the earliest segment in order that is not acknowledged (RFC 7323 §4.3).
     pub(super) echo: u32,
+    /// When the last segment came.
+    taken_at: Time,
     pub(super) delay: AckDelay,
     pub(super) ecn: Echoing,
 }
@@ -106,6 +108,7 @@ impl Incoming {
             duplicate: None,
             beyond_gap: BeyondGap::default(),
             echo: 0,
+            taken_at: Time::ZERO,
             delay,
             ecn: Echoing::default(),
         }
@@ -130,6 +133,11 @@ impl Incoming {
         } else {
             Place::Ahead
         }
+    }
+
+    /// A segment came that is not outdated.
+    pub(super) fn note_taken(&mut self, now: Time) {
+        self.taken_at = now;
     }
 
     /// Takes a segment at its `place`, and keeps it if others are to come before it.
@@ -174,8 +182,16 @@ impl Incoming {
 
     /// PAWS (RFC 7323 §5): a segment whose timestamp is older than the one that would be echoed counts as one of an earlier
     /// round of sequence numbers. So what a retransmission overtook is lost for good.
-    pub(super) fn is_outdated(&self, segment: &TcpSegment, tolerance: u32) -> bool {
-        self.echo != 0 && is_older(segment.timestamp, self.echo, tolerance)
+    /// After half a round of timestamps without a segment nothing can be said (§5.5).
+    pub(super) fn is_outdated(
+        &self,
+        now: Time,
+        segment: &TcpSegment,
+        clock: &ClockConfig,
+        tolerance: u32,
+    ) -> bool {
+        let half = clock.granularity.saturating_mul(1 << 31);
+        self.echo != 0 && is_older(segment.timestamp, self.echo, tolerance) && now.since(self.taken_at) < half
     }
 
     /// A segment that had arrived before came again.

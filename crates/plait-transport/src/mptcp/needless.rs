@@ -4,7 +4,7 @@
 
 use super::linux::Memory;
 use super::sender::Sender;
-use super::subflow::Repair;
+use super::subflow::{Repair, Resent};
 use crate::congestion::CongestionController;
 use crate::core::TransmissionState;
 use crate::packet::Ack;
@@ -58,12 +58,28 @@ impl<S: Scheduler> Sender<S> {
     fn take_back(&mut self, index: usize) {
         let path = self.core.path_mut(index);
         let subflow = &mut self.subflows[index];
+        let mut restored = Vec::new();
         for number in subflow.lost.drain(..) {
-            if path.flight().get(number).is_some_and(|sent| sent.state() == TransmissionState::Lost) {
+            if let Some(sent) =
+                path.flight().get(number).filter(|sent| sent.state() == TransmissionState::Lost)
+            {
+                restored.push(sent.segment);
                 path.flight_mut().restore(number);
             }
         }
-        subflow.judged = path.flight().first();
+        // What is in flight again needs no copy on another subflow.
+        restored.sort_unstable();
+        self.reinjections.retain(|segment| restored.binary_search(segment).is_err());
+        // RFC 8985 §6.2 judges retransmissions like everything else, those from before the timeout, too.
+        let flight = path.flight();
+        let resent = (flight.first()..flight.next()).filter_map(|number| {
+            let sent = flight.get(number)?;
+            let waits = sent.state() == TransmissionState::InFlight && !sent.first_time();
+            waits.then(|| Resent { number, order: sent.order(number) })
+        });
+        subflow.resent = resent.collect();
+        subflow.resent.make_contiguous().sort_unstable_by_key(|resent| resent.order);
+        subflow.judged = flight.first();
         subflow.repair = Repair::None;
         (subflow.withheld, subflow.exempt) = (0, 0);
         // What seemed lost was late.

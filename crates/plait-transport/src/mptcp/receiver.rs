@@ -160,11 +160,13 @@ impl Receiver {
             observer.refused(now, path, segment.data.segment);
             return;
         }
-        if self.subflows[index].is_outdated(segment, self.config.rules.timestamp_tolerance) {
+        let tolerance = self.config.rules.timestamp_tolerance;
+        if self.subflows[index].is_outdated(now, segment, &self.config.clock, tolerance) {
             self.reject_outdated(now, path, segment, observer);
             return;
         }
         let subflow = &mut self.subflows[index];
+        subflow.note_taken(now);
         subflow.delay.note_confirmed(now, &self.config.connection.rto);
         subflow.ecn.note(segment, &self.config.rules, &mut subflow.delay);
         if self.unproved {

@@ -253,7 +253,8 @@ impl<S: Scheduler> Sender<S> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
             if !self.is_unacknowledged(segment) {
                 self.repeats.copies.pop_front();
-            } else if self.core.has_window_for(path.index(), segment) && self.core.admits_on(path.index(), segment)
+            } else if self.core.has_window_for(path.index(), segment)
+                && self.core.admits_on(path.index(), segment)
             {
                 self.repeats.copies.pop_front();
                 return Some((path.index(), segment));

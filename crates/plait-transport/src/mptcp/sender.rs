@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::observer::Observer;
 use crate::packet::{Ack, Packet};
 use crate::protocol::Side;
-use plait_sched::{Event, PathId, PathSet, Scheduler, Time};
+use plait_sched::{Duration, Event, PathId, PathSet, Scheduler, Time};
 use std::collections::VecDeque;
 
 /// When the segments were sent that an acknowledgement settles and that tell a round trip.
@@ -230,8 +230,8 @@ impl<S: Scheduler> Sender<S> {
                 number = self.subflows[index].arrived.first_absent(number + 1);
             }
         }
-        if let Some(sent_at) = sample.oldest {
-            let rtt = now.since(sent_at);
+        let progress = self.core.path(index).flight().first() > first;
+        if let Some(rtt) = self.round_trip(now, ack.echo, sample.oldest, progress) {
             let path = self.core.path_mut(index);
             path.rtt_mut().sample(rtt);
             path.note_progress();
@@ -239,6 +239,20 @@ impl<S: Scheduler> Sender<S> {
             news.newest_rtt = sample.newest.map(|sent_at| now.since(sent_at));
         }
         (sample.latest, sample.original)
+    }
+
+    /// The round trip that an acknowledgement tells, if it acknowledges something new. `oldest`: when the oldest left that it
+    /// acknowledges and that was sent once.
+    ///
+    /// RFC 7323 §4.1 takes it from the echoed timestamp, which is that of the segment that caused the acknowledgement: so it has no
+    /// ambiguity (Karn) where that was a retransmission, and ends the back-off. If the oldest left at that tick or later, its own time
+    /// says the same without the clock's granularity.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn round_trip(&self, now: Time, echo: u32, oldest: Option<Time>, progress: bool) -> Option<Duration> {
+        let clock = &self.config.clock;
+        let exact = oldest.filter(|&sent_at| !progress || clock.is_sent_since(echo, sent_at));
+        let echoed = || progress.then(|| clock.since_sent(now, echo)).flatten();
+        exact.map(|sent_at| now.since(sent_at)).or_else(echoed)
     }
 
     /// The receiver has the transmission with this number. Only one that was never sent again tells a round trip (Karn).

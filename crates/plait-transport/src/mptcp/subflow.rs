@@ -23,8 +23,8 @@ pub(super) enum Phase {
         /// It was answered, and the packet that authenticates the subflow is on its way.
         confirming: bool,
     },
-    /// The peer's SYN was answered at this moment.
-    Answered(Time),
+    /// The peer's SYN was answered at this moment; `None` if it came again, so that no round trip can be told (RFC 6298 §3).
+    Answered(Option<Time>),
     /// Carries data.
     Open,
 }

@@ -245,9 +245,9 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path(index);
         let fresh = match self.core.commits() {
             true => self.core.admits_committed(index) && path.has_full_window(),
-            false => path.next_queued().is_some_and(|segment| {
-                self.core.admits(segment) && self.core.has_window_for(index, segment)
-            }),
+            false => path
+                .next_queued()
+                .is_some_and(|segment| self.core.admits(segment) && self.core.has_window_for(index, segment)),
         };
         if fresh {
             // It leaves by itself, and will be noted as the probe.

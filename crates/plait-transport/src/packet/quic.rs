@@ -122,8 +122,8 @@ const ECN_COUNTS: u32 = 9;
 
 impl Overhead {
     /// Multipath QUIC over UDP and IPv4: 28, a short header with a connection ID of 8 bytes and a number of 2, the tag of 16; STREAM with a
-    /// length and an offset of 8 bytes 12; PATH_ACK with one range 14, each further one 4, ECN counts 9 (4, 1 and 4). Packets that begin a connection fill a
-    /// datagram of 1200 bytes (RFC 9000 §14.1).
+    /// length and an offset of 8 bytes 12; PATH_ACK with one range 14, each further one 4, ECN counts 9 (4, 1 and 4). Packets that begin a connection, and those
+    /// that validate a path, fill a datagram of 1200 bytes (RFC 9000 §14.1, §8.2.1, §8.2.2).
     pub const MPQUIC: Self = Self {
         packet: 55,
         data: 12,
@@ -141,10 +141,10 @@ impl Overhead {
             let blocks = self.block * u32::from(ack.count).saturating_sub(1);
             self.acknowledgement + blocks + ECN_COUNTS * u32::from(ack.marks.is_some())
         };
-        packet.stream.map_or(0, |stream| self.data + stream.data.bytes)
+        let frames = packet.stream.map_or(0, |stream| self.data + stream.data.bytes)
             + packet.ack.map_or(0, ack)
             + 9 * (u32::from(packet.max_data.is_some()) + u32::from(packet.blocked.is_some()))
-            + 9 * u32::from(packet.challenge.is_some())
-            + u32::from(packet.ping)
+            + u32::from(packet.ping);
+        if packet.challenge.is_some() { (frames + 9).max(self.control) } else { frames }
     }
 }

@@ -319,7 +319,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
             "\"none\"",
             "transport.send_buffer = \"none\": size is not a decimal number with a unit, one of B, kB, MB, GB, KiB, MiB or GiB",
         ),
-        ("\"1500B\"", "\"48B\"", "transport.packet = \"48B\": must be from 49B to 65535B"),
+        ("\"1500B\"", "\"48B\"", "transport.packet = \"48B\": must be from 53B to 65535B"),
         ("ack_every = 2", "ack_every = 0", "transport.ack_every = 0: must be from 1 to 255"),
         (
             "ack_every = 2",

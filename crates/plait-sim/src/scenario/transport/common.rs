@@ -1,6 +1,7 @@
 //! Options that several protocols have.
 
 use plait_sched::Duration;
+use plait_transport::packet::Overhead;
 
 use super::option::{MAX_COUNT, Place, TransportOption, option};
 use super::{CongestionControl, OwnOptions, Protocol};
@@ -95,11 +96,15 @@ pub(super) const CONGESTION_CONTROL: TransportOption = option(
     },
 );
 
-pub(super) const INITIAL_WINDOW: TransportOption =
-    option("initial_window", Text("10p"), "Each path's congestion window at the start; at least one packet.", |options| {
+pub(super) const INITIAL_WINDOW: TransportOption = option(
+    "initial_window",
+    Text("10p"),
+    "Each path's congestion window at the start; at least one packet.",
+    |options| {
         let counted = options.counted_packet() as u64;
         Place::Window(&mut options.initial_window, counted)
-    });
+    },
+);
 
 pub(super) const RECEIVE_BUFFER: TransportOption = option(
     "receive_buffer",
@@ -120,10 +125,10 @@ pub(super) const SEND_BUFFER: TransportOption = option(
 pub(super) const PACKET: TransportOption = option(
     "packet",
     Text("1500B"),
-    "The largest packet on the wire, headers included; 49 to 65535 bytes.",
+    "The largest packet on the wire, headers included: at least one byte of payload beside them, also in a flow of TCP.",
     |options| {
-        let least = u64::from(options.overhead().of_data()) + 1;
-        Place::Packet(&mut options.packet, least..=u64::from(u16::MAX))
+        let headers = options.overhead().of_data().max(Overhead::TCP.of_data());
+        Place::Packet(&mut options.packet, u64::from(headers) + 1..=u64::from(u16::MAX))
     },
 );
 

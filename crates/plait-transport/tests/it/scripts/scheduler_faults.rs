@@ -70,7 +70,7 @@ fn an_absurdly_long_queue() {
     let mut pair = Pair::new(config(), &[20, 20], greedy);
     pair.sender.write_endlessly();
     pair.run_until(at(0));
-    let fault = SchedulerFault::QueueTooLong(PathId(1));
+    let fault = SchedulerFault::NothingAssigned(PathId(1));
     assert_eq!(pair.error(), Some(&Error::Scheduler { at: Time::ZERO, fault }));
 }
 
@@ -189,7 +189,6 @@ fn every_fault_says_what_was_wrong() {
         (SchedulerFault::UnusablePath(PathId(3), PathState::Failed), "Failed"),
         (SchedulerFault::NothingAssigned(PathId(1)), "0 segments"),
         (SchedulerFault::OverAssigned { wanted: 9, unassigned: 4 }, "9"),
-        (SchedulerFault::QueueTooLong(PathId(1)), "1048576"),
         (SchedulerFault::NeverSent(77), "77"),
         (SchedulerFault::Undeclared("recall"), "recall"),
         (SchedulerFault::NeverWaits, "65536"),
