@@ -181,6 +181,7 @@ impl<S: Scheduler> Sender<S> {
         if !self.reports.is_complete() {
             return;
         }
+        let copied = self.core.counters().reinjections > 0;
         let paths_with_news = self.core.news().iter().filter(|news| news.segments > 0).count();
         for index in 0..self.core.paths().len() {
             let &PathNews { newest_end, highest_end, lowest, .. } = &self.core.news()[index];
@@ -196,9 +197,11 @@ impl<S: Scheduler> Sender<S> {
                     return true;
                 }
                 // Of a segment that arrived by another copy it does not matter how often it was sent.
-                if stream.get(sent.segment).is_some_and(|segment| {
-                    segment.fast_retransmitted() && segment.state() != SegmentState::Acknowledged
-                }) {
+                if stream.was_fast_retransmitted(sent.segment, PathId(index as u8), copied)
+                    && stream
+                        .get(sent.segment)
+                        .is_some_and(|entry| entry.state() != SegmentState::Acknowledged)
+                {
                     return false;
                 }
                 // What a delayed SACK answers may be several packets, each of which is a report (Iyengar et al. 2006,
@@ -239,11 +242,6 @@ impl<S: Scheduler> Sender<S> {
             let origin = PathId(index as u8);
             self.core.update_facts();
             let target = self.config.retransmission_policy.choose(origin, self.core.facts());
-            // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
-            // overshoot it there drops the very packet that is urgent.
-            if target == Some(origin) {
-                self.core.path_mut(index).exempt(1);
-            }
             let oldest = self.core.path(index).flight().first();
             let mut lost = core::mem::take(&mut self.lost);
             let mut segments = 0;
@@ -252,11 +250,16 @@ impl<S: Scheduler> Sender<S> {
                 self.core.path_mut(index).flight_mut().doubt(number);
                 segments += 1;
             }
-            self.core.lose(
+            let repairs = self.core.lose(
                 index,
                 lost.iter().filter(|(path, _)| *path == index).map(|(_, number)| *number),
                 target,
             );
+            // The window that was just halved must not hold up the repair. Another path's window was not halved, and to
+            // overshoot it there drops the very packet that is urgent.
+            if target == Some(origin) || repairs {
+                self.core.path_mut(index).exempt(1);
+            }
             lost.retain(|(path, _)| *path != index);
             self.lost = lost;
             // §7.2.4, rule 4: the timer starts anew if it ran for a segment that is sent again now.
@@ -273,7 +276,7 @@ impl<S: Scheduler> Sender<S> {
     fn mark_fast_retransmitted(&mut self, index: usize, number: u64) {
         let segment = self.core.path(index).flight().get(number).map(|sent| sent.segment);
         if let Some(segment) = segment {
-            self.core.mark_fast_retransmitted(segment);
+            self.core.mark_fast_retransmitted(segment, PathId(index as u8));
         }
     }
 

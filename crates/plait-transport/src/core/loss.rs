@@ -6,10 +6,25 @@ use plait_sched::{PathId, Scheduler};
 use std::collections::VecDeque;
 
 impl<S: Scheduler> Core<S> {
-    /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`.
-    pub(crate) fn lose(&mut self, index: usize, numbers: impl Iterator<Item = u64>, target: Option<PathId>) {
+    /// These transmissions are considered lost, where they are in flight: their segments wait to be sent again on `target`. True if
+    /// the path itself repairs some of them.
+    ///
+    /// A segment of which there are copies is sent again on the path that lost it: copies insure against losses, so that path
+    /// delivers as if it were alone, however slow the others are.
+    pub(crate) fn lose(
+        &mut self,
+        index: usize,
+        numbers: impl Iterator<Item = u64>,
+        target: Option<PathId>,
+    ) -> bool {
+        let origin = PathId(index as u8);
         let mut segments = core::mem::take(&mut self.lost);
         segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
+        let repairs =
+            self.wants_copies() && self.facts[index].is_usable() && self.repair(origin, &mut segments);
+        segments.retain(|&segment| {
+            self.stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::Lost)
+        });
         for &segment in &segments {
             if let Some(entry) = self.stream.get_mut(segment) {
                 entry.wait_on(target);
@@ -25,8 +40,37 @@ impl<S: Scheduler> Core<S> {
                 merge_ascending(&mut self.shared_retransmissions, segments.drain(..));
             }
         }
+        segments.clear();
         self.lost = segments;
         self.retransmits = true;
+        repairs
+    }
+
+    /// Takes out of the `segments` that a path has lost those of which there are copies: they wait to be sent again on this path. True
+    /// if there are such.
+    fn repair(&mut self, origin: PathId, segments: &mut Vec<u64>) -> bool {
+        let mut own = Vec::new();
+        segments.retain(|&segment| {
+            let copied = self.stream.is_copied(segment, origin);
+            if copied {
+                own.push(segment);
+            }
+            !copied
+        });
+        let mut waiting = 0;
+        for &segment in &own {
+            if let Some(entry) =
+                self.stream.get_mut(segment).filter(|entry| entry.state() == SegmentState::Lost)
+            {
+                entry.wait_on(Some(origin));
+                waiting += 1;
+            }
+        }
+        let path = &mut self.paths[origin.index()];
+        path.waiting += waiting;
+        merge_ascending(&mut path.retransmissions, own.iter().copied());
+        self.touch_amounts(origin.index());
+        !own.is_empty()
     }
 
     /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.
@@ -76,7 +120,8 @@ impl<S: Scheduler> Core<S> {
                 })
     }
 
-    /// A transmission is considered lost. Returns its segment, if that is to be sent again.
+    /// A transmission is considered lost. Returns its segment, if nobody has it: it is [lost](SegmentState::Lost), or a copy of it is in
+    /// flight still.
     fn lose_one(&mut self, index: usize, number: u64) -> Option<u64> {
         let earlier = self.paths[index].flight.earlier(number);
         let (sent, _) = self.paths[index].flight.leave(number, TransmissionState::Lost)?;
@@ -95,12 +140,11 @@ impl<S: Scheduler> Core<S> {
         let this = TransmissionId::new(index as u8, number);
         if newest != this {
             self.unlink_copy(newest, this, earlier);
-            return None;
+            return Some(sent.segment);
         }
-        // A copy that is still in flight elsewhere takes over.
         if let Some(copy) = earlier {
             entry.newest = copy;
-            return None;
+            return Some(sent.segment);
         }
         entry.set_state(SegmentState::Lost);
         // RFC 9260 §6.2.1 C: what is to be sent again takes nothing of the receiver's window meanwhile.

@@ -100,8 +100,12 @@ impl StreamSegment {
             }
             paths
         };
-        let (carried, tried) = (only(Self::CARRIED), only(Self::EVER_SENT));
-        Some(Spread { carried, tried, copies: PathSet::EMPTY })
+        Some(Spread {
+            carried: only(Self::CARRIED),
+            tried: only(Self::EVER_SENT),
+            copies: PathSet::EMPTY,
+            fast_retransmitted: only(Self::FAST_RETRANSMITTED),
+        })
     }
 
     /// True if only this path has to do with it once it is sent there.
@@ -125,13 +129,13 @@ impl StreamSegment {
         alone
     }
 
-    /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4).
+    /// True if any path has fast retransmitted it.
     #[inline]
-    pub(crate) fn fast_retransmitted(&self) -> bool {
+    pub(super) fn fast_retransmitted(&self) -> bool {
         self.rest & Self::FAST_RETRANSMITTED != 0
     }
 
-    pub(crate) fn mark_fast_retransmitted(&mut self) {
+    pub(super) fn mark_fast_retransmitted(&mut self) {
         self.rest |= Self::FAST_RETRANSMITTED;
     }
 
@@ -156,4 +160,6 @@ pub(crate) struct Spread {
     pub(crate) tried: PathSet,
     /// Those in whose queue a copy of it waits.
     pub(crate) copies: PathSet,
+    /// Those that fast retransmitted it.
+    pub(crate) fast_retransmitted: PathSet,
 }

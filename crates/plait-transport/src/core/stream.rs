@@ -324,6 +324,35 @@ impl Stream {
         self.spread.get_mut(segment)
     }
 
+    /// True if the segment waits, or was sent, on another path than this one, too: there are copies of it.
+    pub(crate) fn is_copied(&self, segment: u64, path: PathId) -> bool {
+        let spread = self.spread(segment);
+        [spread.carried, spread.copies, spread.tried]
+            .into_iter()
+            .any(|paths| paths.iter().any(|other| other != path))
+    }
+
+    /// A path fast retransmits a segment.
+    pub(crate) fn mark_fast_retransmitted(&mut self, segment: u64, path: PathId) {
+        let Some(entry) = self.segments.get_mut(segment) else { return };
+        entry.mark_fast_retransmitted();
+        if entry.lone().is_none()
+            && let Some(spread) = self.spread.get_mut(segment)
+        {
+            spread.fast_retransmitted.insert(path);
+        }
+    }
+
+    /// A segment is fast retransmitted once; after that only the timer finds it lost (RFC 9260 §7.2.4). Where there are `copies` of
+    /// segments, once by each path.
+    #[inline]
+    pub(crate) fn was_fast_retransmitted(&self, segment: u64, path: PathId, copies: bool) -> bool {
+        let Some(entry) = self.segments.get(segment).filter(|entry| entry.fast_retransmitted()) else {
+            return false;
+        };
+        !copies || entry.lone().is_some() || self.spread(segment).fast_retransmitted.contains(path)
+    }
+
     /// A segment leaves as this transmission. True if it was sent on that path before.
     pub(crate) fn note_sending(&mut self, segment: u64, newest: TransmissionId) -> bool {
         let Some(entry) = self.get_mut(segment) else { return false };

@@ -59,7 +59,7 @@ impl<S: Scheduler> Core<S> {
         let mut best: Option<(usize, u64)> = None;
         self.update_facts();
         for index in 0..self.paths.len() {
-            skip_settled(&mut self.paths[index].retransmissions, &self.stream);
+            self.skip_settled_on(index);
             let path = &self.paths[index];
             let Some(&segment) = path.retransmissions.front() else { continue };
             let allowed = (self.has_window_for(index, segment) && !self.has_awaited(index))
@@ -83,6 +83,22 @@ impl<S: Scheduler> Core<S> {
         let index = self.soonest_open_path(segment)?;
         self.shared_retransmissions.pop_front();
         Some((index, segment))
+    }
+
+    /// Drops from the head of a path's retransmissions what was acknowledged meanwhile, and what the path carries again.
+    fn skip_settled_on(&mut self, index: usize) {
+        let (path, stream) = (&mut self.paths[index], &self.stream);
+        while let Some(&segment) = path.retransmissions.front() {
+            let waits = stream.get(segment).is_some_and(|entry| match entry.state() {
+                SegmentState::Lost => true,
+                SegmentState::InFlight => !stream.spread(segment).carried.contains(PathId(index as u8)),
+                _ => false,
+            });
+            if waits {
+                break;
+            }
+            path.retransmissions.pop_front();
+        }
     }
 
     /// The usable path with the shortest round trip whose window lets the segment out.

@@ -6,7 +6,7 @@ use super::stream::Stream;
 use super::{Core, Counters, Flight, PathNews, SegmentState, SendWindow};
 use crate::congestion::Controller;
 use crate::rtt::RttEstimator;
-use plait_sched::{PathSet, Scheduler, Time};
+use plait_sched::{PathId, PathSet, Scheduler, Time};
 
 impl<S: Scheduler> Core<S> {
     /// All paths, by their indices.
@@ -115,10 +115,8 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// A segment was sent again for what later ones told; that is done once.
-    pub(crate) fn mark_fast_retransmitted(&mut self, segment: u64) {
-        if let Some(entry) = self.stream.get_mut(segment) {
-            entry.mark_fast_retransmitted();
-        }
+    pub(crate) fn mark_fast_retransmitted(&mut self, segment: u64, path: PathId) {
+        self.stream.mark_fast_retransmitted(segment, path);
     }
 
     /// A path's flight, to change it, beside what became of the segments.
