@@ -108,6 +108,12 @@ impl<S: Scheduler> Sender<S> {
         for &segment in sack.duplicates() {
             self.core.copy_arrived(now, via.path, segment, sack.packets <= 1);
         }
+        if copied {
+            if sack.packets <= 1 && sack.duplicates().is_empty() && self.core.news()[via.path].segments == 0 {
+                self.core.copy_told(now, via.path, |segment| sack.covers(segment));
+            }
+            self.core.settle_due(now);
+        }
         self.reports.take(sack, cumulative, self.core.sent_end());
         self.find_missing(sack);
         if !overtaken {

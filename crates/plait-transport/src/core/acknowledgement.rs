@@ -108,6 +108,8 @@ impl<S: Scheduler> Core<S> {
             at = self.earlier(copy);
             if copy == arrived {
                 self.credit(now, copy, certain);
+            } else if copy.number() < self.paths[usize::from(copy.path())].due_below {
+                self.credit(now, copy, false);
             } else {
                 self.paths[usize::from(copy.path())].supersede(segment, copy.number());
             }
@@ -170,7 +172,7 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// Which of the copies has arrived, and whether that is certain. An acknowledgement returns on the path of the packet that
-    /// caused it, so it is the copy of that path; if there is none, the one that was due first.
+    /// caused it, so it is the copy of that path, if no other packet can have caused it. Otherwise it is the one that was due first.
     fn arrived_copy(&self, newest: TransmissionId, via: Via) -> (TransmissionId, bool) {
         let sent = |copy: TransmissionId| self.paths[usize::from(copy.path())].flight.get(copy.number());
         let due = |copy: TransmissionId| {
@@ -179,12 +181,12 @@ impl<S: Scheduler> Core<S> {
         };
         let (mut best, mut next) = (newest, self.earlier(newest));
         loop {
-            if usize::from(best.path()) == via.path {
-                return (best, via.alone);
+            if via.alone && usize::from(best.path()) == via.path {
+                return (best, true);
             }
             let Some(copy) = next else { return (best, false) };
             next = self.earlier(copy);
-            if usize::from(copy.path()) == via.path || due(copy) < due(best) {
+            if via.alone && usize::from(copy.path()) == via.path || due(copy) < due(best) {
                 best = copy;
             }
         }
@@ -227,6 +229,47 @@ impl<S: Scheduler> Core<S> {
                 self.credit(now, TransmissionId::new(other as u8, transmission), certain);
                 return;
             }
+        }
+    }
+
+    /// One packet arrived on the path, and its acknowledgement brings nothing new, because another path's told of it first: as a path
+    /// keeps the order, it is the oldest copy there that the acknowledgement `covers`.
+    pub(crate) fn copy_told(&mut self, now: Time, index: usize, covers: impl Fn(u64) -> bool) {
+        let path = &self.paths[index];
+        if path.superseded.is_empty() {
+            return;
+        }
+        let oldest = (path.flight.first()..path.flight.next())
+            .filter_map(|number| path.flight.get(number))
+            .find(|sent| sent.is_in_flight() && covers(sent.segment));
+        if let Some(segment) = oldest.map(|sent| sent.segment) {
+            self.take_copy(now, index, segment);
+        }
+    }
+
+    /// Copies of segments that have arrived leave the flight of their path once they are due, even if no report of them comes.
+    pub(crate) fn settle_due(&mut self, now: Time) {
+        for index in 0..self.paths.len() {
+            loop {
+                let path = &mut self.paths[index];
+                let round_trip = if path.rtt.own().is_zero() { path.rtt.smoothed() } else { path.rtt.own() };
+                path.due_below = path.due_below.max(path.flight.first());
+                let Some(sent) = path.flight.get(path.due_below).copied() else { break };
+                if round_trip.is_zero() || sent.sent_at.saturating_add(round_trip) > now {
+                    break;
+                }
+                path.due_below += 1;
+                if sent.is_in_flight() {
+                    self.take_copy(now, index, sent.segment);
+                }
+            }
+        }
+    }
+
+    /// If a copy of a segment that has arrived is in flight on the path, it counts as arrived, too.
+    fn take_copy(&mut self, now: Time, index: usize, segment: u64) {
+        if let Some(transmission) = self.paths[index].take_superseded(segment) {
+            self.credit(now, TransmissionId::new(index as u8, transmission), false);
         }
     }
 

@@ -81,6 +81,8 @@ pub(crate) struct PathSender {
     pub(super) reinjections: VecDeque<u64>,
     /// Copies in flight of segments that arrived by others: segment and transmission, ascending by segment.
     pub(super) superseded: VecDeque<(u64, u64)>,
+    /// The round trips of transmissions before this one are over.
+    pub(super) due_below: u64,
     pub(super) retransmission_timer: Option<Time>,
     /// One-way delays as the transport's timestamps tell them.
     pub(super) delays: Option<OneWayDelays>,
@@ -169,6 +171,7 @@ impl PathSender {
             waiting: 0,
             reinjections: VecDeque::new(),
             superseded: VecDeque::new(),
+            due_below: 0,
             retransmission_timer: None,
             delays: None,
             rtt,
