@@ -288,6 +288,7 @@ class Scheduler:
     messages: bool
     shortest_first: bool
     uncarried: bool
+    repair: bool
     def __new__(cls, *arguments: object, **keywords: object) -> Self: ...
     def decide(self, now: float, connection: Connection, paths: list[Path]) -> _Decision:
         """Decide what to do next at the time `now` (seconds); called until it answers Wait."""

@@ -83,6 +83,7 @@ fn needs(needs: Capabilities) -> Vec<&'static str> {
         ("messages", needs.messages),
         ("shortest-first", needs.shortest_first),
         ("uncarried", needs.uncarried),
+        ("repair", needs.repair),
     ];
     needs.iter().filter(|(_, needed)| *needed).map(|(name, _)| *name).collect()
 }

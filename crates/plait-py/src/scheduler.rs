@@ -44,6 +44,9 @@ impl Scheduler {
     #[classattr]
     #[pyo3(name = "uncarried")]
     const UNCARRIED: bool = false;
+    #[classattr]
+    #[pyo3(name = "repair")]
+    const REPAIR: bool = false;
 
     #[new]
     #[pyo3(signature = (*_arguments, **_keywords), text_signature = "(*arguments, **keywords)")]
@@ -107,6 +110,7 @@ impl PythonScheduler {
             messages: flag("messages")?,
             shortest_first: flag("shortest_first")?,
             uncarried: flag("uncarried")?,
+            repair: flag("repair")?,
         };
         let listens = !object.get_type().getattr("on_event")?.is(&base.getattr("on_event")?);
         Ok(Self { object: object.clone().unbind(), names, needs, listens, raised })

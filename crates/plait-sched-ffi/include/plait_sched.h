@@ -82,6 +82,9 @@
 // Bit of `plait_scheduler_needs`: `uncarried` of the paths.
 #define PLAIT_NEEDS_UNCARRIED 128
 
+// Bit of `plait_scheduler_needs`: a path retransmits its losses itself.
+#define PLAIT_NEEDS_REPAIR 256
+
 // Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
 #define PLAIT_INTEREST_SENT 1
 

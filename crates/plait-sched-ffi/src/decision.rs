@@ -53,6 +53,8 @@ pub const PLAIT_NEEDS_MESSAGES: u32 = 32;
 pub const PLAIT_NEEDS_SHORTEST_FIRST: u32 = 64;
 /// Bit of `plait_scheduler_needs`: `uncarried` of the paths.
 pub const PLAIT_NEEDS_UNCARRIED: u32 = 128;
+/// Bit of `plait_scheduler_needs`: a path retransmits its losses itself.
+pub const PLAIT_NEEDS_REPAIR: u32 = 256;
 
 /// Bit of `plait_scheduler_interest`: PLAIT_EVENT_SENT.
 pub const PLAIT_INTEREST_SENT: u32 = 1;
@@ -223,6 +225,7 @@ pub(crate) fn needs_bits(needs: Capabilities) -> u32 {
         | bit(needs.messages, PLAIT_NEEDS_MESSAGES)
         | bit(needs.shortest_first, PLAIT_NEEDS_SHORTEST_FIRST)
         | bit(needs.uncarried, PLAIT_NEEDS_UNCARRIED)
+        | bit(needs.repair, PLAIT_NEEDS_REPAIR)
 }
 
 /// Needs from bits; None if there is one that this version does not know, and so cannot offer.
@@ -236,6 +239,7 @@ pub(crate) fn needs_of(bits: u32) -> Option<Capabilities> {
         messages: bits & PLAIT_NEEDS_MESSAGES != 0,
         shortest_first: bits & PLAIT_NEEDS_SHORTEST_FIRST != 0,
         uncarried: bits & PLAIT_NEEDS_UNCARRIED != 0,
+        repair: bits & PLAIT_NEEDS_REPAIR != 0,
     };
     (needs_bits(needs) == bits).then_some(needs)
 }

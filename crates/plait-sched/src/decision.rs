@@ -155,6 +155,9 @@ pub struct Capabilities {
     pub shortest_first: bool,
     /// It is known of each path which segment in flight it lacks ([`crate::Path::uncarried`]).
     pub uncarried: bool,
+    /// A path retransmits its losses itself, as subflows of TCP do, and not whichever path the transport would choose. A declaration,
+    /// not a decision: with copies of everything, each path delivers as if it were alone.
+    pub repair: bool,
 }
 
 impl Capabilities {
@@ -168,6 +171,7 @@ impl Capabilities {
         messages: true,
         shortest_first: true,
         uncarried: true,
+        repair: true,
     };
     /// Assign within the window only.
     pub const NONE: Self = Self {
@@ -179,6 +183,7 @@ impl Capabilities {
         messages: false,
         shortest_first: false,
         uncarried: false,
+        repair: false,
     };
 
     /// What either of the two has.
@@ -193,6 +198,7 @@ impl Capabilities {
             messages: self.messages | other.messages,
             shortest_first: self.shortest_first | other.shortest_first,
             uncarried: self.uncarried | other.uncarried,
+            repair: self.repair | other.repair,
         }
     }
 
@@ -214,6 +220,8 @@ impl Capabilities {
             Some("shortest-first")
         } else if self.uncarried && !offered.uncarried {
             Some("uncarried")
+        } else if self.repair && !offered.repair {
+            Some("repair")
         } else {
             None
         }

@@ -41,7 +41,7 @@ static plait_path path(uint64_t srtt_ms, uint32_t cwnd)
 /* The bits that the header names: a scheduler that asks for another could not be told from C what it asks for. */
 #define EVERY_NEED                                                                                                                       \
 	(PLAIT_NEEDS_ASSIGN_AHEAD | PLAIT_NEEDS_RECALL | PLAIT_NEEDS_REINJECT | PLAIT_NEEDS_LIMIT | PLAIT_NEEDS_PENALIZE |                  \
-	 PLAIT_NEEDS_MESSAGES | PLAIT_NEEDS_SHORTEST_FIRST | PLAIT_NEEDS_UNCARRIED)
+	 PLAIT_NEEDS_MESSAGES | PLAIT_NEEDS_SHORTEST_FIRST | PLAIT_NEEDS_UNCARRIED | PLAIT_NEEDS_REPAIR)
 #define EVERY_INTEREST (PLAIT_INTEREST_SENT | PLAIT_INTEREST_ACKED)
 
 static void every_scheduler_is_made_asked_told_and_freed(void)

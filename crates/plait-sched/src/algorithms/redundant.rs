@@ -61,7 +61,7 @@ impl Redundant {
         title: "Redundant",
         summary: "Every path carries every segment: the delay of the fastest path, and no more than its capacity. Or, by mode, some of them.",
         source: "Frömmgen et al., ReMP TCP, IEEE ICC 2016; ProgMP, ACM Middleware 2017",
-        needs: Capabilities { reinject: true, ..Capabilities::NONE },
+        needs: Capabilities { reinject: true, repair: true, ..Capabilities::NONE },
         parameters: &[
             ParameterInfo {
                 name: "mode",
@@ -119,8 +119,8 @@ impl Scheduler for Redundant {
     }
 
     fn needs(&self) -> Capabilities {
-        let uncarried = matches!(self.0, Mode::WhenIdle(_));
-        Capabilities { uncarried, ..Self::INFO.needs }
+        let (uncarried, repair) = (matches!(self.0, Mode::WhenIdle(_)), matches!(self.0, Mode::Full(_)));
+        Capabilities { uncarried, repair, ..Self::INFO.needs }
     }
 
     fn interest(&self) -> Interest {

@@ -10,7 +10,7 @@ impl<S: Scheduler> Core<S> {
     /// the path itself repairs some of them.
     ///
     /// A segment of which there are copies is sent again on the path that lost it: copies insure against losses, so that path
-    /// delivers as if it were alone, however slow the others are.
+    /// delivers as if it were alone, however slow the others are. So is every segment, if the scheduler wants that.
     pub(crate) fn lose(
         &mut self,
         index: usize,
@@ -46,12 +46,12 @@ impl<S: Scheduler> Core<S> {
         repairs
     }
 
-    /// Takes out of the `segments` that a path has lost those of which there are copies: they wait to be sent again on this path. True
+    /// Takes out of the `segments` that a path has lost those that are to be sent again on this path, and puts them there. True
     /// if there are such.
     fn repair(&mut self, origin: PathId, segments: &mut Vec<u64>) -> bool {
         let mut own = Vec::new();
         segments.retain(|&segment| {
-            let copied = self.stream.is_copied(segment, origin);
+            let copied = self.needs.repair || self.stream.is_copied(segment, origin);
             if copied {
                 own.push(segment);
             }

@@ -80,7 +80,7 @@ impl<S: Scheduler> Core<S> {
             self.retransmits = self.paths.iter().any(|path| !path.retransmissions.is_empty());
             return None;
         };
-        let index = self.soonest_open_path(segment)?;
+        let index = self.soonest_path(segment)?;
         self.shared_retransmissions.pop_front();
         Some((index, segment))
     }
@@ -101,12 +101,21 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// The usable path with the shortest round trip whose window lets the segment out.
-    fn soonest_open_path(&self, segment: u64) -> Option<usize> {
+    /// The usable path on which a retransmission of the segment arrives first, if its window lets the segment out now.
+    ///
+    /// A window that is full opens within a round trip, as long as the path answers: so the segment waits for it rather than leave on
+    /// a path where it takes three times as long. Everything behind the segment waits for it, too.
+    fn soonest_path(&self, segment: u64) -> Option<usize> {
+        let open = |index: usize| self.has_window_for(index, segment) && !self.has_awaited(index);
         plait_sched::usable(&self.facts)
-            .map(|facts| facts.id.index())
-            .filter(|&index| self.has_window_for(index, segment) && !self.has_awaited(index))
-            .min_by_key(|&index| self.facts[index].srtt)
+            .map(|facts| (facts.id.index(), facts.srtt))
+            .filter_map(|(index, round_trip)| match open(index) {
+                true => Some((round_trip, index, true)),
+                false if self.paths[index].errors == 0 => Some((round_trip * 3, index, false)),
+                false => None,
+            })
+            .min_by_key(|&(round_trip, index, _)| (round_trip, index))
+            .and_then(|(_, index, open)| open.then_some(index))
     }
 
     /// True if the segment that everything waits for is the next new one on a path. It goes before retransmissions: a path

@@ -1,0 +1,39 @@
+//! Runs a scenario file from Rust: `cargo run --release --example run -- FILE [SCHEDULER]`.
+
+use plait_sim::{
+    recorder::RecordOptions,
+    scenario::{Scenario, SchedulerChoice},
+    simulation,
+};
+use std::error::Error;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("usage: run FILE [SCHEDULER]")?;
+    let scenario = Scenario::from_file(Path::new(&file))?;
+    let choice = match arguments.next() {
+        Some(name) => SchedulerChoice::new(&name, &[])?,
+        None => scenario.scheduler.clone(),
+    };
+    let options = RecordOptions {
+        packets: true,
+        series: Some(plait_sched::Duration::from_millis(20)),
+        ..RecordOptions::default()
+    };
+    let result =
+        simulation::run(&scenario, choice.build(), &options, &mut |_share| simulation::Control::Continue)?;
+    if let Some(p) = result.packets.as_ref() {
+        for i in 0..p.sent.len() {
+            println!(
+                "{:.6} path {} seq {} arrived {:.6} bytes {}",
+                p.sent[i] as f64 / 1e9,
+                p.path[i],
+                p.sequence[i],
+                p.arrived[i] as f64 / 1e9,
+                p.bytes[i]
+            );
+        }
+    }
+    Ok(())
+}
