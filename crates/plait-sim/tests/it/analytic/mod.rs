@@ -2,10 +2,12 @@
 
 mod additive;
 mod blocking;
+mod calls;
 mod capacity;
 mod deadlines;
 mod delay;
 mod fairness;
+mod files;
 mod one_way;
 mod quic;
 mod redundant;
@@ -13,4 +15,5 @@ mod requests;
 mod response;
 mod slow_start;
 mod tcp;
+mod timers;
 mod topology;

@@ -1,7 +1,8 @@
 //! What must hold after any run.
 
 use super::silence::Silences;
-use crate::common::{PACKETS, scenario};
+use super::windows;
+use crate::common::scenario;
 use plait_sched::{Duration, Time};
 use plait_sim::application::{Bulk, ConstantRate, File, OnOff, RequestResponse};
 use plait_sim::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
@@ -30,8 +31,13 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         if checks * (1 << 14) > MOST_EVENTS { Control::Interrupt } else { Control::Continue }
     };
     let mut silence = Silences::new(&scenario);
-    let run =
-        simulation::run_tapped(&scenario, scenario.scheduler.build(), &PACKETS, &mut silence, &mut control);
+    let run = simulation::run_tapped(
+        &scenario,
+        scenario.scheduler.build(),
+        &windows::OPTIONS,
+        &mut silence,
+        &mut control,
+    );
     match run {
         Ok(result) => check_result(&scenario, &result),
         Err(RunError::Connection(Error::PeerUnreachable { at })) => silence.check_given_up(&scenario, at),
@@ -52,7 +58,8 @@ fn check_result(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     check_packets(scenario, result, packets)?;
     check_bytes(scenario, result)?;
     check_spurious(scenario, result)?;
-    check_progress(scenario, result, packets)
+    check_progress(scenario, result, packets)?;
+    windows::check(scenario, result)
 }
 
 /// Each transmission has one fate, each segment is delivered once, in order, after it arrived.

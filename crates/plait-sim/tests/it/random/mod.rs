@@ -8,6 +8,7 @@ mod account;
 mod regressions;
 mod silence;
 mod strategy;
+mod windows;
 
 use crate::common;
 use proptest::prelude::*;

@@ -1,0 +1,31 @@
+//! A file against bulk traffic: no scheduler is slower because the data ends.
+
+use crate::common::run;
+use plait_sched::SCHEDULERS;
+
+#[test]
+fn a_file_is_carried_as_fast_as_bulk_traffic() {
+    const PATHS: &str =
+        "[[path]]\nrate = \"100Mbit\"\nrtt = \"40ms\"\n[[path]]\nrate = \"50Mbit\"\nrtt = \"60ms\"\n";
+    for transport in [
+        "protocol = \"cmt-sctp\"",
+        "protocol = \"mptcp\", profile = \"standard\"",
+        "protocol = \"mptcp\", profile = \"linux\"",
+        "protocol = \"mpquic\"",
+    ] {
+        for scheduler in SCHEDULERS.iter().map(|info| info.name) {
+            let head = format!(
+                "scheduler = \"{scheduler}\"\ntransport = {{ {transport}, receive_buffer = \"6MiB\" }}\n{PATHS}"
+            );
+            let file = run(&format!(
+                "duration = \"60s\"\nworkload = {{ kind = \"file\", size = \"40MB\" }}\n{head}"
+            ));
+            let seconds = file.metrics.completion_time_s.unwrap_or(f64::INFINITY);
+            // As long as the file took, from the same start.
+            let duration = if seconds.is_finite() { seconds } else { 60.0 };
+            let bulk = run(&format!("duration = \"{duration:.3}s\"\n{head}"));
+            let share = 40e6 * 8.0 / seconds / bulk.metrics.goodput_bps;
+            assert!(share > 0.85, "{transport}, {scheduler}: {share} of bulk traffic's goodput, {seconds} s");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Timeouts: as many as an outage must cost, and none where nothing is lost.
+
+use crate::common::{run, run_with};
+use plait_sched::{Duration, SCHEDULERS, Time};
+use plait_sim::recorder::RecordOptions;
+
+const TRANSPORTS: [&str; 4] = [
+    "protocol = \"cmt-sctp\"",
+    "protocol = \"mptcp\", profile = \"standard\"",
+    "protocol = \"mptcp\", profile = \"linux\"",
+    "protocol = \"mpquic\"",
+];
+
+/// A timer that doubles runs out n times in (2ⁿ − 1) timeouts.
+fn least_timeouts(outage: f64, timeout: f64) -> u32 {
+    ((outage / timeout + 1.0).log2().floor() as u32).max(1)
+}
+
+/// One path, ten cuts: as many timeouts as each must cost, and one more, since a timer may have begun before the cut.
+#[test]
+fn an_outage_costs_the_timeouts_that_it_must() {
+    // The timeout on a path of 40 ms that is full; Linux' and QUIC's have no minimum of a second.
+    for (transport, timeout) in TRANSPORTS.into_iter().zip([1.0, 1.0, 0.24, 0.08]) {
+        for length in ["300ms", "1s", "3s"] {
+            let seconds = if length == "300ms" { 0.3 } else { length.trim_end_matches('s').parse().unwrap() };
+            let metrics = run(&format!(
+                "duration = \"205s\"\ntransport = {{ {transport}, receive_buffer = \"6MiB\" }}\n\
+                 [[path]]\nrate = \"10Mbit\"\nrtt = \"40ms\"\n\
+                 outages = {{ every = \"20s\", length = \"{length}\", first = \"5s\" }}"
+            ))
+            .metrics;
+            let (timeouts, least) = (metrics.timeouts.unwrap(), least_timeouts(seconds, timeout));
+            println!(
+                "{transport}, {length}: {timeouts} timeouts, {least} for each cut; {} bit/s",
+                metrics.goodput_bps
+            );
+            assert!(timeouts <= 10 * (u64::from(least) + 1), "{transport}, {length}: {timeouts} timeouts");
+            // Between cuts of 3 s the path works for 17 of 20 s.
+            assert!(metrics.goodput_bps > 6.3e6, "{transport}, {length}: {} bit/s", metrics.goodput_bps);
+        }
+    }
+}
+
+/// The probe timeout of a path that answers again is that of its round trips, however often it ran out before.
+#[test]
+fn a_path_that_answers_again_has_no_back_off() {
+    let goodput = |second: &str| {
+        run(&format!(
+            "duration = \"170s\"\nwarmup = \"100s\"\ntransport = {{ protocol = \"mpquic\", receive_buffer = \"6MiB\" }}\n\
+             [[path]]\nrate = \"4Mbit\"\nrtt = \"40ms\"\n[[path]]\nrate = \"4Mbit\"\nrtt = \"50ms\"\n\
+             outages = [{{ from = \"10s\", to = \"70s\" }}{second}]"
+        ))
+        .metrics
+        .goodput_bps
+    };
+    let (once, again) = (goodput(""), goodput(", { from = \"99.99s\", to = \"100.3s\" }"));
+    assert!(again > 0.97 * once, "{again} bit/s; {once} without the second cut");
+}
+
+/// RFC 6298's G: a steady path's timer does not run out as the acknowledgement arrives.
+#[test]
+fn a_steady_path_has_no_timeouts() {
+    for transport in TRANSPORTS {
+        for (rtt, block, rest) in [
+            ("1100ms", "2s", ""),
+            ("1500ms", "2s", ""),
+            ("20ms", "100ms", ", rto_min = \"10ms\", rto_initial = \"1s\""),
+        ] {
+            // QUIC's timeout has no minimum.
+            let rest = if transport.contains("mpquic") { "" } else { rest };
+            let rate = if block == "2s" { "4kbit" } else { "80kbit" };
+            let metrics = run(&format!(
+                "duration = \"410s\"\ntransport = {{ {transport}{rest} }}\n\
+                 workload = {{ kind = \"cbr\", rate = \"{rate}\", block = \"1000B\", stop = \"400s\" }}\n\
+                 [[path]]\nrate = \"10Mbit\"\nrtt = \"{rtt}\""
+            ))
+            .metrics;
+            // Before the first round trip was measured, one of more than a second may cost a timeout.
+            assert!(metrics.timeouts <= Some(1), "{transport}, {rtt}: {:?} timeouts", metrics.timeouts);
+        }
+    }
+}
+
+/// Nothing is lost: no timer runs out, and no window is at one packet from the tenth second on.
+#[test]
+fn without_losses_there_is_no_timeout_and_no_window_of_one_packet() {
+    const SERIES: RecordOptions = RecordOptions {
+        packets: false,
+        series: Some(Duration::from_millis(100)),
+        decisions: false,
+        decisions_from: Time::ZERO,
+    };
+    for transport in TRANSPORTS {
+        for scheduler in SCHEDULERS.iter().map(|info| info.name) {
+            for every in [1, 2] {
+                let result = run_with(
+                    &format!(
+                        "duration = \"30s\"\nscheduler = \"{scheduler}\"\n\
+                         transport = {{ {transport}, receive_buffer = \"256kB\", ack_every = {every} }}\n\
+                         [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
+                         [[path]]\nforward = {{ rate = \"2Mbit\", delay = \"15ms\", queue = \"infinite\" }}\n\
+                         backward = {{ rate = \"2Mbit\", delay = \"285ms\" }}"
+                    ),
+                    &SERIES,
+                );
+                let timeouts = result.metrics.timeouts.unwrap_or_default();
+                assert_eq!(timeouts, 0, "{transport}, {scheduler}, ack_every {every}");
+                let series = result.path_series.unwrap();
+                for row in 0..series.time.len() {
+                    let late = series.time[row] > 10_000_000_000;
+                    assert!(
+                        !late || series.cwnd[row] > 1.0,
+                        "{transport}, {scheduler}, ack_every {every}: path {} at {} ns",
+                        series.path[row],
+                        series.time[row]
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// What a copy overtook leaves the flight: penalties and copies alone make no path silent.
+#[test]
+fn penalties_and_copies_silence_no_path_of_cmt_sctp() {
+    for (scheduler, every) in [("round-robin+rp", 1), ("round-robin+rp", 2), ("sttf+rp", 2), ("redundant", 1)]
+    {
+        let result = run(&format!(
+            "duration = \"60s\"\nwarmup = \"10s\"\nscheduler = \"{scheduler}\"\n\
+             transport = {{ protocol = \"cmt-sctp\", receive_buffer = \"64kB\", ack_every = {every} }}\n\
+             [[path]]\nrate = \"10Mbit\"\nrtt = \"20ms\"\nqueue = \"infinite\"\n\
+             [[path]]\nforward = {{ rate = \"2Mbit\", delay = \"15ms\", queue = \"infinite\" }}\n\
+             backward = {{ rate = \"2Mbit\", delay = \"285ms\" }}"
+        ));
+        let share = result.metrics.goodput_bps / (12e6 * 1452.0 / 1500.0);
+        println!("{scheduler}, {every}: {share:.3} of both paths");
+        assert_eq!(result.metrics.timeouts, Some(0), "{scheduler}, {every}");
+        assert!(share > 0.75, "{scheduler}, {every}: {share}");
+    }
+}

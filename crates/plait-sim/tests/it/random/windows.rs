@@ -1,0 +1,93 @@
+//! A window that keeps data waiting grows, as long as nothing is lost.
+
+use super::account::round_trip;
+use plait_sched::{Duration, Time};
+use plait_sim::application::{Bulk, ConstantRate, File};
+use plait_sim::recorder::RecordOptions;
+use plait_sim::recorder::frames::PacketFrame;
+use plait_sim::result::RunResult;
+use plait_sim::scenario::{Scenario, Workload};
+
+/// What is recorded: one row per transmission, and windows each second.
+pub(super) const OPTIONS: RecordOptions = RecordOptions {
+    packets: true,
+    series: Some(Duration::from_secs(1)),
+    decisions: false,
+    decisions_from: Time::ZERO,
+};
+
+/// The longest that a window may be at its minimum while data waits for it and nothing is lost.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A packet or two, by protocol; a little more, because windows are shown in packets of the full size.
+const LEAST: f64 = 2.01;
+
+/// Bytes that the application has written by `at`; `None` if that is not known.
+fn written(scenario: &Scenario, at: Time) -> Option<u64> {
+    let since = |start: Duration| at.since(Time::ZERO + start);
+    match scenario.workload {
+        Workload::Bulk(Bulk { start }) => Some(if since(start).is_zero() { 0 } else { u64::MAX }),
+        Workload::File(File { size, start, .. }) => Some(if since(start).is_zero() { 0 } else { size }),
+        Workload::ConstantRate(ConstantRate { rate, block, start, stop, .. }) => {
+            let end = stop.map_or(at, |stop| (Time::ZERO + stop).min(at));
+            let nanos = end.since(Time::ZERO + start).as_nanos();
+            let bytes = u128::from(nanos) * u128::from(rate) / 8_000_000_000;
+            Some(bytes as u64 / block * block)
+        }
+        Workload::OnOff(_) | Workload::RequestResponse(_) => None,
+    }
+}
+
+/// For each path the longest stretch of samples with a window at its minimum, which was used, while data waited that the receiver had
+/// room for, and nothing was sent again.
+pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+    let (Some(paths), Some(connection), Some(packets)) =
+        (&result.path_series, &result.connection_series, &result.packets)
+    else {
+        return Err("no series".to_owned());
+    };
+    // A penalty may hold a window at a packet, as long as the scheduler wants.
+    if scenario.scheduler.name().contains("+rp") {
+        return Ok(());
+    }
+    let repeated = repetitions(packets);
+    let repeated_within = |time: i64| {
+        let first = repeated.partition_point(|&at| at <= time - 1_000_000_000);
+        repeated.get(first).is_some_and(|&at| at <= time)
+    };
+    let packet = u64::from(scenario.transport.packet);
+    let moments = connection.time.iter().enumerate();
+    let waits: Vec<bool> = moments
+        .map(|(row, &time)| {
+            let at = Time::from_nanos(time.unsigned_abs());
+            let backlog =
+                written(scenario, at).map(|bytes| bytes.saturating_sub(connection.delivered_bytes[row]));
+            backlog.is_some_and(|bytes| bytes > 64 * packet) && connection.window_left[row] > 2
+        })
+        .collect();
+    for path in 0..scenario.paths.len() {
+        let most = LONGEST.max(round_trip(scenario, path) * 20);
+        let mut since: Option<i64> = None;
+        let rows = (0..paths.time.len()).filter(|&row| usize::from(paths.path[row]) == path);
+        for row in rows {
+            let time = paths.time[row];
+            let sample = connection.time.binary_search(&time).ok();
+            let stuck = paths.cwnd[row] <= LEAST
+                && paths.in_flight[row] > 0
+                && sample.is_some_and(|sample| waits[sample])
+                && !repeated_within(time);
+            since = if stuck { since.or(Some(time)) } else { None };
+            if since.is_some_and(|since| (time - since) as u64 > most.as_nanos()) {
+                return Err(format!(
+                    "the window of path {path} is at its minimum since {since:?} ns, at {time} ns"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// When anything was sent again.
+fn repetitions(packets: &PacketFrame) -> Vec<i64> {
+    (0..packets.len()).filter(|&row| packets.retransmission[row]).map(|row| packets.sent[row]).collect()
+}
