@@ -21,7 +21,7 @@ impl<S: Scheduler> Core<S> {
         let spread = self.stream.spread(segment);
         // The same copy twice, or on a path that carries the segment already, would only waste the path.
         let carried = spread.carried.contains(path) || spread.copies.contains(path);
-        let useful = entry.state() == SegmentState::InFlight && !carried;
+        let useful = is_wanted(entry.state()) && !carried;
         if useful {
             self.stream.spread_mut(segment)?.copies.insert(path);
             let sender = &mut self.paths[path.index()];
@@ -39,15 +39,15 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn next_reinjection(&mut self) -> Option<(usize, u64)> {
         for index in 0..self.paths.len() {
             while let Some(&segment) = self.paths[index].reinjections.front() {
-                let in_flight =
-                    (self.stream.get(segment)).is_some_and(|s| s.state() == SegmentState::InFlight);
-                if in_flight && !(self.has_room_for(index, segment) && self.lets_in(index, segment)) {
+                let wanted = self.stream.get(segment).is_some_and(|entry| is_wanted(entry.state()));
+                if wanted && !(self.has_room_for(index, segment) && self.lets_in(index, segment)) {
                     break;
                 }
                 self.paths[index].reinjections.pop_front();
                 self.stream.drop_copy(segment, PathId(index as u8));
                 self.touch_amounts(index);
-                if in_flight {
+                if wanted {
+                    self.waits_no_more(segment);
                     return Some((index, segment));
                 }
             }
@@ -62,4 +62,9 @@ impl<S: Scheduler> Core<S> {
             self.stream.drop_copy(segment, PathId(index as u8));
         }
     }
+}
+
+/// True if a copy of a segment in this state is of use: it was sent, and has not arrived as far as is known.
+fn is_wanted(state: SegmentState) -> bool {
+    matches!(state, SegmentState::InFlight | SegmentState::Lost)
 }

@@ -85,13 +85,17 @@ impl<S: Scheduler> Core<S> {
         Some((index, segment))
     }
 
-    /// Drops from the head of a path's retransmissions what was acknowledged meanwhile, and what the path carries again.
+    /// Drops from the head of a path's retransmissions what was acknowledged meanwhile, and what is in flight again, unless it was this
+    /// path that lost it.
     fn skip_settled_on(&mut self, index: usize) {
         let (path, stream) = (&mut self.paths[index], &self.stream);
         while let Some(&segment) = path.retransmissions.front() {
             let waits = stream.get(segment).is_some_and(|entry| match entry.state() {
                 SegmentState::Lost => true,
-                SegmentState::InFlight => !stream.spread(segment).carried.contains(PathId(index as u8)),
+                SegmentState::InFlight => {
+                    let (spread, path) = (stream.spread(segment), PathId(index as u8));
+                    spread.tried.contains(path) && !spread.carried.contains(path)
+                }
                 _ => false,
             });
             if waits {
