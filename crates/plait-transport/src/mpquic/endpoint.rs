@@ -44,7 +44,7 @@ impl<S: Scheduler> Endpoint<S> {
         if packet.wants_acknowledgement() {
             self.receiver.handle(now, path, packet, observer);
         } else {
-            self.receiver.note(path, packet.number);
+            self.receiver.note(now, path, packet.number);
         }
         match packet.challenge {
             Some(Challenge::Asked(asked)) => {
@@ -94,14 +94,14 @@ impl<S: Scheduler> Protocol<S> for Endpoint<S> {
         let mut ridden = Ridden { now, sink, receiver: &mut self.receiver };
         self.sender.transmit(now, &mut ridden, observer)?;
         while let Some(path) = self.receiver.due() {
-            let mut packet = OneRtt::new(self.sender.number(path));
+            let mut packet = OneRtt::new(self.sender.number(now, path));
             packet.ack = self.receiver.acknowledge(now, path);
             packet.max_data = self.receiver.limit();
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Receiver(self.receiver.reassembly()));
             sink.send(&Transmit { path, packet, transmission: 0, origin });
         }
         while let Some((of, path)) = self.receiver.silent() {
-            let mut packet = OneRtt::new(self.sender.number(path));
+            let mut packet = OneRtt::new(self.sender.number(now, path));
             packet.ack = self.receiver.repeat(now, of);
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Receiver(self.receiver.reassembly()));
             sink.send(&Transmit { path, packet, transmission: 0, origin });

@@ -39,7 +39,7 @@ impl<S: Scheduler> Sender<S> {
         let packet = if path == self.config.initial_path {
             Packet::Initial { sent_at: now }
         } else {
-            let number = self.number(path);
+            let number = self.number(now, path);
             Packet::OneRtt(OneRtt { challenge: Some(Challenge::Asked(now)), ..OneRtt::new(number) })
         };
         self.control.push_back((path, packet));
@@ -70,7 +70,7 @@ impl<S: Scheduler> Sender<S> {
         let answer = match question {
             Question::Initial(sent_at) => Packet::InitialReply { sent_at },
             Question::Challenge(asked) => {
-                let number = self.number(path);
+                let number = self.number(now, path);
                 Packet::OneRtt(OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) })
             }
         };

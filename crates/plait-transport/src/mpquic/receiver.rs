@@ -132,10 +132,13 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Notes a packet that wants no acknowledgement: what follows it is in order.
-    pub(super) fn note(&mut self, path: PathId, number: u64) {
-        if let Some(space) = self.spaces.get_mut(path.index()) {
-            space.note(number);
+    /// Notes a packet that wants no acknowledgement: what follows it is in order. One that does not follow the newest packet is not
+    /// noted, since each range takes room in every acknowledgement.
+    pub(super) fn note(&mut self, now: Time, path: PathId, number: u64) {
+        let Some(space) = self.spaces.get_mut(path.index()) else { return };
+        if let Some(newest) = space.ranges.front_mut().filter(|newest| newest.1 + 1 == number) {
+            newest.1 = number;
+            space.newest_at = now;
         }
     }
 

@@ -111,8 +111,8 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// The number of a packet that leaves on `path` and is not kept track of.
-    pub(super) fn number(&mut self, path: PathId) -> u64 {
-        self.core.path_mut(path.index()).flight_mut().skip()
+    pub(super) fn number(&mut self, now: Time, path: PathId) -> u64 {
+        self.core.path_mut(path.index()).flight_mut().skip(now)
     }
 
     /// Reads an acknowledgement that came on a path, which need not be the one whose packets it acknowledges: then it tells nothing of whether that works.
@@ -121,16 +121,19 @@ impl<S: Scheduler> Sender<S> {
         let Some(flight) = self.core.paths().get(index).map(PathSender::flight) else { return };
         // What acknowledges the unsent is not believed in anything.
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
+        let largest_sent_at = flight.get(largest).map(|sent| sent.sent_at);
         if on == ack.path {
             self.hear(now, index, observer);
         }
         self.core.begin_acknowledgement();
         self.read_late(now, index, ack, observer);
-        let (newest, newly) = self.read_ranges(now, index, ack, observer);
+        let newly = self.read_ranges(now, index, ack, observer);
         let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
-        // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time.
+        // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time, with something that
+        // wanted to be.
+        let newest = largest_sent_at.filter(|_| newly > 0 && advances.is_some());
         let pinged = self.take_ping(index, largest);
         if on == ack.path {
             if newly > 0 || advances.is_some() {
@@ -180,17 +183,11 @@ impl<S: Scheduler> Sender<S> {
         believed_lost.forget(|segment| !core.is_outstanding(segment));
     }
 
-    /// What the ranges settle: when the packet with the largest number left, if it is among that, and how many packets with data are.
-    fn read_ranges(
-        &mut self,
-        now: Time,
-        index: usize,
-        ack: &PathAck,
-        observer: &mut impl Observer,
-    ) -> (Option<Time>, u64) {
-        let (first, largest) = (self.core.path(index).flight().first(), ack.largest());
+    /// Reads the ranges; how many packets with data they acknowledge for the first time.
+    fn read_ranges(&mut self, now: Time, index: usize, ack: &PathAck, observer: &mut impl Observer) -> u64 {
+        let first = self.core.path(index).flight().first();
         self.spaces[index].acknowledged.advance(first);
-        let (mut newest, mut newly) = (None, 0);
+        let mut newly = 0;
         for &(from, to) in ack.ranges() {
             if to < first {
                 break;
@@ -198,18 +195,14 @@ impl<S: Scheduler> Sender<S> {
             let mut number = self.spaces[index].acknowledged.first_absent(from.max(first));
             while number <= to {
                 self.spaces[index].acknowledged.insert(number);
-                let sent = self.core.acknowledge_transmission(index, number);
-                if sent.is_some() {
+                if self.core.acknowledge_transmission(index, number).is_some() {
                     newly += 1;
                     observer.acknowledged(now, ack.path, number, ack.delay);
-                }
-                if Some(number) == largest {
-                    newest = sent.map(|sent| sent.sent_at);
                 }
                 number = self.spaces[index].acknowledged.first_absent(number + 1);
             }
         }
-        (newest, newly)
+        newly
     }
 
     /// RFC 9002 §5.3: the time that the peer waited is taken off, unless that leaves less than the shortest round trip.
@@ -329,7 +322,8 @@ impl<S: Scheduler> Sender<S> {
         for index in 0..self.spaces.len() {
             if core::mem::take(&mut self.spaces[index].probes) > 0 {
                 let path = PathId(index as u8);
-                let (number, blocked) = (self.number(path), blocked_at.filter(|_| self.spaces[index].asked));
+                let (number, blocked) =
+                    (self.number(now, path), blocked_at.filter(|_| self.spaces[index].asked));
                 let ping = blocked.is_none();
                 let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 self.spaces[index].pinged_at = now;
