@@ -341,7 +341,10 @@ impl<S: Scheduler> Sender<S> {
         self.core.touch(index);
         let origin = PathId(index as u8);
         self.core.update_facts();
-        let target = self.config.retransmission_policy.choose(origin, self.core.facts());
+        let facts = self.core.facts();
+        let target = self.config.retransmission_policy.choose(origin, facts);
+        // RFC 9260 §6.4.1: what timed out goes to another address that works, also to one that stands by.
+        let target = target.filter(|&target| target != origin).or_else(|| standby(facts)).or(target);
         let flight = self.core.path_mut(index).flight_mut();
         (flight.first()..flight.next()).for_each(|number| flight.doubt(number));
         self.core.lose_all(index, target.or(ANY_PATH));
@@ -434,4 +437,10 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn looks(&self) -> u64 {
         self.acknowledged.looks()
     }
+}
+
+/// The backup path with the shortest round trip.
+fn standby(paths: &[Path]) -> Option<PathId> {
+    let backups = paths.iter().filter(|path| path.state == PathState::Backup);
+    backups.min_by_key(|path| path.srtt).map(|path| path.id)
 }

@@ -52,7 +52,7 @@ impl<S: Scheduler> Sender<S> {
         let marking = Marking::new(self.config.ecn);
         let space = &mut self.spaces[index];
         (space.phase, space.loss_timer, space.probes) = (Phase::Closed, None, 0);
-        (space.silent, space.asked) = (false, false);
+        (space.silent, space.asked, space.verdict) = (false, false, None);
         space.marking = marking;
         self.core.note_opportunity();
         self.open_closed(now);

@@ -96,12 +96,18 @@ impl<S: Scheduler> Sender<S> {
         self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.core.note_opportunity();
-        self.set_aside(now, index, observer);
+        let path = self.core.path(index);
+        if path.errors() == 1 && !path.rtt().smoothed().is_zero() {
+            // A single packet may have been lost: the answer to the probes tells.
+            self.spaces[index].verdict = Some(now.saturating_add(patience(path.rtt())));
+        } else {
+            self.set_aside(now, index, observer);
+        }
     }
 
     /// A path that answered several probes in a row with silence takes nothing new while another one works, and what is on its way there
     /// is sent elsewhere.
-    fn set_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+    pub(super) fn set_aside(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
         let connection = &self.config.connection;
         let most = if connection.potentially_failed { 0 } else { connection.path_max_retransmissions };
         if !self.has_others(index)
@@ -156,7 +162,7 @@ impl<S: Scheduler> Sender<S> {
 
     /// Something came back for packets of the path: it works.
     pub(super) fn hear(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        self.spaces[index].silent = false;
+        (self.spaces[index].silent, self.spaces[index].verdict) = (false, None);
         let path = self.core.path_mut(index);
         path.hear();
         path.forgive();

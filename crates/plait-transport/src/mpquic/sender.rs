@@ -37,6 +37,8 @@ pub(super) struct Space {
     pub(super) believed_lost: BelievedLost,
     /// When packets that others overtook count as lost.
     pub(super) loss_timer: Option<Time>,
+    /// When the path is set aside, unless its probes are answered.
+    pub(super) verdict: Option<Time>,
     /// The peer hears nothing on it, and said so on another path.
     pub(super) silent: bool,
     /// DATA_BLOCKED left on it, and the limit has not moved since.
@@ -74,6 +76,7 @@ impl Space {
             largest: None,
             believed_lost: BelievedLost::default(),
             loss_timer: None,
+            verdict: None,
             silent: false,
             asked: false,
             probes: 0,
@@ -220,6 +223,11 @@ impl<S: Scheduler> Sender<S> {
         for index in 0..self.spaces.len() {
             self.retry_open(now, index);
             let due = |timer: Option<Time>| timer.is_some_and(|timer| timer <= now);
+            if due(self.spaces[index].verdict) {
+                self.spaces[index].verdict = None;
+                self.set_aside(now, index, observer);
+                self.arm(index);
+            }
             if due(self.spaces[index].loss_timer) {
                 self.detect_losses(now, index, observer);
                 self.heed_silence(now, index);
@@ -337,9 +345,12 @@ impl<S: Scheduler> Sender<S> {
 
     /// When the next timer runs out; [`Time::MAX`] for never.
     pub(super) fn next_timer(&self) -> Time {
-        let own = self.spaces.iter().map(|space| match space.phase {
-            Phase::Opening { retry } => retry.min(moment(space.loss_timer)),
-            Phase::Closed | Phase::Open => moment(space.loss_timer),
+        let own = self.spaces.iter().map(|space| {
+            let timers = moment(space.loss_timer).min(moment(space.verdict));
+            match space.phase {
+                Phase::Opening { retry } => retry.min(timers),
+                Phase::Closed | Phase::Open => timers,
+            }
         });
         own.fold(self.core.next_timer(), Time::min)
     }

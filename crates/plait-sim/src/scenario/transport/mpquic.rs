@@ -61,7 +61,7 @@ impl Own for MpquicOptions {
             ),
             common::ASSOCIATION_MAX_RETRANSMISSIONS,
             TransportOption {
-                doc: "Whether one probe timeout is enough for that.",
+                doc: "Whether one probe timeout is enough for that, if its probes are not answered within a round trip.",
                 ..common::POTENTIALLY_FAILED
             },
             option(
