@@ -152,7 +152,8 @@ impl Flight {
 
     /// A number is used, at this moment, for something that is not kept track of.
     pub(crate) fn skip(&mut self, now: Time) -> u64 {
-        let mut nothing = Transmission { sent_at: now, ..Transmission::default() };
+        let mut nothing = Transmission::default();
+        nothing.sent_at = now;
         nothing.set_state(TransmissionState::Acknowledged);
         let number = self.ring.push(nothing);
         self.forget_settled(number);
