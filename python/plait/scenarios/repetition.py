@@ -1,0 +1,90 @@
+"""Repetitions of a scenario: what differs from run to run where several seeds are asked for.
+
+A seed alone says little where nothing, or almost nothing, is random: all runs are the same run, although a delay that
+differs by a tenth of a millisecond may decide which packet finds the last place in a queue, and with it the seconds
+that follow (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). So a repetition has
+
+- delays that differ from those written by at most `DELAY_SHARE`: one share per path and per shared link, for both of
+  its directions and all its `delay_steps`;
+- flows that begin up to `START_NS` later than written, and never after the run or after their `stop`. The connection
+  itself begins as written: goodput and completion times count from there.
+
+The shares follow from the seed and the names of paths, links and flows by SHA-256. So all schedulers of a repetition
+meet the same one, on every engine, and a path has the same share when it is run alone.
+
+No repetition is the scenario as written. Its equal delays and round numbers make ties that no network has: of 1,000
+means of five repetitions each, fewer have an interval that contains the mean of all if one of the five is as written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from plait.scenarios.units import duration_ns
+
+DELAY_SHARE = 0.005
+"""A delay differs from the written one by this share at most: by less than a ping tells."""
+START_NS = 10_000_000
+"""A flow begins this much later at most."""
+BOUNDS = {"delay_share": DELAY_SHARE, "start_ns": START_NS}
+"""What datasets keep: how far repetitions may be from what is written."""
+MEANING = (
+    f"each seed is a repetition: its delays differ from those written by up to {100 * DELAY_SHARE:g} %, "
+    f"its flows begin up to {START_NS / 1e6:g} ms later, alike for all schedulers"
+)
+"""What tables and pages say of repetitions."""
+
+
+def perturbed(scenario: str, seed: int) -> str:
+    """The repetition of this seed, as JSON.
+
+    Args:
+        scenario: canonical JSON, as `plait.scenarios.scenario.scenario_json` gives it.
+        seed: of the run.
+    """
+    document = json.loads(scenario)
+    for kind in ("path", "link"):
+        for one in document.get(kind, []):
+            factor = 1 + DELAY_SHARE * (2 * _share(seed, kind, one["name"]) - 1)
+            for direction in ("forward", "backward"):
+                for table in _with_delay(one.get(direction)):
+                    table["delay"] = f"{round(duration_ns(table['delay']) * factor)}ns"
+    for flow in document.get("flow", []):
+        start = duration_ns(flow["start"])
+        end = min(duration_ns(flow.get("stop", document["duration"])), duration_ns(document["duration"]))
+        later = int(_share(seed, "flow", flow["name"]) * min(START_NS, end - start))
+        flow["start"] = f"{start + later}ns"
+    return json.dumps(document)
+
+
+def identical_note(seeds: int, *, perturb: bool) -> str:
+    """That repetitions are identical, why, and what follows."""
+    why = "although they were perturbed" if perturb else "nothing is random, and they were not perturbed"
+    return f"the {seeds} repetitions are identical ({why}): they count as one, and there are no intervals"
+
+
+def network_of(scenario: str) -> str:
+    """The same text for scenarios that differ in scheduler and seed alone: a digest of canonical JSON."""
+    table = {key: value for key, value in json.loads(scenario).items() if key not in ("scheduler", "seed")}
+    return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
+
+
+def _share(seed: int, kind: str, name: str) -> float:
+    """From 0 to 1, evenly spread over seeds."""
+    digest = hashlib.sha256(f"{seed} {kind} {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def _with_delay(value: Any) -> Iterator[dict[str, Any]]:
+    """The tables in a direction that have a delay: the direction itself, and its steps."""
+    if isinstance(value, dict):
+        if isinstance(value.get("delay"), str):
+            yield value
+        for inner in value.values():
+            yield from _with_delay(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _with_delay(inner)
