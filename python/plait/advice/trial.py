@@ -127,6 +127,11 @@ class Bench:
             flows=setting.traffic.flows(None if scheduler is None else table_of(scheduler)),
         )
 
+    def task(self, cell: Cell, scenario: Scenario) -> Task:
+        """The run of a cell: as written in the nominal case, otherwise the repetition of the variation's seed."""
+        perturb = cell.variation is not self.nominal
+        return Task(scenario=scenario, scheduler=_scheduler(cell), perturb=perturb)
+
     def run(self, cells: Iterable[Cell]) -> list[Outcome]:
         """Make the runs; results in their order."""
         cells = list(cells)
@@ -137,7 +142,7 @@ class Bench:
             key = replace(cell, candidate=Candidate(cell.candidate.paths, own))
             if key not in scenarios:
                 scenarios[key] = self.scenario(cell)
-            tasks.append(Task(scenario=scenarios[key], scheduler=_scheduler(cell)))
+            tasks.append(self.task(cell, scenarios[key]))
         results = run_tasks(tasks, threads=self._threads)
         outcomes = [
             outcome_of(result, cell.setting.traffic, cell.duration_ns, cell.setting.capacity_bps)

@@ -93,10 +93,11 @@ def gain(found: Estimate, traffic: Traffic) -> str:
     """A gain with its interval, such as ``+12 % goodput (95 % interval +11 to +13 %)``, or ``12 % less delay (…)``."""
     ends = found.interval
     if traffic.more_is_better:
-        certain = f" (95 % interval {numbers.interval(found)})" if ends else ""
-        return f"{numbers.signed(found.value)} goodput{certain}"
-    certain = f" (95 % interval {_saved(ends[0])} to {_saved(ends[1])})" if ends else ""
-    return f"{_saved(found.value)} {traffic.noun}{certain}"
+        said, between = f"{numbers.signed(found.value)} goodput", numbers.interval(found)
+    else:
+        said = f"{_saved(found.value)} {traffic.noun}"
+        between = f"{_saved(ends[0])} to {_saved(ends[1])}" if ends else ""
+    return f"{said} (95 % interval {between})" if ends else f"{said} (the same in all variations)"
 
 
 def needless(advice: Findings) -> str | None:

@@ -27,8 +27,8 @@ class Contest:
 
     winner: index of the scheduler, −1 for none. tie: the runner-up is as good for all that can be told. margin: the
     difference to the runner-up as a share of the larger of both, in percent. pairs: how many points (or seeds of one
-    point) were compared. means: by cell and scheduler. varies: whether the first two differ by more in
-    some pair than in another; if not, nothing is known of chance.
+    point) were compared. means: by cell and scheduler. varies: whether the first or the second has
+    different values; if not, nothing is known of chance.
     """
 
     winner: NDArray[np.int64]
@@ -75,7 +75,7 @@ def contest(
 def ahead(values: Floats, way: int) -> int | None:
     """The scheduler (column of `values`, a row per pair) that is best beyond chance.
 
-    None if the next one is as good for all that can be told: also where several pairs all have the same difference.
+    None if the next one is as good for all that can be told: also where several pairs all have the same values.
     """
     if way == 0 or not len(values):
         return None
@@ -106,11 +106,17 @@ def evidence(
 def _within_chance(
     values: Floats, place: Any, first: Any, second: Any, pairs: Any
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Cells where the interval of the paired difference between the first two contains zero; where that varies."""
-    gaps = values[np.arange(len(values)), first[place]] - values[np.arange(len(values)), second[place]]
-    count = np.maximum(pairs, 1)
-    average = np.bincount(place, gaps, len(pairs)) / count
-    squares = np.bincount(place, (gaps - average[place]) ** 2, len(pairs))
-    varies = (pairs > 1) & (squares > count * (ROUNDING * average) ** 2)
+    """Cells where the interval of the paired difference between the first two contains zero; where values vary."""
+    count, rows = np.maximum(pairs, 1), np.arange(len(values))
+
+    def spread(some: Floats) -> tuple[Any, Any]:
+        average = np.bincount(place, some, len(pairs)) / count
+        return average, np.bincount(place, (some - average[place]) ** 2, len(pairs))
+
+    both = values[rows, first[place]], values[rows, second[place]]
+    average, squares = spread(both[0] - both[1])
+    varies = np.zeros(len(pairs), dtype=np.bool_)
+    for mean, own in map(spread, both):
+        varies |= (pairs > 1) & (own > count * (ROUNDING * mean) ** 2)
     error = np.sqrt(squares / np.maximum(pairs - 1, 1) / count)
     return varies & (np.abs(average) <= student(np.maximum(pairs, 2)) * error), varies

@@ -238,7 +238,13 @@ def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> f
     )
     if way == 0 or len(ranked) < 2:
         return frozenset()
-    gaps = known(values[:, ranked[0]] - values[:, ranked[1]])
+    both = values[:, ranked[:2]]
+    both = both[np.isfinite(both).all(axis=1)]
+    gaps = both[:, 0] - both[:, 1]
+    if (
+        len(gaps) and np.ptp(gaps) == 0
+    ):  # always the same difference: beyond chance if the values are not the same, too
+        return frozenset({ranked[0]}) if gaps[0] != 0 and np.ptp(both[:, 0]) > 0 else frozenset()
     interval = median_by_ranks(gaps).interval if len(gaps) else None
     return frozenset({ranked[0]}) if interval and interval[0] * interval[1] > 0 else frozenset()
 

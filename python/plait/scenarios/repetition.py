@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from plait.scenarios.units import duration_ns
@@ -38,6 +39,7 @@ MEANING = (
 """What tables and pages say of repetitions."""
 
 
+@lru_cache(maxsize=256)
 def perturbed(scenario: str, seed: int) -> str:
     """The repetition of this seed, as JSON.
 
@@ -66,6 +68,7 @@ def identical_note(seeds: int, *, perturb: bool) -> str:
     return f"the {seeds} repetitions are identical ({why}): they count as one, and there are no intervals"
 
 
+@lru_cache(maxsize=256)
 def network_of(scenario: str) -> str:
     """The same text for scenarios that differ in scheduler and seed alone: a digest of canonical JSON."""
     table = {key: value for key, value in json.loads(scenario).items() if key not in ("scheduler", "seed")}
