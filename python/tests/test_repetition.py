@@ -104,7 +104,9 @@ def scenarios(draw: some.DrawFn) -> str:
 def test_a_repetition_is_a_little_different_valid_and_its_seeds_own(scenario: str, seed: int) -> None:
     other = perturbed(scenario, seed)
     assert _core.parse_scenario(other, "other", ".", format="json")
+    perturbed.cache_clear()
     assert perturbed(scenario, seed) == other
+    assert perturbed(scenario, json.loads(scenario)["seed"]) == scenario
     written, changed = json.loads(scenario), json.loads(other)
     for place, delay in delays(scenario).items():
         assert abs(delays(other)[place] - delay) <= DELAY_SHARE * delay + 1
@@ -160,6 +162,12 @@ def test_all_schedulers_of_a_repetition_meet_the_same_one(lossless: Path) -> Non
     assert [len(one) for one in networks] == [1, 1, 1]
     assert len(set.union(*networks)) == 3
     assert {result.repetition_of for one in found for result in one} == {network_of(load(lossless).json)}
+
+
+def test_the_first_repetition_is_as_written(lossless: Path) -> None:
+    first = plait.repeat(lossless, ["lowest-rtt"], seeds=2)[0][0]
+    assert first.metrics == plait.run(lossless).metrics
+    assert network_of(first.scenario_json) == first.repetition_of == network_of(load(lossless).json)
 
 
 def test_a_single_run_is_as_written(lossless: Path) -> None:

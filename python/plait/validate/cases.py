@@ -71,12 +71,11 @@ class Case:
     def run(self, seed: int, *, simulated: bool) -> Scenario:
         """What an engine runs with a seed, from 1: a repetition (`plait.scenarios.repetition`), alike for both engines.
 
-        With one run in all it is the scenario as written.
+        The scenario's own seed is the scenario as written.
         """
         scenario = self.simulated if simulated else self.scenario
-        if self.simulator_seeds == self.seeds == 1:
-            return scenario
-        return from_table(json.loads(perturbed(scenario.json, seed)), self.id, scenario.base)
+        text = perturbed(scenario.json, seed)
+        return scenario if text == scenario.json else from_table(json.loads(text), self.id, scenario.base)
 
     def _load(self, more: Table) -> Scenario:
         changes = {**self.changes, **more}
