@@ -1,7 +1,7 @@
 """The league's runs: every domain's plan, and each of its paths alone.
 
-A domain is a plan as `plait sweep` takes it; beside its schedulers, every point is run over each path by itself. Its
-seeds are repetitions of each point (`plait.scenarios.repetition`), of which the means count.
+A domain is a plan as `plait sweep` takes it; beside its schedulers, every point is run over each path
+by itself. Seeds are repetitions of a point (`plait.scenarios.repetition`), and their means count.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def measured(
 ) -> pl.DataFrame:
     """Make a domain's runs, or those of its first points: a row per point and scheduler with the domain's metrics.
 
-    Each is the mean over the point's repetitions, of which all schedulers meet the same ones, and each path alone, too.
+    Each is the mean over the point's repetitions, the same for all schedulers and for each path alone.
     A metric is null where a run has none, such as the delay of blocks none of which arrived.
     """
     plan = domain.plan

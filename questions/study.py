@@ -1,8 +1,8 @@
 """A question as data: its families of scenarios, run, as one frame with a row per run.
 
 ``questions/<name>/question.toml`` has families as papers have them (`plait.papers.family`), whose schedulers are
-templates too, and the `metrics` that are wanted. Several seeds are repetitions (`plait.scenarios.repetition`). What the
-rows say is each question's own module.
+templates too, and the `metrics` that are wanted. Several seeds are repetitions
+(`plait.scenarios.repetition`). What the rows say is each question's own module.
 """
 
 from __future__ import annotations

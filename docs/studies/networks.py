@@ -1,7 +1,7 @@
 """Every scheduler on the networks of `docs/networks`: the tables of the schedulers' pages.
 
-Changes are between runs of the same network and seed, which are the same repetition. A change counts as one if its 95 %
-confidence interval leaves out zero and it is at least `LEAST` percent.
+Changes are between runs of the same network and seed, so of the same repetition. A change counts as
+one if its 95 % confidence interval leaves out zero and it is at least `LEAST` percent.
 """
 
 from __future__ import annotations

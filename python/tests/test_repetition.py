@@ -1,4 +1,4 @@
-"""Repetitions: what differs from run to run where several seeds are asked for; without it there is no interval."""
+"""Repetitions: several seeds differ a little and have intervals; what does not differ has none."""
 
 from __future__ import annotations
 

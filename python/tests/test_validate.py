@@ -422,7 +422,7 @@ def test_runs_are_kept_and_failures_told(
     assert (some.kernel.runs, some.simulator.runs) == (2, 4)
     blocks = [one for one in found.comparisons if one.case == "blocks"]
     assert blocks
-    # Of other repetitions: half a percent of a delay is no more of what blocks carry.
+    # The engines have other numbers of repetitions, which does not change the rate of blocks.
     assert [one.difference for one in blocks if one.metric == "goodput_bps"] == [pytest.approx(0, abs=0.1)]
     counter = found.side("a-5", "lowest-rtt", "linux", "sender.TcpExt.TCPTimeouts")
     assert counter is not None

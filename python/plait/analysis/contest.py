@@ -2,8 +2,8 @@
 
 Within a region schedulers are compared over the pairs of point and seed in which all of them have a value (all that
 have any in the region), so none gains by failing where it is hard. A tie is where the 95 % interval of the difference
-between the first two, over points, contains zero. Differences that are all the same have no interval: then, as with a
-single one, a tie is a difference below `CLOSE`.
+between the first two, over points, contains zero. Without variation there is
+no interval; a tie is then, as with a single value, a difference below `CLOSE`.
 """
 
 from __future__ import annotations

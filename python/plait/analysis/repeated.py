@@ -85,7 +85,7 @@ class Repeated(Sequence[Comparison]):
 
     @property
     def perturbed(self) -> bool:
-        """Whether every run is a repetition as in `plait.scenarios.repetition`, and none is the scenario as written."""
+        """Whether the runs are repetitions (`plait.scenarios.repetition`), and not all as written."""
         return all(result.repetition_of is not None for one in self for result in one)
 
     @cached_property

@@ -125,8 +125,8 @@ def compare(
 ) -> None:
     """Compare schedulers on one scenario.
 
-    All meet the same losses on the same packets. Several seeds are repetitions that differ a little (--perturb):
-    values have intervals, and what differs by more than chance is bold.
+    All meet the same losses on the same packets. Several seeds are repetitions (see --perturb): values have
+    intervals, and the best is bold if it is so beyond chance.
     """
     choices = choices_of(names)
     several = seeds is not None and seeds > 1

@@ -1,20 +1,19 @@
-"""Repetitions of a scenario: what differs from run to run where several seeds are asked for.
+"""Repetitions of a scenario: runs with several seeds differ a little, in a repeatable way.
 
-A seed alone says little where nothing, or almost nothing, is random: all runs are the same run, although a delay that
-differs by a tenth of a millisecond may decide which packet finds the last place in a queue, and with it the seconds
-that follow (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). So a repetition has
+Where nothing is random, runs with other seeds would be the same run. Yet a tenth of a millisecond of
+delay may decide which packet finds the last place in a queue, and with it the seconds that follow
+(Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). So a repetition has
 
-- delays that differ from those written by at most `DELAY_SHARE`: one share per path and per shared link, for both of
-  its directions and all its `delay_steps`;
-- flows that begin up to `START_NS` later than written, and never after the run or after their `stop`. The connection
-  itself begins as written: goodput and completion times count from there.
+- delays that differ from those written by at most `DELAY_SHARE`: one share per path and per shared
+  link, for both directions and all `delay_steps`;
+- flows that begin up to `START_NS` later than written, never after the run or after their `stop`.
+  The connection begins as written, because goodput and completion times count from there.
 
-The shares follow from the seed and the names of paths, links and flows by SHA-256. So all schedulers of a repetition
-meet the same one, on every engine, and a path has the same share when it is run alone.
+The shares follow from the seed and the names of paths, links and flows by SHA-256. So all schedulers
+of a repetition meet the same delays, on every engine. A path has the same share when it is run alone.
 
-The scenario's own seed is the scenario as written, so the first of several seeds is the run that people know. For the
-statistics it is a draw like the others: means of five had intervals that contained the mean of sixty as often with it
-as without it (docs/sweeps.md).
+The scenario's own seed is the scenario as written. The statistics allow it: intervals of five
+repetitions contain the mean of many as often with it as without it (docs/sweeps.md).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ PART_FILES = "part-*.parquet"
 
 @dataclass(frozen=True)
 class Identical:
-    """The points of a dataset at which all seeds gave identical runs, with every scheduler and in every metric."""
+    """Points of a dataset whose repetitions are identical: in every metric, with every scheduler."""
 
     points: pl.Series
     of: int
@@ -35,7 +35,7 @@ class Identical:
 
     @property
     def note(self) -> str | None:
-        """What a table or page has to say; None where repetitions differ."""
+        """A sentence for tables and pages; None if repetitions differ at every point."""
         if self.points.is_empty():
             return None
         note = identical_note(self.seeds, perturb=self.perturbed)
@@ -129,7 +129,7 @@ class Dataset:
 
     @property
     def perturbed(self) -> bool:
-        """Whether its runs are repetitions as in `plait.scenarios.repetition`, and not the scenarios as written."""
+        """Whether its runs are repetitions (`plait.scenarios.repetition`), and not as written."""
         return self.about.get("perturbed") is not None
 
     @cached_property

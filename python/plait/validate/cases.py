@@ -69,7 +69,7 @@ class Case:
         return has_chance(json.loads(self.scenario.json))
 
     def run(self, seed: int, *, simulated: bool) -> Scenario:
-        """What an engine runs with a seed, from 1: a repetition (`plait.scenarios.repetition`), alike for both engines.
+        """The repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
 
         The scenario's own seed is the scenario as written.
         """

@@ -1,8 +1,7 @@
 """Latencies of requests, simulator against kernel: cases that are drawn, and how far the engines are apart in each.
 
-A case is run with several seeds on both engines: sizes, think times, losses and the perturbation of delays
-(`plait.scenarios.repetition`) are drawn anew with each, and are the same for both. What is compared is a case's mean
-over its seeds.
+A case is run with several seeds on both engines. Each draws sizes, think times, losses and delays
+(`plait.scenarios.repetition`) anew, the same for both engines. A case's means over its seeds are compared.
 """
 
 from __future__ import annotations
