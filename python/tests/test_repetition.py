@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,17 @@ from plait.advice.links import parse_path
 from plait.advice.outcome import _begins_ns
 from plait.advice.traffic import parse_traffic
 from plait.advice.trial import Bench, Cell, Setting
+from plait.advice.wording import gain
 from plait.analysis import Repeated
 from plait.analysis.contest import ahead, contest
+from plait.results.summary import written_interval
+from plait.results.wording import wording
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.repetition import BOUNDS, DELAY_SHARE, START_NS, network_of, perturbed
 from plait.scenarios.scenario import from_table, load
 from plait.scenarios.units import duration_ns
 from plait.statistics import estimate
+from plait.statistics.estimate import Estimate
 from plait.sweep import Plan, read, sweep
 from plait.sweep.dataset import identical
 
@@ -347,3 +352,45 @@ def test_repetitions_of_a_scenario_are_one_group_in_a_report(lossless: Path, tmp
     page = plait.report(results, tmp_path / "page.html").read_text()
     assert page.count("<h2>Metrics</h2>") == 1
     assert Repeated.of(results).seeds == [1, 2, 3]
+
+
+def estimates(value: Any) -> Iterator[dict[str, float | None]]:
+    """Every estimate in a JSON document."""
+    if isinstance(value, dict):
+        if {"value", "low", "high"} <= value.keys():
+            yield value
+        for inner in value.values():
+            yield from estimates(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from estimates(inner)
+
+
+@pytest.mark.parametrize("traffic", ["bulk", "blocks:500kbit"])
+def test_an_advice_has_no_interval_of_zero_width(traffic: str) -> None:
+    found = plait.advise(
+        ["dsl 16Mbit 25ms", "lte 30Mbit 60ms"], traffic, schedulers=["lowest-rtt", "blest"], events=400_000
+    )
+    some = list(estimates(found.document()))
+    assert any(one["low"] is not None for one in some)
+    for one in some:
+        low, high = one["low"], one["high"]
+        assert (low is None) == (high is None)
+        assert low is None or high is None or low < high
+    assert not [ends for ends in INTERVAL.findall(found.text) if ends[0] == ends[1]]
+
+
+def test_a_gain_that_never_varies_says_so() -> None:
+    for traffic, said in (("bulk", "0 % goodput"), ("blocks:500kbit", "0 % less delay")):
+        assert gain(Estimate(0.0), parse_traffic(traffic)) == f"{said} (the same in all variations)"
+        assert "95 % interval" in gain(Estimate(5.0, 4.0, 6.0), parse_traffic(traffic))
+        assert "the same in all" in gain(Estimate(0.2, 0.2, 0.204), parse_traffic(traffic))
+
+
+def test_an_interval_below_the_last_digit_is_not_written() -> None:
+    found = Estimate(3.3, 3.29, 3.31)
+    assert wording("goodput_bps").interval(found.interval) == ""
+    assert wording("goodput_bps").interval((1e6, 2e6)) == "(1000 … 2000)"
+    assert written_interval("goodput_bps", found.interval) == ""
+    assert written_interval("retransmissions", (-1.0, 0.2)) == "0 … 0.2"
+    assert written_interval("retransmissions", None) == ""

@@ -20,9 +20,9 @@ from plait.analysis.comparison import AgainstBaseline, compare, units
 from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
-from plait.results.metrics import CLOSE, direction, least, metric
+from plait.results.metrics import CLOSE, direction, metric
 from plait.results.result import Comparison, Result
-from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written
+from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written, written_interval
 from plait.results.wording import Wording
 from plait.runs.run import Task, run_tasks
 from plait.scenarios.repetition import identical_note
@@ -298,11 +298,8 @@ def _cell(name: str, found: Estimate | None) -> str:
     """A mean and its interval."""
     if found is None:
         return NONE
-    if found.interval is None:
-        return written(name, found.value)
-    low, high = found.interval
-    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
-    return f"{written(name, found.value)} ({written(name, max(low, least(name)))} … {written(name, high)})"
+    interval = written_interval(name, found.interval)
+    return f"{written(name, found.value)} ({interval})" if interval else written(name, found.value)
 
 
 def _percent(change: Estimate | None) -> str:

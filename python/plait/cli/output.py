@@ -73,7 +73,7 @@ aggregation benefit, paths alone: the same formula with each path's goodput alon
 BOLD = """
 bold: the best mean, where the interval of its difference to the next one, over pairs, does not contain zero
 better by: more than zero is better, also where less of the metric is; runs of the same seed are pairs
-no interval: the value is the same with every seed
+no interval: in the digits shown, the value is the same with every seed
 """.strip()
 
 

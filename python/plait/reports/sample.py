@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from plait.analysis.contest import ahead, evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
-from plait.results.metrics import direction, least
-from plait.results.summary import METRICS, heading, scale, written
+from plait.results.metrics import direction
+from plait.results.summary import METRICS, heading, scale, written, written_interval
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
 MOST_METRICS = 32
@@ -252,11 +252,7 @@ def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> f
 def _cell(name: str, one: Estimate | None) -> tuple[str, str]:
     if one is None:
         return "–", ""
-    if one.interval is None:
-        return written(name, one.value), ""
-    low, high = one.interval
-    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
-    return written(name, one.value), f"{written(name, max(low, least(name)))} … {written(name, high)}"
+    return written(name, one.value), written_interval(name, one.interval)
 
 
 def _rank(name: str) -> tuple[int, int]:
