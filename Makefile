@@ -211,7 +211,7 @@ figures-linux: setup ## write the tables that hold the kernel's runs beside the 
 	$(BIN)/python docs/measured.py --engine linux
 
 TRACES ?=
-league: setup ## every scheduler over eight domains, and the page that says who wins where (ten minutes)
+league: setup ## every scheduler over eight domains, and the page that says who wins where (twenty minutes)
 	$(BIN)/python league/league.py
 
 questions: setup ## answer the open questions anew: runs, figures, numbers in docs/questions (LTE: make questions TRACES=folder)

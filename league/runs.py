@@ -1,6 +1,7 @@
 """The league's runs: every domain's plan, and each of its paths alone.
 
-A domain is a plan as `plait sweep` takes it; beside its schedulers, every point is run over each path by itself.
+A domain is a plan as `plait sweep` takes it; beside its schedulers, every point is run over each path
+by itself. Seeds are repetitions of a point (`plait.scenarios.repetition`), and their means count.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import polars as pl
@@ -58,6 +60,7 @@ def measured(
 ) -> pl.DataFrame:
     """Make a domain's runs, or those of its first points: a row per point and scheduler with the domain's metrics.
 
+    Each is the mean over the point's repetitions, the same for all schedulers and for each path alone.
     A metric is null where a run has none, such as the delay of blocks none of which arrived.
     """
     plan = domain.plan
@@ -66,17 +69,29 @@ def measured(
     for point in range(min(points or plan.points, plan.points)):
         table = json.loads(plan.scenario(point))
         scenario = from_table(table, plan.where(point), plan.base)
-        for contender in plan.contenders:
-            tasks.append(Task(scenario=scenario, scheduler=contender.choice, seed=point + 1))
-            rows.append({"point": point, "scheduler": contender.label})
-        for name, only in singly(table):
-            alone = from_table(only, plan.where(point), plan.base)
-            tasks.append(Task(scenario=alone, scheduler="lowest-rtt", seed=point + 1))
-            rows.append({"point": point, "scheduler": f"{ALONE}:{name}"})
+        runs = [(one.label, scenario, one.choice) for one in plan.contenders] + [
+            (f"{ALONE}:{name}", from_table(only, plan.where(point), plan.base), "lowest-rtt")
+            for name, only in singly(table)
+        ]
+        # Losses of another point are others.
+        first = point * len(plan.seeds)
+        for label, network, choice in runs:
+            rows.append({"point": point, "scheduler": label})
+            tasks += [
+                Task(scenario=network, scheduler=choice, seed=first + seed, perturb=plan.perturb)
+                for seed in plan.seeds
+            ]
     results = run_tasks(tasks, threads=threads, progress=progress)
-    for row, result in zip(rows, results, strict=True):
-        row |= {name: metric(result, name) for name in domain.metrics}
+    for number, row in enumerate(rows):
+        own = results[number * len(plan.seeds) : (number + 1) * len(plan.seeds)]
+        row |= {name: _mean([metric(result, name) for result in own]) for name in domain.metrics}
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Over the repetitions; null if one has no such number."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def singly(document: dict[str, Any]) -> Sequence[tuple[str, dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """What the league's runs say: who is better than whom, who is best how often, and who is worse than one path alone.
 
-Everything is a comparison at the same point with the same losses. More than zero is always better.
+Everything is a comparison at the same point, of means over the same repetitions. More than zero is
+always better.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A question as data: its families of scenarios, run, as one frame with a row per run.
 
 ``questions/<name>/question.toml`` has families as papers have them (`plait.papers.family`), whose schedulers are
-templates too, and the `metrics` that are wanted. What the rows say is each question's own module.
+templates too, and the `metrics` that are wanted. Several seeds are repetitions
+(`plait.scenarios.repetition`). What the rows say is each question's own module.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def measure(
                     rows.append({"family": case["id"], **variables, "seed": member.seed})
                     choice = parse_choice(fill(label, member.variables))
                     scenario = plait.load(case["file"], member.changes)
-                    tasks.append(Task(scenario=scenario, scheduler=choice, seed=member.seed))
+                    several = member.seed is not None
+                    task = Task(scenario=scenario, scheduler=choice, seed=member.seed, perturb=several)
+                    tasks.append(task)
     results = run_tasks(tasks, threads=threads, progress=progress)
     for row, result in zip(rows, results, strict=True):
         row.update({name: _metric(result, name) for name in question["metrics"]})

@@ -72,7 +72,7 @@ def dataset(folder: Path) -> Rows:
     tasks = []
     for (point, (rtt, buffer)), seed, name in itertools.product(enumerate(points), range(1, 4), SCHEDULERS):
         scenario = plait.load(file, {"path.lte.rtt": rtt, "transport.receive_buffer": buffer})
-        tasks.append(Task(scenario=scenario, scheduler=name, seed=seed))
+        tasks.append(Task(scenario=scenario, scheduler=name, seed=seed, perturb=True))
         keys.append({"point": point, "seed": seed, "scheduler": name, "error": None})
         keys[-1] |= {"path.lte.rtt": rtt, "transport.receive_buffer": buffer}
     rows = [

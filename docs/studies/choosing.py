@@ -88,6 +88,7 @@ def sweep(
                         scenario=single if alone else scenario,
                         scheduler="lowest-rtt" if alone else scheduler,
                         seed=seed,
+                        perturb=True,
                     )
                 )
     runs = list(zip(keys, run_tasks(tasks), strict=True))

@@ -99,7 +99,7 @@ def measured(span: Range, choice: str) -> list[list[float]]:
     found = []
     for place in span.places:
         scenario = plait.load(FOLDER / "near-far.toml", span.changes(place))
-        runs = run_tasks([Task(scenario=scenario, scheduler=made, seed=seed) for seed in SEEDS])
+        runs = run_tasks([Task(scenario=scenario, scheduler=made, seed=seed, perturb=True) for seed in SEEDS])
         found.append(numbers(runs, span.metric, span.scale))
     return found
 

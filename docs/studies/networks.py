@@ -1,7 +1,7 @@
 """Every scheduler on the networks of `docs/networks`: the tables of the schedulers' pages.
 
-Changes are between runs of the same network and seed, which meet the same losses. A change counts as one if its 95 %
-confidence interval leaves out zero and it is at least `LEAST` percent.
+Changes are between runs of the same network and seed, so of the same repetition. A change counts as
+one if its 95 % confidence interval leaves out zero and it is at least `LEAST` percent.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Networks:
         for network in chosen:
             for scheduler in (*schedulers(), *modes()):
                 for seed in range(1, network.seeds + 1):
-                    tasks.append(Task(scenario=network.scenario, scheduler=scheduler, seed=seed))
+                    tasks.append(
+                        Task(scenario=network.scenario, scheduler=scheduler, seed=seed, perturb=True)
+                    )
                     rows.append({"network": network.name, "scheduler": scheduler, "seed": seed})
         scales = {network.name: (network.delay, network.scale) for network in NETWORKS}
         for row, result in zip(rows, run_tasks(tasks), strict=True):

@@ -21,6 +21,7 @@ from plait.advice.candidates import Candidate
 from plait.advice.links import SPREAD
 from plait.advice.trial import Bench, Cell, Setting
 from plait.advice.variations import cut_recording, variations, varied
+from plait.scenarios.repetition import perturbed
 
 DSL, LTE = "dsl 4Mbit 25ms queue=20p", "lte 3Mbit 60ms queue=30p"
 
@@ -202,8 +203,10 @@ def test_all_schedulers_meet_the_same_paths_and_losses() -> None:
                 Cell(setting, one, variation, 10**9)
                 for one in (Candidate((0, 1), "daps"), Candidate((0, 1), "redundant"), Candidate((0,)))
             ]
-            both, same, alone = (json.loads(bench.scenario(cell).json) for cell in cells)
+            tasks = [bench.task(cell, bench.scenario(cell)) for cell in cells]
+            assert {(task.seed, task.perturb) for task in tasks} == {(variation.seed, True)}
+            repetitions = (perturbed(bench.scenario(cell).json, variation.seed) for cell in cells)
+            both, same, alone = map(json.loads, repetitions)
             assert both == same
             assert both["path"][:1] == alone["path"]
-            assert both["seed"] == alone["seed"] == variation.seed
             assert (both["transport"]["protocol"], alone["transport"]["protocol"]) == ("mptcp", "tcp")

@@ -22,7 +22,7 @@ def test_the_mean_has_students_interval() -> None:
     # t(0.975, 2) = 4.3027, standard error 1/sqrt(3)
     assert found.interval == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), rel=1e-4)
     assert mean([5.0]).interval is None
-    assert mean([5.0, 5.0]).interval == (5, 5)
+    assert mean([5.0, 5.0]).interval is None
 
 
 @pytest.mark.parametrize("estimator", [mean, median])
@@ -42,11 +42,17 @@ def test_the_median_is_the_same_every_time() -> None:
 
 def test_changes_are_of_pairs() -> None:
     """What all members have in common, here the seed's luck, does not widen the interval."""
-    luck = np.random.default_rng(2).random(20) * 100 + 50
-    found = change_of_mean((1.2 * luck).tolist(), luck.tolist())
+    random = np.random.default_rng(2)
+    luck = random.random(20) * 100 + 50
+    found = change_of_mean(random.uniform(1.19, 1.21, 20) * luck, luck)
     assert found is not None
-    assert found.value == pytest.approx(20)
-    assert found.interval == pytest.approx((20, 20))
+    assert found.value == pytest.approx(20, abs=0.5)
+    assert found.interval == pytest.approx((20, 20), abs=0.8)
+    # And nothing else is there: no interval.
+    same = change_of_mean((1.2 * luck).tolist(), luck.tolist())
+    assert same is not None
+    assert same.value == pytest.approx(20)
+    assert same.interval is None
     assert change_of_mean([1.0, 2.0], [0.0, 0.0]) is None
     # Where most of the base is nothing, resamples may be nothing too.
     found = change_of_mean([1.0, 2.0, 2.0], [0.0, 0.0, 1.0])
@@ -73,7 +79,7 @@ def test_a_change_of_pairs_counts_every_pair_alike() -> None:
     assert change_of_pairs([2.0, 500.0], [1.0, 1000.0]).value == pytest.approx(0)
     change = change_of_pairs([1.1, 22.0, 330.0], [1.0, 20.0, 300.0])
     assert change.value == pytest.approx(10)
-    assert change.interval == pytest.approx((10, 10))
+    assert change.interval is None
     single = change_of_pairs([3.0], [2.0])
     assert single.value == pytest.approx(50)
     assert single.interval is None
@@ -90,7 +96,7 @@ def test_a_median_by_ranks_covers_as_it_says() -> None:
     assert 0.93 < covered / len(samples) < 1
     assert median_by_ranks([3.0]).interval is None
     assert median_by_ranks([2.0, 1.0]).interval is None  # too few for 95 %
-    assert median_by_ranks([7.0] * 10) == Estimate(7.0, 7.0, 7.0)
+    assert median_by_ranks([7.0] * 10) == Estimate(7.0)
 
 
 def test_intervals_for_many_comparisons_are_wider() -> None:
@@ -120,8 +126,8 @@ def test_resamples_are_those_of_scipy() -> None:
 @pytest.mark.parametrize(
     ("values", "base", "has_interval"),
     [
-        ([2, 2, 2], [1, 1, 1], True),  # equal data
-        ([0, 0, 0, 0, 0], [0, 1, 0, 1, 1], True),  # a hundredth of resamples is of zeros alone: 0 / 0
+        ([2, 2, 2], [1, 1, 1], False),  # nothing varies
+        ([0, 0, 0, 0, 0], [0, 1, 0, 1, 1], False),  # always nothing; a hundredth of resamples is 0 / 0
         ([3, 3, 3, 3, 3], [0, 1, 0, 1, 1], True),  # the same, 3 / 0: infinitely more, beyond the 97.5 %
         ([0, 3], [0, 5], True),  # a quarter is 0 / 0, no change
         ([3, 3], [0, 5], False),  # a quarter is infinite

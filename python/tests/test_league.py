@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -18,7 +19,10 @@ import radio  # noqa: E402
 from runs import Domain, domains, measured, singly  # noqa: E402
 from standing import Standing, standings, surely  # noqa: E402
 
+import plait  # noqa: E402
 from plait.results.metrics import direction  # noqa: E402
+from plait.scenarios.repetition import network_of  # noqa: E402
+from plait.scenarios.scenario import from_table  # noqa: E402
 from plait.scenarios.scheduler import schedulers  # noqa: E402
 from plait.statistics.estimate import Estimate  # noqa: E402
 from plait.support.pages import tables_wanted  # noqa: E402
@@ -78,6 +82,24 @@ def test_a_domain_is_run_point_by_point() -> None:
     labels = [*(one.label for one in domain.plan.contenders), "alone:first", "alone:second"]
     assert found["scheduler"].to_list() == labels
     assert found.null_count().row(0) == (0,) * found.width
+
+
+def test_every_domain_of_the_league_repeats_its_points() -> None:
+    """A row is the mean of repetitions which all schedulers and each path alone meet."""
+    for domain in domains():
+        assert len(domain.plan.seeds) > 1
+        assert domain.plan.perturb
+    requests = next(one for one in domains() if one.name == "requests")
+    rows, plan = measured(requests, points=2).filter(point=1), requests.plan
+    table = json.loads(plan.scenario(1))
+    for label, network in (("lowest-rtt", table), ("alone:second", dict(singly(table))["second"])):
+        runs = [
+            plait.run(from_table(network), "lowest-rtt", seed=len(plan.seeds) + seed, perturb=True)
+            for seed in plan.seeds
+        ]
+        (found,) = rows.filter(scheduler=label)["request_latency_ms.mean"]
+        assert found == pytest.approx(np.mean([run.metrics["request_latency_ms"]["mean"] for run in runs]))
+        assert len({network_of(str(run.scenario_json)) for run in runs}) == len(runs)
 
 
 def test_gains_are_geometric_means_and_more_is_better() -> None:

@@ -240,6 +240,7 @@ def test_a_parameter_is_an_axis_of_a_sweep(batches: Path, tmp_path: Path) -> Non
             batches.with_name("two.toml"),
             row["scheduler"].replace("{most}", str(row["most"])).replace("Batches", f"{batches}:Batches"),
             seed=row["seed"],
+            perturb=True,
         )
         assert single.metrics["goodput_bps"] == row["goodput_bps"], row["scheduler"]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:

@@ -93,7 +93,7 @@ def test_repeat_is_compare_once_per_seed(scenario_file: Path) -> None:
     found = plait.repeat(scenario_file, ["round-robin", "lowest-rtt"], seeds=3, seed=7)
     assert found.seeds == [7, 8, 9]
     for seed, comparison in zip(found.seeds, found, strict=True):
-        alone = plait.compare(scenario_file, ["round-robin", "lowest-rtt"], seed=seed)
+        alone = plait.compare(scenario_file, ["round-robin", "lowest-rtt"], seed=seed, perturb=True)
         assert [one.metrics for one in comparison] == [one.metrics for one in alone]
     frame = found.frame(["goodput_bps"])
     goodputs = [one["lowest-rtt"].metrics["goodput_bps"] for one in found]

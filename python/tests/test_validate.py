@@ -18,7 +18,7 @@ import plait
 from plait import _core
 from plait.linux import kernel
 from plait.runs.run import run_tasks
-from plait.scenarios.units import duration_ns
+from plait.scenarios.repetition import network_of, perturbed
 from plait.support.pages import fill
 from plait.validate import Agreement, Measured, Validation, load_validation, measure, write
 from plait.validate import runs as validate_runs
@@ -209,27 +209,21 @@ def test_the_kernels_spread_against_the_simulators(small: Validation) -> None:
     assert found.spread_ratio() == pytest.approx((math.sqrt(2) / 10) / (1 / 20))
 
 
-def test_runs_differ_by_chance_or_by_next_to_nothing(small: Validation, tmp_path: Path) -> None:
-    by_chance = small.cases[0]
-    assert by_chance.has_chance
-    assert by_chance.run(1, simulated=True) == by_chance.run(2, simulated=True) == by_chance.simulated
-    (tmp_path / "scenario.toml").write_text(SCENARIO.replace('loss = "0.5%"', ""))
-    shaken = load_validation(tmp_path / "small.toml").cases[2]
-    assert not shaken.has_chance
-    assert shaken.run(1, simulated=True) == shaken.simulated
-    assert shaken.run(1, simulated=False) == shaken.scenario
-    nominal, other = shaken.run(1, simulated=True), shaken.run(2, simulated=True)
-    assert other == shaken.run(2, simulated=True) != shaken.run(3, simulated=True)
+@pytest.mark.parametrize("chance", [True, False])
+def test_runs_are_repetitions_alike_for_both_engines(small: Validation, tmp_path: Path, chance: bool) -> None:
+    if not chance:
+        (tmp_path / "scenario.toml").write_text(SCENARIO.replace('loss = "0.5%"', ""))
+    case = load_validation(tmp_path / "small.toml").cases[2]
+    assert case.group == small.cases[2].group
+    assert case.has_chance is chance
+    own = case.simulated.seed or 0
+    assert case.run(own, simulated=True) == case.simulated
+    assert case.run(own, simulated=False) == case.scenario
+    other = case.run(own + 1, simulated=True)
+    assert network_of(other.json) == network_of(perturbed(case.simulated.json, own + 1))
+    assert other != case.run(own + 2, simulated=True)
     # Both engines are changed alike.
-    assert [path.backward for path in shaken.run(2, simulated=False).paths] == [
-        path.backward for path in other.paths
-    ]
-    for before, after in zip(nominal.paths, other.paths, strict=True):
-        assert before.forward == after.forward
-        assert before.backward is not None
-        assert after.backward is not None
-        change = duration_ns(after.backward.delay or 0) / duration_ns(before.backward.delay or 0) - 1
-        assert 0 < abs(change) <= 0.005
+    assert case.run(own + 1, simulated=False).paths == other.paths != case.simulated.paths
 
 
 def test_only_schedulers_that_are_apart_are_ranked(small: Validation) -> None:
@@ -428,7 +422,8 @@ def test_runs_are_kept_and_failures_told(
     assert (some.kernel.runs, some.simulator.runs) == (2, 4)
     blocks = [one for one in found.comparisons if one.case == "blocks"]
     assert blocks
-    assert all(one.difference in (0, None) for one in blocks)
+    # The engines have other numbers of repetitions, which does not change the rate of blocks.
+    assert [one.difference for one in blocks if one.metric == "goodput_bps"] == [pytest.approx(0, abs=0.1)]
     counter = found.side("a-5", "lowest-rtt", "linux", "sender.TcpExt.TCPTimeouts")
     assert counter is not None
     assert (counter.mean, counter.runs) == (4, 2)

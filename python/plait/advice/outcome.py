@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from statistics import fmean
 from plait.advice.traffic import Traffic
 from plait.results.metrics import Spread
 from plait.results.result import Result
-from plait.scenarios.units import NANOSECONDS
+from plait.scenarios.units import NANOSECONDS, duration_ns
 
 LEAST = 1e-6
 """What counts instead of nothing, so that ratios stay finite: this share of all rates, or of the largest time."""
@@ -65,7 +66,7 @@ def _score(result: Result, traffic: Traffic, duration_ns: int, capacity_bps: flo
         # One that has not arrived has taken the rest of the run, at least.
         times = [
             (longest if end is None else end) - begin / NANOSECONDS
-            for end, begin in zip(_ends(result), traffic.begins_ns(), strict=True)
+            for end, begin in zip(_ends(result), _begins_ns(result), strict=True)
         ]
         found: float | None = part_of([time * 1e3 for time in times], part)
     else:
@@ -94,6 +95,12 @@ def _part(result: Result, name: str, part: str) -> float | None:
 def _ends(result: Result) -> list[float | None]:
     """When each download had arrived, in s: the scenario's own connection's and the flows'; None if it had not."""
     return [result.metrics["completion_time_s"], *(flow["completion_time_s"] for flow in result.flows)]
+
+
+def _begins_ns(result: Result) -> list[int]:
+    """When each began; a repetition's flows begin a little later than the traffic says."""
+    scenario = json.loads(str(result.scenario_json))
+    return [duration_ns(one["start"]) for one in (scenario["workload"], *scenario["flow"])]
 
 
 def _samples(result: Result, traffic: Traffic) -> int:

@@ -124,4 +124,4 @@ def _against(one: Standing) -> str:
     percents = [one.gain.value, *(one.gain.interval or ())]
     factor = one.gain.value >= numbers.TENFOLD
     value, *interval = (numbers.signed(percent, factor=factor).removesuffix(" %") for percent in percents)
-    return value + (f" ({' … '.join(interval)})" if interval else "")
+    return value + (f" ({' … '.join(interval)})" if len(set(interval)) > 1 else "")

@@ -106,12 +106,12 @@ class Bench:
         self._folder.cleanup()
 
     def scenario(self, cell: Cell) -> Scenario:
-        """The scenario of a run, without its scheduler; flows beside it have theirs, if there is one."""
+        """The scenario of a run, without its scheduler and seed; flows beside it have theirs, if there is one."""
         setting, variation, scheduler = cell.setting, cell.variation, cell.candidate.scheduler
         chosen = cell.candidate.paths
         return Scenario(
             name="advice",
-            seed=variation.seed,
+            seed=self.nominal.seed,
             duration=f"{cell.duration_ns}ns",
             warmup=f"{0 if setting.traffic.finite else round(cell.duration_ns * WARMUP)}ns",
             paths=[
@@ -127,6 +127,16 @@ class Bench:
             flows=setting.traffic.flows(None if scheduler is None else table_of(scheduler)),
         )
 
+    def task(self, cell: Cell, scenario: Scenario) -> Task:
+        """The run of a cell: as written in the nominal case, otherwise the repetition of the variation's seed."""
+        variation = cell.variation
+        return Task(
+            scenario=scenario,
+            scheduler=_scheduler(cell),
+            seed=variation.seed,
+            perturb=variation is not self.nominal,
+        )
+
     def run(self, cells: Iterable[Cell]) -> list[Outcome]:
         """Make the runs; results in their order."""
         cells = list(cells)
@@ -137,7 +147,7 @@ class Bench:
             key = replace(cell, candidate=Candidate(cell.candidate.paths, own))
             if key not in scenarios:
                 scenarios[key] = self.scenario(cell)
-            tasks.append(Task(scenario=scenarios[key], scheduler=_scheduler(cell)))
+            tasks.append(self.task(cell, scenarios[key]))
         results = run_tasks(tasks, threads=self._threads)
         outcomes = [
             outcome_of(result, cell.setting.traffic, cell.duration_ns, cell.setting.capacity_bps)

@@ -2,8 +2,8 @@
 
 A variation has for each path factors of rate, round trip and loss (over the range that was said, or ±20 %, evenly
 spread), a queue, and, of a recording, the place where it begins. Variations are the first points of a scrambled Sobol
-sequence, so that any number of them fills the space evenly. A variation also has a seed: all schedulers meet the same
-paths and the same losses.
+sequence, so that any number of them fills the space evenly. A variation also has a seed and is run as its repetition
+(`plait.scenarios.repetition`): all schedulers meet the same paths, losses and beginnings of flows.
 """
 
 from __future__ import annotations

@@ -91,12 +91,16 @@ def value(traffic: Traffic, score: float) -> str:
 
 def gain(found: Estimate, traffic: Traffic) -> str:
     """A gain with its interval, such as ``+12 % goodput (95 % interval +11 to +13 %)``, or ``12 % less delay (…)``."""
-    ends = found.interval
     if traffic.more_is_better:
-        certain = f" (95 % interval {numbers.interval(found)})" if ends else ""
-        return f"{numbers.signed(found.value)} goodput{certain}"
-    certain = f" (95 % interval {_saved(ends[0])} to {_saved(ends[1])})" if ends else ""
-    return f"{_saved(found.value)} {traffic.noun}{certain}"
+        said = f"{numbers.signed(found.value)} goodput"
+        ends = [numbers.signed(one) for one in found.interval or ()]
+        between = numbers.interval(found)
+    else:
+        said = f"{_saved(found.value)} {traffic.noun}"
+        ends = [_saved(one) for one in found.interval or ()]
+        between = " to ".join(ends)
+    alike = len(set(ends)) < 2  # in the digits that are written
+    return f"{said} (the same in all variations)" if alike else f"{said} (95 % interval {between})"
 
 
 def needless(advice: Findings) -> str | None:

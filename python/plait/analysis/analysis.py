@@ -80,6 +80,9 @@ class Analysis:
             "baseline": self.baseline,
             "tie": self.tie,
             "confidence": CONFIDENCE,
+            "perturbed": self.dataset.perturbed,
+            "identical_points": len(self.dataset.identical.points),
+            "note": self.dataset.identical.note,
             "failures": self.failures,
             "reasons": self.reasons,
             "metrics": [
@@ -131,6 +134,7 @@ def analyze(
     frame = dataset.columns("point", "seed", "scheduler", "error", *dataset.variables, *names)
     failures = {name: count for name in known if (count := frame.filter(scheduler=name)["error"].count())}
     reasons = dataset.reasons if failures else {}
+    frame = dataset.identical.once(frame)
     splits = [[name] for name in dataset.variables] if by is None else [list(by)] if by else []
     analyses = []
     for name, higher in directions.items():

@@ -2,7 +2,8 @@
 
 Within a region schedulers are compared over the pairs of point and seed in which all of them have a value (all that
 have any in the region), so none gains by failing where it is hard. A tie is where the 95 % interval of the difference
-between the first two, over points, contains zero.
+between the first two, over points, contains zero. Without variation there is
+no interval; a tie is then, as with a single value, a difference below `CLOSE`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plait.results.metrics import CLOSE
-from plait.statistics.estimate import student
+from plait.statistics.estimate import ROUNDING, student
 
 Floats = NDArray[np.float64]
 NOBODY = -1
@@ -26,7 +27,8 @@ class Contest:
 
     winner: index of the scheduler, −1 for none. tie: the runner-up is as good for all that can be told. margin: the
     difference to the runner-up as a share of the larger of both, in percent. pairs: how many points (or seeds of one
-    point) were compared. means: by cell and scheduler.
+    point) were compared. means: by cell and scheduler. varies: whether the first or the second has
+    different values; if not, nothing is known of chance.
     """
 
     winner: NDArray[np.int64]
@@ -34,6 +36,7 @@ class Contest:
     margin: Floats
     pairs: NDArray[np.int64]
     means: Floats
+    varies: NDArray[np.bool_]
 
 
 def contest(
@@ -64,17 +67,21 @@ def contest(
     gap = np.abs(best - next_best)
     larger = np.maximum(np.abs(best), np.abs(next_best))
     margin = np.where(contested & (larger > 0), 100 * gap / np.where(larger > 0, larger, 1), 0.0)
-    tie = contested & (_within_chance(values, place, first, second, pairs) | (gap == 0))
-    tie |= contested & (pairs == 1) & (margin < 100 * CLOSE)
-    return Contest(np.where(contested, first, NOBODY), tie, margin, pairs, means)
+    chance, varies = _within_chance(values, place, first, second, pairs)
+    tie = contested & (chance | (gap == 0) | (~varies & (margin < 100 * CLOSE)))
+    return Contest(np.where(contested, first, NOBODY), tie, margin, pairs, means, varies)
 
 
 def ahead(values: Floats, way: int) -> int | None:
-    """The scheduler (column of `values`, a row per pair) that is best beyond chance; None if the next is as good."""
+    """The scheduler (column of `values`, a row per pair) that is best beyond chance.
+
+    None if the next one is as good for all that can be told: also where several pairs all have the same values.
+    """
     if way == 0 or not len(values):
         return None
     held = contest(values, np.zeros(len(values), dtype=np.int64), 1, way)
-    return None if held.tie[0] or held.winner[0] == NOBODY else int(held.winner[0])
+    unknown = len(values) > 1 and not held.varies[0]
+    return None if held.tie[0] or held.winner[0] == NOBODY or unknown else int(held.winner[0])
 
 
 def evidence(
@@ -96,12 +103,20 @@ def evidence(
     return means, keys[0]
 
 
-def _within_chance(values: Floats, place: Any, first: Any, second: Any, pairs: Any) -> Any:
-    """Cells where the interval of the paired difference between the first two contains zero."""
-    gaps = values[np.arange(len(values)), first[place]] - values[np.arange(len(values)), second[place]]
-    count = np.maximum(pairs, 1)
-    average = np.bincount(place, gaps, len(pairs)) / count
-    squares = np.bincount(place, (gaps - average[place]) ** 2, len(pairs))
-    several = pairs > 1
+def _within_chance(
+    values: Floats, place: Any, first: Any, second: Any, pairs: Any
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Cells where the interval of the paired difference between the first two contains zero; where values vary."""
+    count, rows = np.maximum(pairs, 1), np.arange(len(values))
+
+    def spread(some: Floats) -> tuple[Any, Any]:
+        average = np.bincount(place, some, len(pairs)) / count
+        return average, np.bincount(place, (some - average[place]) ** 2, len(pairs))
+
+    both = values[rows, first[place]], values[rows, second[place]]
+    average, squares = spread(both[0] - both[1])
+    varies = np.zeros(len(pairs), dtype=np.bool_)
+    for mean, own in map(spread, both):
+        varies |= (pairs > 1) & (own > count * (ROUNDING * mean) ** 2)
     error = np.sqrt(squares / np.maximum(pairs - 1, 1) / count)
-    return several & (np.abs(average) <= student(np.maximum(pairs, 2)) * error)
+    return varies & (np.abs(average) <= student(np.maximum(pairs, 2)) * error), varies

@@ -1,7 +1,7 @@
 """Schedulers on one scenario with several seeds: means with intervals, and differences of pairs.
 
-Runs of one seed met the same losses under all schedulers, so they are pairs: a difference is told from chance by the
-interval of the pairs' differences, which is narrower than those of the two means.
+Runs of one seed met the same losses and delays under all schedulers, so they are pairs: a difference is told from
+chance by the interval of the pairs' differences, which is narrower than those of the two means.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from plait.analysis.comparison import AgainstBaseline, compare, units
 from plait.analysis.contest import ahead
 from plait.engines.names import EngineName
 from plait.results.benefit import AgainstAlone
-from plait.results.metrics import CLOSE, direction, least, metric
+from plait.results.metrics import CLOSE, direction, metric
 from plait.results.result import Comparison, Result
-from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written
+from plait.results.summary import METRICS, PATH_METRICS, Row, heading, written, written_interval
 from plait.results.wording import Wording
 from plait.runs.run import Task, run_tasks
+from plait.scenarios.repetition import identical_note
 from plait.scenarios.scenario import AnyScenario, scenario_json
 from plait.scenarios.scheduler import Choice
 from plait.statistics.estimate import CONFIDENCE, Estimate, mean
@@ -40,7 +42,8 @@ class Repeated(Sequence[Comparison]):
     """Runs of one scenario with each scheduler and each seed; a sequence of comparisons, one per seed.
 
     `estimate` has a metric's mean over the seeds, in the metric's unit (its name ends in it), with Student's 95 %
-    interval; `against` has differences of pairs; `frame` has all of it as a table.
+    interval; `against` has differences of pairs; `frame` has all of it as a table. Seeds whose runs are `identical`
+    count as one, and there are no intervals.
     """
 
     def __init__(self, comparisons: Sequence[Comparison]) -> None:
@@ -80,15 +83,39 @@ class Repeated(Sequence[Comparison]):
         ]
         return cls([Comparison([found[seed, name] for name in names]) for seed in seeds])
 
+    @property
+    def perturbed(self) -> bool:
+        """Whether the runs are repetitions (`plait.scenarios.repetition`), and not all as written."""
+        return all(result.repetition_of is not None for one in self for result in one)
+
+    @cached_property
+    def identical(self) -> bool:
+        """Whether several seeds gave the same runs, to the last digit of every metric: nothing varied."""
+        told = [
+            [{key: result.data.get(key) for key in ("metrics", "paths", "flows")} for result in one]
+            for one in self
+        ]
+        return len(told) > 1 and all(one == told[0] for one in told)
+
+    @property
+    def note(self) -> str | None:
+        """That the seeds are worth no more than one; None where they are."""
+        return identical_note(len(self), perturb=self.perturbed) if self.identical else None
+
+    @property
+    def counted(self) -> Sequence[Comparison]:
+        """The comparisons that statistics count: one of each seed, or the first of identical ones."""
+        return self.comparisons[:1] if self.identical else self.comparisons
+
     def values(self, name: str) -> list[list[float | None]]:
         """A metric of each scheduler, by seed."""
-        return [[metric(one[index], name) for one in self] for index in range(len(self.schedulers))]
+        return _values(self.comparisons, name)
 
     def estimate(self, name: str) -> list[Estimate | None]:
         """A metric's mean over the seeds for each scheduler; None where a run lacks it."""
         return [
             None if None in values else mean(np.array(values, dtype=np.float64))
-            for values in self.values(name)
+            for values in _values(self.counted, name)
         ]
 
     def against(self, name: str, baseline: str | None = None) -> list[AgainstBaseline]:
@@ -96,14 +123,14 @@ class Repeated(Sequence[Comparison]):
 
         Empty if a run lacks the metric, or neither more nor less of it is better.
         """
-        values, way = self.values(name), direction(name)
+        values, way = _values(self.counted, name), direction(name)
         if way == 0 or any(None in one for one in values):
             return []
         frame = pl.DataFrame(
             {
-                "point": [0 for _ in self.schedulers for _ in self.seeds],
-                "seed": [seed for _ in self.schedulers for seed in self.seeds],
-                "scheduler": [scheduler for scheduler in self.schedulers for _ in self.seeds],
+                "point": [0 for one in values for _ in one],
+                "seed": [seed for one in values for seed in range(len(one))],
+                "scheduler": [name for name, one in zip(self.schedulers, values, strict=True) for _ in one],
                 name: [value for one in values for value in one],
             }
         )
@@ -114,7 +141,7 @@ class Repeated(Sequence[Comparison]):
     def best(self, name: str) -> frozenset[int]:
         """The scheduler that is best beyond chance, by its place; nobody if the next one may be as good."""
         values = self.values(name)
-        if any(None in one for one in values):
+        if self.identical or any(None in one for one in values):
             return frozenset()
         first = ahead(np.array(values, dtype=np.float64).T, direction(name))
         return frozenset() if first is None else frozenset({first})
@@ -159,8 +186,8 @@ class Repeated(Sequence[Comparison]):
             "aggregation benefit, paths alone": "benefit",
         }
         held = [
-            [AgainstAlone(value or 0.0, singly) for value, singly in zip(values, alone, strict=True)]
-            for values in self.values("goodput_bps")
+            [AgainstAlone(value or 0.0, singly) for value, singly in zip(values, alone, strict=False)]
+            for values in _values(self.counted, "goodput_bps")
         ]
         found = []
         for title, key in rows.items():
@@ -177,7 +204,7 @@ class Repeated(Sequence[Comparison]):
         rows = []
         for name in self.known():
             against = {one.scheduler: one for one in self.against(name)}
-            changes = [_sure(against[one].change) if one in against else None for one in self.schedulers[1:]]
+            changes = [_sure(against.get(one)) for one in self.schedulers[1:]]
             if any(one is not None for one in changes):
                 title = f"{heading(name).rpartition(' (')[0] or heading(name)} (%)"
                 rows.append(Row(title, [_percent(one) for one in changes]))
@@ -241,31 +268,38 @@ class Repeated(Sequence[Comparison]):
             "schedulers": self.schedulers,
             "baseline": self.schedulers[0],
             "confidence": CONFIDENCE,
+            "perturbed": self.perturbed,
+            "identical": self.identical,
+            "note": self.note,
             "metrics": metrics,
         }
 
     def _of_path(self, place: int, key: str) -> list[Estimate | None]:
         found: list[Estimate | None] = []
         for index in range(len(self.schedulers)):
-            paths: list[Any] = [one[index].paths[place].get(key) for one in self]
+            paths: list[Any] = [one[index].paths[place].get(key) for one in self.counted]
             found.append(None if None in paths else mean(paths))
         return found
+
+
+def _values(comparisons: Sequence[Comparison], name: str) -> list[list[float | None]]:
+    return [[metric(one[index], name) for one in comparisons] for index in range(len(comparisons[0]))]
+
+
+def _sure(gain: AgainstBaseline | None) -> Estimate | None:
+    """A change, unless pairs differ and it has no interval: then it rests on a count that most runs have none of."""
+    if gain is None or gain.change is None:
+        return None
+    varies = gain.difference.interval is not None
+    return None if varies and gain.change.interval is None else gain.change
 
 
 def _cell(name: str, found: Estimate | None) -> str:
     """A mean and its interval."""
     if found is None:
         return NONE
-    low, high = found.interval or (None, None)
-    if low is None or low == high:
-        return written(name, found.value)
-    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
-    return f"{written(name, found.value)} ({written(name, max(low, least(name)))} … {written(name, high)})"
-
-
-def _sure(change: Estimate | None) -> Estimate | None:
-    """A change with its interval; without one it rests on a count of a few that most runs have none of."""
-    return change if change is not None and change.interval is not None else None
+    interval = written_interval(name, found.interval)
+    return f"{written(name, found.value)} ({interval})" if interval else written(name, found.value)
 
 
 def _percent(change: Estimate | None) -> str:
@@ -294,8 +328,12 @@ def repeat(
     seed: int | None = None,
     threads: int = 0,
     engine: EngineName = "sim",
+    perturb: bool | None = None,
 ) -> Repeated:
     """Run one scenario with each of the schedulers and several seeds; with the same seed all meet the same losses.
+
+    Several seeds are repetitions: delays differ by up to 0.5 % from those written and flows begin up to 10 ms later,
+    alike for all schedulers (`plait.scenarios.repetition`). One seed is the scenario as written.
 
     Args:
         scenario: a scenario, or the name of a scenario file.
@@ -304,6 +342,7 @@ def repeat(
         seed: the first of the seeds, instead of the scenario's; a whole number without a unit.
         threads: 0: one per core.
         engine: ``"sim"``, ``"linux"`` or ``"quic"``.
+        perturb: False: every seed is the scenario as written. True: a single seed is a repetition, too.
 
     Raises:
         ScenarioError: bad input. RunError: a run failed.
@@ -312,7 +351,12 @@ def repeat(
         message = f"seeds: expected at least 1, got {seeds}"
         raise ScenarioError(message)
     numbers = seeds_of(scenario, seeds, seed)
-    tasks = [Task(scenario=scenario, scheduler=one, seed=number) for number in numbers for one in schedulers]
+    changed = seeds > 1 if perturb is None else perturb
+    tasks = [
+        Task(scenario=scenario, scheduler=one, seed=number, perturb=changed)
+        for number in numbers
+        for one in schedulers
+    ]
     with Progress("comparing") as progress:
         results = run_tasks(tasks, threads=threads, progress=progress.update, engine=engine)
     width = len(schedulers)

@@ -14,8 +14,10 @@ from rich.text import Text
 from plait._core import ScenarioError
 from plait.cli.options import JSON
 from plait.cli.output import console, print_json
+from plait.results.summary import count as count_of
 from plait.results.summary import heading
 from plait.results.wording import Wording, wording
+from plait.scenarios.repetition import MEANING
 from plait.support.tables import Content, table
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def analyze_command(
 ) -> None:
     """Compare the schedulers of a sweep's DATASET.
 
-    Pairs of runs met the same scenario and the same losses. Intervals are of 95 %.
+    Pairs of runs met the same scenario, the same losses and the same perturbation. Intervals are of 95 %.
     """
     from plait.analysis import analyze
     from plait.sweep import read
@@ -80,8 +82,11 @@ def _print(found: Analysis) -> None:
         f"{whole.units:,} {whole.kind}; against {found.baseline}",
         highlight=False,
     )
+    if dataset.identical.note is not None:
+        out.print(f"[yellow]{dataset.identical.note}[/yellow]", highlight=False)
     if whole.units < ENOUGH:
-        text = f"[yellow]only {whole.units} {whole.kind}: too few for intervals and p to mean what they say[/yellow]"
+        units = count_of(whole.units, whole.kind[:-1])
+        text = f"[yellow]only {units}: too few for intervals and p to mean what they say[/yellow]"
         out.print(text, highlight=False)
     for name, count in found.failures.items():
         text = f"{name}: {count:,} runs failed, and their pairs are left out: {found.reasons[name]}"
@@ -212,4 +217,5 @@ def _meaning(found: Analysis) -> str:
         f"win, tie, loss: {kind} in which it is better, within {found.tie * 100:g} % of equal, worse; "
         f"best: no other one is better\n"
         f"p: Wilcoxon's signed-rank test, corrected for the number of schedulers (Holm)"
+        + (f"\n{MEANING}" if found.dataset.perturbed else "")
     )

@@ -18,7 +18,14 @@ SEEDS = click.option(
     "--seeds",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help="Run N seeds, from --seed or the scenario's on: means with 95 % intervals, and differences of pairs.",
+    help="Run N repetitions, with the seeds from --seed or the scenario's on: means with 95 % intervals, and "
+    "differences of pairs.",
+)
+PERTURB = click.option(
+    "--perturb/--no-perturb",
+    default=None,
+    help="Whether runs are repetitions, whose delays differ from those written by up to 0.5 % and whose flows begin up "
+    "to 10 ms later, as the seed says. Default: where several seeds are asked for.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on standard output.")
 OUT = click.option(

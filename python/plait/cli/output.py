@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from plait.cli.tables import comparison
 from plait.results.benefit import AgainstAlone
 from plait.results.summary import Row, best, count, heading, metric_rows, path_rows, written
+from plait.scenarios.repetition import MEANING as MEANING_OF_SEEDS
 
 if TYPE_CHECKING:
     from plait.analysis import Repeated
@@ -72,6 +73,7 @@ aggregation benefit, paths alone: the same formula with each path's goodput alon
 BOLD = """
 bold: the best mean, where the interval of its difference to the next one, over pairs, does not contain zero
 better by: more than zero is better, also where less of the metric is; runs of the same seed are pairs
+no interval: in the digits shown, the value is the same with every seed
 """.strip()
 
 
@@ -109,23 +111,30 @@ def print_repeated(found: Repeated, alone: Sequence[Mapping[str, float]] = ()) -
     ]
     held = found.alone_rows(alone) if alone else []
     sections = [found.rows(), *([held] if held else []), *paths]
-    title = f"{found.scenario}: means of {count(seeds, 'seed')}, 95 % intervals"
+    what = "95 % intervals" if not found.identical else "all the same"
+    title = f"{found.scenario}: means of {count(seeds, 'seed')}, {what}"
     for table in comparison(title, found.schedulers, sections, terminal.width):
         terminal.print(table)
     gains = found.gain_rows()
     if gains:
         first = found.schedulers[0]
-        title = f"better than {first} by, in % (95 % intervals over pairs)"
+        over = "" if found.identical else " (95 % intervals over pairs)"
+        title = f"better than {first} by, in %{over}"
         for table in comparison(title, found.schedulers[1:], [gains], terminal.width):
             terminal.print(table)
-    if seeds < FEW:
+    if found.identical:
+        terminal.print(f"[yellow]{found.note}[/yellow]", highlight=False)
+    elif seeds < FEW:
         text = f"[yellow]only {count(seeds, 'seed')}: too few for intervals to mean what they say[/yellow]"
         terminal.print(text, highlight=False)
     for one in (result for each in found for result in each if result.fallback is not None):
         text = f"{one.scheduler}, seed {one.seed}: {fallback_sentence(one.fallback or '')}"
         terminal.print(text, highlight=False)
     terminal.print(MEANING, style="dim", highlight=False)
-    terminal.print(BOLD, style="dim", highlight=False)
+    if not found.identical:
+        terminal.print(BOLD, style="dim", highlight=False)
+    if found.perturbed:
+        terminal.print(MEANING_OF_SEEDS, style="dim", highlight=False)
     if alone:
         terminal.print(ALONE, style="dim", highlight=False)
 

@@ -15,6 +15,7 @@ from plait.cli.options import (
     JSON,
     OUT,
     PCAP,
+    PERTURB,
     QLOG,
     SEED,
     SEEDS,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     help="NAME, NAME:parameter=value:…, or FILE.py:CLASS:parameter=value:… instead of the scenario's; may be repeated.",
 )
 @SEED
+@PERTURB
 @ENGINE
 @ALONE
 @JSON
@@ -58,6 +60,7 @@ def run(
     files: tuple[Path, ...],
     names: tuple[str, ...],
     seed: int | None,
+    perturb: bool | None,
     engine: EngineName,
     alone: bool,
     as_json: bool,
@@ -70,9 +73,12 @@ def run(
 ) -> None:
     """Run scenario files and print their metrics."""
     choices: list[Choice | None] = [parse_choice(name) for name in names] or [None]
-    groups = _run(list(files), choices, seed, out, series, decisions, pcap, qlog, threads, engine, "running")
+    changed = bool(perturb)
+    groups = _run(
+        list(files), choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "running"
+    )
     results = [result for group in groups for result in group]
-    singly = [paths_alone(file, seed, threads, engine) for file in files] if alone else []
+    singly = [paths_alone(file, seed, changed, threads, engine) for file in files] if alone else []
     if as_json:
         held = [one for group, each in zip(groups, singly, strict=False) for one in [each] * len(group)]
         print_json(documents(results, held))
@@ -91,6 +97,7 @@ def run(
 )
 @SEED
 @SEEDS
+@PERTURB
 @ENGINE
 @ALONE
 @JSON
@@ -105,6 +112,7 @@ def compare(
     names: str,
     seed: int | None,
     seeds: int | None,
+    perturb: bool | None,
     engine: EngineName,
     alone: bool,
     as_json: bool,
@@ -117,17 +125,34 @@ def compare(
 ) -> None:
     """Compare schedulers on one scenario.
 
-    All meet the same losses on the same packets. With several seeds values have intervals, and what differs by
-    more than chance is bold.
+    All meet the same losses on the same packets. Several seeds are repetitions (see --perturb): values have
+    intervals, and the best is bold if it is so beyond chance.
     """
     choices = choices_of(names)
+    several = seeds is not None and seeds > 1
+    changed = several if perturb is None else perturb
     if seeds is not None and seeds > 1:
         _compare_seeds(
-            file, choices, seed, seeds, engine, alone, as_json, out, series, decisions, pcap, qlog, threads
+            file,
+            choices,
+            seed,
+            seeds,
+            changed,
+            engine,
+            alone,
+            as_json,
+            out,
+            series,
+            decisions,
+            pcap,
+            qlog,
+            threads,
         )
         return
-    (results,) = _run([file], choices, seed, out, series, decisions, pcap, qlog, threads, engine, "comparing")
-    singly = [paths_alone(file, seed, threads, engine)] if alone else []
+    (results,) = _run(
+        [file], choices, seed, changed, out, series, decisions, pcap, qlog, threads, engine, "comparing"
+    )
+    singly = [paths_alone(file, seed, changed, threads, engine)] if alone else []
     if as_json:
         whole = documents(results, singly * len(results))
         print_json(whole if len(results) > 1 else [whole])
@@ -140,6 +165,7 @@ def _compare_seeds(
     choices: list[Choice | None],
     seed: int | None,
     seeds: int,
+    perturb: bool,
     engine: EngineName,
     alone: bool,
     as_json: bool,
@@ -155,9 +181,11 @@ def _compare_seeds(
     from plait.results.result import Comparison
 
     numbers = seeds_of(file, seeds, seed)
-    groups = _run([file], choices, numbers, out, series, decisions, pcap, qlog, threads, engine, "comparing")
+    groups = _run(
+        [file], choices, numbers, perturb, out, series, decisions, pcap, qlog, threads, engine, "comparing"
+    )
     found = Repeated([Comparison(group) for group in groups])
-    singly = [paths_alone(file, number, threads, engine) for number in numbers] if alone else []
+    singly = [paths_alone(file, number, perturb, threads, engine) for number in numbers] if alone else []
     if as_json:
         document = found.document()
         if alone:
@@ -167,8 +195,10 @@ def _compare_seeds(
         print_repeated(found, singly)
 
 
-def paths_alone(file: Path, seed: int | None, threads: int, engine: EngineName) -> dict[str, float]:
-    """The goodput of each path alone (bit/s), by name, under the same transport and with the same losses.
+def paths_alone(
+    file: Path, seed: int | None, perturb: bool, threads: int, engine: EngineName
+) -> dict[str, float]:
+    """The goodput of each path alone (bit/s), by name, under the same transport, with the same losses and delays.
 
     Raises:
         ScenarioError: the scenario cannot be without the other paths.
@@ -181,7 +211,7 @@ def paths_alone(file: Path, seed: int | None, threads: int, engine: EngineName) 
     except ScenarioError as error:
         message = f"--alone: {error}"
         raise ScenarioError(message) from error
-    tasks = [Task(scenario=scenario, seed=seed) for scenario in scenarios]
+    tasks = [Task(scenario=scenario, seed=seed, perturb=perturb) for scenario in scenarios]
     results = run_tasks(tasks, threads=threads, engine=engine)
     return {name: result.metrics["goodput_bps"] for name, result in zip(names, results, strict=True)}
 
@@ -199,6 +229,7 @@ def _run(
     files: list[Path],
     choices: list[Choice | None],
     seed: int | list[int] | None,
+    perturb: bool,
     out: Path | None,
     series: str | None,
     decisions: bool,
@@ -244,6 +275,7 @@ def _run(
             scenario=scenario,
             scheduler=choice,
             seed=number,
+            perturb=perturb,
             packets=out is not None,
             series=series if out is not None else None,
             decisions=decisions or qlog is not None,

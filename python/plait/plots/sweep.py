@@ -102,7 +102,11 @@ def sweep_curves(
     panels[0].set_ylim(bottom=0)
     if shared:
         legend(figure, panels[0], columns=3, size=6.5)
-    text = f"{dataset.name}: {count(dataset.runs, 'run')}, means with intervals of 95 %"
+    said = [
+        f"{dataset.name}: {count(dataset.runs, 'run')}, means with intervals of 95 %",
+        dataset.identical.note,
+    ]
+    text = "; ".join(filter(None, said))
     if not shared:
         text += ", the other schedulers in grey"
     caption(figure, f"{text}. {note}" if note else f"{text}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -14,6 +13,7 @@ import polars as pl
 from plait._core import ScenarioError
 from plait.results.recorded import holds_results, read_origins, read_results
 from plait.results.result import Result
+from plait.scenarios.repetition import network_of
 from plait.support.machine import surroundings
 from plait.sweep import Dataset, read
 from plait.sweep.store import PLAN
@@ -85,12 +85,11 @@ def subject(what: str | PathLike[str] | Result | Sequence[Result] | Dataset | Ro
 
 
 def _network(result: Result) -> Any:
+    if result.repetition_of is not None:
+        return result.repetition_of
     if result.scenario_json is None:
         return result.scenario, *result.path_names
-    table = json.loads(result.scenario_json)
-    return json.dumps(
-        {key: value for key, value in table.items() if key not in ("scheduler", "seed")}, sort_keys=True
-    )
+    return network_of(result.scenario_json)
 
 
 def _rows(dataset: Dataset) -> Rows:

@@ -15,6 +15,7 @@ from plait.reports.schedule import MOST_PACKETS, schedule
 from plait.reports.series import LEVELS, buffer_chart, decision_rows, delay_charts, level_chart, verdict_chart
 from plait.results.result import Result
 from plait.results.summary import count, flow_rows, metric_rows, path_rows
+from plait.scenarios.repetition import MEANING
 
 ENGINES = {
     "sim": "simulator",
@@ -40,6 +41,7 @@ def runs_page(runs: Runs) -> dict[str, Any]:
         "schedulers": scheduler_notes(labels),
         "definitions": definitions(),
         "most_packets": MOST_PACKETS,
+        "perturbed": f"{MEANING[0].upper()}{MEANING[1:]}.",
         "data": {
             "colours": colours(),
             "labels": labels,
@@ -107,6 +109,8 @@ def _seeds(results: Sequence[Result]) -> dict[str, Any] | None:
         return None
     return {
         "count": len(found),
+        "note": found.note,
+        "perturbed": found.perturbed,
         "names": found.schedulers,
         "means": [("", found.rows()), *((f"path “{name}”", rows) for name, rows in found.path_rows())],
         "gains": found.gain_rows(),

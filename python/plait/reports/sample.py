@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from plait.analysis.contest import ahead, evidence
 from plait.reports.chart import Chart, Floats, distribution, packed
 from plait.reports.reading import KEYS, Rows
-from plait.results.metrics import direction, least
-from plait.results.summary import METRICS, heading, scale, written
+from plait.results.metrics import direction
+from plait.results.summary import METRICS, heading, scale, written, written_interval
 from plait.statistics.estimate import Estimate, mean, median_by_ranks
 
 MOST_METRICS = 32
@@ -238,7 +238,13 @@ def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> f
     )
     if way == 0 or len(ranked) < 2:
         return frozenset()
-    gaps = known(values[:, ranked[0]] - values[:, ranked[1]])
+    both = values[:, ranked[:2]]
+    both = both[np.isfinite(both).all(axis=1)]
+    gaps = both[:, 0] - both[:, 1]
+    if (
+        len(gaps) and np.ptp(gaps) == 0
+    ):  # always the same difference: beyond chance if the values are not the same, too
+        return frozenset({ranked[0]}) if gaps[0] != 0 and np.ptp(both[:, 0]) > 0 else frozenset()
     interval = median_by_ranks(gaps).interval if len(gaps) else None
     return frozenset({ranked[0]}) if interval and interval[0] * interval[1] > 0 else frozenset()
 
@@ -246,11 +252,7 @@ def _best(values: Floats, way: int, medians: Sequence[float | None] | None) -> f
 def _cell(name: str, one: Estimate | None) -> tuple[str, str]:
     if one is None:
         return "–", ""
-    if one.interval is None:
-        return written(name, one.value), ""
-    low, high = one.interval
-    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
-    return written(name, one.value), f"{written(name, max(low, least(name)))} … {written(name, high)}"
+    return written(name, one.value), written_interval(name, one.interval)
 
 
 def _rank(name: str) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,8 @@ from plait.reports.reading import Rows
 from plait.reports.sample import Sample, difference_data, distribution_chart, estimate_table
 from plait.results.metrics import direction
 from plait.results.summary import count, heading
+from plait.scenarios.repetition import MEANING
+from plait.sweep.dataset import identical
 
 MOST_FAILURES = 200
 """Failed runs that are listed."""
@@ -26,8 +29,11 @@ MOST_VALUES = 12
 
 def dataset_page(dataset: Rows) -> dict[str, Any]:
     """What the page's template takes."""
-    sample = Sample(dataset)
     about = dataset.about
+    same = identical(
+        dataset.frame.lazy(), Sample(dataset).metrics, perturbed=about.get("perturbed") is not None
+    )
+    sample = Sample(replace(dataset, frame=same.once(dataset.frame)))
     scenario = _canonical(about.get("scenario"))
     charts = [distribution_chart(sample)] if sample.shown else []
     charts += [curve_chart(sample)] if sample.shown and dataset.variables else []
@@ -37,8 +43,9 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
     return {
         "kind": "dataset",
         "title": str(about.get("name") or (scenario or {}).get("name") or "dataset"),
-        "summary": _summary(sample, len(failures)),
-        "few": _few(sample),
+        "summary": _summary(dataset, sample, len(failures)),
+        "notes": [one for one in (_sentence(same.note), _few(sample)) if one],
+        "perturbed": _sentence(MEANING) if same.perturbed else None,
         "labels": sample.schedulers,
         "schedulers": scheduler_notes(sample.schedulers),
         "definitions": definitions(),
@@ -49,7 +56,7 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
         "variables": dataset.variables,
         "variable_options": [(name, name) for name in dataset.variables],
         "ranges": [(name, [_range(sample.pairs[name])]) for name in dataset.variables],
-        "counts": _counts(sample),
+        "counts": _counts(dataset, sample),
         "failures": [
             (
                 str(row["index"]),
@@ -80,8 +87,12 @@ def dataset_page(dataset: Rows) -> dict[str, Any]:
     }
 
 
-def _summary(sample: Sample, failed: int) -> str:
-    frame = sample.dataset.frame
+def _sentence(text: str | None) -> str | None:
+    return None if text is None else f"{text[0].upper()}{text[1:]}."
+
+
+def _summary(dataset: Rows, sample: Sample, failed: int) -> str:
+    frame = dataset.frame
     parts = [
         count(len(frame), "run"),
         count(len(sample.schedulers), "scheduler"),
@@ -96,7 +107,11 @@ def _few(sample: Sample) -> str | None:
     """That there are too few points, or seeds of one point, for intervals to be trusted."""
     points = sample.dataset.frame["point"].n_unique()
     what, number = ("points", points) if points > 1 else ("seeds", sample.dataset.frame["seed"].n_unique())
-    return f"Only {number} {what}: too few for intervals to mean what they say." if number < ENOUGH else None
+    return (
+        f"Only {count(number, what[:-1])}: too few for intervals to mean what they say."
+        if number < ENOUGH
+        else None
+    )
 
 
 def _canonical(scenario: Any) -> dict[str, Any] | None:
@@ -109,11 +124,11 @@ def _canonical(scenario: Any) -> dict[str, Any] | None:
         return None
 
 
-def _counts(sample: Sample) -> list[tuple[str, list[str]]]:
+def _counts(dataset: Rows, sample: Sample) -> list[tuple[str, list[str]]]:
     """Runs and failures by scheduler."""
     counts = {
         row["scheduler"]: row
-        for row in sample.dataset.frame.group_by("scheduler")
+        for row in dataset.frame.group_by("scheduler")
         .agg(runs=pl.len(), failed=pl.col("error").is_not_null().sum())
         .iter_rows(named=True)
     }

@@ -19,6 +19,8 @@ OWN = "own_scheduler"
 """The key under which a run's JSON has what is kept of a scheduler of one's own."""
 WARNINGS = "warnings"
 """Likewise of what is odd about a run."""
+REPETITION = "repetition_of"
+"""Likewise of a repetition: `plait.scenarios.repetition.network_of` the scenario as written."""
 ENDLESS = 1 << 40
 """Segments that no run sends: an amount above it has no limit."""
 
@@ -98,15 +100,21 @@ class Result:
         scenario_json: str | None = None,
         own: Mapping[str, Any] | None = None,
         warnings: Sequence[str] = (),
+        repetition_of: str | None = None,
     ) -> None:
         self.run = run
         self.scenario_json = scenario_json
         """The scenario as it was run: canonical JSON, defaults, scheduler and seed included; None if unknown."""
         self._json = run.json
         self.data: dict[str, Any] = json.loads(self._json)
-        if own is not None or warnings:
-            self.data |= {OWN: dict(own)} if own is not None else {}
-            self.data |= {WARNINGS: list(warnings)} if warnings else {}
+        given = {
+            OWN: None if own is None else dict(own),
+            WARNINGS: list(warnings) or None,
+            REPETITION: repetition_of,
+        }
+        kept = {key: value for key, value in given.items() if value is not None}
+        if kept:
+            self.data |= kept
             self._json = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False)
         self._label = label
 
@@ -150,6 +158,12 @@ class Result:
     def seed(self) -> int:
         """The seed that the run used."""
         return int(self.data["seed"])
+
+    @property
+    def repetition_of(self) -> str | None:
+        """Of a repetition (`plait.scenarios.repetition`) a digest of the scenario as written; None of other runs."""
+        digest: str | None = self.data.get(REPETITION)
+        return digest
 
     @property
     def fallback(self) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from plait.results.metrics import CLOSE, direction, metric
+from plait.results.metrics import CLOSE, direction, least, metric
 from plait.results.wording import wording
 from plait.support.tables import NONE
 
@@ -87,6 +87,15 @@ def written(name: str, value: float | None) -> str:
         text = f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.1f}"
         return text.replace("-", "−")
     return words.number(value)
+
+
+def written_interval(name: str, interval: tuple[float, float] | None) -> str:
+    """A metric's confidence interval; empty without one, or if it is narrower than the last digit."""
+    if interval is None:
+        return ""
+    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
+    low, high = written(name, max(interval[0], least(name))), written(name, interval[1])
+    return "" if low == high else f"{low} … {high}"
 
 
 def count(number_of: int, noun: str) -> str:

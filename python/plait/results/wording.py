@@ -108,8 +108,9 @@ class Wording:
         return text.replace("-", "−")
 
     def interval(self, interval: tuple[float, float] | None) -> str:
-        """The confidence interval in this unit; empty without one."""
-        return "" if interval is None else f"({self.number(interval[0])} … {self.number(interval[1])})"
+        """The confidence interval in this unit; empty without one, or if it is narrower than the last digit."""
+        low, high = ("", "") if interval is None else map(self.number, interval)
+        return "" if low == high else f"({low} … {high})"
 
     @property
     def heading(self) -> str:

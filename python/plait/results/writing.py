@@ -61,7 +61,7 @@ def _write_comparisons(results: Sequence[Result], folder: Path) -> list[Path]:
             figure = plots.beside(found)
             seeds = f"seed {found.seeds[0]}"
             if len(found.seeds) > 1:
-                seeds = f"means of seeds {', '.join(map(str, found.seeds))} with 95 % intervals"
+                seeds = found.note or f"means of seeds {', '.join(map(str, found.seeds))} with 95 % intervals"
             plots.caption(figure, f"{scenario}, {seeds}. {command_line()}")
             files.append(folder / f"{free_name(f'comparison-{scenario}', taken)}.png")
             plots.save(figure, files[-1])

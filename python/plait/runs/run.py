@@ -14,6 +14,7 @@ from plait.engines.names import EngineName
 from plait.engines.registry import engine_called
 from plait.results.captures import Folder, capture_places
 from plait.results.result import Comparison, Result
+from plait.scenarios.repetition import network_of, perturbed
 from plait.scenarios.scenario import AnyScenario, scenario_json
 from plait.scenarios.scheduler import Choice, choice_of, label_all, override
 from plait.scenarios.units import Duration, duration_ns
@@ -30,6 +31,8 @@ class Task:
     scenario: AnyScenario
     scheduler: Choice | None = None
     seed: int | None = None
+    perturb: bool = False
+    """Run the repetition of the seed instead of the scenario as written; see `plait.scenarios.repetition`."""
     packets: bool = False
     series: Duration | None = None
     decisions: bool = False
@@ -69,8 +72,9 @@ def run_tasks(
             order.job.scenario_json,
             document,
             [] if run.silence is None else [f"{label} {run.silence}"],
+            network_of(scenario_json(task.scenario)) if task.perturb else None,
         )
-        for run, label, order, document in zip(runs, labels, orders, documents, strict=True)
+        for run, label, order, document, task in zip(runs, labels, orders, documents, tasks, strict=True)
     ]
 
 
@@ -96,6 +100,8 @@ def _order(
     """
     choice, scenario = override(task.scheduler), scenario_json(task.scenario)
     _check(task, scenario)
+    if task.perturb:
+        scenario = perturbed(scenario, json.loads(scenario)["seed"] if task.seed is None else task.seed)
     asked: dict[Ability, str] = {}
     if choice.python is not None:
         asked["python"] = f"scheduler {label}"
@@ -142,6 +148,7 @@ def run(
     scheduler: Choice | None = None,
     *,
     seed: int | None = None,
+    perturb: bool = False,
     packets: bool = False,
     series: Duration | None = None,
     decisions: bool = False,
@@ -155,6 +162,7 @@ def run(
         scheduler: used instead of the scenario's: a name, with parameters as on the command line or in a table, a
             subclass of `Scheduler` or an instance, or one from a file: ``"mine.py:Mine:share=0.5"``.
         seed: used instead of the scenario's; a whole number without a unit.
+        perturb: run the seed's repetition, as `plait.repeat` does, instead of the scenario as written.
         packets: record every transmission (`Result.packets`).
         series: record time series with this interval, text with a unit such as ``"10ms"`` or seconds
             (`Result.path_series`).
@@ -171,6 +179,7 @@ def run(
         scenario=scenario,
         scheduler=scheduler,
         seed=seed,
+        perturb=perturb,
         packets=packets,
         series=series,
         decisions=decisions,
@@ -187,6 +196,7 @@ def compare(
     schedulers: Sequence[Choice],
     *,
     seed: int | None = None,
+    perturb: bool = False,
     packets: bool = False,
     series: Duration | None = None,
     decisions: bool = False,
@@ -202,6 +212,7 @@ def compare(
         scenario: as `run` takes it.
         schedulers: what to compare, as `run` takes each.
         seed: of all runs, instead of the scenario's; a whole number without a unit.
+        perturb: as for `run`.
         packets: as for `run`.
         series: interval of time series, text with a unit such as ``"10ms"`` or seconds.
         decisions: as for `run`.
@@ -217,6 +228,7 @@ def compare(
             scenario=scenario,
             scheduler=choice,
             seed=seed,
+            perturb=perturb,
             packets=packets,
             series=series,
             decisions=decisions,

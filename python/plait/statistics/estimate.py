@@ -18,6 +18,8 @@ CONFIDENCE = 0.95
 """Share of such intervals that contain the true value."""
 RESAMPLES = 4999
 """Resamples of a bootstrap."""
+ROUNDING = 1e-12
+"""Relative width of an interval that is nothing but rounding of binary fractions."""
 MOST_RESAMPLED = 4_000_000
 """Values in memory at a time."""
 
@@ -28,7 +30,10 @@ Values = Sequence[float] | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, and its confidence interval if it comes from several runs."""
+    """A value, and its confidence interval if it comes from several runs that differ.
+
+    Values that are all the same say nothing about chance: that is no interval, not one of zero width.
+    """
 
     value: float
     low: float | None = None
@@ -50,7 +55,7 @@ def mean(values: Values) -> Estimate:
     data = np.asarray(values, dtype=np.float64)
     value = float(data.mean())
     if len(data) < 2 or np.ptp(data) == 0:
-        return Estimate(value, value, value) if len(data) > 1 else Estimate(value)
+        return Estimate(value)
     half = float(student(len(data)) * stats.sem(data))
     return Estimate(value, value - half, value + half)
 
@@ -93,7 +98,8 @@ def median_by_ranks(values: Values) -> Estimate:
     if len(data) < 2:
         return Estimate(value)
     interval: Any = stats.quantile_test(data, q=value, p=0.5).confidence_interval(CONFIDENCE)
-    if not (np.isfinite(interval.low) and np.isfinite(interval.high)):  # too few values for such an interval
+    # Too few values for such an interval, or all the same.
+    if not (np.isfinite(interval.low) and np.isfinite(interval.high)) or np.ptp(data) == 0:
         return Estimate(value)
     return Estimate(value, float(interval.low), float(interval.high))
 
@@ -148,10 +154,8 @@ def _batch(size: int) -> int | None:
 
 
 def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
-    if len(data[0]) < 2:
+    if len(data[0]) < 2 or all(np.ptp(one) == 0 for one in data):
         return Estimate(value)
-    if all(np.ptp(one) == 0 for one in data):
-        return Estimate(value, value, value)
     # Not scipy's bootstrap: it takes an infinite resample for data without any interval, and warns of it.
     rng, size = np.random.default_rng(1), len(data[0])
     batch = _batch(size) or RESAMPLES
@@ -162,4 +166,6 @@ def _bootstrap(value: float, data: tuple[Any, ...], statistic: Any) -> Estimate:
     tail = (1 - CONFIDENCE) / 2
     with np.errstate(invalid="ignore"):  # between two infinite resamples
         low, high = np.quantile(np.concatenate(found), [tail, 1 - tail])
-    return Estimate(value, float(low), float(high)) if np.isfinite([low, high]).all() else Estimate(value)
+    # Where one of two is always the same multiple of the other, resamples differ by rounding alone.
+    varies = np.isfinite([low, high]).all() and high - low > ROUNDING * max(abs(low), abs(high), 1.0)
+    return Estimate(value, float(low), float(high)) if varies else Estimate(value)

@@ -34,11 +34,12 @@ class Order:
 
 def orders(plan: Plan, runs: Iterable[Run]) -> Iterator[Order]:
     """The orders for runs of a plan."""
-    point, scenario, where, values = -1, "", "", dict[str, axes.Value]()
+    place, scenario, where, values = (-1, -1), "", "", dict[str, axes.Value]()
     for run in runs:
-        if run.point != point:
-            point, scenario, where = run.point, plan.scenario(run.point), plan.where(run.point)
-            values = plan.values(point)
+        if run.point != place[0]:
+            where, values = plan.where(run.point), plan.values(run.point)
+        if (run.point, run.seed) != place:
+            place, scenario = (run.point, run.seed), plan.repetition(run.point, run.seed)
         yield Order(run.index, scenario, run.seed, run.contender.at(values), where, str(plan.base))
 
 

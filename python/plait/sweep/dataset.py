@@ -4,20 +4,63 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from plait._core import ScenarioError
+from plait.scenarios.repetition import identical_note
 from plait.support.words import expected
 from plait.sweep.store import PLAN
 
 PART_FILES = "part-*.parquet"
 """The files of a dataset's rows."""
+
+
+@dataclass(frozen=True)
+class Identical:
+    """Points of a dataset whose repetitions are identical: in every metric, with every scheduler."""
+
+    points: pl.Series
+    of: int
+    """Points in all."""
+    seeds: int
+    """Of a point."""
+    perturbed: bool
+
+    @property
+    def note(self) -> str | None:
+        """A sentence for tables and pages; None if repetitions differ at every point."""
+        if self.points.is_empty():
+            return None
+        note = identical_note(self.seeds, perturb=self.perturbed)
+        return note if self.of == 1 else f"at {len(self.points):,} of {self.of:,} points {note}"
+
+    def once(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Rows (with columns point and seed) without those that repeat others."""
+        if self.points.is_empty():
+            return frame
+        first = pl.col("seed") == pl.col("seed").min().over("point")
+        return frame.filter(first | ~pl.col("point").is_in(self.points.to_list()))
+
+
+def identical(rows: pl.LazyFrame, metrics: Sequence[str], *, perturbed: bool) -> Identical:
+    """Where a dataset's repetitions are identical; a point at which a run failed is left out."""
+    runs = rows.select(
+        "point", "seed", "scheduler", failed=pl.col("error").is_not_null(), told=pl.struct(metrics).hash()
+    )
+    of_scheduler = runs.group_by("point", "scheduler").agg(
+        pl.col("seed").n_unique(), pl.col("told").n_unique(), pl.col("failed").any()
+    )
+    same = (pl.col("seed") > 1) & (pl.col("told") == 1) & ~pl.col("failed")
+    points = of_scheduler.group_by("point").agg(same.all().alias("same"), pl.col("seed").max()).collect()
+    seeds = points["seed"].max() if len(points) else 0
+    return Identical(points.filter("same")["point"].sort(), len(points), int(cast("int", seeds)), perturbed)
 
 
 @dataclass(frozen=True)
@@ -83,6 +126,18 @@ class Dataset:
     def metrics(self) -> list[str]:
         """The columns that were measured."""
         return list(self.about["metrics"])
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether its runs are repetitions (`plait.scenarios.repetition`), and not as written."""
+        return self.about.get("perturbed") is not None
+
+    @cached_property
+    def identical(self) -> Identical:
+        """Where its repetitions are identical; ScenarioError as for `frame`."""
+        columns = ["point", "seed", "scheduler", "error", *self.metrics]
+        rows = self._collect(self.lazy.select(columns))
+        return identical(rows.lazy(), self.metrics, perturbed=self.perturbed)
 
     @property
     def failures(self) -> int:

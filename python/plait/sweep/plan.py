@@ -3,6 +3,7 @@
     scenario = "my-links.toml"                  # relative to the plan
     schedulers = ["lowest-rtt", "daps"]         # as on the command line, tables with parameters, "all", "mine.py:Mine"
     seeds = 5                                   # 1 to 5; or a list
+    perturb = true                              # seeds are repetitions; the default where there are several
     set = { "path.lte.rtt" = "{rtt}ms", "transport.receive_buffer" = "{round(buffer)}kB" }
 
     [[axis]]                                    # see `plait.statistics.axes`; several axes make a grid
@@ -35,6 +36,7 @@ from plait._core import ScenarioError
 from plait.scenarios.changes import change
 from plait.scenarios.own import Own
 from plait.scenarios.parameters import plain_value
+from plait.scenarios.repetition import BOUNDS, perturbed
 from plait.scenarios.scheduler import ALL, label_all, parse_list
 from plait.scenarios.template import fill, fill_value
 from plait.statistics import axes
@@ -42,7 +44,7 @@ from plait.support.machine import plait_version
 from plait.support.words import expected
 from plait.sweep.columns import Columns
 
-KEYS = ("name", "scenario", "schedulers", "seeds", "set", "axis")
+KEYS = ("name", "scenario", "schedulers", "seeds", "perturb", "set", "axis")
 MOST_RUNS = 2**32
 """Of one plan."""
 MOST_CHECKED = 10_000
@@ -117,6 +119,7 @@ class Plan:
         self.name = str(table.get("name", Path(origin).stem))
         self.table, self.base = _scenario(table["scenario"], folder, origin)
         self.seeds = _seeds(table.get("seeds", 1), origin)
+        self.perturb = _flag(table, "perturb", len(self.seeds) > 1, origin)
         self.contenders = _contenders(table["schedulers"], folder, origin)
         self.set = _mapping(table.get("set", {}), f"{origin}: set")
         for key in ("seed", "scheduler"):
@@ -167,6 +170,10 @@ class Plan:
         """The scenario at a point, as the JSON of its table."""
         return json.dumps(change(self.table, self._changes(self.values(point)), name=self.origin))
 
+    def repetition(self, point: int, seed: int) -> str:
+        """The scenario at a point as a run with this seed has it, as the JSON of its table."""
+        return perturbed(self._canonical(point), seed) if self.perturb else self.scenario(point)
+
     def where(self, point: int) -> str:
         """A point in words, for messages."""
         values = ", ".join(f"{name} = {value}" for name, value in self.values(point).items())
@@ -198,6 +205,7 @@ class Plan:
                 for one in self.contenders
             ],
             "seeds": len(self.seeds) if isinstance(self.seeds, range) else list(self.seeds),
+            "perturbed": BOUNDS if self.perturb else None,
             "traces": {name: _sha256((self.base / name).read_bytes()) for name in sorted(self._traces())},
             # Designs are drawn by libraries, whose versions may draw differently.
             "points": _sha256(json.dumps(self.steps)),
@@ -330,6 +338,14 @@ def _seeds(given: Any, origin: str) -> Sequence[int]:
         message = f"{origin}: seeds: expected how many, or a list of different whole numbers, got {given!r}"
         raise ScenarioError(message)
     return tuple(given)
+
+
+def _flag(table: Mapping[str, Any], key: str, default: bool, origin: str) -> bool:
+    given = table.get(key, default)
+    if not isinstance(given, bool):
+        message = f"{origin}: {key}: expected true or false, got {given!r}"
+        raise ScenarioError(message)
+    return given
 
 
 def _natural(value: Any) -> bool:

@@ -12,14 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plait import _core
 from plait._core import ScenarioError
 from plait.scenarios.changes import change
+from plait.scenarios.repetition import perturbed
 from plait.scenarios.scenario import Scenario, from_table, load
 from plait.scenarios.template import fill
-from plait.scenarios.units import duration_ns, rate_text
+from plait.scenarios.units import rate_text
 from plait.scenarios.workloads import ConstantRate
 from plait.statistics import axes
 from plait.support.papers import DATA as PAPERS
@@ -31,8 +30,6 @@ HERE = Path(__file__).parent
 KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set", "draw")
 DIGITS = 3
 """Significant digits of a design's values."""
-SHAKE = 0.005
-"""By this share of a delay it is changed at most where a scenario is shaken."""
 
 Table = Mapping[str, Any]
 
@@ -72,14 +69,13 @@ class Case:
         return has_chance(json.loads(self.scenario.json))
 
     def run(self, seed: int, *, simulated: bool) -> Scenario:
-        """What an engine runs with a seed, from 1.
+        """The repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
 
-        Where chance has a part, the seed is what differs. Where it has none, one run says little: which of two packets
-        that arrive together finds the last place in a queue can decide about the seconds that follow. So all runs but
-        the first have delays that differ by less than anybody could measure, the same ones in both engines.
+        The scenario's own seed is the scenario as written.
         """
         scenario = self.simulated if simulated else self.scenario
-        return scenario if seed == 1 or self.has_chance else _shaken(scenario, seed)
+        text = perturbed(scenario.json, seed)
+        return scenario if text == scenario.json else from_table(json.loads(text), self.id, scenario.base)
 
     def _load(self, more: Table) -> Scenario:
         changes = {**self.changes, **more}
@@ -99,21 +95,6 @@ class Case:
         if isinstance(workload, ConstantRate):
             return float(_core.parse_rate(rate_text(workload.rate)))
         return None
-
-
-def _shaken(scenario: Scenario, seed: int) -> Scenario:
-    shares = np.random.default_rng(seed).uniform(-SHAKE, SHAKE, len(scenario.paths))
-    paths = [
-        replace(
-            path,
-            backward=replace(
-                path.backward, delay=f"{round(duration_ns(path.backward.delay or 0) * (1 + share))}ns"
-            ),
-        )
-        for path, share in zip(scenario.paths, shares, strict=True)
-        if path.backward is not None
-    ]
-    return replace(scenario, paths=paths)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Real QUIC connections against the simulation of Multipath QUIC: drawn scenarios, and chance beside the difference.
 
+Seeds are repetitions (`plait.scenarios.repetition`), the same for both engines.
+
 The engines share their ends and links, so what is compared is what the connections add (`plait.engines.quic`): whether
 what the simulator says of a scheduler is true of the transport that `plait send` uses. Losses and jitter fall on other
 packets there, as the connections' own are between; so each scenario is simulated once more with other seeds, and what
@@ -109,7 +111,7 @@ def measure(
 
 def _means(case: QuicCase, seeds: Sequence[int], engine: EngineName, threads: int) -> list[float]:
     tasks = [
-        Task(scenario=case.scenario, scheduler=scheduler, seed=seed)
+        Task(scenario=case.scenario, scheduler=scheduler, seed=seed, perturb=True)
         for scheduler in case.schedulers
         for seed in seeds
     ]

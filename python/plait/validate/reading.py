@@ -104,6 +104,11 @@ def alike(document: Document) -> float:
     return 2.0 if document["metric"] == "goodput_bps" else 5.0
 
 
+def end(found: Mapping[str, Any], which: str) -> float:
+    """The end ``low`` or ``high`` of an estimate's interval; without one, as where nothing varies, its value."""
+    return float(found["value"] if found[which] is None else found[which])
+
+
 def group(pattern: str, text: str) -> str:
     """What the pattern's first group matches.
 

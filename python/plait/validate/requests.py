@@ -1,7 +1,7 @@
 """Latencies of requests, simulator against kernel: cases that are drawn, and how far the engines are apart in each.
 
-A case is run with several seeds on both engines: sizes, think times and losses are drawn anew with each, and are the
-same for both. What is compared is a case's mean over its seeds.
+A case is run with several seeds on both engines. Each draws sizes, think times, losses and delays
+(`plait.scenarios.repetition`) anew, the same for both engines. A case's means over its seeds are compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from plait.results.metrics import metric
-from plait.runs.run import compare
+from plait.runs.run import run
 from plait.scenarios.scenario import Path, Scenario, Transport
 from plait.scenarios.workloads import RequestResponse
 
@@ -116,12 +116,12 @@ def measure(
         means: list[dict[str, float]] = []
         for engine in ("linux", "sim"):
             runs = [
-                compare(case.scenario, [case.scheduler], seed=seed, engine=engine)[0]
+                run(case.scenario, case.scheduler, seed=seed, perturb=True, engine=engine)
                 for seed in range(1, seeds + 1)
             ]
             some = {
                 name: [
-                    value for run in runs if (value := metric(run, f"request_latency_ms.{name}")) is not None
+                    value for one in runs if (value := metric(one, f"request_latency_ms.{name}")) is not None
                 ]
                 for name in MEASURES
             }

@@ -20,6 +20,7 @@ from plait.validate.reading import (
     alike,
     amount,
     delays,
+    end,
     gain,
     group,
     percent,
@@ -55,19 +56,19 @@ def complaints(document: Document) -> list[str]:
 
 def _surely_better(lag: Mapping[str, Any], document: Document) -> bool:
     """Whether a gain is one, for the best of many schedulers."""
-    sure = lag["value"] - document["width_for_many"] * (lag["value"] - lag["low"]) > 0
+    sure = lag["value"] - document["width_for_many"] * (lag["value"] - end(lag, "low")) > 0
     return bool(sure and lag["value"] > alike(document))
 
 
 def _estimate(said: tuple[Written, tuple[Written, Written] | None], found: Mapping[str, Any]) -> bool:
     value, ends = said
-    within = ends is None or (ends[0].says(found["low"]) and ends[1].says(found["high"]))
+    within = ends is None or (ends[0].says(end(found, "low")) and ends[1].says(end(found, "high")))
     return value.says(found["value"]) and within
 
 
 def _worth(row: Mapping[str, Any], count: int) -> str:
     """The verdict that a row's numbers allow."""
-    low, high = row["gain_percent"]["low"], row["gain_percent"]["high"]
+    low, high = end(row["gain_percent"], "low"), end(row["gain_percent"], "high")
     if low >= WORTH and row["worth_in"] >= MOSTLY * count:
         return "worth"
     return "not worth" if high < WORTH and count - row["worth_in"] >= MOSTLY * count else "borderline"
@@ -205,7 +206,7 @@ def _place_adds(text: str, document: Document) -> Iterator[str]:
         row = standing(document, answer["best_of_its_own"])
         if not _estimate(gain(text.split("; ")[1]), row["gain_percent"]):
             yield f"the gain is {row['gain_percent']}"
-    elif "nothing more" in text and adds["high"] > alike(document):
+    elif "nothing more" in text and end(adds, "high") > alike(document):
         yield "more may be gained"
 
 
@@ -234,7 +235,9 @@ def _alike(text: str, document: Document) -> Iterator[str]:
     lags = document["against_scheduler_percent"]
     for name in lags if text.endswith(": all others.") else _named(text):
         lag = lags[name]
-        if abs(lag["value"]) > alike(document) or max(-lag["low"], lag["high"]) > 2 * alike(document):
+        if abs(lag["value"]) > alike(document) or max(-end(lag, "low"), end(lag, "high")) > 2 * alike(
+            document
+        ):
             yield f"{name}: {lag}"
 
 
@@ -259,7 +262,7 @@ def _slower(text: str, document: Document) -> Iterator[str]:
 def _undecided(text: str, document: Document) -> Iterator[str]:
     for name in _named(text):
         lag = document["against_scheduler_percent"][name]
-        if lag["high"] < 0 or _surely_better(lag, document):
+        if end(lag, "high") < 0 or _surely_better(lag, document):
             yield f"{name} can be told apart: {lag}"
 
 
@@ -286,15 +289,15 @@ def _buffer(text: str, document: Document) -> Iterator[str]:
         cost
     ):
         yield f"{found['given_bytes']} costs {cost}"
-    surely = found["given_cost_percent"]["high"] <= 2 * tolerated
+    surely = end(found["given_cost_percent"], "high") <= 2 * tolerated
     enough = found["given_bytes"] >= found["needed_bytes"] or (cost <= tolerated and surely)
     if enough != (" is enough" in text):
         yield f"it is {'' if enough else 'not '}enough"
-    if " is too small" in text and found["given_cost_percent"]["low"] <= 0:
+    if " is too small" in text and end(found["given_cost_percent"], "low") <= 0:
         yield "it may cost nothing"
     if "would cost" in text:
         then = found["cost_percent_by_bytes"][str(found["needed_bytes"])]
-        most = found["needed_cost_percent"]["high"]
+        most = end(found["needed_cost_percent"], "high")
         if not amount(others[0]).says(found["needed_bytes"]) or then > tolerated or most > 2 * tolerated:
             yield f"needed are {found['needed_bytes']}, which cost {then}, {most} at most"
         if not percent(group(rf"would cost ({PERCENT})", text)).says(then):
@@ -352,10 +355,10 @@ def _tried(text: str, document: Document, kind: str) -> Iterator[str]:
         yield "the runs do tell"
 
 
-def _wide(tried: Mapping[str, Any], end: str) -> float:
+def _wide(tried: Mapping[str, Any], which: str) -> float:
     """An end of the interval that is as wide as so many tried values want it."""
     found = tried["gain_percent"]
-    return float(found["value"] + tried["width_for_many"] * (found[end] - found["value"]))
+    return float(found["value"] + tried["width_for_many"] * (end(found, which) - found["value"]))
 
 
 def _says(text: str, value: float, key: str) -> bool:
