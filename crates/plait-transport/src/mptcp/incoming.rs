@@ -3,7 +3,7 @@
 use super::ack_delay::AckDelay;
 use super::ecn::Echoing;
 use super::grant::PACKET_MEMORY;
-use super::{ClockConfig, Rules};
+use super::{Config, Rules};
 use crate::packet::{Ack, TcpSegment};
 use crate::run_set::RunSet;
 use plait_sched::Time;
@@ -183,15 +183,10 @@ impl Incoming {
     /// PAWS (RFC 7323 §5): a segment whose timestamp is older than the one that would be echoed counts as one of an earlier
     /// round of sequence numbers. So what a retransmission overtook is lost for good.
     /// After half a round of timestamps without a segment nothing can be said (§5.5).
-    pub(super) fn is_outdated(
-        &self,
-        now: Time,
-        segment: &TcpSegment,
-        clock: &ClockConfig,
-        tolerance: u32,
-    ) -> bool {
-        let half = clock.granularity.saturating_mul(1 << 31);
-        self.echo != 0 && is_older(segment.timestamp, self.echo, tolerance) && now.since(self.taken_at) < half
+    pub(super) fn is_outdated(&self, now: Time, segment: &TcpSegment, config: &Config) -> bool {
+        let half = config.clock.granularity.saturating_mul(1 << 31);
+        let older = is_older(segment.timestamp, self.echo, config.rules.timestamp_tolerance);
+        self.echo != 0 && older && now.since(self.taken_at) < half
     }
 
     /// A segment that had arrived before came again.

@@ -160,8 +160,7 @@ impl Receiver {
             observer.refused(now, path, segment.data.segment);
             return;
         }
-        let tolerance = self.config.rules.timestamp_tolerance;
-        if self.subflows[index].is_outdated(now, segment, &self.config.clock, tolerance) {
+        if self.subflows[index].is_outdated(now, segment, &self.config) {
             self.reject_outdated(now, path, segment, observer);
             return;
         }
