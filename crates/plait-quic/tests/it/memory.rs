@@ -154,7 +154,8 @@ fn what_is_kept_does_not_grow_with_what_was_sent() {
         }
         let [first, second, last] = most.map(|bytes| bytes / 1_000);
         println!("{scheduler}: {first}, {second}, {last} kB after {} s", now.as_nanos() / 1_000_000_000);
-        // A book of what was sent has 16 bytes for each of 78,000 segments, and room for more.
-        assert!(last < second + 300, "{scheduler}: {first}, {second}, {last} kB");
+        // Windows and outages make it rise and fall. A book of what was sent has 16 bytes for each of 78,000 segments: 800 kB more in the
+        // last third than in the first.
+        assert!(last < first.max(second) + 300, "{scheduler}: {first}, {second}, {last} kB");
     }
 }

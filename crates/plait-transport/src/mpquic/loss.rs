@@ -97,8 +97,9 @@ impl<S: Scheduler> Sender<S> {
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
         self.core.note_opportunity();
         let path = self.core.path(index);
-        if path.errors() == 1 && !path.rtt().smoothed().is_zero() {
-            // A single packet may have been lost: the answer to the probes tells.
+        let few = u64::from(path.flight().segments()) <= PACKET_THRESHOLD;
+        if path.errors() == 1 && few && !path.rtt().smoothed().is_zero() {
+            // So few packets may have been lost without the path: the answer to the probes tells.
             self.spaces[index].verdict = Some(now.saturating_add(patience(path.rtt())));
         } else {
             self.set_aside(now, index, observer);
