@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
@@ -21,10 +21,6 @@ from plait.support.pages import markdown
 from plait.validate import quic, space
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "league"), str(ROOT / "questions")]
-
-from runs import domains  # noqa: E402
-
 WORDS = (
     "no",
     "one",
@@ -125,7 +121,10 @@ LISTS: Mapping[str, Callable[[], Sequence[str]]] = {
     ),
     "rules": lambda: in_source("crates/plait-sched/src/conformance/mod.rs", "pub enum Rule", r"^    (\w+),$"),
     "papers": names,
-    "domains": lambda: [domain.name for domain in domains()],
+    "domains": lambda: [
+        domain["plan"]
+        for domain in tomllib.loads((ROOT / "league" / "league.toml").read_text("utf-8"))["domain"]
+    ],
     "transports": lambda: choices("[transport]", "protocol"),
     "congestion controls": lambda: choices("[transport]", "congestion_control"),
     "losses": lambda: choices("loss = ", "model"),
