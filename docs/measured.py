@@ -182,11 +182,11 @@ READINGS: Mapping[str, tuple[Mapping[str, object], Mapping[str, str]]] = {
     ),
     "BLEST by the paper's formula": ({}, {"blest+rp": "blest-paper"}),
 }
-"""What the BLEST paper does not print: what changes in its scenarios, and which scheduler stands for which."""
+"""Readings of the BLEST paper: changes in its scenarios, and schedulers in the place of others."""
 
 
 def readings(paper: Paper) -> str:
-    """All printed values of the BLEST paper by several readings of what it does not print, over five seeds."""
+    """The printed values of the BLEST paper by several readings, over five seeds."""
     headings = (
         "reading",
         "values that agree",
@@ -222,9 +222,9 @@ def readings(paper: Paper) -> str:
 
 
 def reread(paper: Paper, changes: Mapping[str, object], instead: Mapping[str, str]) -> Paper:
-    """What the paper's printed values need, with changes, and with schedulers in the place of others.
+    """The runs of the printed values, with changes and with schedulers in the place of others.
 
-    A change of a path or flow holds where there is one of that name.
+    A change of a path or flow is made in the scenarios that have one of that name.
     """
     scenarios = {}
     for key, one in paper.scenarios.items():

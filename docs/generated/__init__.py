@@ -1,6 +1,7 @@
 """What pages take from the code, behind `<!-- generated: NAME -->`: in the repository, and in the site.
 
-A part with a line of its own ends with a line `<!-- generated until here -->`, one in a sentence with `<!-- end -->`.
+A part on lines of its own ends with `<!-- generated until here -->`.
+A part of a sentence ends with `<!-- end -->`.
 `.venv/bin/python docs/generate.py`, or `make reference`, writes it into the pages; a test holds them current.
 """
 

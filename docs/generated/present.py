@@ -1,4 +1,4 @@
-"""What there is: lists and counts for sentences, and how much of each paper is reproduced."""
+"""Lists and counts for sentences, and the share of each paper that is reproduced."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def count(name: str) -> str:
 
 
 def choices(table: str, key: str) -> list[str]:
-    """What a key of a scenario file can be; of the tables whose names begin so, all."""
+    """The values of a key in all tables of a scenario file whose names begin with `table`."""
     found: dict[str, None] = {}
     for entry in scenario_keys():
         if entry["table"].startswith(table) and entry["key"] == key:
@@ -81,7 +81,7 @@ def choices(table: str, key: str) -> list[str]:
 
 
 def in_source(file: str, item: str, pattern: str) -> list[str]:
-    """What a pattern finds in the item of a source file that begins so, up to the end of that item."""
+    """The matches of a pattern in one item of a source file, from its first words to its end."""
     text = (ROOT / file).read_text(encoding="utf-8")
     found = re.search(rf"{re.escape(item)}.*?^[}}\]]", text, re.MULTILINE | re.DOTALL)
     names_found = re.findall(pattern, found[0].partition("\n")[2], re.MULTILINE) if found else []
@@ -138,12 +138,15 @@ LISTS: Mapping[str, Callable[[], Sequence[str]]] = {
 
 
 def agreeing(expected: Sequence[Expected]) -> str:
-    """How many agree: those without a reason. A test of the runs keeps it that a row has one if it does not agree."""
+    """The number of rows that agree: those without a reason.
+
+    A test of all runs checks that a row has a reason exactly if it does not agree.
+    """
     return f"{sum(not one.reason for one in expected)} of {len(expected)}"
 
 
 def stated(paper: str) -> tuple[list[Expected], list[Expected]]:
-    """A paper's printed values, and its claims in words; of `all` those of all papers."""
+    """A paper's printed values, and its claims in words; `all` stands for all papers."""
     rows = [
         row for name in (names() if paper == "all" else [paper]) for row in load_paper(name).expected.values()
     ]
@@ -151,13 +154,13 @@ def stated(paper: str) -> tuple[list[Expected], list[Expected]]:
 
 
 def agreement(paper: str) -> str:
-    """How many of a paper's printed values and claims are reproduced."""
+    """The number of a paper's printed values and claims that are reproduced."""
     kinds = zip(stated(paper), ("printed values", "claims"), strict=True)
     return " and ".join(f"{agreeing(rows)} {what}" for rows, what in kinds if rows)
 
 
 def reproductions(folder: str) -> str:
-    """A line per paper: how much of it is reproduced. Its README is below `folder`."""
+    """A line per paper with the numbers that agree. Its README is below `folder`."""
     lines = []
     for name in names():
         paper = load_paper(name)

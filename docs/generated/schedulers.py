@@ -61,7 +61,7 @@ def options() -> str:
 
 
 def papers() -> str:
-    """The papers: what they are, and how many of their printed values and claims agree with the runs."""
+    """The papers, with the numbers of printed values and claims that agree with the runs."""
     lines = []
     for name in names():
         paper = load_paper(name)

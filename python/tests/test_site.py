@@ -136,13 +136,13 @@ COUNTED = re.compile(
     rf"|(?:two|three|four|five|[2-5]|{NUMBER})(?: [a-z]+)? (?:papers|domains|rules))\b",
     re.IGNORECASE,
 )
-"""A number beside a name of what there is; of schedulers there are often a few for another reason."""
+"""A number beside a noun. A few schedulers are often named for another reason."""
 OTHER_COUNTS = {"docs/report.md": ["eight schedulers"]}
 """The size of a report, of so many runs."""
 
 
 def test_numbers_of_what_there_is_are_generated(parts: dict[str, ModuleType]) -> None:
-    """A number that someone wrote by hand is true until the next scheduler."""
+    """A number written by hand is true until the next scheduler."""
     found = {}
     for file in parts["generated"].pages():
         text = file.read_text(encoding="utf-8")
