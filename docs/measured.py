@@ -193,10 +193,11 @@ def readings(paper: Paper) -> str:
         "BLEST: goodput (%)",
         "BLEST: out of order (%)",
         "minRTT, BLEST: retransmissions",
+        "DAPS: goodput (%)",
         "two WLANs, OTIAS: goodput (%)",
         "two WLANs, minRTT: delay of a frame (ms)",
     )
-    lines = [list(headings), ["---", *["--:"] * 6]]
+    lines = [list(headings), ["---", *["--:"] * 7]]
     cases = dict.fromkeys(one.scenario for one in paper.expected.values())
     part = thinned(restricted(paper, list(cases)), 5)
     for title, (changes, instead) in READINGS.items():
@@ -214,6 +215,7 @@ def readings(paper: Paper) -> str:
                 number(BULK, "blest+rp", "change.mean.goodput_bps"),
                 number(BULK, "blest+rp", "change.mean.receive_buffer_packets.mean"),
                 ", ".join(both),
+                number(BULK, "daps", "change.mean.goodput_bps"),
                 number("wlan-bulk-16384KiB", "otias", "change.mean.goodput_bps"),
                 number(FRAMES, "lowest-rtt+rp", "mean.block_delay_ms.mean"),
             ]
