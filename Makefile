@@ -151,7 +151,7 @@ kernel: setup ## build the real kernel (5 to 15 minutes; once) and run the tests
 	$(BIN)/plait linux build
 	$(PYTEST) -m 'kernel and not full'
 
-kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (long: 97 tests)
+kernel-debug: setup ## build a kernel that watches itself (KASAN, lockdep, kmemleak) and run every scheduler in it (long)
 	$(BIN)/plait linux build --debug
 	$(BIN)/python -m pytest -m 'kernel' python/tests/test_kernel_debug.py
 
@@ -199,7 +199,7 @@ docs: setup ## build the documentation site into site/, warnings as errors (look
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "wrote $(CURDIR)/site/index.html"
 
-reference: setup ## write what the code says of itself (keys, commands, Python, metrics) into the pages of docs
+reference: setup ## write what the code says of itself (keys, commands, Python, metrics, lists, counts) into all pages
 	$(BIN)/python docs/generate.py
 
 figures: setup ## draw the figures of README and site, write the measured tables and values of their pages anew

@@ -12,8 +12,8 @@ import generated  # noqa: E402
 
 
 def main() -> None:
-    """Every page below `docs` with a place for it."""
-    for file in sorted(DOCS.rglob("*.md")):
+    """Every page with a place for it."""
+    for file in generated.pages():
         before = file.read_text(encoding="utf-8")
         after = generated.filled(before)
         if after != before:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ import plait
 from plait.papers import Paper, Reproduction, names, reproduce
 from plait.papers.description import restricted
 from plait.papers.page import pivot
+from plait.papers.reproduce import reproduction, thinned
 from plait.papers.rows import Row
 from plait.papers.wording import said, verdict
 from plait.results.wording import wording
@@ -47,8 +49,12 @@ DASH = "–"
 def tables(done: Reproduction) -> dict[str, str]:
     """The measured tables of a paper's README, by name, as Markdown."""
     made = {"headline": done.headline().markdown()}
+    if any(row.agrees is False for row in done.rows):
+        made["differing"] = not_reproduced(done)
     for name, index in zip(MEASURES.get(done.paper.id, ()), range(len(done.paper.measures)), strict=False):
         made[name] = measured(done, index)
+    if done.paper.id == "blest-networking16":
+        made["readings"] = readings(done.paper)
     if done.paper.id == "daps-icc14":
         made["queues"] = queues()
     if done.paper.id == "schedulers-csws14":
@@ -66,6 +72,22 @@ def measured(done: Reproduction, index: int) -> str:
         *([title, f"`{scheduler}`", *numbers] for title, scheduler, numbers in table["lines"]),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def not_reproduced(done: Reproduction) -> str:
+    """The rows that do not agree, each with its reason."""
+    paper = done.paper
+    lines = [
+        ["case", "metric", "scheduler", "paper", "here", "why"],
+        ["---", "---", "---", "--:", "--:", "---"],
+    ]
+    for row in done.rows:
+        if row.agrees is False:
+            word = wording(row.metric, paper)
+            case = paper.scenarios[row.scenario].title
+            numbers = [said(row, paper), word.number(row.measured)]
+            lines.append([case, word.heading, f"`{row.scheduler}`", *numbers, row.reason])
+    return markdown(lines)
 
 
 Rows = Mapping[str, Row]
@@ -133,6 +155,100 @@ def _outcome(paper: Paper, rows: Sequence[Row]) -> str:
 def markdown(lines: Sequence[Sequence[str]]) -> str:
     """A table."""
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+BULK, FRAMES = "3g-bulk-16384KiB", "wlan-cbr"
+BACKGROUND = [
+    f"flow.{kind}-{path}" for kind in ("tcp", "udp-100", "udp-500") for path in ("wlan", "wlan-2", "3g")
+]
+READINGS: Mapping[str, tuple[Mapping[str, object], Mapping[str, str]]] = {
+    "as above": ({}, {}),
+    "slow start ends by HyStart": ({"transport.hystart": True}, {}),
+    "receive buffer of 8 MiB": ({"transport.receive_buffer": "8MiB"}, {}),
+    "receive buffer of 1 MiB": ({"transport.receive_buffer": "1MiB"}, {}),
+    "no background": ({f"{flow}.start": "89.999s" for flow in BACKGROUND}, {}),
+    "157 packets of 1,500 bytes per second": (
+        {
+            f"{flow}.{key}": value
+            for flow in BACKGROUND[:3]
+            for key, value in (("rate", "1884kbit"), ("packet", "1500B"))
+        },
+        {},
+    ),
+    "at most 64 KiB written ahead of the acknowledgements": ({"transport.send_buffer": "64KiB"}, {}),
+    "losses found by the RFCs' rules, not by RACK": (
+        {"transport.profile": "standard", "transport.ack_every": 2, "transport.rto_min": "200ms"},
+        {},
+    ),
+    "BLEST by the paper's formula": ({}, {"blest+rp": "blest-paper"}),
+}
+"""Readings of the BLEST paper: changes in its scenarios, and schedulers in the place of others."""
+
+
+def readings(paper: Paper) -> str:
+    """The printed values of the BLEST paper by several readings, over five seeds."""
+    headings = (
+        "reading",
+        "values that agree",
+        "BLEST: goodput (%)",
+        "BLEST: out of order (%)",
+        "minRTT, BLEST: retransmissions",
+        "DAPS: goodput (%)",
+        "two WLANs, OTIAS: goodput (%)",
+        "two WLANs, minRTT: delay of a frame (ms)",
+    )
+    lines = [list(headings), ["---", *["--:"] * 7]]
+    cases = dict.fromkeys(one.scenario for one in paper.expected.values())
+    part = thinned(restricted(paper, list(cases)), 5)
+    for title, (changes, instead) in READINGS.items():
+        rows = {row.id: row for row in reproduction(reread(part, changes, instead)).rows}
+
+        def number(*place: str, rows: Mapping[str, Row] = rows) -> str:
+            row = rows["/".join(place)]
+            return wording(row.metric, part).number(row.measured)
+
+        both = (number(BULK, one, "mean.reinjections") for one in ("lowest-rtt+rp", "blest+rp"))
+        lines.append(
+            [
+                title,
+                f"{sum(row.agrees is True for row in rows.values())} of {len(rows)}",
+                number(BULK, "blest+rp", "change.mean.goodput_bps"),
+                number(BULK, "blest+rp", "change.mean.receive_buffer_packets.mean"),
+                ", ".join(both),
+                number(BULK, "daps", "change.mean.goodput_bps"),
+                number("wlan-bulk-16384KiB", "otias", "change.mean.goodput_bps"),
+                number(FRAMES, "lowest-rtt+rp", "mean.block_delay_ms.mean"),
+            ]
+        )
+    return markdown(lines)
+
+
+def reread(paper: Paper, changes: Mapping[str, object], instead: Mapping[str, str]) -> Paper:
+    """The runs of the printed values, with changes and with schedulers in the place of others.
+
+    A change of a path or flow is made in the scenarios that have one of that name.
+    """
+    scenarios = {}
+    for key, one in paper.scenarios.items():
+        file = tomllib.loads(one.file.read_text(encoding="utf-8")) if one.file else {}
+        there = {f"{kind}.{entry['name']}" for kind in ("path", "flow") for entry in file[kind]} | {
+            "transport"
+        }
+        own = {
+            name: value
+            for name, value in changes.items()
+            if any(name.startswith(f"{part}.") for part in there)
+        }
+        members = tuple(replace(member, changes={**member.changes, **own}) for member in one.members)
+        labels = [value.scheduler for value in paper.expected.values() if value.scenario == key]
+        scenarios[key] = replace(
+            one, members=members, schedulers=tuple(dict.fromkeys([paper.baseline, *labels]))
+        )
+    schedulers = {
+        label: replace(one, choice=paper.schedulers[instead.get(label, label)].choice)
+        for label, one in paper.schedulers.items()
+    }
+    return replace(paper, scenarios=scenarios, schedulers=schedulers, measures=(), figures=())
 
 
 SCENARIOS = PAPERS.parent / "scenarios"

@@ -1,5 +1,7 @@
 """What pages take from the code, behind `<!-- generated: NAME -->`: in the repository, and in the site.
 
+A part on lines of its own ends with `<!-- generated until here -->`.
+A part of a sentence ends with `<!-- end -->`.
 `.venv/bin/python docs/generate.py`, or `make reference`, writes it into the pages; a test holds them current.
 """
 
@@ -7,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from generated import api, commands, keys, metrics, schedulers
+from generated import api, commands, keys, metrics, present, schedulers
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "scenario keys": lambda _: keys.tables(),
@@ -19,6 +22,13 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "schedulers": lambda _: schedulers.overview(),
     "options": lambda _: schedulers.options(),
     "papers": lambda _: schedulers.papers(),
+    "list": present.listing,
+    "names": present.plain,
+    "count": present.count,
+    "agreement": present.agreement,
+    "reproductions": present.reproductions,
+    "kernel parameters": lambda _: present.kernel_parameters(),
+    "kernel patches": lambda _: present.kernel_patches(),
 }
 """What a page can ask for by `<!-- generated: NAME -->` or `<!-- generated: NAME: ARGUMENT -->`."""
 
@@ -26,16 +36,31 @@ PARTS: Mapping[str, Callable[[str], str]] = {
 END = "<!-- generated until here -->"
 PLACE = re.compile(r"^<!-- generated: ([^:\n]+?)(?:: ([^\n]+?))? -->$", re.MULTILINE)
 BODY = re.compile(rf"^(<!-- generated: [^\n]+? -->\n).*?^{END}\n", re.MULTILINE | re.DOTALL)
+IN_SENTENCE = re.compile(r"(?<!`)(<!-- generated: ([^:\n]+?)(?:: ([^\n]+?))? -->)[^\n]*?<!-- end -->")
+"""Left alone where a page writes about it, as code."""
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pages() -> list[Path]:
+    """Every page of the repository that may ask for something."""
+    below = (
+        "*.md",
+        *(f"{folder}/README.md" for folder in ("benches", "linux", "scenarios", "crates/*", "papers/*")),
+    )
+    return sorted(file for pattern in (*below, "docs/**/*.md") for file in ROOT.glob(pattern))
 
 
 def emptied(text: str) -> str:
     """A page without what is generated: the marks alone."""
-    return BODY.sub(r"\1", text)
+    return IN_SENTENCE.sub(r"\1", BODY.sub(r"\1", text))
 
 
 def filled(text: str) -> str:
     """A page with all that is generated, between the marks."""
-    return PLACE.sub(lambda found: f"{found[0]}\n{part(found[1], found[2] or '')}\n{END}", emptied(text))
+    text = IN_SENTENCE.sub(lambda found: f"{found[1]}{part(found[2], found[3] or '')}<!-- end -->", text)
+    return PLACE.sub(
+        lambda found: f"{found[0]}\n{part(found[1], found[2] or '')}\n{END}", BODY.sub(r"\1", text)
+    )
 
 
 class UnknownPartError(ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from generated.markdown import cell, code
+from generated.present import agreeing, stated
 from plait.papers import names
 from plait.papers.description import load_paper
 from plait.scenarios.scheduler import Parameter, schedulers
@@ -60,11 +61,11 @@ def options() -> str:
 
 
 def papers() -> str:
-    """The papers: what they are, how many cases and printed values are held against runs."""
+    """The papers, with the numbers of printed values and claims that agree with the runs."""
     lines = []
     for name in names():
         paper = load_paper(name)
-        counts = [f"{len(paper.scenarios)}", f"{len(paper.expected)}"]
+        counts = [f"{len(paper.scenarios)}", *(agreeing(rows) if rows else "–" for rows in stated(name))]
         lines.append(
             [
                 f"[{name}]({name}.md)",
@@ -74,5 +75,13 @@ def papers() -> str:
                 code(f"plait reproduce {name}"),
             ]
         )
-    headings = ["paper", "title", "venue", "cases", "values and claims", "command"]
-    return markdown(headings, lines, (0, 1, 2, 5))
+    headings = [
+        "paper",
+        "title",
+        "venue",
+        "cases",
+        "printed values that agree",
+        "claims that agree",
+        "command",
+    ]
+    return markdown(headings, lines, (0, 1, 2, 6))

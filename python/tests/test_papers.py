@@ -96,8 +96,8 @@ def test_rows_as_json_and_as_words() -> None:
         "agrees": True,
         "note": "note",
     }
-    missed = replace(row, agrees=False, reason="of the weather")
-    assert missed.document()["note"] == "note; differs because of the weather"
+    missed = replace(row, agrees=False, reason="the weather")
+    assert missed.document()["note"] == "note; not reproduced: the weather"
     assert said(row) == "−63.0"
     assert difference(row) == "−4.8 %"
     assert wording("paths.slow.throughput_bps").number(968_400.0) == "968"

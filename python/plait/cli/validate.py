@@ -200,8 +200,8 @@ def validate_requests(seed: int, points: int, seeds: int, as_json: bool) -> None
 def validate_quic(draw_name: str, points: int, seeds: int, as_json: bool, threads: int) -> None:
     """Compare the simulated Multipath QUIC with real QUIC connections over the same links.
 
-    Scenarios are drawn from the domain of plait validate linux, one to four paths, and run with six schedulers by both
-    engines, and once more by the simulator with other seeds: so much is chance. Exit status 1 if half of the goodputs
+    Scenarios are drawn from the domain of plait validate linux, one to four paths. Both engines run them with several
+    schedulers, and the simulator once more with other seeds: so much is chance. Exit status 1 if half of the goodputs
     differ by more than 5 %, a tenth by more than 15 %, less than 90 % of the pairs of schedulers are ranked alike, or
     a run failed.
     """

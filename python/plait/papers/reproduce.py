@@ -169,10 +169,25 @@ def reproduce(
     if scenarios:
         paper = restricted(paper, scenarios)
     if members is not None:
-        paper = _thinned(paper, members)
+        paper = thinned(paper, members)
+    return reproduction(paper, with_figures=with_figures, threads=threads, progress=progress)
+
+
+def reproduction(
+    paper: Paper,
+    *,
+    with_figures: bool = False,
+    threads: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Reproduction:
+    """Make the runs of a paper's description, which may be changed, on the engine that it names.
+
+    Raises:
+        ScenarioError: nothing of it runs on the engine. RunError: a run failed.
+    """
     made, absent = possible(paper, tasks(paper, with_figures=with_figures))
     flat = [task for group in made.values() for task in group]
-    runs = iter(run_tasks(flat, threads=threads, progress=progress, engine=engine))
+    runs = iter(run_tasks(flat, threads=threads, progress=progress, engine=paper.engine))
     results = {
         (scenario, label): [
             Made(cast("Scenario", task.scenario), member, Result(next(runs).run, label=label))
@@ -211,7 +226,7 @@ def possible(
     return runs, absent
 
 
-def _thinned(paper: Paper, members: int) -> Paper:
+def thinned(paper: Paper, members: int) -> Paper:
     """The paper with at most so many members of each scenario, evenly chosen."""
     scenarios = {
         key: replace(one, members=one.members[:: -(-len(one.members) // members)])

@@ -54,7 +54,7 @@ class Row:
         if self.agrees is not False:
             return self.note
         return "; ".join(
-            part for part in (self.note, f"differs because {self.reason}" if self.reason else "") if part
+            part for part in (self.note, f"not reproduced: {self.reason}" if self.reason else "") if part
         )
 
     @property
