@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from plait import _core
-from plait.linux import topology, transport, wire
+from plait.engines import Refused
+from plait.linux import refusals, topology, transport, wire
 from plait.linux.guest.content import CHUNK, Content
 from plait.linux.guest.pace import moments
 from plait.linux.guest.plan import NAMESPACES, Plan, Source
@@ -150,6 +151,18 @@ def test_what_the_kernel_cannot_do_is_refused_by_name(case: tuple[dict[str, Any]
         make_plan(job(table))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_flow_has_the_congestion_control_that_it_names() -> None:
+    flows = [{"kind": "tcp", "path": "fast"}, {"kind": "tcp", "path": "fast", "congestion_control": "cubic"}]
+    made = plan(flow=flows)
+    assert [flow.congestion_control for flow in made.flows] == [None, "cubic"]
+    hystart = [one for one in made.settings if one.file.endswith("tcp_cubic/parameters/hystart")]
+    assert [one.value for one in hystart] == ["0"]
+    read = json.loads(job(scenario(flow=flows)).scenario_json)
+    read["flow"][1]["congestion_control"] = "olia"
+    with pytest.raises(Refused, match=r'flow\[1\].congestion_control = "olia": .*newreno, cubic'):
+        refusals.check(read)
 
 
 def test_a_trace_is_refused(tmp_path: Path) -> None:

@@ -216,6 +216,10 @@ def _check_flow(scenario: Table, index: int, flow: Table) -> None:
     place = f"flow[{index}]"
     if flow["kind"] == "multipath":
         refuse(scenario, f"{place}.kind", flow["kind"], "it has one connection over several paths")
+    control = flow.get("congestion_control")
+    if control is not None and control not in CONGESTION_CONTROLS:
+        reason = f"the lab's kernel has {_list(CONGESTION_CONTROLS)}"
+        refuse(scenario, f"{place}.congestion_control", control, reason)
     if flow["kind"] in ("cbr", "on-off"):
         packet, most = _core.parse_bytes(flow["packet"]), _core.parse_bytes(scenario["transport"]["packet"])
         if not DATAGRAM_HEADERS <= packet <= most:

@@ -135,6 +135,7 @@ class TcpFlow:
     """A competing reliable stream over the route of `path`, or over `links`; without a `size`, it does not end.
 
     Backward, its data goes against the connection's, beside the acknowledgements. From `stop` on it is silent.
+    `congestion_control` is its own, ``"newreno"`` or ``"cubic"``; unless given, the transport's.
     """
 
     name: str | None = None
@@ -144,6 +145,7 @@ class TcpFlow:
     start: Duration | None = None
     stop: Duration | None = None
     size: Size | None = None
+    congestion_control: str | None = None
     kind: Literal["tcp"] = field(default="tcp", init=False)
 
 
@@ -152,7 +154,7 @@ class TcpFlow:
 class MultipathFlow:
     """A second connection with the scenario's transport, over all paths unless given; without a `size` it does not end.
 
-    `scheduler` names a built-in one; None is the scenario's. A run that ends with its workload waits for those of a
+    `scheduler` names a built-in one, `congestion_control` one of the transport's; None is the scenario's. A run that ends with its workload waits for those of a
     `size`, too, unless they have a `stop`.
     """
 
@@ -163,6 +165,7 @@ class MultipathFlow:
     start: Duration | None = None
     stop: Duration | None = None
     size: Size | None = None
+    congestion_control: str | None = None
     kind: Literal["multipath"] = field(default="multipath", init=False)
 
 

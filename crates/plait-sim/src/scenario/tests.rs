@@ -78,6 +78,7 @@ name = "download"
 kind = "tcp"
 links = ["radio"]
 size = "10MB"
+congestion_control = "cubic"
 start = "2s"
 stop = "50s"
 [[flow]]
@@ -213,12 +214,15 @@ fn links_and_flows_are_read_as_written() {
     assert_eq!((download.name.as_str(), second.name.as_str()), ("download", "flow2"));
     assert_eq!(
         (&download.kind, &download.route),
-        (&FlowKind::Tcp { size: Some(10_000_000) }, &FlowRoute::Links(vec![0]))
+        (
+            &FlowKind::Tcp { control: CongestionControl::new("cubic"), size: Some(10_000_000) },
+            &FlowRoute::Links(vec![0])
+        )
     );
     assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
     assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
     assert!(
-        matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None } if scheduler.name() == "round-robin")
+        matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None, control: None } if scheduler.name() == "round-robin")
     );
     assert_eq!(
         (&voice.kind, voice.direction),

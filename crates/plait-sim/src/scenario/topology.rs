@@ -2,12 +2,12 @@
 
 use plait_sched::{Duration, MAX_PATHS};
 
-use super::Scenario;
 use super::flow::{Flow, FlowRoute, Surroundings};
 use super::path::{PathDraft, PathOptions};
 use super::reader::{Item, Reader, Source, unique};
 use super::shared::{self, LinkDraft, SharedLink};
 use super::wire::Way;
+use super::{Scenario, TransportOptions};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
 
@@ -21,13 +21,14 @@ pub(super) struct Topology {
 impl Topology {
     pub(super) fn read(
         reader: &mut Reader<'_>,
-        packet: u32,
+        transport: &TransportOptions,
         duration: Duration,
     ) -> Result<Self, ScenarioError> {
+        let packet = transport.packet;
         let links = reader.take("link").map(|item| LinkDraft::read_all(item, packet)).transpose()?;
         let links = links.unwrap_or_default();
         let paths = paths(reader.need("path")?, packet, &links)?;
-        let around = Surroundings { links: &links, paths: &paths, packet, duration };
+        let around = Surroundings { links: &links, paths: &paths, transport, duration };
         let flows = reader.take("flow").map(|item| Flow::read_all(item, &around)).transpose()?;
         let flows = flows.unwrap_or_default();
         let trips = round_trips(&links, &paths, &flows, reader.source)?;

@@ -98,6 +98,9 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
     if let Some(size) = flow.kind.size() {
         value["size"] = text::bytes(size).into();
     }
+    if let Some(control) = flow.kind.control() {
+        value["congestion_control"] = control.name().into();
+    }
     let mut datagrams = |rate: u64, packet: u32| {
         value["rate"] = text::rate(rate).into();
         value["packet"] = text::bytes(u64::from(packet)).into();

@@ -88,7 +88,22 @@ fn errors_of_links_and_flows_name_the_choices() {
         (
             "size = \"10MB\"",
             "rate = \"10Mbit\"",
-            "flow[0].rate: unknown key (valid: name, kind, path, links, direction, start, stop, size)",
+            "flow[0].rate: unknown key (valid: name, kind, path, links, direction, start, stop, size, congestion_control)",
+        ),
+        (
+            "congestion_control = \"cubic\"",
+            "congestion_control = \"lia\"",
+            "flow[0].congestion_control = \"lia\": it couples paths, and this flow has one (valid: newreno, cubic)",
+        ),
+        (
+            "congestion_control = \"cubic\"",
+            "congestion_control = \"cubicc\"",
+            "flow[0].congestion_control = \"cubicc\": unknown (did you mean cubic? valid: newreno, cubic)",
+        ),
+        (
+            "kind = \"multipath\"",
+            "kind = \"multipath\"\ncongestion_control = \"cubic\"",
+            "flow[1].congestion_control = \"cubic\": cmt-sctp has newreno only (the others: mptcp, tcp and mpquic)",
         ),
         ("links = [\"radio\"]\n", "", "flow[0]: path or links is missing"),
         (

@@ -3,6 +3,7 @@
 mod additive;
 mod blocking;
 mod capacity;
+mod controls;
 mod deadlines;
 mod delay;
 mod fairness;
