@@ -234,7 +234,7 @@ const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so
                          transmission included (as in ns-2). A size: likewise in bytes. A duration: if its \
                          transmission would begin later than that. bdp: one bandwidth-delay product, the direction's \
                          own rate times the round-trip time of the whole empty path, in packets of the transport's size, \
-                         rounded up, at least 2. The rate is that before the first of rate_steps; of a trace, the mean.";
+                         rounded up, at least 10, which is an initial window. The rate is that before the first of rate_steps; of a trace, the mean.";
 
 const DISCIPLINE_DOC: &str = "Who decides which waiting packet is sent next, and which is dropped: drop-tail (first come, first served; \
                               what finds the queue full is dropped), codel or fq-codel. With one of these the queue is what may wait beside \

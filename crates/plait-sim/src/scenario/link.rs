@@ -236,11 +236,15 @@ fn periodic(mut reader: Reader<'_>) -> Result<Outages, ScenarioError> {
     Ok(Outages::Periodic { every, length, first: Time::ZERO + first })
 }
 
-/// Rate times round-trip time, in packets, rounded up, at least 2.
+/// The fewest packets of a queue that is sized by its link: the initial window of RFC 6928, which is every transport's default. With 2 packets a
+/// slow link carries half of its rate at worst. With 10 every transport fills nine tenths of any (`tests/it/analytic/slow_links.rs`).
+pub(super) const FEWEST_PACKETS: u64 = 10;
+
+/// Rate times round-trip time, in packets, rounded up, at least [`FEWEST_PACKETS`].
 pub(super) fn bandwidth_delay_product(rate: u64, rtt: Duration, packet: u32) -> u64 {
     let bits = u128::from(rate) * u128::from(rtt.as_nanos());
     let packets = bits.div_ceil(u128::from(packet) * 8 * 1_000_000_000);
-    u64::try_from(packets).unwrap_or(u64::MAX).clamp(2, MAX_PACKETS)
+    u64::try_from(packets).unwrap_or(u64::MAX).clamp(FEWEST_PACKETS, MAX_PACKETS)
 }
 
 const _: () =

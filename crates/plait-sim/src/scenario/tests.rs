@@ -205,8 +205,8 @@ fn links_and_flows_are_read_as_written() {
     );
     let backward = radio.backward.as_ref().expect("both directions");
     assert_eq!((&backward.capacity, backward.loss), (&Capacity::Rate(1_000_000), Loss::None));
-    // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, 30 at 10 Mbit/s.
-    assert_eq!(backward.queue, QueueLimit::Packets(3));
+    // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, of which a queue has 10 at least, and 30 at 10 Mbit/s.
+    assert_eq!(backward.queue, QueueLimit::Packets(10));
     assert_eq!(core.forward.as_ref().map(|link| link.queue), Some(QueueLimit::Packets(30)));
     assert_eq!(core.backward, None);
 
@@ -387,7 +387,7 @@ fn trace_files_are_found_beside_the_scenario() {
         (path.forward.capacity.nominal_rate(), &path.backward.capacity),
         (12_000_000, &Capacity::Rate(1_000_000))
     );
-    assert_eq!((path.forward.queue, path.backward.queue), (QueueLimit::Packets(20), QueueLimit::Packets(2)));
+    assert_eq!((path.forward.queue, path.backward.queue), (QueueLimit::Packets(20), QueueLimit::Packets(10)));
     let json = scenario.to_json().to_string();
     assert_eq!(Scenario::from_json(&json, "s.json", &folder).as_ref(), Ok(&scenario));
 

@@ -12,6 +12,7 @@ mod quic;
 mod redundant;
 mod requests;
 mod response;
+mod slow_links;
 mod slow_start;
 mod tcp;
 mod topology;
