@@ -90,7 +90,42 @@ CROSSING: dict[str, Any] = {
         {"kind": "on-off", "path": "two", "rate": "2Mbit", "on": "2s", "off": "1s", "direction": "backward"},
     ],
 }
-PLANS: dict[str, dict[str, Any]] = {"two-paths": {}, "crossing": CROSSING}
+CHANGING: dict[str, Any] = {
+    "path": [
+        {
+            "name": "satellite",
+            "rate": "20Mbit",
+            "delay": "30ms",
+            "queue": "50p",
+            "loss": "1%",
+            "jitter": {"amount": "3ms", "distribution": "normal"},
+            "delay_steps": [{"at": "2s", "delay": "50ms"}, {"at": "4s", "delay": "20ms"}],
+            "loss_steps": [{"at": "2s", "loss": "0%"}, {"at": "3s", "loss": "2%"}],
+            "queue_steps": [{"at": "1s", "queue": "20p"}],
+            "rate_steps": [{"at": "2s", "rate": "10Mbit"}],
+            "outages": [{"from": "3500ms", "to": "4500ms"}],
+            "forward": {"duplicate": "1%"},
+            "repeat": "6s",
+        },
+        {
+            "name": "handover",
+            "rate": "8Mbit",
+            "delay": "0ms",
+            "backward": {"delay": "10ms"},
+            "delay_steps": [{"at": "5s", "delay": "40ms"}, {"at": "7s", "delay": "0ms"}],
+            "reorder": True,
+        },
+        {
+            "name": "codel",
+            "rate": "8Mbit",
+            "delay": "10ms",
+            "discipline": "codel",
+            "rate_steps": [{"at": "3s", "rate": "4Mbit"}],
+            "outages": [{"from": "3s", "to": "5s"}],
+        },
+    ],
+}
+PLANS: dict[str, dict[str, Any]] = {"two-paths": {}, "crossing": CROSSING, "changing": CHANGING}
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -137,6 +172,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "datagram": (
         {"flow": [{"kind": "cbr", "path": "fast", "rate": "1Mbit", "packet": "9kB"}]},
         'flow[0].packet = "9kB"',
+    ),
+    "correlated-jitter": (
+        with_path(jitter={"amount": "1ms", "correlation": "20%"}),
+        'path[1].forward.jitter.correlation = "20%"',
+    ),
+    "correlated-copies": (
+        with_path(duplicate={"share": "1%", "correlation": "20%"}),
+        'path[1].forward.duplicate.correlation = "20%"',
+    ),
+    "reorder": (
+        with_path(discipline="codel", queue="50p", reorder=True),
+        "path[1].forward.reorder = true",
     ),
     "many-steps": (with_path(rate_steps=[{"at": "1us", "rate": "1Mbit"}], repeat="2us"), "100000 changes"),
     "many-outages": (with_path(outages={"every": "2us", "length": "1us"}), "50000"),

@@ -56,6 +56,11 @@ impl Losses {
         Self { loss, stream: Stream::new(seed, &format!("{link}/loss")), bad: false }
     }
 
+    /// From now on others. Where losses change, a number is drawn of packets that none is lost of, too: what comes later does not depend on it.
+    pub(super) fn become_those_of(&mut self, loss: Loss) {
+        self.loss = if loss == Loss::None { Loss::Bernoulli { share: 0 } } else { loss };
+    }
+
     /// Whether the next packet is lost.
     pub(super) fn next(&mut self) -> bool {
         match self.loss {

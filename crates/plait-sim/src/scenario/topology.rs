@@ -136,12 +136,12 @@ impl Scenario {
         wires.chain(shared)
     }
 
-    /// The delay of a path in one direction, without serialization and queues.
+    /// The delay of a path in one direction at the start, without serialization and queues.
     pub fn delay(&self, path: usize, way: Way) -> Duration {
-        self.route(path, way).map(|link| link.delay).fold(Duration::ZERO, |sum, delay| sum + delay)
+        self.route(path, way).map(|link| link.delay.first()).fold(Duration::ZERO, |sum, delay| sum + delay)
     }
 
-    /// The round-trip time of an empty path, serialization not included.
+    /// The round-trip time of an empty path at the start, serialization not included.
     pub fn round_trip(&self, path: usize) -> Duration {
         self.delay(path, Way::Forward) + self.delay(path, Way::Backward)
     }

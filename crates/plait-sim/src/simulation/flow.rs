@@ -156,7 +156,8 @@ impl Flow {
                 }
             }
             Self::Datagrams(datagrams) => {
-                let RouteCounters { sent, arrived, lost, dropped } = network.counters(datagrams.route());
+                let RouteCounters { sent, arrived, lost, dropped, copied: _ } =
+                    network.counters(datagrams.route());
                 Totals {
                     sent,
                     retransmissions: 0,

@@ -24,7 +24,7 @@ fn what_is_not_said_has_the_documented_default() {
 fn a_queue_of_one_bandwidth_delay_product_holds_an_initial_window_at_least() {
     let queue = |rate: &str, rtt: &str| {
         let text = format!("[[path]]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"bdp\"\n");
-        wire(&read(&text).expect("a valid scenario"), 0).forward.queue
+        wire(&read(&text).expect("a valid scenario"), 0).forward.queue.first()
     };
     assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(10)); // 1.67
     assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(10));
@@ -38,7 +38,7 @@ fn a_queue_of_one_bandwidth_delay_product_holds_an_initial_window_at_least() {
 fn a_queue_that_nobody_gave_holds_one_bandwidth_delay_product() {
     let packets = |text: &str| {
         let scenario = read(text).expect(text);
-        let limits = scenario.directions().map(|(_, _, config)| match config.queue {
+        let limits = scenario.directions().map(|(_, _, config)| match config.queue.first() {
             QueueLimit::Packets(packets) => packets,
             other => panic!("{other:?}"),
         });

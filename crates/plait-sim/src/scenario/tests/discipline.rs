@@ -9,7 +9,7 @@ fn path(lines: &str) -> Wire {
 }
 
 fn shown(config: &LinkConfig) -> (Option<&'static str>, QueueLimit) {
-    (config.discipline.map(|settings| settings.info().name), config.queue)
+    (config.discipline.map(|settings| settings.info().name), config.queue.first())
 }
 
 fn value(settings: &Settings, key: &str) -> u64 {

@@ -3,6 +3,7 @@
 mod additive;
 mod blocking;
 mod capacity;
+mod changes;
 mod controls;
 mod deadlines;
 mod delay;
