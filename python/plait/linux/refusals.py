@@ -147,7 +147,7 @@ def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
 
 
 def _check_random(scenario: Table, place: str, direction: Table) -> None:
-    """What netem's random numbers cannot be."""
+    """Refuses correlations that netem has otherwise."""
     jitter, duplicate = direction["jitter"], direction.get("duplicate", {"correlation": "0%"})
     if isinstance(jitter, Mapping) and "correlation" in jitter:
         # `tabledist` takes the remainder of the correlated number by the size of the table, or by twice the jitter.

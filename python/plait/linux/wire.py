@@ -62,7 +62,8 @@ def bottleneck(
     namespace, device = place
     first = _core.parse_rate(direction["rate"])
 
-    def line(verb: str, rate: str, queue: str) -> str:
+    def line(verb: str, values: Sequence[Any]) -> str:
+        rate, queue = values
         limit = queue_packets(queue, first, packet)
         return (
             f"qdisc {verb} dev {device} root netem limit {limit} rate {_core.parse_rate(rate)}bit -{ETHERNET}"
@@ -77,8 +78,8 @@ def active(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[lis
     namespace, device = place
     first = _core.parse_rate(direction["rate"])
 
-    def line(verb: str, rate: str) -> str:
-        rate_bps = _core.parse_rate(rate)
+    def line(verb: str, values: Sequence[Any]) -> str:
+        rate_bps = _core.parse_rate(values[0])
         bucket = f"htb rate {rate_bps}bit ceil {rate_bps}bit burst 1b cburst 1b quantum 1514"
         return f"class {verb} dev {device} parent 1: classid 1:1 {bucket}"
 
@@ -115,7 +116,7 @@ def _amount(text: str) -> str:
 
 
 Course = Sequence[tuple[int, Any]]
-"""What holds from each moment on; the first is 0."""
+"""Moments, the first of them 0, with the values from then on."""
 
 
 def course(direction: Table, what: str, until_ns: int) -> Course:
@@ -134,7 +135,7 @@ def course(direction: Table, what: str, until_ns: int) -> Course:
 
 
 def _lines(
-    line: Callable[..., str], namespace: str, courses: Sequence[Course], until_ns: int
+    line: Callable[[str, Sequence[Any]], str], namespace: str, courses: Sequence[Course], until_ns: int
 ) -> tuple[str, list[Change]]:
     """The line of the values at the start, and those of each moment at which one of them changes."""
     changes = sorted({moment for one in courses for moment, _ in one if moment < until_ns})
@@ -146,7 +147,7 @@ def _lines(
                 places[index] += 1
         values = [one[place][1] for one, place in zip(courses, places, strict=True)]
         verb = "change" if found else "add"
-        found.append((moment, line(verb, *values)))
+        found.append((moment, line(verb, values)))
     (_, added), *later = found
     return added, [Change(at_ns=at, namespace=namespace, line=text) for at, text in later]
 
@@ -157,7 +158,8 @@ def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str 
     is_active = "discipline" in direction
     keeps = not is_active and _keeps_order(direction)
 
-    def effect(delay: str, loss: Any, rate: str | None, cut: bool) -> str:
+    def effect(values: Sequence[Any]) -> str:
+        delay, loss, rate, cut = values
         transmission = (
             f"rate {_core.parse_rate(rate)}bit -{ETHERNET}" if rate else KEEP_ORDER if keeps else ""
         )
@@ -165,15 +167,15 @@ def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str 
         fate = [CUT] if cut else [_loss(loss), _copies(direction)]
         return " ".join(word for word in (_latency(direction, delay), transmission, *fate) if word)
 
-    def line(verb: str, *values: Any) -> str:
-        return f"qdisc {verb} dev {device} root netem limit {ENDLESS} {effect(*values)}".rstrip()
+    def line(verb: str, values: Sequence[Any]) -> str:
+        return f"qdisc {verb} dev {device} root netem limit {ENDLESS} {effect(values)}".rstrip()
 
     windows = outages(direction["outages"], until_ns)
     cuts: list[tuple[int, Any]] = [(0, False)] if not windows or windows[0][0] > 0 else []
     cuts += [edge for begin, end in windows for edge in ((begin, True), (end, False))]
     rates = course(direction, "rate", until_ns) if is_active else [(0, None)]
     courses = [course(direction, "delay", until_ns), course(direction, "loss", until_ns), rates, cuts]
-    if all(len(one) == 1 for one in courses) and not effect(*(one[0][1] for one in courses)):
+    if all(len(one) == 1 for one in courses) and not effect([one[0][1] for one in courses]):
         return None, []
     return _lines(line, namespace, courses, until_ns)
 

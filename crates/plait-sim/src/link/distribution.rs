@@ -34,7 +34,7 @@ impl Distribution {
         }
     }
 
-    /// What belongs to a random number, in units of the amount.
+    /// The quantile at a random number, in units of the amount.
     pub(super) fn quantile(self, bits: u64) -> f64 {
         // In the middle of its 2⁵² parts of the numbers between 0 and 1: never at an end.
         let u = ((bits >> 12) as f64 + 0.5) / (1_u64 << 52) as f64;

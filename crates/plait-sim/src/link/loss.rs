@@ -56,7 +56,8 @@ impl Losses {
         Self { loss, stream: Stream::new(seed, &format!("{link}/loss")), bad: false }
     }
 
-    /// From now on others. Where losses change, a number is drawn of packets that none is lost of, too: what comes later does not depend on it.
+    /// Replaces the model. A link whose losses change draws a number in every state, also without losses: later losses then do not depend on
+    /// earlier ones.
     pub(super) fn become_those_of(&mut self, loss: Loss) {
         self.loss = if loss == Loss::None { Loss::Bernoulli { share: 0 } } else { loss };
     }

@@ -1,4 +1,4 @@
-//! What few links have, apart, so that the others do not pay for it: changes during the run, and copies of packets.
+//! Rare features of links: changes during the run, and copies of packets. Links without them do not pay for them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::steps::{Position, Varying};
 use super::{Admission, Link, LinkConfig};
 use crate::agenda::Key;
 
-/// What few links have.
+/// The rare features of a link.
 #[derive(Clone, Debug)]
 pub(super) struct Special {
     delay: Option<Position<Duration>>,
@@ -93,7 +93,7 @@ impl<P: Payload> Link<P> {
         if first { Admission::First } else { Admission::Queued }
     }
 
-    /// When a packet arrives whose last bit leaves at `departure`; not before that, whatever the jitter.
+    /// The arrival of a packet whose last bit leaves at `departure`; never earlier than that, also with jitter.
     fn arrival(&mut self, departure: Time) -> Time {
         let extra = self.jitter.as_mut().map_or(0, |delays| delays.next());
         let mut arrival = later(departure, self.delay, extra);

@@ -1,4 +1,4 @@
-//! What changes at given moments: a rate, a delay, losses, a queue's limit.
+//! Changes at given moments: of a rate, a delay, losses, a queue's limit.
 //!
 //! A rate changes exactly: a packet that is on the wire when it does leaves partly at the one rate and partly at the other.
 
@@ -15,7 +15,7 @@ pub struct Step<T> {
     pub value: T,
 }
 
-/// What is constant piece by piece.
+/// A value that is constant between steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Steps<T> {
     first: T,
@@ -40,7 +40,7 @@ impl<T: Copy> Steps<T> {
         Self { first, steps: steps.into_boxed_slice(), repeat }
     }
 
-    /// What holds before the first step.
+    /// The value before the first step.
     pub const fn first(&self) -> T {
         self.first
     }
@@ -55,7 +55,7 @@ impl<T: Copy> Steps<T> {
         self.repeat
     }
 
-    /// All that ever holds.
+    /// All values.
     pub fn values(&self) -> impl Iterator<Item = T> {
         std::iter::once(self.first).chain(self.steps.iter().map(|step| step.value))
     }
@@ -112,7 +112,7 @@ pub enum Varying<T> {
 }
 
 impl<T: Copy> Varying<T> {
-    /// What holds at the start.
+    /// The value at the start.
     pub fn first(&self) -> T {
         match self {
             Self::Constant(value) => *value,
@@ -120,7 +120,7 @@ impl<T: Copy> Varying<T> {
         }
     }
 
-    /// All that ever holds.
+    /// All values.
     pub fn values(&self) -> impl Iterator<Item = T> {
         let later = self.steps().map_or(&[][..], |steps| steps.steps());
         std::iter::once(self.first()).chain(later.iter().map(|step| step.value))
@@ -153,7 +153,7 @@ impl<T> From<T> for Varying<T> {
     }
 }
 
-/// Which step holds, at moments that never go back.
+/// The current step, at moments that never go back.
 #[derive(Clone, Debug)]
 pub(super) struct Position<T> {
     steps: Arc<Steps<T>>,
@@ -173,7 +173,7 @@ impl<T: Copy> Position<T> {
         position
     }
 
-    /// What holds after `passed` steps of the period that began at `base`.
+    /// Takes the value after `passed` steps of the period that began at `base`.
     fn enter(&mut self, base: u64, passed: usize) {
         let steps = &self.steps;
         (self.base, self.passed) = (base, passed);
@@ -191,7 +191,7 @@ impl<T: Copy> Position<T> {
         }
     }
 
-    /// Goes to a moment, without walking through what lies between.
+    /// Goes to a moment, without walking through the steps before it.
     fn seek(&mut self, now: u64) {
         if now < self.change {
             return;
@@ -201,7 +201,7 @@ impl<T: Copy> Position<T> {
         self.enter(base, passed);
     }
 
-    /// What holds at `moment`.
+    /// The value at `moment`.
     pub(super) fn at(&mut self, moment: Time) -> T {
         self.seek(moment.as_nanos());
         self.value

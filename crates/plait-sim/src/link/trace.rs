@@ -111,7 +111,7 @@ impl Trace {
     }
 }
 
-/// What is in the trace file at `path`, which errors call `name`.
+/// The content of the trace file at `path`; `name` is for errors.
 ///
 /// # Errors
 /// If the file cannot be read, is no regular file, or is too large.

@@ -64,7 +64,7 @@ impl Given {
 
     /// Takes the keys from the table of a path, where some have a default.
     pub(super) fn path(reader: &mut Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
-        // What has a default begins with it.
+        // Keys with a default begin with it.
         let begins = |reader: &Reader<'_>, key: &str| key != "rate" || reader.has(key);
         Self::some(reader, packet, |reader, key| reader.need(key).ok(), begins)
     }

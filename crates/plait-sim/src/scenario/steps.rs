@@ -1,4 +1,4 @@
-//! What changes during a run: `rate_steps`, `delay_steps`, `loss_steps`, `queue_steps`, each a list or a file, and `repeat`.
+//! Changes during a run: `rate_steps`, `delay_steps`, `loss_steps`, `queue_steps`, each a list or a file, and `repeat`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::link::{Loss, Step, Steps, Varying, trace};
 /// Most steps in a list or a file.
 const MAX_STEPS: usize = 100_000;
 
-/// Steps before it is known what they follow.
+/// Steps without the value before them.
 #[derive(Clone)]
 pub(super) struct Later<T> {
     steps: Vec<Step<T>>,
@@ -28,12 +28,12 @@ impl<T: Copy> Later<T> {
     }
 }
 
-/// What holds from the start, and later.
+/// A value from the start, with its steps.
 pub(super) fn varying<T: Copy>(first: T, later: Option<Later<T>>) -> Varying<T> {
     later.map_or(Varying::Constant(first), |later| Varying::Steps(later.after(first)))
 }
 
-/// All that changes of a table.
+/// All steps of a table.
 pub(super) struct Changes {
     pub(super) rate: Option<Later<u64>>,
     pub(super) delay: Option<Later<Duration>>,
@@ -41,7 +41,7 @@ pub(super) struct Changes {
     pub(super) queue: Option<Later<QueueGiven>>,
 }
 
-/// The steps of one kind: their key, and the table of one of them, whose second key is what changes.
+/// A kind of steps: their key, and the table of one of them. Its second key is the one that changes.
 struct Kind {
     key: &'static str,
     info: &'static TableInfo,
@@ -54,7 +54,7 @@ impl Kind {
 }
 
 impl Changes {
-    /// What a table says. `begins` tells whether there is something that the steps of a key follow.
+    /// Reads a table. `begins` tells whether a key has a value before its steps.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         packet: u32,
@@ -137,7 +137,7 @@ fn list<T>(
     Ok(steps)
 }
 
-/// A line per step: when, and what holds from then on.
+/// Reads a file with a line per step: its moment, then its value.
 fn file<T>(
     item: &Item<'_>,
     kind: &Kind,

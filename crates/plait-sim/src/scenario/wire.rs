@@ -158,7 +158,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// What changes of a direction begins anew together, or not at all: its table can say it in one key.
+    /// All steps of a direction have the same `repeat`, or none: its table has one key for it.
     fn check_repeats(&self, source: Source<'_>, place: &str) -> Result<(), ScenarioError> {
         let rate = match &self.link.capacity {
             Capacity::Steps(steps) => Some(steps.repeat()),

@@ -368,7 +368,7 @@ impl Kept {
         self.free.push(place);
     }
 
-    /// Another packet that says the same. What was marked on the way is in `flying` itself.
+    /// A copy of the packet, with the marks of congestion that it has by now.
     pub(super) fn copy(&mut self, flying: &Flying) -> Flying {
         let with_place = |place: u32| Flying { what: flying.what & !MOST | u64::from(place), ..*flying };
         if let Some((place, _)) = flying.place() {
@@ -462,7 +462,7 @@ mod tests {
                     }
                 }
             }
-            // Beside what is under way there is one copy at most.
+            // Beside the packets under way there is one copy at most.
             prop_assert!(kept.numbers.places.len() <= sent.len() + 1 && kept.places.len() <= sent.len() + 1);
         }
     }

@@ -282,7 +282,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                 .all(|(flow, run)| !flow.is_awaited() || run.completed().is_some())
     }
 
-    /// What happened to packets on the way, to who wants to know.
+    /// Tells tap and carrier of lost and copied packets.
     #[inline]
     fn tell(&mut self) {
         if !(T::LOOKS || C::CARRIES) {

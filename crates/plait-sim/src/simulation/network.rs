@@ -61,11 +61,11 @@ pub(crate) struct Network {
     routes: Vec<Route>,
     kept: Kept,
     pub(crate) now: Time,
-    /// What happened to packets of the scenario's own connection, if somebody wants to know.
+    /// Losses and copies of the scenario's own packets, if a tap or a carrier wants to know of them.
     fates: Option<Vec<(Fate, Whose)>>,
 }
 
-/// What happened to a packet on the way.
+/// A loss or a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     /// It, or its copy, never arrives.
@@ -148,12 +148,12 @@ impl Network {
         }
     }
 
-    /// From now on [`Network::next_fate`] tells what got lost or was copied.
+    /// From now on [`Network::next_fate`] tells of losses and copies.
     pub(super) fn watch(&mut self) {
         self.fates = Some(Vec::new());
     }
 
-    /// What got lost, was dropped or copied since the last call, of what somebody wants to know about.
+    /// A loss or a copy since the last call.
     pub(super) fn next_fate(&mut self) -> Option<(Fate, Whose)> {
         self.fates.as_mut()?.pop()
     }

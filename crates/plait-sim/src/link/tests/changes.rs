@@ -88,7 +88,7 @@ fn the_limit_of_a_queue_is_that_of_the_arrival() {
     let mut link = slow(|config| config.queue = stepped(QueueLimit::Packets(2), &limits, None));
     let mut admitted = |at, n| link.send(millis(at), 1500, n, n) != Admission::DroppedFull;
     assert_eq!([admitted(0, 0), admitted(0, 1), admitted(0, 2)], [true, true, false]);
-    // What waits already stays: at 12 ms the first has left, and one is one.
+    // Waiting packets stay. At 12 ms the first has left, and the second fills the limit of one.
     assert_eq!([admitted(5, 3), admitted(12, 4), admitted(14, 5)], [false, false, false]);
     assert_eq!([admitted(15, 6), admitted(15, 7), admitted(15, 8)], [true, true, false]);
 }

@@ -1,4 +1,4 @@
-//! Steps of delay, loss and queue, copies, jitter's distributions: what is read, written and refused.
+//! Steps of delay, loss and queue, copies, distributions of jitter: reading, writing, errors.
 
 use super::*;
 use crate::link::{Distribution, Duplicate, Varying};

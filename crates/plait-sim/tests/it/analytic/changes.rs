@@ -1,4 +1,4 @@
-//! Links that change, copy packets and delay them at random, against what their keys say.
+//! Links that change, copy packets and delay them at random, against arithmetic.
 
 use crate::common::{PACKETS, run, run_with, scenario, try_run};
 use plait_sim::result::FlowMetrics;
@@ -61,13 +61,18 @@ fn a_queue_that_shrinks_makes_the_longest_wait_shorter() {
     let longest = |from: i64, to: i64| {
         let within = (0..packets.len())
             .filter(|&row| (from * 1_000_000_000..to * 1_000_000_000).contains(&packets.sent[row]));
-        within.map(|row| packets.arrived[row] - packets.sent[row]).max().expect("packets").unsigned_abs().div_ceil(1_000_000)
+        within
+            .map(|row| packets.arrived[row] - packets.sent[row])
+            .max()
+            .expect("packets")
+            .unsigned_abs()
+            .div_ceil(1_000_000)
     };
     // A packet takes 1 ms, and 10 ms on the way: with as many before it as the limit lets in.
     assert_eq!([longest(1, 5), longest(6, 10), longest(11, 15)], [50, 20, 50]);
 }
 
-/// Whatever a link does to packets, the stream is whole, and the same run is the same run.
+/// The stream stays whole with all of it at once, and two runs are equal.
 #[test]
 fn a_file_arrives_whole_over_links_that_do_everything() {
     for transport in [

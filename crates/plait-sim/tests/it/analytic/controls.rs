@@ -44,7 +44,7 @@ fn a_flow_with_its_own_control_is_as_if_the_transport_had_it() {
     }
 }
 
-/// What the transport couples, a flow of one path cannot have; it has `newreno` then, as it always had.
+/// Coupled control has nothing to couple on one path: the flow has `newreno`.
 #[test]
 fn a_flow_of_one_path_beside_coupled_paths_is_newreno() {
     assert_eq!(alone("mptcp", "tcp", "olia", None), alone("mptcp", "tcp", "newreno", None));
