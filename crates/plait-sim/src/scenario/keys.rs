@@ -101,7 +101,7 @@ pub const TOP: TableInfo = TableInfo {
 pub const PATH: TableInfo = TableInfo {
     name: "[[path]]",
     doc: "One path. What describes the wire (rate, delay, queue, outages) holds for both directions; what happens to \
-          packets (loss, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
+          packets (loss, copies, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
           forward and backward override all of it for their direction. A path of links alone has none of these keys.",
     keys: &[
         key(
@@ -207,12 +207,9 @@ const QUEUE_STEPS: KeyInfo = key(
      file has lines such as 10s 20p.",
 );
 const DUPLICATE: &str = "a share such as \"1%\", or a table with a share";
-const REORDER: KeyInfo = key(
-    "reorder",
-    TRUTH,
-    Otherwise("false"),
-    "Whether packets may overtake each other when the delay falls, or by jitter; otherwise a packet arrives no earlier than the one before it.",
-);
+const REORDER_DOC: &str = "Whether packets may overtake each other when the delay falls, or by jitter; otherwise a packet arrives no earlier than \
+                           the one before it.";
+const REORDER: KeyInfo = key("reorder", TRUTH, Otherwise("false"), REORDER_DOC);
 const REPEAT: KeyInfo = key(
     "repeat",
     DURATION,
@@ -350,7 +347,7 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             Otherwise("the path's jitter forward, none backward"),
             "Random extra delay, uniform from 0 unless the table says otherwise.",
         ),
-        REORDER,
+        key("reorder", TRUTH, Otherwise("as the path says"), REORDER_DOC),
         key(
             "outages",
             OUTAGES,
