@@ -7,6 +7,7 @@ use plait_sched::{Duration, Time};
 use super::discipline::Payload;
 use super::duplicate::Copies;
 use super::flight::{Flight, Inside};
+use super::jitter::Delays;
 use super::loss::Loss;
 use super::queue::QueueLimit;
 use super::steps::{Position, Varying};
@@ -95,7 +96,7 @@ impl<P: Payload> Link<P> {
 
     /// The arrival of a packet whose last bit leaves at `departure`; never earlier than that, also with jitter.
     fn arrival(&mut self, departure: Time) -> Time {
-        let extra = self.jitter.as_mut().map_or(0, |delays| delays.next());
+        let extra = self.jitter.as_mut().map_or(0, Delays::next);
         let mut arrival = later(departure, self.delay, extra);
         if matches!(self.flight, Flight::Fifo(_)) {
             arrival = arrival.max(self.last_arrival);

@@ -54,7 +54,10 @@ const MAX_OUTAGES: usize = 100_000;
 impl Given {
     /// Takes the keys from the table of a direction, where each has no default.
     pub(super) fn direction(mut reader: Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
-        let given = Self::some(&mut reader, packet, Reader::take, |reader, key| reader.has(key))?;
+        fn begins(reader: &Reader<'_>, key: &str) -> bool {
+            reader.has(key)
+        }
+        let given = Self::some(&mut reader, packet, Reader::take, begins)?;
         if given.rate.is_some() && given.trace.is_some() {
             return Err(reader.source.rule(reader.place.clone(), "give a rate or a trace, not both"));
         }

@@ -6,7 +6,7 @@ use super::keys::PATH;
 use super::link::Given;
 use super::reader::{Item, MAX_DURATION, Reader};
 use super::shared::{self, LinkDraft};
-use super::steps::{Later, varying};
+use super::steps::varying;
 use super::wire::{Directions, Draft, WIRE_KEYS, Way, Wire};
 use crate::error::ScenarioError;
 
@@ -126,7 +126,7 @@ fn wire(mut reader: Reader<'_>, packet: u32) -> Result<(Draft, Draft), ScenarioE
     }
     let later = shared.delay_steps.take();
     let delays = delays.map(|(forward, backward)| {
-        let back = later.as_ref().map(Later::clone);
+        let back = later.clone();
         (varying(forward, later), varying(backward, back))
     });
     let delays = delays.unzip();

@@ -372,7 +372,7 @@ impl Kept {
     pub(super) fn copy(&mut self, flying: &Flying) -> Flying {
         let with_place = |place: u32| Flying { what: flying.what & !MOST | u64::from(place), ..*flying };
         if let Some((place, _)) = flying.place() {
-            let copied = self.places[place as usize].as_deref().map(|packet| *packet);
+            let copied = self.places[place as usize].as_deref().copied();
             return copied.map_or(*flying, |packet| with_place(self.keep(&packet)));
         }
         match self.numbers_of(flying) {

@@ -156,7 +156,7 @@ fn a_copy_has_its_own_jitter_and_the_first_of_both_says_so() {
     }
     let exits = drain(&mut link);
     let times = |n| exits.iter().filter(move |(_, exit)| exit.payload() == Some(n)).map(|(at, _)| *at);
-    let apart = (0..100).filter(|&n| times(n).next() != times(n).last()).count();
+    let apart = (0..100).filter(|&n| times(n).next() != times(n).next_back()).count();
     assert_eq!((exits.len(), apart), (200, 100));
 }
 
