@@ -99,7 +99,7 @@ def test_every_table_is_a_section(table: str, command: Command) -> None:
 
 def test_a_key_is_found_in_all_its_tables(command: Command) -> None:
     found = json.loads(command("keys", "queue", "--json").stdout)
-    assert {one["table"] for one in found} == {"[[path]]", "[[link]]", "forward, backward"}
+    assert {one["table"] for one in found} == {"[[path]]", "[[link]]", "forward, backward", "queue_steps[…]"}
     done = command("keys", "quee")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "section 'quee': unknown (did you mean queue?)" in done.stderr

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from plait import _core
-from plait.linux import topology, transport, wire
+from plait.engines import Refused
+from plait.linux import refusals, topology, transport, wire
 from plait.linux.guest.content import CHUNK, Content
 from plait.linux.guest.pace import moments
 from plait.linux.guest.plan import NAMESPACES, Plan, Source
@@ -89,7 +90,42 @@ CROSSING: dict[str, Any] = {
         {"kind": "on-off", "path": "two", "rate": "2Mbit", "on": "2s", "off": "1s", "direction": "backward"},
     ],
 }
-PLANS: dict[str, dict[str, Any]] = {"two-paths": {}, "crossing": CROSSING}
+CHANGING: dict[str, Any] = {
+    "path": [
+        {
+            "name": "satellite",
+            "rate": "20Mbit",
+            "delay": "30ms",
+            "queue": "50p",
+            "loss": "1%",
+            "jitter": {"amount": "3ms", "distribution": "normal"},
+            "delay_steps": [{"at": "2s", "delay": "50ms"}, {"at": "4s", "delay": "20ms"}],
+            "loss_steps": [{"at": "2s", "loss": "0%"}, {"at": "3s", "loss": "2%"}],
+            "queue_steps": [{"at": "1s", "queue": "20p"}],
+            "rate_steps": [{"at": "2s", "rate": "10Mbit"}],
+            "outages": [{"from": "3500ms", "to": "4500ms"}],
+            "forward": {"duplicate": "1%"},
+            "repeat": "6s",
+        },
+        {
+            "name": "handover",
+            "rate": "8Mbit",
+            "delay": "0ms",
+            "backward": {"delay": "10ms"},
+            "delay_steps": [{"at": "5s", "delay": "40ms"}, {"at": "7s", "delay": "0ms"}],
+            "reorder": True,
+        },
+        {
+            "name": "codel",
+            "rate": "8Mbit",
+            "delay": "10ms",
+            "discipline": "codel",
+            "rate_steps": [{"at": "3s", "rate": "4Mbit"}],
+            "outages": [{"from": "3s", "to": "5s"}],
+        },
+    ],
+}
+PLANS: dict[str, dict[str, Any]] = {"two-paths": {}, "crossing": CROSSING, "changing": CHANGING}
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -137,6 +173,18 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"flow": [{"kind": "cbr", "path": "fast", "rate": "1Mbit", "packet": "9kB"}]},
         'flow[0].packet = "9kB"',
     ),
+    "correlated-jitter": (
+        with_path(jitter={"amount": "1ms", "correlation": "20%"}),
+        'path[1].forward.jitter.correlation = "20%"',
+    ),
+    "correlated-copies": (
+        with_path(duplicate={"share": "1%", "correlation": "20%"}),
+        'path[1].forward.duplicate.correlation = "20%"',
+    ),
+    "reorder": (
+        with_path(discipline="codel", queue="50p", reorder=True),
+        "path[1].forward.reorder = true",
+    ),
     "many-steps": (with_path(rate_steps=[{"at": "1us", "rate": "1Mbit"}], repeat="2us"), "100000 changes"),
     "many-outages": (with_path(outages={"every": "2us", "length": "1us"}), "50000"),
 }
@@ -150,6 +198,18 @@ def test_what_the_kernel_cannot_do_is_refused_by_name(case: tuple[dict[str, Any]
         make_plan(job(table))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_flow_has_the_congestion_control_that_it_names() -> None:
+    flows = [{"kind": "tcp", "path": "fast"}, {"kind": "tcp", "path": "fast", "congestion_control": "cubic"}]
+    made = plan(flow=flows)
+    assert [flow.congestion_control for flow in made.flows] == [None, "cubic"]
+    hystart = [one for one in made.settings if one.file.endswith("tcp_cubic/parameters/hystart")]
+    assert [one.value for one in hystart] == ["0"]
+    read = json.loads(job(scenario(flow=flows)).scenario_json)
+    read["flow"][1]["congestion_control"] = "olia"
+    with pytest.raises(Refused, match=r'flow\[1\].congestion_control = "olia": .*newreno, cubic'):
+        refusals.check(read)
 
 
 def test_a_trace_is_refused(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ use plait_sim::statistics::Spans;
 /// A flow of datagrams in progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Datagrams {
-    /// When each was sent, by number.
-    sent: Vec<Option<Time>>,
+    /// When each was sent, by number, and whether it has arrived. Links may copy it: it then arrives again.
+    sent: Vec<Option<(Time, bool)>>,
     measured: bool,
     packets_sent: u64,
     packets_delivered: u64,
@@ -44,7 +44,7 @@ impl Datagrams {
         if number as usize >= self.sent.len() {
             self.sent.resize(number as usize + 1, None);
         }
-        self.sent[number as usize] = Some(now);
+        self.sent[number as usize] = Some((now, false));
         self.packets_sent += u64::from(self.measured);
         Ok(())
     }
@@ -57,16 +57,18 @@ impl Datagrams {
         bytes: u32,
     ) -> Result<(), ObservationError> {
         let number = numbered(place, number, self.sent.len())?;
-        let sent = self.sent.get_mut(number as usize).and_then(Option::take).ok_or_else(|| {
-            place.mismatch(format!(
-                "the sender's capture has no datagram of number {number}, or it arrives twice"
-            ))
-        })?;
-        self.losses.arrived(number);
+        let (sent, arrived) =
+            self.sent.get_mut(number as usize).and_then(Option::as_mut).ok_or_else(|| {
+                place.mismatch(format!("the sender's capture has no datagram of number {number}"))
+            })?;
+        let delay = now.since(*sent);
+        if !std::mem::replace(arrived, true) {
+            self.losses.arrived(number);
+        }
         if self.measured {
             self.packets_delivered += 1;
             self.delivered_bytes += u64::from(bytes);
-            self.delay.add(now.since(sent));
+            self.delay.add(delay);
         }
         Ok(())
     }

@@ -54,6 +54,8 @@ struct Leg {
 pub struct Counters {
     /// Given to the relay.
     pub sent: u64,
+    /// Made by links that copy packets.
+    pub copied: u64,
     /// Handed out at the other end.
     pub arrived: u64,
     /// Bytes of these.
@@ -138,13 +140,7 @@ impl Relay {
     /// never sees. `now` never goes back.
     pub fn send(&mut self, now: Time, path: usize, way: Way, bytes: u32, content: &[u8]) {
         self.advance(now);
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.contents.push(Vec::new());
-            (self.contents.len() - 1) as u32
-        });
-        let place = &mut self.contents[slot as usize];
-        place.clear();
-        place.extend_from_slice(content);
+        let slot = self.keep(content);
         self.counters[route(path, way)].sent += 1;
         let flying = Flying {
             slot,
@@ -204,13 +200,37 @@ impl Relay {
                     self.counters_of(flying).dropped += 1;
                     self.free.push(flying.slot);
                 }
-                Exit::Delivered(flying) if self.legs[flying.leg as usize].last => {
-                    self.ready.push_back(flying);
+                Exit::Delivered(flying) => self.pass_on(key.time, flying),
+                Exit::Copied(flying) => {
+                    self.counters_of(flying).copied += 1;
+                    let content = std::mem::take(&mut self.contents[flying.slot as usize]);
+                    let slot = self.keep(&content);
+                    self.contents[flying.slot as usize] = content;
+                    self.pass_on(key.time, Flying { slot, ..flying });
                 }
-                // At the moment when it left, not when somebody looked.
-                Exit::Delivered(flying) => self.put(key.time, Flying { leg: flying.leg + 1, ..flying }),
             }
         }
+    }
+
+    /// A packet has come to the end of a link at `moment`, whenever somebody looks.
+    fn pass_on(&mut self, moment: Time, flying: Flying) {
+        if self.legs[flying.leg as usize].last {
+            self.ready.push_back(flying);
+        } else {
+            self.put(moment, Flying { leg: flying.leg + 1, ..flying });
+        }
+    }
+
+    /// A slot with this content.
+    fn keep(&mut self, content: &[u8]) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.contents.push(Vec::new());
+            (self.contents.len() - 1) as u32
+        });
+        let place = &mut self.contents[slot as usize];
+        place.clear();
+        place.extend_from_slice(content);
+        slot
     }
 
     fn counters_of(&mut self, flying: Flying) -> &mut Counters {

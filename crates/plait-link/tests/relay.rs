@@ -152,3 +152,30 @@ fn codel_marks_who_understands_it_and_drops_the_others() {
         assert_eq!((counters.marked > 0, counters.dropped > 0), (understands, !understands), "{counters:?}");
     }
 }
+
+#[test]
+fn copies_arrive_beside_their_packets_with_the_same_content() {
+    let mut relay = Relay::new(&scenario(
+        "[[path]]\nlinks = [\"a\", \"b\"]\n\
+         [[link]]\nname = \"a\"\nrate = \"1Mbit\"\ndelay = \"1ms\"\nduplicate = \"100%\"\n\
+         [[link]]\nname = \"b\"\nrate = \"1Mbit\"\ndelay = \"1ms\"\nduplicate = \"100%\"",
+    ));
+    for content in ["one", "two"] {
+        relay.send(at(0), 0, Way::Forward, 1250, content.as_bytes());
+    }
+    let got: Vec<_> = drain(&mut relay).into_iter().map(|(time, .., content)| (time, content)).collect();
+    // The copies of the first link take 10 ms each on the second, where every packet is copied once more.
+    let expected = [
+        (22, "one"),
+        (22, "one"),
+        (32, "one"),
+        (32, "one"),
+        (42, "two"),
+        (42, "two"),
+        (52, "two"),
+        (52, "two"),
+    ];
+    assert_eq!(got, expected.map(|(millis, content)| (at(millis * 1_000), content.as_bytes().to_vec())));
+    let counters = relay.counters(0, Way::Forward);
+    assert_eq!((counters.sent, counters.copied, counters.arrived), (2, 6, 8));
+}

@@ -43,7 +43,7 @@ fn outcome_json(scenario: &Scenario, outcome: &Outcome) -> String {
         ["forward", "backward"].into_iter().zip(ways).map(|(way, one)| {
             json!({
                 "path": path.name, "direction": way, "sent": one.sent, "arrived": one.arrived,
-                "arrived_bytes": one.arrived_bytes, "lost": one.lost, "dropped": one.dropped, "marked": one.marked,
+                "arrived_bytes": one.arrived_bytes, "copied": one.copied, "lost": one.lost, "dropped": one.dropped, "marked": one.marked,
             })
         })
     });

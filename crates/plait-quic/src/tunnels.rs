@@ -181,7 +181,8 @@ pub struct Tunnels {
     tunnels: Vec<Tunnel>,
     images: Images,
     /// By number: the path, the way, and the datagram.
-    under_way: BTreeMap<u64, (PathId, Way, Vec<u8>)>,
+    /// With how many copies of each there are beside it.
+    under_way: BTreeMap<u64, (PathId, Way, Vec<u8>, u32)>,
     /// Numbers of transmissions by path, way and packet number.
     transmissions: BTreeMap<(u8, bool, u64), u64>,
     datagrams: VecDeque<Datagram>,
@@ -234,10 +235,21 @@ impl Tunnels {
             let (number, bytes) = (self.count, datagram.len() as u32 + UDP);
             self.count += 1;
             self.datagrams.push_back(Datagram { path, way, number, bytes });
-            self.under_way.insert(number, (path, way, datagram));
+            self.under_way.insert(number, (path, way, datagram, 0));
         }
         if let Some(reason) = tunnel.lost() {
             self.failure.get_or_insert(format!("path {}: the QUIC connection is lost: {reason}", path.0));
+        }
+    }
+
+    /// A datagram, or one of its copies, that arrives or is gone.
+    fn take(&mut self, number: u64) -> Option<(PathId, Way, Vec<u8>)> {
+        match self.under_way.get_mut(&number)? {
+            (.., 0) => self.under_way.remove(&number).map(|(path, way, datagram, _)| (path, way, datagram)),
+            (path, way, datagram, copies) => {
+                *copies -= 1;
+                Some((*path, *way, datagram.clone()))
+            }
         }
     }
 
@@ -299,7 +311,7 @@ impl Carrier for Tunnels {
     }
 
     fn arrived(&mut self, now: Time, number: u64) {
-        let Some((path, way, datagram)) = self.under_way.remove(&number) else { return };
+        let Some((path, way, datagram)) = self.take(number) else { return };
         let tunnel = &mut self.tunnels[path.index()];
         let instant = tunnel.instant(now);
         if let Err(error) = tunnel.ends[usize::from(way == Way::Forward)].handle(instant, &datagram) {
@@ -309,8 +321,14 @@ impl Carrier for Tunnels {
         self.flush(now, path, if way == Way::Forward { Way::Backward } else { Way::Forward });
     }
 
+    fn copied(&mut self, number: u64) {
+        if let Some((.., copies)) = self.under_way.get_mut(&number) {
+            *copies += 1;
+        }
+    }
+
     fn gone(&mut self, number: u64) {
-        self.under_way.remove(&number);
+        self.take(number);
     }
 
     fn handle_timeout(&mut self, now: Time) {

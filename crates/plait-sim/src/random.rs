@@ -92,6 +92,36 @@ impl Stream {
     }
 }
 
+/// Random numbers of which each is the number before it with a given probability, and otherwise a new one: so they are distributed as without
+/// that, and those that are n apart correlate by the n-th power of the probability.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Correlated {
+    stream: Stream,
+    /// The probability, in parts per billion.
+    correlation: u32,
+    last: u64,
+}
+
+impl Correlated {
+    /// Those of a stream; without a correlation they are its own.
+    pub fn new(mut stream: Stream, correlation: u32) -> Self {
+        let last = if correlation == 0 { 0 } else { stream.bits() };
+        Self { stream, correlation, last }
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        if self.correlation == 0 {
+            return self.stream.bits();
+        }
+        let (stays, new) = (self.stream.chance(self.correlation), self.stream.bits());
+        if !stays {
+            self.last = new;
+        }
+        self.last
+    }
+}
+
 /// Steele, Lea and Flood's generator; good at turning similar seeds into unrelated states.
 struct SplitMix64(u64);
 

@@ -152,6 +152,6 @@ def _announce(plan: Any, port: str) -> None:
 
 def _line(row: Any) -> str:
     """What became of the packets of a path's direction."""
-    gone = ", ".join(f"{row[one]} {one}" for one in ("lost", "dropped", "marked") if row[one])
+    gone = ", ".join(f"{row[one]} {one}" for one in ("copied", "lost", "dropped", "marked") if row[one])
     through = f"{row['sent']} packets, {row['arrived']} arrived ({row['arrived_bytes']} bytes)"
     return f"{row['path']} {row['direction']}: {through}{', ' if gone else ''}{gone}"

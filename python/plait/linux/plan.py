@@ -281,4 +281,5 @@ def _flow(flow: Table, links: _Links, port: int, on_times: Periods) -> FlowPlan:
         receiver=receiver[1],
         port=port,
         source=_source(flow, on_times),
+        congestion_control=transport.flow_control(flow),
     )

@@ -76,6 +76,7 @@ def check(scenario: Table) -> None:
     for place, direction in directions(scenario):
         if "trace" in direction:
             refuse(scenario, f"{place}.trace", direction["trace"], "netem has rates, no traces")
+        _check_random(scenario, place, direction)
         if "discipline" in direction:
             _check_active(scenario, place, direction)
     paths = scenario["path"]
@@ -96,7 +97,7 @@ def demands(scenario: Table, job: _core.Job) -> Demands:
         return ()
     delays = [
         sum(
-            duration_ns(one[way]["delay"])
+            _least_delay_ns(one[way])
             for one in _wires(scenario, path)
             for way in ("forward", "backward")
             if way in one
@@ -108,6 +109,14 @@ def demands(scenario: Table, job: _core.Job) -> Demands:
         reason = f"what a client asks for is written down before; here that may be more than {MOST_REQUESTS} requests"
         refuse(scenario, "duration", scenario["duration"], reason)
     return asked
+
+
+def _least_delay_ns(direction: Table) -> int:
+    """The shortest delay of a direction at any time; that of jitter around it may be none."""
+    jitter = direction["jitter"]
+    if isinstance(jitter, Mapping) and "distribution" in jitter:
+        return 0
+    return min(duration_ns(one["delay"]) for one in (direction, *direction.get("delay_steps", ())))
 
 
 def _wires(scenario: Table, path: Table) -> Iterator[Table]:
@@ -137,15 +146,26 @@ def refuse(scenario: Table, place: str, value: Any, reason: str) -> NoReturn:
     raise Refused("linux", scenario["name"], f"{place} = {shown}", reason)
 
 
+def _check_random(scenario: Table, place: str, direction: Table) -> None:
+    """Refuses correlations that netem has otherwise."""
+    jitter, duplicate = direction["jitter"], direction.get("duplicate", {"correlation": "0%"})
+    if isinstance(jitter, Mapping) and "correlation" in jitter:
+        # `tabledist` takes the remainder of the correlated number by the size of the table, or by twice the jitter.
+        reason = "netem's correlation has no effect on its jitter"
+        refuse(scenario, f"{place}.jitter.correlation", jitter["correlation"], reason)
+    if duplicate["correlation"] != "0%":
+        reason = "netem's correlation makes copies rarer than their share"
+        refuse(scenario, f"{place}.duplicate.correlation", duplicate["correlation"], reason)
+
+
 def _check_active(scenario: Table, place: str, direction: Table) -> None:
     """What a bottleneck with an active queue lacks."""
     jitter = direction["jitter"]
+    reason = "behind an active queue the delay is that of a queue too, which keeps the order"
     if isinstance(jitter, Mapping) and jitter["reorder"]:
-        reason = "behind an active queue the delay is that of a queue too, which keeps the order"
         refuse(scenario, f"{place}.jitter.reorder", True, reason)
-    if direction["outages"] and "rate_steps" in direction:
-        reason = "behind an active queue the rate can change, or the wire be cut, not both"
-        refuse(scenario, f"{place}.discipline", direction["discipline"]["name"], reason)
+    if direction.get("reorder"):
+        refuse(scenario, f"{place}.reorder", True, reason)
 
 
 def _check_scheduler(scenario: Table, place: str, choice: Table) -> None:
@@ -216,6 +236,10 @@ def _check_flow(scenario: Table, index: int, flow: Table) -> None:
     place = f"flow[{index}]"
     if flow["kind"] == "multipath":
         refuse(scenario, f"{place}.kind", flow["kind"], "it has one connection over several paths")
+    control = flow.get("congestion_control")
+    if control is not None and control not in CONGESTION_CONTROLS:
+        reason = f"the lab's kernel has {_list(CONGESTION_CONTROLS)}"
+        refuse(scenario, f"{place}.congestion_control", control, reason)
     if flow["kind"] in ("cbr", "on-off"):
         packet, most = _core.parse_bytes(flow["packet"]), _core.parse_bytes(scenario["transport"]["packet"])
         if not DATAGRAM_HEADERS <= packet <= most:

@@ -41,7 +41,8 @@ def settings(scenario: Table) -> list[Setting]:
         "/proc/sys/net/core/netdev_max_backlog": "1000000",
         "/proc/sys/net/ipv4/tcp_mem": PAGES_FOR_TCP,
     }
-    if transport["congestion_control"] == "cubic":
+    controls = [one.get("congestion_control") for one in (transport, *scenario.get("flow", ()))]
+    if "cubic" in controls:
         everywhere["/sys/module/tcp_cubic/parameters/hystart"] = str(int(transport["hystart"]))
     if transport["protocol"] == "mptcp" and scenario["scheduler"]["name"] != STOCK:
         everywhere |= scheduler_parameters(scenario["scheduler"]) | path_numbers(scenario)
@@ -80,6 +81,11 @@ def _host(scenario: Table) -> dict[str, str]:
             fixed = choice.get(STOCK_BUFFER, 0)
             values["net/ipv4/tcp_wmem"] = f"4096 {fixed} {fixed}" if fixed else STOCK_SEND_BUFFER
     return {f"/proc/sys/{file}": value for file, value in values.items()}
+
+
+def flow_control(flow: Table) -> str | None:
+    """The kernel's name of a competing flow's own congestion control; None where it is the hosts'."""
+    return CONGESTION_CONTROLS[flow["congestion_control"]] if "congestion_control" in flow else None
 
 
 def full_payload(transport: Table) -> int:

@@ -15,13 +15,13 @@ what arrives at the very moment comes after it.
 When a rate changes, packets in netem's queue keep the moment at which they were to leave; in the simulator they leave
 at the new rate.
 
-Delay: a second netem. Jitter that keeps the order is a delay behind an enormous rate: netem's queues with a rate are
-first-in first-out.
+Delay: a second netem, with losses and copies. Jitter, or a delay that falls, keeps the order behind an enormous rate:
+netem's queues with a rate are first-in first-out. Where several things change, each line says all that holds then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from plait import _core
@@ -36,6 +36,7 @@ ACKNOWLEDGEMENT = 64
 ENDLESS = 1_000_000_000
 """Packets in a queue that has no limit."""
 KEEP_ORDER = "rate 1000000000000bit"
+CUT = "loss random 100%"
 MOST_CHANGES = 100_000
 
 Table = Mapping[str, Any]
@@ -61,15 +62,15 @@ def bottleneck(
     namespace, device = place
     first = _core.parse_rate(direction["rate"])
 
-    def line(verb: str, rate: int) -> str:
-        limit = queue_packets(direction["queue"], first, packet)
-        return f"qdisc {verb} dev {device} root netem limit {limit} rate {rate}bit -{ETHERNET}"
+    def line(verb: str, values: Sequence[Any]) -> str:
+        rate, queue = values
+        limit = queue_packets(queue, first, packet)
+        return (
+            f"qdisc {verb} dev {device} root netem limit {limit} rate {_core.parse_rate(rate)}bit -{ETHERNET}"
+        )
 
-    changes = [
-        Change(at_ns=at, namespace=namespace, line=line("change", rate))
-        for at, rate in _rates(direction, first, until_ns)
-    ]
-    return line("add", first), changes
+    courses = [course(direction, "rate", until_ns), course(direction, "queue", until_ns)]
+    return _lines(line, namespace, courses, until_ns)
 
 
 def active(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[list[str], list[Change]]:
@@ -77,18 +78,16 @@ def active(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[lis
     namespace, device = place
     first = _core.parse_rate(direction["rate"])
 
-    def rate(verb: str, rate_bps: int) -> str:
+    def line(verb: str, values: Sequence[Any]) -> str:
+        rate_bps = _core.parse_rate(values[0])
         bucket = f"htb rate {rate_bps}bit ceil {rate_bps}bit burst 1b cburst 1b quantum 1514"
         return f"class {verb} dev {device} parent 1: classid 1:1 {bucket}"
 
+    added, changes = _lines(line, namespace, [course(direction, "rate", until_ns)], until_ns)
     lines = [
         f"qdisc add dev {device} root handle 1: stab overhead -{ETHERNET} linklayer ethernet htb default 1",
-        rate("add", first),
+        added,
         f"qdisc add dev {device} parent 1:1 {_discipline(direction, first)}",
-    ]
-    changes = [
-        Change(at_ns=at, namespace=namespace, line=rate("change", rate_bps))
-        for at, rate_bps in _rates(direction, first, until_ns)
     ]
     return lines, changes
 
@@ -116,66 +115,96 @@ def _amount(text: str) -> str:
         return f"{max(1, duration_ns(text) // 1000)}us"
 
 
-def _rates(direction: Table, first: int, until_ns: int) -> list[tuple[int, int]]:
-    steps = [
-        (duration_ns(step["at"]), _core.parse_rate(step["rate"])) for step in direction.get("rate_steps", ())
-    ]
-    if not steps:
-        return []
-    if "repeat" not in direction:
-        return [step for step in steps if step[0] < until_ns]
+Course = Sequence[tuple[int, Any]]
+"""Moments, the first of them 0, with the values from then on."""
+
+
+def course(direction: Table, what: str, until_ns: int) -> Course:
+    """How a key of a direction changes by its steps."""
+    first = (0, direction[what])
+    steps = [(duration_ns(step["at"]), step[what]) for step in direction.get(f"{what}_steps", ())]
+    if not steps or "repeat" not in direction:
+        return [first, *(step for step in steps if step[0] < until_ns)]
     period = duration_ns(direction["repeat"])
     count = -(-until_ns // period)
     if count * (len(steps) + 1) > MOST_CHANGES:
-        message = f"rate_steps: more than {MOST_CHANGES} changes in a run are too many for the linux engine"
+        message = f"{what}_steps: more than {MOST_CHANGES} changes in a run are too many for the linux engine"
         raise _core.ScenarioError(message)
-    every = [(base * period + at, rate) for base in range(count) for at, rate in [(0, first), *steps]]
-    return [step for step in every[1:] if step[0] < until_ns]
+    every = [(base * period + at, value) for base in range(count) for at, value in [first, *steps]]
+    return [step for step in every if step[0] < until_ns]
+
+
+def _lines(
+    line: Callable[[str, Sequence[Any]], str], namespace: str, courses: Sequence[Course], until_ns: int
+) -> tuple[str, list[Change]]:
+    """The line of the values at the start, and those of each moment at which one of them changes."""
+    changes = sorted({moment for one in courses for moment, _ in one if moment < until_ns})
+    found: list[tuple[int, str]] = []
+    places = [0] * len(courses)
+    for moment in changes:
+        for index, one in enumerate(courses):
+            while places[index] + 1 < len(one) and one[places[index] + 1][0] <= moment:
+                places[index] += 1
+        values = [one[place][1] for one, place in zip(courses, places, strict=True)]
+        verb = "change" if found else "add"
+        found.append((moment, line(verb, values)))
+    (_, added), *later = found
+    return added, [Change(at_ns=at, namespace=namespace, line=text) for at, text in later]
 
 
 def delay(direction: Table, place: tuple[str, str], until_ns: int) -> tuple[str | None, list[Change]]:
-    """The `tc` line of a direction's delay, jitter, loss and outages, and how it changes; None if it has none."""
+    """The `tc` line of a direction's delay, jitter, loss, copies and outages, and how it changes; None without any."""
     namespace, device = place
-    latency = _latency(direction)
-    changes = []
-    if "discipline" in direction:
-        first = _core.parse_rate(direction["rate"])
-        latency = f"{latency} rate {first}bit -{ETHERNET}".lstrip()
-        changes = [
-            Change(
-                at_ns=at,
-                namespace=namespace,
-                line=f"qdisc change dev {device} root netem limit {ENDLESS} "
-                f"{_latency(direction)} rate {rate}bit -{ETHERNET}",
-            )
-            for at, rate in _rates(direction, first, until_ns)
-        ]
-    loss = _loss(direction["loss"])
-    cuts = outages(direction["outages"], until_ns)
-    if not latency and not loss and not cuts:
+    is_active = "discipline" in direction
+    keeps = not is_active and _keeps_order(direction)
+
+    def effect(values: Sequence[Any]) -> str:
+        delay, loss, rate, cut = values
+        transmission = (
+            f"rate {_core.parse_rate(rate)}bit -{ETHERNET}" if rate else KEEP_ORDER if keeps else ""
+        )
+        # Of a packet that is copied and lost, netem lets one go on: nothing is copied in an outage.
+        fate = [CUT] if cut else [_loss(loss), _copies(direction)]
+        return " ".join(word for word in (_latency(direction, delay), transmission, *fate) if word)
+
+    def line(verb: str, values: Sequence[Any]) -> str:
+        return f"qdisc {verb} dev {device} root netem limit {ENDLESS} {effect(values)}".rstrip()
+
+    windows = outages(direction["outages"], until_ns)
+    cuts: list[tuple[int, Any]] = [(0, False)] if not windows or windows[0][0] > 0 else []
+    cuts += [edge for begin, end in windows for edge in ((begin, True), (end, False))]
+    rates = course(direction, "rate", until_ns) if is_active else [(0, None)]
+    courses = [course(direction, "delay", until_ns), course(direction, "loss", until_ns), rates, cuts]
+    if all(len(one) == 1 for one in courses) and not effect([one[0][1] for one in courses]):
         return None, []
-
-    def line(verb: str, lost: str) -> str:
-        words = [f"qdisc {verb} dev {device} root netem limit {ENDLESS}", latency, lost]
-        return " ".join(word for word in words if word)
-
-    cut = "loss random 100%"
-    starts_cut = bool(cuts) and cuts[0][0] == 0
-    for begin, end in cuts:
-        if begin > 0:
-            changes.append(Change(at_ns=begin, namespace=namespace, line=line("change", cut)))
-        changes.append(Change(at_ns=end, namespace=namespace, line=line("change", loss)))
-    return line("add", cut if starts_cut else loss), [one for one in changes if one.at_ns < until_ns]
+    return _lines(line, namespace, courses, until_ns)
 
 
-def _latency(direction: Table) -> str:
-    fixed, jitter = duration_ns(direction["delay"]), direction["jitter"]
-    amount = duration_ns(jitter["amount"] if isinstance(jitter, Mapping) else jitter)
+def _keeps_order(direction: Table) -> bool:
+    """Whether packets would overtake each other, and may not."""
+    jitter = direction["jitter"]
+    if direction.get("reorder") or (isinstance(jitter, Mapping) and jitter["reorder"]):
+        return False
+    return "delay_steps" in direction or _amount_ns(jitter) > 0
+
+
+def _amount_ns(jitter: Any) -> int:
+    return duration_ns(jitter["amount"] if isinstance(jitter, Mapping) else jitter)
+
+
+def _latency(direction: Table, delay: str) -> str:
+    fixed, jitter = duration_ns(delay), direction["jitter"]
+    amount = _amount_ns(jitter)
     if amount == 0:
         return f"delay {_microseconds(fixed)}" if fixed else ""
+    if isinstance(jitter, Mapping) and "distribution" in jitter:
+        return f"delay {_microseconds(fixed)} {_microseconds(amount)} distribution {jitter['distribution']}"
     # Uniform from 0 to the amount: half of it more, give or take half of it.
-    text = f"delay {_microseconds(fixed + amount // 2)} {_microseconds(amount - amount // 2)}"
-    return text if isinstance(jitter, Mapping) and jitter["reorder"] else f"{text} {KEEP_ORDER}"
+    return f"delay {_microseconds(fixed + amount // 2)} {_microseconds(amount - amount // 2)}"
+
+
+def _copies(direction: Table) -> str:
+    return f"duplicate {direction['duplicate']['share']}" if "duplicate" in direction else ""
 
 
 def _microseconds(nanoseconds: int) -> str:

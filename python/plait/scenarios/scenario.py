@@ -59,13 +59,18 @@ class Direction:
     """One direction of a path or a link; what it does not say, the path or link says."""
 
     rate: Rate | None = None
-    rate_steps: Sequence[Table] | None = None
+    rate_steps: Sequence[Table] | str | None = None
+    delay_steps: Sequence[Table] | str | None = None
+    loss_steps: Sequence[Table] | str | None = None
+    queue_steps: Sequence[Table] | str | None = None
     repeat: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
     discipline: str | Table | None = None
     loss: str | Table | None = None
+    duplicate: str | Table | None = None
     jitter: Duration | Table | None = None
+    reorder: bool | None = None
     outages: Table | Sequence[Table] | None = None
     trace: str | None = None
 
@@ -78,8 +83,10 @@ class Path:
     `rtt` is half each way, `delay` one way. `queue` is text: ``"50p"`` (packets), ``"64kB"``, ``"100ms"``, ``"bdp"``
     or ``"infinite"``; unless given, one bandwidth-delay product, ``"bdp"``. `discipline` is ``"codel"``,
     ``"fq-codel"`` or a table with more than the name, ``{"name": "codel", "target": "20ms"}``; unless given, drop-tail.
-    `trace` names a Mahimahi file. Loss, jitter and trace hold for the data's direction only.
-    `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and begin anew after `repeat`.
+    `trace` names a Mahimahi file. Loss, copies (`duplicate`), jitter and trace hold for the data's direction only.
+    `rate_steps` change the rate, ``[{"at": "10s", "rate": "2Mbit"}]``, and so do `delay_steps`, `loss_steps` and
+    `queue_steps`; text names a file with a step per line. All of them begin anew after `repeat`. Packets overtake each
+    other only if `reorder` is True.
 
     `links` names links that others share; packets pass them after the path's own wire, and backward in reverse. A path
     of links alone gives nothing that describes a wire.
@@ -87,14 +94,19 @@ class Path:
 
     name: str | None = None
     rate: Rate | None = None
-    rate_steps: Sequence[Table] | None = None
+    rate_steps: Sequence[Table] | str | None = None
+    delay_steps: Sequence[Table] | str | None = None
+    loss_steps: Sequence[Table] | str | None = None
+    queue_steps: Sequence[Table] | str | None = None
     repeat: Duration | None = None
     rtt: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
     discipline: str | Table | None = None
     loss: str | Table | None = None
+    duplicate: str | Table | None = None
     jitter: Duration | Table | None = None
+    reorder: bool | None = None
     outages: Table | Sequence[Table] | None = None
     trace: str | None = None
     forward: Direction | None = None
@@ -116,13 +128,18 @@ class Link:
 
     name: str
     rate: Rate | None = None
-    rate_steps: Sequence[Table] | None = None
+    rate_steps: Sequence[Table] | str | None = None
+    delay_steps: Sequence[Table] | str | None = None
+    loss_steps: Sequence[Table] | str | None = None
+    queue_steps: Sequence[Table] | str | None = None
     repeat: Duration | None = None
     delay: Duration | None = None
     queue: str | None = None
     discipline: str | Table | None = None
     loss: str | Table | None = None
+    duplicate: str | Table | None = None
     jitter: Duration | Table | None = None
+    reorder: bool | None = None
     outages: Table | Sequence[Table] | None = None
     trace: str | None = None
     forward: Direction | None = None
@@ -135,6 +152,7 @@ class TcpFlow:
     """A competing reliable stream over the route of `path`, or over `links`; without a `size`, it does not end.
 
     Backward, its data goes against the connection's, beside the acknowledgements. From `stop` on it is silent.
+    `congestion_control` is its own, ``"newreno"`` or ``"cubic"``; unless given, the transport's.
     """
 
     name: str | None = None
@@ -144,6 +162,7 @@ class TcpFlow:
     start: Duration | None = None
     stop: Duration | None = None
     size: Size | None = None
+    congestion_control: str | None = None
     kind: Literal["tcp"] = field(default="tcp", init=False)
 
 
@@ -152,8 +171,8 @@ class TcpFlow:
 class MultipathFlow:
     """A second connection with the scenario's transport, over all paths unless given; without a `size` it does not end.
 
-    `scheduler` names a built-in one; None is the scenario's. A run that ends with its workload waits for those of a
-    `size`, too, unless they have a `stop`.
+    `scheduler` names a built-in one, `congestion_control` one of the transport's; None is the scenario's. A run that
+    ends with its workload waits for those of a `size`, too, unless they have a `stop`.
     """
 
     name: str | None = None
@@ -163,6 +182,7 @@ class MultipathFlow:
     start: Duration | None = None
     stop: Duration | None = None
     size: Size | None = None
+    congestion_control: str | None = None
     kind: Literal["multipath"] = field(default="multipath", init=False)
 
 

@@ -289,6 +289,10 @@ impl Tap for Capture {
         self.headers = headers;
     }
 
+    fn copied(&mut self, id: PacketId) {
+        self.under_way.copy(id);
+    }
+
     fn gone(&mut self, id: PacketId) {
         self.under_way.forget(id);
     }

@@ -12,8 +12,8 @@ struct Place {
     /// Counted over the whole run.
     start: u64,
     length: u32,
-    /// It has arrived or got lost.
-    settled: bool,
+    /// How many of it and its copies have neither arrived nor got lost.
+    left: u32,
 }
 
 /// Packets whose numbers ascend: those of one path and direction, with data or without.
@@ -29,7 +29,7 @@ impl Lane {
     fn put(&mut self, number: u64, headers: &[u8]) {
         debug_assert!(self.places.back().is_none_or(|last| last.number < number), "numbers ascend");
         let start = self.base + self.bytes.len() as u64;
-        self.places.push_back(Place { number, start, length: headers.len() as u32, settled: false });
+        self.places.push_back(Place { number, start, length: headers.len() as u32, left: 1 });
         self.bytes.extend(headers);
     }
 
@@ -37,12 +37,12 @@ impl Lane {
     fn settle(&mut self, number: u64, headers: Option<&mut Vec<u8>>) {
         let Ok(index) = self.places.binary_search_by_key(&number, |place| place.number) else { return };
         let place = &mut self.places[index];
-        place.settled = true;
+        place.left = place.left.saturating_sub(1);
         if let Some(headers) = headers {
             let from = (place.start - self.base) as usize;
             headers.extend(self.bytes.range(from..from + place.length as usize));
         }
-        while let Some(place) = self.places.front().copied().filter(|place| place.settled) {
+        while let Some(place) = self.places.front().copied().filter(|place| place.left == 0) {
             self.places.pop_front();
             self.bytes.drain(..place.length as usize);
             self.base += u64::from(place.length);
@@ -78,6 +78,14 @@ impl UnderWay {
         self.lane(id).settle(id.number, Some(headers));
     }
 
+    /// One more of a packet that is under way.
+    pub(super) fn copy(&mut self, id: PacketId) {
+        let places = &mut self.lane(id).places;
+        if let Ok(index) = places.binary_search_by_key(&id.number, |place| place.number) {
+            places[index].left += 1;
+        }
+    }
+
     /// A packet got lost.
     pub(super) fn forget(&mut self, id: PacketId) {
         self.lane(id).settle(id.number, None);
@@ -107,6 +115,10 @@ mod tests {
         assert_eq!(headers, [4; 3]);
         assert_eq!((under_way.lanes[0][1].bytes.len(), under_way.lanes[0][1].places.len()), (3, 1));
         under_way.put(id(9), &[9, 9]);
+        headers.clear();
+        under_way.copy(id(9));
+        under_way.take(id(9), &mut headers);
+        assert_eq!(headers, [9, 9]);
         headers.clear();
         under_way.take(id(9), &mut headers);
         under_way.take(id(8), &mut headers);

@@ -30,7 +30,7 @@ impl<P> Inside<P> {
     }
 
     #[inline]
-    fn key(&self) -> Key {
+    pub(super) fn key(&self) -> Key {
         Key { time: self.time, order: self.rest >> ORDER_BITS }
     }
 

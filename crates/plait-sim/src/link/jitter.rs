@@ -1,31 +1,59 @@
-//! Random extra delay, drawn once per accepted packet, in order, from the link's own stream.
+//! Random extra delay, drawn once per accepted packet and once per copy, in order, from the link's own stream.
 
 use plait_sched::Duration;
 
-use crate::random::Stream;
+use super::distribution::Distribution;
+use crate::random::{Correlated, Stream};
 
-/// Random extra delay, uniform from zero to `amount`, both included: the mean delay grows by half the amount.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Random extra delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Jitter {
-    /// The largest extra delay.
+    /// Of a uniform distribution the largest extra delay; of the others the unit of their tables, about a standard deviation.
     pub amount: Duration,
+    /// How it is distributed.
+    pub distribution: Distribution,
+    /// The probability that a packet has the extra delay of the packet before it, in parts per billion; less than all of them.
+    pub correlation: u32,
     /// Whether packets may overtake each other. If not, a packet arrives no earlier than the one before it.
     pub reorder: bool,
+}
+
+impl Jitter {
+    /// The least extra delay, and the largest, in nanoseconds.
+    pub fn range(&self) -> (i64, i64) {
+        let amount = i64::try_from(self.amount.as_nanos()).unwrap_or(i64::MAX);
+        let of = |factor: f64| (amount as f64 * factor).round() as i64;
+        match self.distribution {
+            Distribution::Uniform => (0, amount),
+            other => {
+                let (least, most) = other.range();
+                (of(least), of(most))
+            }
+        }
+    }
 }
 
 /// The extra delays of one link, packet after packet.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
-    amount: u64,
-    stream: Stream,
+    jitter: Jitter,
+    numbers: Correlated,
 }
 
 impl Delays {
     pub(super) fn new(jitter: Jitter, seed: u64, link: &str) -> Self {
-        Self { amount: jitter.amount.as_nanos(), stream: Stream::new(seed, &format!("{link}/jitter")) }
+        let stream = Stream::new(seed, &format!("{link}/jitter"));
+        Self { jitter, numbers: Correlated::new(stream, jitter.correlation) }
     }
 
-    pub(super) fn next(&mut self) -> Duration {
-        Duration::from_nanos(self.stream.between(0, self.amount))
+    /// In nanoseconds; of distributions around zero it may be negative.
+    pub(super) fn next(&mut self) -> i64 {
+        let bits = self.numbers.bits();
+        let amount = self.jitter.amount.as_nanos();
+        match self.jitter.distribution {
+            // From 0 to the amount, both included (Lemire's multiplication).
+            Distribution::Uniform => ((u128::from(bits) * (u128::from(amount) + 1)) >> 64) as i64,
+            other => (amount as f64 * other.quantile(bits)).round() as i64,
+        }
     }
 }

@@ -56,6 +56,12 @@ impl Losses {
         Self { loss, stream: Stream::new(seed, &format!("{link}/loss")), bad: false }
     }
 
+    /// Replaces the model. A link whose losses change draws a number in every state, also without losses: later losses then do not depend on
+    /// earlier ones.
+    pub(super) fn become_those_of(&mut self, loss: Loss) {
+        self.loss = if loss == Loss::None { Loss::Bernoulli { share: 0 } } else { loss };
+    }
+
     /// Whether the next packet is lost.
     pub(super) fn next(&mut self) -> bool {
         match self.loss {

@@ -13,17 +13,23 @@
 //! That is so where the queue is drop-tail. A link with an active [`discipline`] decides later, and is one event source all the same
 //! (`active`).
 //!
+//! The wire may change during the run (`special`): the delay and the losses are those of the moment when a packet's last bit leaves, the limit that of
+//! its arrival. Packets keep their order when the delay falls, unless the link says that they may overtake each other.
+//!
 //! A packet that gets lost still takes its place in the queue, its time on the wire and its draw from the random
 //! streams; it leaves the link as [`Exit::Lost`] when it would have arrived.
 
 mod active;
 pub mod discipline;
+pub mod distribution;
+pub mod duplicate;
 mod flight;
 pub mod jitter;
 pub mod loss;
 pub mod outage;
 pub mod queue;
 pub mod service;
+mod special;
 pub mod steps;
 pub mod trace;
 
@@ -37,12 +43,14 @@ use flight::{Flight, Inside};
 
 pub use active::QueueReport;
 pub use discipline::Payload;
+pub use distribution::Distribution;
+pub use duplicate::Duplicate;
 pub use jitter::Jitter;
 pub use loss::Loss;
 pub use outage::{Outages, Window};
 pub use queue::QueueLimit;
 pub use service::Capacity;
-pub use steps::{Step, Steps};
+pub use steps::{Step, Steps, Varying};
 pub use trace::Trace;
 
 /// The largest packet that a link carries, in bytes (a byte less than 16 MiB): far more than any packet has, and small enough that
@@ -55,15 +63,19 @@ pub struct LinkConfig {
     /// How fast bytes leave.
     pub capacity: Capacity,
     /// From the last bit's departure to its arrival.
-    pub delay: Duration,
+    pub delay: Varying<Duration>,
     /// When an arriving packet is dropped.
-    pub queue: QueueLimit,
+    pub queue: Varying<QueueLimit>,
     /// Who decides which waiting packet is sent next, and which is dropped; `None` is drop-tail.
     pub discipline: Option<discipline::Settings>,
     /// Which packets get lost on the wire.
-    pub loss: Loss,
+    pub loss: Varying<Loss>,
+    /// Which packets the wire delivers twice, if any.
+    pub duplicate: Option<Duplicate>,
     /// Random extra delay, if any.
     pub jitter: Option<Jitter>,
+    /// Whether packets may overtake each other where the delay falls, too.
+    pub reorder: bool,
     /// When the wire is cut.
     pub outages: Outages,
 }
@@ -73,13 +85,30 @@ impl LinkConfig {
     pub const fn new(rate: u64, delay: Duration) -> Self {
         Self {
             capacity: Capacity::Rate(rate),
-            delay,
-            queue: QueueLimit::Infinite,
+            delay: Varying::Constant(delay),
+            queue: Varying::Constant(QueueLimit::Infinite),
             discipline: None,
-            loss: Loss::None,
+            loss: Varying::Constant(Loss::None),
+            duplicate: None,
             jitter: None,
+            reorder: false,
             outages: Outages::Windows(Vec::new()),
         }
+    }
+
+    /// Whether packets may overtake each other. If not, a packet arrives no earlier than the one before it.
+    pub fn reorders(&self) -> bool {
+        self.reorder || self.jitter.is_some_and(|jitter| jitter.reorder)
+    }
+
+    /// The shortest and the longest delay that a packet can have, serialization not included.
+    pub fn delays(&self) -> (Duration, Duration) {
+        let (least, most) = self.jitter.map_or((0, 0), |jitter| jitter.range());
+        let first = self.delay.first();
+        let (shortest, longest) =
+            (self.delay.values().fold(first, Duration::min), self.delay.values().fold(first, Duration::max));
+        let after = |delay, extra| special::later(Time::ZERO, delay, extra).since(Time::ZERO);
+        (after(shortest, least), after(longest, most))
     }
 }
 
@@ -100,6 +129,8 @@ pub enum Admission {
 pub enum Exit<P> {
     /// It arrived.
     Delivered(P),
+    /// It arrived, and so will its copy, with the same payload.
+    Copied(P),
     /// It was lost on the wire and would have arrived now.
     Lost(P),
     /// The link's discipline dropped it.
@@ -112,13 +143,15 @@ impl<P> Exit<P> {
     /// The packet that left, whatever became of it.
     pub fn payload(self) -> Option<P> {
         match self {
-            Self::Delivered(payload) | Self::Lost(payload) | Self::Dropped(payload) => Some(payload),
+            Self::Delivered(payload) | Self::Copied(payload) => Some(payload),
+            Self::Lost(payload) | Self::Dropped(payload) => Some(payload),
             Self::Nothing => None,
         }
     }
 }
 
-/// What a link has done so far. `accepted = delivered + lost + discarded + ` what is [inside](Link::inside).
+/// What a link has done so far. `accepted + duplicated = delivered + lost + discarded + ` what is
+/// [inside](Link::inside).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Packets that found room in the queue; with a discipline, all.
@@ -131,6 +164,8 @@ pub struct Counters {
     pub lost: u64,
     /// Packets that left the link as delivered.
     pub delivered: u64,
+    /// Copies that the wire made.
+    pub duplicated: u64,
     /// Bytes of the accepted packets.
     pub accepted_bytes: u64,
     /// Bytes of the delivered packets.
@@ -164,6 +199,7 @@ pub struct Link<P> {
     flight: Flight<P>,
     last_arrival: Time,
     counters: Counters,
+    special: Option<Box<special::Special>>,
     /// The queue, if it is not drop-tail.
     active: Option<Box<active::Active<P>>>,
 }
@@ -174,24 +210,23 @@ impl<P: Payload> Link<P> {
     /// # Panics
     /// If the configuration has a rate of zero or an invalid probability; a scenario never does.
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
-        let reorders = config.jitter.is_some_and(|jitter| jitter.reorder);
+        let special = special::Special::new(config, seed, name);
+        let simple = config.jitter.is_none() && config.discipline.is_none() && special.is_none();
         Self {
             service: service::Service::new(&config.capacity),
-            delay: config.delay,
-            limit: config.queue,
-            backlog: queue::Backlog::new(
-                (config.jitter.is_none() && config.discipline.is_none()).then_some(config.delay),
-            ),
-            losses: loss::Losses::new(config.loss, seed, name),
+            delay: config.delay.first(),
+            limit: config.queue.first(),
+            backlog: queue::Backlog::new(simple.then_some(config.delay.first())),
+            losses: loss::Losses::new(config.loss.first(), seed, name),
             jitter: config.jitter.map(|jitter| jitter::Delays::new(jitter, seed, name)),
             outages: outage::Cuts::new(&config.outages),
-            flight: if reorders { Flight::sorted() } else { Flight::fifo() },
+            flight: if config.reorders() && !simple { Flight::sorted() } else { Flight::fifo() },
             last_arrival: Time::ZERO,
             counters: Counters::default(),
-            active: config
-                .discipline
-                .as_ref()
-                .map(|discipline| Box::new(active::Active::new(discipline, config.queue, seed, name))),
+            special,
+            active: config.discipline.as_ref().map(|discipline| {
+                Box::new(active::Active::new(discipline, config.queue.first(), seed, name))
+            }),
         }
     }
 
@@ -205,6 +240,9 @@ impl<P: Payload> Link<P> {
         assert!(bytes <= MAX_PACKET_BYTES && order < MAX_ORDER, "packet {order}, of {bytes} bytes");
         if self.active.is_some() {
             return self.enqueue(now, bytes, order, payload);
+        }
+        if self.special.is_some() {
+            self.renew_limit(now);
         }
         self.backlog.advance(now, &self.flight);
         let start = self.service.start(now);
@@ -223,11 +261,14 @@ impl<P: Payload> Link<P> {
     /// What happens to a packet whose last bit leaves at `departure`.
     #[inline(always)]
     fn put_on_wire(&mut self, departure: Time, bytes: u32, order: u64, payload: P) -> Admission {
+        if self.special.is_some() {
+            return self.put_specially(departure, bytes, order, payload);
+        }
         // Both are asked about every accepted packet, so that an outage does not shift the random losses.
         let lost = self.losses.next() | self.outages.covers(departure);
         let mut arrival = departure.saturating_add(self.delay);
         if let Some(delays) = &mut self.jitter {
-            arrival = arrival.saturating_add(delays.next());
+            arrival = special::later(departure, self.delay, delays.next());
             if matches!(self.flight, Flight::Fifo(_)) {
                 arrival = arrival.max(self.last_arrival);
                 self.last_arrival = arrival;
@@ -279,6 +320,11 @@ impl<P: Payload> Link<P> {
         } else {
             self.counters.delivered += 1;
             self.counters.delivered_bytes += u64::from(bytes);
+            if let Some(special) = &mut self.special
+                && special.leaves_a_copy(packet.key().order)
+            {
+                return (Exit::Copied(packet.payload), bytes);
+            }
             (Exit::Delivered(packet.payload), bytes)
         }
     }
@@ -304,6 +350,11 @@ impl<P: Payload> Link<P> {
     /// Packets accepted and not yet out: waiting, in transmission and under way.
     pub fn inside(&self) -> usize {
         self.flight.len() + self.active.as_ref().map_or(0, |active| active.inside())
+    }
+
+    /// Of the packets inside, copies whose originals are inside, too.
+    pub(crate) fn copies_to_come(&self) -> u64 {
+        self.special.as_ref().map_or(0, |special| special.pairs())
     }
 
     /// What the link has done so far.

@@ -13,7 +13,7 @@ pub enum Capacity {
     /// Constantly, in bits per second; more than zero.
     Rate(u64),
     /// At a rate that changes at given moments.
-    Steps(Arc<Steps>),
+    Steps(Arc<Steps<u64>>),
     /// At recorded delivery opportunities.
     Trace(Arc<Trace>),
 }

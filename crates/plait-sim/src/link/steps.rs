@@ -1,57 +1,52 @@
-//! A rate that changes at given moments, exactly: a packet that is on the wire when the rate changes leaves partly at the
-//! one rate and partly at the other.
+//! Changes at given moments: of a rate, a delay, losses, a queue's limit.
+//!
+//! A rate changes exactly: a packet that is on the wire when it does leaves partly at the one rate and partly at the other.
 
 use std::sync::Arc;
 
 use plait_sched::{Duration, Time};
 
-/// From `at` on, the rate is `rate` bits per second.
+/// From `at` on, `value` holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Step {
+pub struct Step<T> {
     /// When, from the start of the run or, if the steps repeat, of each period.
     pub at: Time,
-    /// Bits per second; more than zero.
-    pub rate: u64,
+    /// A rate in bits per second, which is more than zero; a delay; losses; a limit.
+    pub value: T,
 }
 
-/// A piecewise constant rate.
+/// A value that is constant between steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Steps {
-    first: u64,
+pub struct Steps<T> {
+    first: T,
     /// In order of time, none at the very start.
-    steps: Box<[Step]>,
+    steps: Box<[Step<T>]>,
     repeat: Option<Duration>,
-    /// Bits · 10⁹ in one period.
-    period_work: u128,
 }
 
 const PER_SECOND: u64 = 1_000_000_000;
 
-impl Steps {
-    /// `first` bits per second, then `steps`; all of it again after each `repeat`.
+impl<T: Copy> Steps<T> {
+    /// `first`, then `steps`; all of it again after each `repeat`.
     ///
     /// # Panics
     /// If the steps are not in order, begin at the very start or after the period; a scenario's never do.
-    pub fn new(first: u64, steps: Vec<Step>, repeat: Option<Duration>) -> Self {
+    pub fn new(first: T, steps: Vec<Step<T>>, repeat: Option<Duration>) -> Self {
         assert!(steps.is_sorted_by(|one, other| one.at < other.at), "steps in order");
         assert!(steps.first().is_none_or(|step| step.at > Time::ZERO), "steps after the start");
         if let (Some(repeat), Some(last)) = (repeat, steps.last()) {
             assert!(last.at < Time::ZERO + repeat, "steps within their period");
         }
-        let mut steps = Self { first, steps: steps.into_boxed_slice(), repeat, period_work: 0 };
-        if let Some(repeat) = repeat {
-            steps.period_work = steps.work_until(repeat.as_nanos());
-        }
-        steps
+        Self { first, steps: steps.into_boxed_slice(), repeat }
     }
 
-    /// The rate before the first step.
-    pub const fn first(&self) -> u64 {
+    /// The value before the first step.
+    pub const fn first(&self) -> T {
         self.first
     }
 
     /// The steps.
-    pub const fn steps(&self) -> &[Step] {
+    pub const fn steps(&self) -> &[Step<T>] {
         &self.steps
     }
 
@@ -60,9 +55,16 @@ impl Steps {
         self.repeat
     }
 
+    /// All values.
+    pub fn values(&self) -> impl Iterator<Item = T> {
+        std::iter::once(self.first).chain(self.steps.iter().map(|step| step.value))
+    }
+}
+
+impl Steps<u64> {
     /// The slowest of the rates.
     pub fn slowest(&self) -> u64 {
-        self.steps.iter().map(|step| step.rate).fold(self.first, u64::min)
+        self.values().fold(self.first, u64::min)
     }
 
     /// Bits per second between two moments, rounded down, at least 1.
@@ -79,9 +81,14 @@ impl Steps {
     fn work_before(&self, moment: Time) -> u128 {
         let nanos = moment.as_nanos();
         match self.repeat.map(Duration::as_nanos) {
-            Some(period) => u128::from(nanos / period) * self.period_work + self.work_until(nanos % period),
+            Some(period) => u128::from(nanos / period) * self.period_work() + self.work_until(nanos % period),
             None => self.work_until(nanos),
         }
+    }
+
+    /// The same in one period; 0 if there is none.
+    fn period_work(&self) -> u128 {
+        self.repeat.map_or(0, |repeat| self.work_until(repeat.as_nanos()))
     }
 
     /// The same within the first period.
@@ -89,41 +96,88 @@ impl Steps {
         let (mut work, mut since, mut rate) = (0, 0, self.first);
         for step in self.steps.iter().take_while(|step| step.at.as_nanos() < nanos) {
             work += u128::from(step.at.as_nanos() - since) * u128::from(rate);
-            (since, rate) = (step.at.as_nanos(), step.rate);
+            (since, rate) = (step.at.as_nanos(), step.value);
         }
         work + u128::from(nanos - since) * u128::from(rate)
     }
 }
 
-/// A server whose rate changes. Work is counted in bits · 10⁹, which a rate in bits per second does so many of per
-/// nanosecond: every boundary splits a packet's work into whole numbers, so nothing is ever rounded but the moment shown.
+/// Constant, or in steps.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Varying<T> {
+    /// For ever.
+    Constant(T),
+    /// As they say.
+    Steps(Arc<Steps<T>>),
+}
+
+impl<T: Copy> Varying<T> {
+    /// The value at the start.
+    pub fn first(&self) -> T {
+        match self {
+            Self::Constant(value) => *value,
+            Self::Steps(steps) => steps.first(),
+        }
+    }
+
+    /// All values.
+    pub fn values(&self) -> impl Iterator<Item = T> {
+        let later = self.steps().map_or(&[][..], |steps| steps.steps());
+        std::iter::once(self.first()).chain(later.iter().map(|step| step.value))
+    }
+
+    /// The steps, if there are any.
+    pub fn steps(&self) -> Option<&Arc<Steps<T>>> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Steps(steps) => Some(steps),
+        }
+    }
+
+    /// The same with other values at the same moments.
+    pub(crate) fn map<U: Copy>(&self, to: impl Fn(T) -> U) -> Varying<U> {
+        match self {
+            Self::Constant(value) => Varying::Constant(to(*value)),
+            Self::Steps(steps) => {
+                let map = |step: &Step<T>| Step { at: step.at, value: to(step.value) };
+                let later = steps.steps().iter().map(map).collect();
+                Varying::Steps(Arc::new(Steps::new(to(steps.first()), later, steps.repeat())))
+            }
+        }
+    }
+}
+
+impl<T> From<T> for Varying<T> {
+    fn from(value: T) -> Self {
+        Self::Constant(value)
+    }
+}
+
+/// The current step, at moments that never go back.
 #[derive(Clone, Debug)]
-pub(super) struct Stepper {
-    steps: Arc<Steps>,
+pub(super) struct Position<T> {
+    steps: Arc<Steps<T>>,
     /// When the current period began.
     base: u64,
     /// How many steps of it are over.
     passed: usize,
-    rate: u64,
-    /// When the rate changes next; [`u64::MAX`] is never.
+    value: T,
+    /// When the next step comes; [`u64::MAX`] is never.
     change: u64,
-    busy_until: u64,
-    /// What `busy_until` lacks, in nanoseconds / `rate`.
-    remainder: u64,
 }
 
-impl Stepper {
-    pub(super) fn new(steps: Arc<Steps>) -> Self {
-        let mut stepper = Self { base: 0, passed: 0, rate: 0, change: 0, busy_until: 0, remainder: 0, steps };
-        stepper.enter(0, 0);
-        stepper
+impl<T: Copy> Position<T> {
+    pub(super) fn new(steps: Arc<Steps<T>>) -> Self {
+        let mut position = Self { base: 0, passed: 0, value: steps.first, change: 0, steps };
+        position.enter(0, 0);
+        position
     }
 
-    /// The rate after `passed` steps of the period that began at `base`.
+    /// Takes the value after `passed` steps of the period that began at `base`.
     fn enter(&mut self, base: u64, passed: usize) {
         let steps = &self.steps;
         (self.base, self.passed) = (base, passed);
-        self.rate = if passed == 0 { steps.first } else { steps.steps[passed - 1].rate };
+        self.value = if passed == 0 { steps.first } else { steps.steps[passed - 1].value };
         let next = steps.steps.get(passed).map(|step| step.at.as_nanos());
         let next = next.or(steps.repeat.map(Duration::as_nanos));
         self.change = next.map_or(u64::MAX, |next| base.saturating_add(next));
@@ -137,51 +191,75 @@ impl Stepper {
         }
     }
 
+    /// Goes to a moment, without walking through the steps before it.
+    fn seek(&mut self, now: u64) {
+        if now < self.change {
+            return;
+        }
+        let base = self.steps.repeat.map_or(0, |period| now - now % period.as_nanos());
+        let passed = self.steps.steps.partition_point(|step| base.saturating_add(step.at.as_nanos()) <= now);
+        self.enter(base, passed);
+    }
+
+    /// The value at `moment`.
+    pub(super) fn at(&mut self, moment: Time) -> T {
+        self.seek(moment.as_nanos());
+        self.value
+    }
+}
+
+/// A server whose rate changes. Work is counted in bits · 10⁹, which a rate in bits per second does so many of per
+/// nanosecond: every boundary splits a packet's work into whole numbers, so nothing is ever rounded but the moment shown.
+#[derive(Clone, Debug)]
+pub(super) struct Stepper {
+    position: Position<u64>,
+    period_work: u128,
+    busy_until: u64,
+    /// What `busy_until` lacks, in nanoseconds / rate.
+    remainder: u64,
+}
+
+impl Stepper {
+    pub(super) fn new(steps: Arc<Steps<u64>>) -> Self {
+        Self { period_work: steps.period_work(), position: Position::new(steps), busy_until: 0, remainder: 0 }
+    }
+
     /// When the first byte of a packet that arrives now would leave.
     pub(super) fn start(&mut self, now: Time) -> Time {
         let now = now.as_nanos();
         if now > self.busy_until {
             self.busy_until = now;
             self.remainder = 0;
-            if now >= self.change {
-                self.seek(now);
-            }
+            self.position.seek(now);
         }
         Time::from_nanos(self.busy_until)
-    }
-
-    /// The rate that holds at `now`, found without walking through the idle time.
-    fn seek(&mut self, now: u64) {
-        let base = self.steps.repeat.map_or(0, |period| now - now % period.as_nanos());
-        let passed = self.steps.steps.partition_point(|step| base.saturating_add(step.at.as_nanos()) <= now);
-        self.enter(base, passed);
     }
 
     /// Sends `bytes` from the start last returned; answers when the last of them has left.
     pub(super) fn serve(&mut self, bytes: u32) -> Time {
         let mut work = u128::from(bytes) * 8 * u128::from(PER_SECOND);
         loop {
+            let (rate, change) = (u128::from(self.position.value), self.position.change);
             // The fraction of a nanosecond that has passed already is work done at this rate.
             let needed = work + u128::from(self.remainder);
-            let left = u128::from(self.change.saturating_sub(self.busy_until)) * u128::from(self.rate);
-            if needed < left || self.change == u64::MAX {
-                let nanos = u64::try_from(needed / u128::from(self.rate)).unwrap_or(u64::MAX);
-                self.remainder = (needed % u128::from(self.rate)) as u64;
+            let left = u128::from(change.saturating_sub(self.busy_until)) * rate;
+            if needed < left || change == u64::MAX {
+                let nanos = u64::try_from(needed / rate).unwrap_or(u64::MAX);
+                self.remainder = (needed % rate) as u64;
                 self.busy_until = self.busy_until.saturating_add(nanos);
                 return Time::from_nanos(self.busy_until);
             }
             work = needed - left;
             self.remainder = 0;
-            self.busy_until = self.change;
-            self.next();
+            self.busy_until = change;
+            self.position.next();
             // Slow links with short periods: whole periods at once, so that a packet costs one period's steps at most.
-            if self.passed == 0 && work >= self.steps.period_work {
-                let period = self.steps.repeat.map_or(0, Duration::as_nanos);
-                let periods = u64::try_from(work / self.steps.period_work).unwrap_or(u64::MAX);
-                work -= u128::from(periods) * self.steps.period_work;
+            if self.position.passed == 0 && work >= self.period_work {
+                let period = self.position.steps.repeat.map_or(0, Duration::as_nanos);
+                let periods = u64::try_from(work / self.period_work).unwrap_or(u64::MAX);
+                work -= u128::from(periods) * self.period_work;
                 self.busy_until = self.busy_until.saturating_add(periods.saturating_mul(period));
-                let base = self.busy_until;
-                self.enter(base, 0);
+                self.position.enter(self.busy_until, 0);
             }
         }
     }

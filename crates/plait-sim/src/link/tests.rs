@@ -1,5 +1,6 @@
 //! A link's timing against exact arithmetic, its limits and losses against their definitions.
 
+mod changes;
 mod steps;
 mod traces;
 
@@ -52,7 +53,7 @@ fn an_idle_link_delivers_after_serialization_and_delay() {
 fn a_busy_period_is_exact_however_long() {
     // The last bit of packet n leaves at exactly n · bits / rate, rounded down.
     for rate in [10_000_000, 100_000_000_000, 3_000_000, 299_792_458, 999_999_999_989, 7] {
-        let mut link = with(rate, |config| config.delay = Duration::ZERO);
+        let mut link = with(rate, |config| config.delay = Duration::ZERO.into());
         let mut bits: u128 = 0;
         for n in 0..100_000_u64 {
             let bytes = [1500, 1500, 60, 333][n as usize % 4];
@@ -69,7 +70,7 @@ fn a_busy_period_is_exact_however_long() {
 fn the_fraction_is_carried_while_busy_and_forgotten_when_idle() {
     // 1 byte at 3 Gbit/s takes 2 2/3 ns.
     let exits = |sends: [u64; 3]| {
-        let mut link = with(3_000_000_000, |config| config.delay = Duration::ZERO);
+        let mut link = with(3_000_000_000, |config| config.delay = Duration::ZERO.into());
         sends.map(|at| {
             let _ = link.send(time(at), 1, 0, 0);
             let exit = link.head().map(|key| key.time.as_nanos());
@@ -85,7 +86,7 @@ fn the_fraction_is_carried_while_busy_and_forgotten_when_idle() {
 
 #[test]
 fn a_limit_of_packets_counts_the_one_in_transmission() {
-    let mut link = with(1_000_000, |config| config.queue = QueueLimit::Packets(3));
+    let mut link = with(1_000_000, |config| config.queue = QueueLimit::Packets(3).into());
     let sent: Vec<_> = (0..4).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
     assert_eq!(sent, [Admission::First, Admission::Queued, Admission::Queued, Admission::DroppedFull]);
     assert_eq!((link.queue_packets(Time::ZERO), link.queue_bytes(Time::ZERO)), (2, 3000));
@@ -99,7 +100,7 @@ fn a_limit_of_packets_counts_the_one_in_transmission() {
 
 #[test]
 fn a_limit_of_bytes_counts_the_packet_in_transmission() {
-    let mut link = with(1_000_000, |config| config.queue = QueueLimit::Bytes(3000));
+    let mut link = with(1_000_000, |config| config.queue = QueueLimit::Bytes(3000).into());
     assert_ne!(link.send(Time::ZERO, 1500, 0, 0), Admission::DroppedFull);
     assert_ne!(link.send(Time::ZERO, 1000, 1, 1), Admission::DroppedFull);
     assert_eq!(link.send(Time::ZERO, 501, 2, 2), Admission::DroppedFull);
@@ -109,7 +110,8 @@ fn a_limit_of_bytes_counts_the_packet_in_transmission() {
 
 #[test]
 fn a_limit_of_time_is_the_longest_wait() {
-    let mut link = with(1_000_000, |config| config.queue = QueueLimit::Wait(Duration::from_millis(24)));
+    let mut link =
+        with(1_000_000, |config| config.queue = QueueLimit::Wait(Duration::from_millis(24)).into());
     let sent: Vec<_> = (0..4).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
     assert_eq!(sent, [Admission::First, Admission::Queued, Admission::Queued, Admission::DroppedFull]); // waits of 0, 12, 24 and 36 ms
 }
@@ -118,9 +120,9 @@ fn a_limit_of_time_is_the_longest_wait() {
 fn a_dropped_packet_leaves_no_trace() {
     let run = |extra: bool| {
         let mut link = with(3_000_000, |config| {
-            config.queue = QueueLimit::Packets(2);
-            config.loss = Loss::Bernoulli { share: 300_000_000 };
-            config.jitter = Some(Jitter { amount: Duration::from_millis(3), reorder: false });
+            config.queue = QueueLimit::Packets(2).into();
+            config.loss = Loss::Bernoulli { share: 300_000_000 }.into();
+            config.jitter = Some(Jitter { amount: Duration::from_millis(3), ..Jitter::default() });
         });
         let mut exits = Vec::new();
         for n in 0..500 {
@@ -139,7 +141,7 @@ fn a_dropped_packet_leaves_no_trace() {
 
 #[test]
 fn losses_take_their_time_on_the_wire() {
-    let mut link = with(1_000_000, |config| config.loss = Loss::Bernoulli { share: 1_000_000_000 });
+    let mut link = with(1_000_000, |config| config.loss = Loss::Bernoulli { share: 1_000_000_000 }.into());
     let _ = link.send(Time::ZERO, 1500, 0, 1);
     let _ = link.send(Time::ZERO, 1500, 1, 2);
     assert_eq!(drain(&mut link), [(millis(22), Exit::Lost(1)), (millis(34), Exit::Lost(2))]);
@@ -201,7 +203,8 @@ fn a_loss_model_never_leaves_its_certain_states() {
 fn jitter_keeps_the_order_unless_told_otherwise() {
     for reorder in [false, true] {
         let amount = Duration::from_millis(50);
-        let mut link = with(100_000_000, |config| config.jitter = Some(Jitter { amount, reorder }));
+        let mut link =
+            with(100_000_000, |config| config.jitter = Some(Jitter { amount, reorder, ..Jitter::default() }));
         for n in 0..1000 {
             let _ = link.send(Time::ZERO + Duration::from_millis(1) * n, 1500, n, n);
         }
@@ -221,7 +224,8 @@ fn jitter_keeps_the_order_unless_told_otherwise() {
 #[test]
 fn packets_that_arrive_together_leave_in_order_even_from_a_heap() {
     let amount = Duration::from_nanos(1);
-    let mut link = with(1 << 61, |config| config.jitter = Some(Jitter { amount, reorder: true }));
+    let mut link =
+        with(1 << 61, |config| config.jitter = Some(Jitter { amount, reorder: true, ..Jitter::default() }));
     for n in 0..100 {
         let _ = link.send(Time::ZERO, 1, n, n);
     }
@@ -263,7 +267,7 @@ fn a_packet_that_leaves_during_an_outage_is_lost() {
 fn an_outage_does_not_shift_the_random_losses() {
     let lost = |outages: Outages| {
         let mut link = with(8_000_000, |config| {
-            config.loss = Loss::Bernoulli { share: 500_000_000 };
+            config.loss = Loss::Bernoulli { share: 500_000_000 }.into();
             config.outages = outages;
         });
         for n in 0..200 {
@@ -292,6 +296,21 @@ fn a_hopeless_backlog_saturates_instead_of_overflowing() {
 #[should_panic(expected = "taken only from a link that has one")]
 fn taking_from_an_empty_link_is_a_broken_invariant() {
     with(1, |_| {}).pop();
+}
+
+/// Constant mostly, or in a few steps.
+fn varying<T: Copy + std::fmt::Debug + 'static>(
+    value: impl Strategy<Value = T> + Clone + 'static,
+) -> impl Strategy<Value = Varying<T>> {
+    let steps = prop::collection::btree_map(1_u64..500_000_000, value.clone(), 0..4);
+    let steps =
+        (value.clone(), steps, prop::option::of(1_u64..500_000_000)).prop_map(|(first, steps, rest)| {
+            let last = steps.last_key_value().map_or(0, |(at, _)| *at);
+            let steps = steps.into_iter().map(|(at, value)| Step { at: time(at), value }).collect();
+            let repeat = rest.map(|rest| Duration::from_nanos(last + rest));
+            Varying::Steps(Arc::new(Steps::new(first, steps, repeat)))
+        });
+    prop_oneof![2 => value.prop_map(Varying::Constant), 1 => steps]
 }
 
 fn any_config() -> impl Strategy<Value = LinkConfig> {
@@ -324,10 +343,23 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
             }
         ),
     ];
-    let jitter = prop::option::of(
-        (0_u64..50_000_000, any::<bool>())
-            .prop_map(|(amount, reorder)| Jitter { amount: Duration::from_nanos(amount), reorder }),
-    );
+    use Distribution::{Normal, Pareto, ParetoNormal, Uniform};
+    let distribution = prop::sample::select(vec![Uniform, Normal, Pareto, ParetoNormal]);
+    let correlation = prop_oneof![Just(0), 0_u32..1_000_000_000];
+    let jitter =
+        prop::option::of((0_u64..50_000_000, distribution, correlation.clone(), any::<bool>()).prop_map(
+            |(amount, distribution, correlation, reorder)| Jitter {
+                amount: Duration::from_nanos(amount),
+                distribution,
+                correlation,
+                reorder,
+            },
+        ));
+    let copies = (1_u32..=1_000_000_000, correlation)
+        .prop_map(|(share, correlation)| Duplicate { share, correlation });
+    let duplicate = prop::option::weighted(0.3, copies);
+    let delay = varying(0_u64..200_000_000).prop_map(|delay| delay.map(Duration::from_nanos));
+    let special = (duplicate, any::<bool>());
     let outages = prop_oneof![
         Just(Outages::Windows(Vec::new())),
         Just(Outages::Windows(vec![Window { from: millis(100), to: millis(300) }])),
@@ -337,14 +369,16 @@ fn any_config() -> impl Strategy<Value = LinkConfig> {
             first: millis(10)
         }),
     ];
-    (capacity, 0_u64..200_000_000, queue, loss, jitter, outages).prop_map(
-        |(capacity, delay, queue, loss, jitter, outages)| LinkConfig {
+    (capacity, delay, varying(queue), varying(loss), jitter, outages, special).prop_map(
+        |(capacity, delay, queue, loss, jitter, outages, (duplicate, reorder))| LinkConfig {
             capacity,
-            delay: Duration::from_nanos(delay),
+            delay,
             queue,
             discipline: None,
             loss,
+            duplicate,
             jitter,
+            reorder,
             outages,
         },
     )
@@ -372,9 +406,11 @@ proptest! {
                 let counters = *link.counters();
                 assert_eq!(counters.accepted, accepted);
                 assert_eq!(counters.accepted + counters.dropped, n + 1);
-                assert_eq!(counters.accepted, counters.delivered + counters.lost + link.inside() as u64);
+                let put = counters.accepted + counters.duplicated;
+                assert_eq!(put, counters.delivered + counters.lost + link.inside() as u64);
                 assert!(link.queue_packets(now) <= link.inside() as u64);
-                match config.queue {
+                let limit = config.queue.steps().map_or(Some(config.queue.first()), |_| None);
+                match limit.unwrap_or(QueueLimit::Infinite) {
                     QueueLimit::Packets(limit) => assert!(link.queue_packets(now) < limit),
                     QueueLimit::Bytes(limit) => assert!(link.queue_bytes(now) <= limit),
                     QueueLimit::Wait(_) | QueueLimit::Infinite => {}
@@ -384,13 +420,21 @@ proptest! {
                 exits.push((key, link.pop()));
             }
             let counters = *link.counters();
-            assert_eq!(counters.accepted, counters.delivered + counters.lost);
-            assert_eq!(counters.accepted, exits.len() as u64);
+            assert_eq!(counters.accepted + counters.duplicated, counters.delivered + counters.lost);
+            assert_eq!(counters.accepted + counters.duplicated, exits.len() as u64);
+            assert_eq!(link.copies_to_come(), 0);
+            // Each packet leaves once, or as a copy and then once more.
+            let mut left = std::collections::BTreeMap::new();
+            for (_, exit) in &exits {
+                let before = left.insert(exit.payload(), matches!(exit, Exit::Copied(_)));
+                assert_ne!(before, Some(false), "{exit:?} left before");
+            }
+            assert!(left.values().all(|copied| !copied), "a copy without its packet");
             exits
         };
         let exits = run();
         prop_assert!(exits.is_sorted_by_key(|exit| exit.0));
-        if config.jitter.is_none_or(|jitter| !jitter.reorder) {
+        if !config.reorders() {
             prop_assert!(exits.is_sorted_by_key(|(_, exit)| exit.payload()));
         }
         prop_assert_eq!(exits, run());

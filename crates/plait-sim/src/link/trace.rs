@@ -42,21 +42,7 @@ impl Trace {
     /// # Errors
     /// If the file cannot be read, is no regular file, is too large, or breaks a rule of the format.
     pub fn load(name: &str, path: &Path) -> Result<Self, ScenarioError> {
-        let refused = |rule: String| ScenarioError::Trace { file: name.to_owned(), line: None, rule };
-        // Opening a pipe would wait for its writer, perhaps for ever.
-        let metadata =
-            std::fs::metadata(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
-        if !metadata.is_file() {
-            return Err(refused("a trace is a regular file".to_owned()));
-        }
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(|error| refused(format!("cannot be read: {error}")))?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(refused("a trace file has at most 256 MiB".to_owned()));
-        }
-        Self::parse(name, &bytes)
+        Self::parse(name, &contents(name, path)?)
     }
 
     /// Reads a trace from the contents of a file; `name` is for errors.
@@ -123,6 +109,27 @@ impl Trace {
         let bits = self.opportunities.len() as u64 * u64::from(OPPORTUNITY_BYTES) * 8;
         (bits * 1000 / self.period_millis()).max(1)
     }
+}
+
+/// The content of the trace file at `path`; `name` is for errors.
+///
+/// # Errors
+/// If the file cannot be read, is no regular file, or is too large.
+pub(crate) fn contents(name: &str, path: &Path) -> Result<Vec<u8>, ScenarioError> {
+    let refused = |rule: String| ScenarioError::Trace { file: name.to_owned(), line: None, rule };
+    // Opening a pipe would wait for its writer, perhaps for ever.
+    let metadata = std::fs::metadata(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    if !metadata.is_file() {
+        return Err(refused("a trace is a regular file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(refused("a trace file has at most 256 MiB".to_owned()));
+    }
+    Ok(bytes)
 }
 
 /// Decimal digits only, neither sign nor separator; saturates.

@@ -7,7 +7,7 @@ use super::path::PathDraft;
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Source, Word, unique};
 use super::shared::{self, LinkDraft};
 use super::wire::Way;
-use super::{SchedulerChoice, text};
+use super::{CongestionControl, SchedulerChoice, TransportOptions, text};
 use crate::application::times::{OnOff, stop};
 use crate::error::ScenarioError;
 use crate::link::MAX_PACKET_BYTES;
@@ -34,6 +34,8 @@ pub struct Flow {
 pub enum FlowKind {
     /// A reliable stream over one path.
     Tcp {
+        /// Its congestion control; `None` is the scenario's, as a flow of one path has it.
+        control: Option<CongestionControl>,
         /// Payload bytes; `None` is no end.
         size: Option<u64>,
     },
@@ -41,6 +43,8 @@ pub enum FlowKind {
     Multipath {
         /// Who decides there; `None` is the scenario's.
         scheduler: Option<SchedulerChoice>,
+        /// Its congestion control; `None` is the scenario's.
+        control: Option<CongestionControl>,
         /// Payload bytes; `None` is no end.
         size: Option<u64>,
     },
@@ -66,7 +70,15 @@ impl FlowKind {
     /// How much a connection sends, if it ends.
     pub fn size(&self) -> Option<u64> {
         match self {
-            Self::Tcp { size } | Self::Multipath { size, .. } => *size,
+            Self::Tcp { size, .. } | Self::Multipath { size, .. } => *size,
+            Self::ConstantRate { .. } | Self::OnOff { .. } => None,
+        }
+    }
+
+    /// The congestion control that it has of its own.
+    pub const fn control(&self) -> Option<CongestionControl> {
+        match self {
+            Self::Tcp { control, .. } | Self::Multipath { control, .. } => *control,
             Self::ConstantRate { .. } | Self::OnOff { .. } => None,
         }
     }
@@ -122,8 +134,7 @@ const MAX_FLOWS: usize = 1_000;
 pub(super) struct Surroundings<'a> {
     pub(super) links: &'a [LinkDraft],
     pub(super) paths: &'a [PathDraft],
-    /// The transport's packet.
-    pub(super) packet: u32,
+    pub(super) transport: &'a TransportOptions,
     pub(super) duration: Duration,
 }
 
@@ -181,17 +192,21 @@ impl Flow {
         };
         check_route(&route, kind, direction, around.links, reader.source, &reader.place)?;
         let kind = match kind {
-            Kind::Tcp => FlowKind::Tcp { size: size(&mut reader)? },
+            Kind::Tcp => FlowKind::Tcp {
+                control: control(&mut reader, CongestionControl::of_one_path, around)?,
+                size: size(&mut reader)?,
+            },
             Kind::Multipath => FlowKind::Multipath {
                 scheduler: reader.take("scheduler").map(|item| SchedulerChoice::read(&item)).transpose()?,
+                control: control(&mut reader, CongestionControl::of_connection, around)?,
                 size: size(&mut reader)?,
             },
             Kind::ConstantRate => {
-                let (rate, packet) = datagrams(&mut reader, around.packet)?;
+                let (rate, packet) = datagrams(&mut reader, around.transport.packet)?;
                 FlowKind::ConstantRate { rate, packet }
             }
             Kind::OnOff => {
-                let (rate, packet) = datagrams(&mut reader, around.packet)?;
+                let (rate, packet) = datagrams(&mut reader, around.transport.packet)?;
                 FlowKind::OnOff { rate, packet, times: OnOff::read(&mut reader)? }
             }
         };
@@ -242,6 +257,15 @@ fn check_route(
         }
     }
     Ok(())
+}
+
+/// The congestion control of a connection, if it has one of its own.
+fn control(
+    reader: &mut Reader<'_>,
+    read: fn(&Item<'_>, &TransportOptions) -> Result<CongestionControl, ScenarioError>,
+    around: &Surroundings<'_>,
+) -> Result<Option<CongestionControl>, ScenarioError> {
+    reader.take("congestion_control").map(|item| read(&item, around.transport)).transpose()
 }
 
 /// How much a connection sends, if it ends.

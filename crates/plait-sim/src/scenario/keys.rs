@@ -33,12 +33,16 @@ const BEHIND: &[TableInfo] = &[
     LINK,
     FORWARD_OR_BACKWARD,
     RATE_STEP,
+    DELAY_STEP,
+    LOSS_STEP,
+    QUEUE_STEP,
     FLOW_TCP,
     FLOW_MULTIPATH,
     FLOW_CBR,
     FLOW_ON_OFF,
     LOSS_BERNOULLI,
     LOSS_GILBERT_ELLIOTT,
+    DUPLICATE_TABLE,
     JITTER_TABLE,
     OUTAGE,
     OUTAGES_PERIODIC,
@@ -97,7 +101,7 @@ pub const TOP: TableInfo = TableInfo {
 pub const PATH: TableInfo = TableInfo {
     name: "[[path]]",
     doc: "One path. What describes the wire (rate, delay, queue, outages) holds for both directions; what happens to \
-          packets (loss, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
+          packets (loss, copies, jitter) and a trace hold for the forward direction, that of the data, only. The tables \
           forward and backward override all of it for their direction. A path of links alone has none of these keys.",
     keys: &[
         key(
@@ -113,6 +117,9 @@ pub const PATH: TableInfo = TableInfo {
             "The rate of both directions, in bits per second on the wire; at most 1Tbit.",
         ),
         RATE_STEPS,
+        DELAY_STEPS,
+        LOSS_STEPS,
+        QUEUE_STEPS,
         REPEAT,
         key(
             "rtt",
@@ -129,12 +136,14 @@ pub const PATH: TableInfo = TableInfo {
         key("queue", QUEUE, Text(ONE_BDP), QUEUE_DOC),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Which data packets the wire loses (forward only)."),
+        key("duplicate", DUPLICATE, Text("0%"), "Which data packets the wire delivers twice (forward only)."),
         key(
             "jitter",
             JITTER,
             Text("0ms"),
-            "Random extra delay of data packets, uniform from 0 (forward only).",
+            "Random extra delay of data packets, uniform from 0 unless the table says otherwise (forward only).",
         ),
+        REORDER,
         key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
         key(
             "trace",
@@ -171,25 +180,74 @@ pub const PATH: TableInfo = TableInfo {
 
 const RATE_STEPS: KeyInfo = key(
     "rate_steps",
-    "a list such as [{ at = \"10s\", rate = \"2Mbit\" }]",
+    "a list such as [{ at = \"10s\", rate = \"2Mbit\" }], or a file's name",
     Otherwise("none"),
-    "When the rate changes, and to what; a packet that is being sent then leaves partly at either rate.",
+    "When the rate changes, and to what; a packet that is being sent then leaves partly at either rate. A file has a step per line, \
+     when and what, such as 10s 2Mbit, and comments behind #; it is relative to the scenario's folder.",
 );
+const DELAY_STEPS: KeyInfo = key(
+    "delay_steps",
+    "a list such as [{ at = \"10s\", delay = \"50ms\" }], or a file's name",
+    Otherwise("none"),
+    "When the one-way delay changes, and to what, for packets whose last bit leaves from then on. When it falls, packets keep their order \
+     unless reorder is true. A file has lines such as 10s 50ms.",
+);
+const LOSS_STEPS: KeyInfo = key(
+    "loss_steps",
+    "a list such as [{ at = \"10s\", loss = \"2%\" }], or a file's name",
+    Otherwise("none"),
+    "When the loss changes, and to what, for packets whose last bit leaves from then on; on a path or link for the forward direction only, as \
+     loss. A file has lines such as 10s 2%.",
+);
+const QUEUE_STEPS: KeyInfo = key(
+    "queue_steps",
+    "a list such as [{ at = \"10s\", queue = \"20p\" }], or a file's name",
+    Otherwise("none"),
+    "When the queue's limit changes, and to what, for packets that arrive from then on; what waits already stays. With drop-tail only. A \
+     file has lines such as 10s 20p.",
+);
+const DUPLICATE: &str = "a share such as \"1%\", or a table with a share";
+const REORDER_DOC: &str = "Whether packets may overtake each other when the delay falls, or by jitter; otherwise a packet arrives no earlier than \
+                           the one before it.";
+const REORDER: KeyInfo = key("reorder", TRUTH, Otherwise("false"), REORDER_DOC);
 const REPEAT: KeyInfo = key(
     "repeat",
     DURATION,
     Otherwise("they do not"),
-    "After how long the rate and its rate_steps begin anew, again and again; later than the last step.",
+    "After how long all that has steps in this table begins anew, again and again; later than the last step.",
 );
 
 /// One of the `rate_steps`.
 pub const RATE_STEP: TableInfo = TableInfo {
     name: "rate_steps[…]",
     doc: "A change of the rate. They are listed in order.",
-    keys: &[
-        key("at", DURATION, Required, "When: from the start of the run, or of each repetition."),
-        key("rate", RATE, Required, "The rate from then on."),
-    ],
+    keys: &[AT, key("rate", RATE, Required, "The rate from then on.")],
+    later: &[],
+};
+
+const AT: KeyInfo = key("at", DURATION, Required, "When: from the start of the run, or of each repetition.");
+
+/// One of the `delay_steps`.
+pub const DELAY_STEP: TableInfo = TableInfo {
+    name: "delay_steps[…]",
+    doc: "A change of the delay. They are listed in order.",
+    keys: &[AT, key("delay", DURATION, Required, "The one-way delay from then on.")],
+    later: &[],
+};
+
+/// One of the `loss_steps`.
+pub const LOSS_STEP: TableInfo = TableInfo {
+    name: "loss_steps[…]",
+    doc: "A change of the loss. They are listed in order.",
+    keys: &[AT, key("loss", LOSS, Required, "Which packets the wire loses from then on.")],
+    later: &[],
+};
+
+/// One of the `queue_steps`.
+pub const QUEUE_STEP: TableInfo = TableInfo {
+    name: "queue_steps[…]",
+    doc: "A change of the queue's limit. They are listed in order.",
+    keys: &[AT, key("queue", QUEUE, Required, "When an arriving packet is dropped from then on.")],
     later: &[],
 };
 
@@ -208,6 +266,9 @@ pub const LINK: TableInfo = TableInfo {
             "The rate of both directions, in bits per second on the wire; at most 1Tbit.",
         ),
         RATE_STEPS,
+        DELAY_STEPS,
+        LOSS_STEPS,
+        QUEUE_STEPS,
         REPEAT,
         key("delay", DURATION, Text("0s"), "The one-way delay of both directions."),
         key(
@@ -218,7 +279,14 @@ pub const LINK: TableInfo = TableInfo {
         ),
         key("discipline", DISCIPLINE, Text("drop-tail"), DISCIPLINE_DOC),
         key("loss", LOSS, Text("0%"), "Which packets the wire loses (forward only)."),
-        key("jitter", JITTER, Text("0ms"), "Random extra delay, uniform from 0 (forward only)."),
+        key("duplicate", DUPLICATE, Text("0%"), "Which packets the wire delivers twice (forward only)."),
+        key(
+            "jitter",
+            JITTER,
+            Text("0ms"),
+            "Random extra delay, uniform from 0 unless the table says otherwise (forward only).",
+        ),
+        REORDER,
         key("outages", OUTAGES, Otherwise("none"), "When both directions are cut."),
         key("trace", TRACE, Otherwise("rate"), "Recorded capacity in Mahimahi's format (forward only)."),
         key("forward", DIRECTION, Otherwise("as the link says"), "The direction of the connection's data."),
@@ -234,7 +302,7 @@ const QUEUE_DOC: &str = "When an arriving packet is dropped. Packets: at most so
                          transmission included (as in ns-2). A size: likewise in bytes. A duration: if its \
                          transmission would begin later than that. bdp: one bandwidth-delay product, the direction's \
                          own rate times the round-trip time of the whole empty path, in packets of the transport's size, \
-                         rounded up, at least 2. The rate is that before the first of rate_steps; of a trace, the mean.";
+                         rounded up, at least 10, which is an initial window. The rate is that before the first of rate_steps; of a trace, the mean.";
 
 const DISCIPLINE_DOC: &str = "Who decides which waiting packet is sent next, and which is dropped: drop-tail (first come, first served; \
                               what finds the queue full is dropped), codel or fq-codel. With one of these the queue is what may wait beside \
@@ -249,6 +317,9 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
     keys: &[
         key("rate", RATE, Otherwise("the path's rate"), "Bits per second on the wire; at most 1Tbit."),
         RATE_STEPS,
+        DELAY_STEPS,
+        LOSS_STEPS,
+        QUEUE_STEPS,
         REPEAT,
         key(
             "delay",
@@ -265,11 +336,18 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
             "Which packets the wire loses.",
         ),
         key(
+            "duplicate",
+            DUPLICATE,
+            Otherwise("as the path says forward, none backward"),
+            "Which packets the wire delivers twice.",
+        ),
+        key(
             "jitter",
             JITTER,
             Otherwise("the path's jitter forward, none backward"),
-            "Random extra delay, uniform from 0.",
+            "Random extra delay, uniform from 0 unless the table says otherwise.",
         ),
+        key("reorder", TRUTH, Otherwise("as the path says"), REORDER_DOC),
         key(
             "outages",
             OUTAGES,
@@ -290,7 +368,11 @@ pub const FORWARD_OR_BACKWARD: TableInfo = TableInfo {
 pub const LOSS_BERNOULLI: TableInfo = TableInfo {
     name: "loss = { model = \"bernoulli\" }",
     doc: "Each packet is lost with the same probability, independently; loss = \"0.2%\" is short for it.",
-    keys: &[MODEL, key("share", SHARE, Required, "The probability of a loss.")],
+    keys: &[
+        MODEL,
+        key("share", SHARE, Required, "The probability of a loss."),
+        key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
+    ],
     later: &[],
 };
 
@@ -316,6 +398,21 @@ pub const LOSS_GILBERT_ELLIOTT: TableInfo = TableInfo {
 const MODEL: KeyInfo =
     key("model", "\"bernoulli\" or \"gilbert-elliott\"", Required, "How losses are distributed.");
 
+const CORRELATION_DOC: &str = "The probability that a packet meets the fate of the packet before it; less than 100%. The share stays what it is, \
+                               unlike with netem's correlation, which makes what is rare rarer.";
+
+/// `duplicate` as a table.
+pub const DUPLICATE_TABLE: TableInfo = TableInfo {
+    name: "duplicate",
+    doc: "Copies of packets; duplicate = \"1%\" is short for { share = \"1%\" }. A copy takes no capacity. It has its own jitter, and losses take it \
+          by themselves; of a packet that is copied and lost, one arrives, as with netem.",
+    keys: &[
+        key("share", SHARE, Required, "The probability of a copy."),
+        key("correlation", SHARE, Text("0%"), CORRELATION_DOC),
+    ],
+    later: &[],
+};
+
 /// `jitter` as a table.
 pub const JITTER_TABLE: TableInfo = TableInfo {
     name: "jitter",
@@ -325,7 +422,21 @@ pub const JITTER_TABLE: TableInfo = TableInfo {
             "amount",
             DURATION,
             Required,
-            "The largest extra delay; it is uniform from 0, so the mean delay grows by half of it.",
+            "Of uniform jitter the largest extra delay, so the mean delay grows by half of it; of the others netem's jitter, about a standard \
+             deviation.",
+        ),
+        key(
+            "distribution",
+            "\"uniform\", \"normal\", \"pareto\" or \"paretonormal\"",
+            Text("uniform"),
+            "How it is distributed: uniformly from 0, or as netem's tables of these names say, around 0. These end at four times the amount; a \
+             packet never takes less than no time.",
+        ),
+        key(
+            "correlation",
+            SHARE,
+            Text("0%"),
+            "The probability that a packet has the extra delay of the packet before it; less than 100%. The distribution stays what it is.",
         ),
         key(
             "reorder",

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use plait_sched::units::{UnitErrorKind, parse_bytes, parse_duration, parse_packets};
 use plait_sched::{Duration, Time, UnitError};
 
-use super::keys::{JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, ONE_BDP, OUTAGE, OUTAGES_PERIODIC};
+use super::keys::{
+    DUPLICATE_TABLE, JITTER_TABLE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT, ONE_BDP, OUTAGE, OUTAGES_PERIODIC,
+};
 use super::reader::{Item, MAX_BYTES, MAX_DURATION, Reader, Word, reason};
-use super::{discipline, steps, text};
+use super::steps::{Changes, varying};
+use super::{discipline, text};
 use crate::error::ScenarioError;
 use crate::link::discipline::Settings;
-use crate::link::{Capacity, Jitter, Loss, Outages, QueueLimit, Trace, Window};
+use crate::link::{
+    Capacity, Distribution, Duplicate, Jitter, Loss, Outages, QueueLimit, Trace, Varying, Window,
+};
 use crate::random::PARTS_PER_BILLION;
 
 /// What a table says of a link; what it does not say is `None`.
@@ -20,13 +25,16 @@ pub(super) struct Given {
     pub(super) rate: Option<Capacity>,
     pub(super) trace: Option<Arc<Trace>>,
     pub(super) delay: Option<Duration>,
-    pub(super) queue: Option<QueueGiven>,
+    pub(super) delay_steps: Option<super::steps::Later<Duration>>,
+    pub(super) queue: Option<Varying<QueueGiven>>,
     /// Whether the queue is what holds if nobody says.
     pub(super) queue_is_preset: bool,
     /// Drop-tail is `Some(None)`.
     pub(super) discipline: Option<Option<Settings>>,
-    pub(super) loss: Option<Loss>,
+    pub(super) loss: Option<Varying<Loss>>,
+    pub(super) duplicate: Option<Option<Duplicate>>,
     pub(super) jitter: Option<Option<Jitter>>,
+    pub(super) reorder: Option<bool>,
     pub(super) outages: Option<Outages>,
 }
 
@@ -46,7 +54,10 @@ const MAX_OUTAGES: usize = 100_000;
 impl Given {
     /// Takes the keys from the table of a direction, where each has no default.
     pub(super) fn direction(mut reader: Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
-        let given = Self::some(&mut reader, packet, Reader::take)?;
+        fn begins(reader: &Reader<'_>, key: &str) -> bool {
+            reader.has(key)
+        }
+        let given = Self::some(&mut reader, packet, Reader::take, begins)?;
         if given.rate.is_some() && given.trace.is_some() {
             return Err(reader.source.rule(reader.place.clone(), "give a rate or a trace, not both"));
         }
@@ -56,28 +67,41 @@ impl Given {
 
     /// Takes the keys from the table of a path, where some have a default.
     pub(super) fn path(reader: &mut Reader<'_>, packet: u32) -> Result<Self, ScenarioError> {
-        Self::some(reader, packet, |reader, key| reader.need(key).ok())
+        // Keys with a default begin with it.
+        let begins = |reader: &Reader<'_>, key: &str| key != "rate" || reader.has(key);
+        Self::some(reader, packet, |reader, key| reader.need(key).ok(), begins)
     }
 
     fn some<'a>(
         reader: &mut Reader<'a>,
         packet: u32,
         mut common: impl FnMut(&mut Reader<'a>, &'static str) -> Option<Item<'a>>,
+        begins: fn(&Reader<'_>, &str) -> bool,
     ) -> Result<Self, ScenarioError> {
+        let changes = Changes::read(reader, packet, begins)?;
+        let rate = reader.take("rate").map(|item| item.rate()).transpose()?;
+        let capacity =
+            |rate| changes.rate.map_or(Capacity::Rate(rate), |later| Capacity::Steps(later.after(rate)));
         Ok(Self {
             queue_is_preset: !reader.has("queue"),
             discipline: common(reader, "discipline")
                 .map(|item| discipline::read(item, packet))
                 .transpose()?,
-            rate: steps::rate(reader)?,
+            rate: rate.map(capacity),
             trace: reader.take("trace").map(|item| trace(&item)).transpose()?,
             delay: reader
                 .take("delay")
                 .map(|item| item.duration(Duration::ZERO..=MAX_DURATION))
                 .transpose()?,
-            queue: common(reader, "queue").map(|item| queue(&item, packet)).transpose()?,
-            loss: common(reader, "loss").map(loss).transpose()?,
+            delay_steps: changes.delay,
+            queue: common(reader, "queue")
+                .map(|item| queue(&item, packet))
+                .transpose()?
+                .map(|first| varying(first, changes.queue)),
+            loss: common(reader, "loss").map(loss).transpose()?.map(|first| varying(first, changes.loss)),
+            duplicate: common(reader, "duplicate").map(duplicate).transpose()?,
             jitter: common(reader, "jitter").map(jitter).transpose()?,
+            reorder: reader.take("reorder").map(|item| item.boolean()).transpose()?,
             outages: reader.take("outages").map(outages).transpose()?,
         })
     }
@@ -92,7 +116,7 @@ fn trace(item: &Item<'_>) -> Result<Arc<Trace>, ScenarioError> {
     })
 }
 
-fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, ScenarioError> {
+pub(super) fn queue(item: &Item<'_>, packet: u32) -> Result<QueueGiven, ScenarioError> {
     let text = item.text()?;
     let limit = match text {
         ONE_BDP => return Ok(QueueGiven::BandwidthDelayProduct),
@@ -148,7 +172,58 @@ impl Word for Model {
         &[("bernoulli", Self::Bernoulli), ("gilbert-elliott", Self::GilbertElliott)];
 }
 
-fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
+impl Word for Distribution {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("uniform", Self::Uniform),
+        ("normal", Self::Normal),
+        ("pareto", Self::Pareto),
+        ("paretonormal", Self::ParetoNormal),
+    ];
+}
+
+/// The probability that a packet meets the fate of the packet before it, which is not certain: it would be met for ever.
+fn correlation(reader: &mut Reader<'_>) -> Result<u32, ScenarioError> {
+    let item = reader.need("correlation")?;
+    let correlation = item.share()?;
+    if correlation == PARTS_PER_BILLION {
+        return Err(item.wrong("must be less than 100%, or nothing would ever change"));
+    }
+    Ok(correlation)
+}
+
+/// A share of `whole`, rounded to the nearest.
+fn part(share: u32, whole: u32) -> u32 {
+    let parts = u64::from(share) * u64::from(whole) + u64::from(PARTS_PER_BILLION / 2);
+    (parts / u64::from(PARTS_PER_BILLION)) as u32
+}
+
+/// Losses that come with a probability of `share`, each packet meeting the fate of the one before with a probability of `correlation`:
+/// the state of the chain is the fate.
+fn correlated(share: u32, correlation: u32) -> Loss {
+    let anew = PARTS_PER_BILLION - correlation;
+    Loss::GilbertElliott {
+        to_bad: part(share, anew),
+        to_good: part(PARTS_PER_BILLION - share, anew),
+        good_loss: 0,
+        bad_loss: PARTS_PER_BILLION,
+    }
+}
+
+/// `None` is no copies, which a direction can say to override its path.
+fn duplicate(item: Item<'_>) -> Result<Option<Duplicate>, ScenarioError> {
+    let duplicate = if item.value.is_str() {
+        Duplicate { share: item.share()?, correlation: 0 }
+    } else {
+        let mut reader = item.reader(&DUPLICATE_TABLE)?;
+        let share = reader.need("share")?.share()?;
+        let duplicate = Duplicate { share, correlation: correlation(&mut reader)? };
+        reader.finish();
+        duplicate
+    };
+    Ok(Some(duplicate).filter(|duplicate| duplicate.share > 0))
+}
+
+pub(super) fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
     let bernoulli = |share| if share == 0 { Loss::None } else { Loss::Bernoulli { share } };
     if item.value.is_str() {
         return item.share().map(bernoulli);
@@ -160,7 +235,17 @@ fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
     })?;
     let _: Model = reader.need("model")?.word()?;
     let loss = match model {
-        Model::Bernoulli => bernoulli(reader.need("share")?.share()?),
+        Model::Bernoulli => {
+            let share_item = reader.need("share")?;
+            match (share_item.share()?, correlation(&mut reader)?) {
+                (share, 0) => bernoulli(share),
+                (0, _) => Loss::None,
+                (PARTS_PER_BILLION, _) => {
+                    return Err(share_item.wrong("is of every packet: leave the correlation out"));
+                }
+                (share, correlation) => correlated(share, correlation),
+            }
+        }
         Model::GilbertElliott => {
             let to_good_item = reader.need("to_good")?;
             let to_good = to_good_item.share()?;
@@ -183,11 +268,16 @@ fn loss(item: Item<'_>) -> Result<Loss, ScenarioError> {
 fn jitter(item: Item<'_>) -> Result<Option<Jitter>, ScenarioError> {
     let range = Duration::ZERO..=MAX_DURATION;
     let jitter = if item.value.is_str() {
-        Jitter { amount: item.duration(range)?, reorder: false }
+        Jitter { amount: item.duration(range)?, ..Jitter::default() }
     } else {
         let mut reader = item.reader(&JITTER_TABLE)?;
         let amount = reader.need("amount")?.duration(range)?;
-        let jitter = Jitter { amount, reorder: reader.need("reorder")?.boolean()? };
+        let jitter = Jitter {
+            amount,
+            distribution: reader.need("distribution")?.word()?,
+            correlation: correlation(&mut reader)?,
+            reorder: reader.need("reorder")?.boolean()?,
+        };
         reader.finish();
         jitter
     };
@@ -236,11 +326,15 @@ fn periodic(mut reader: Reader<'_>) -> Result<Outages, ScenarioError> {
     Ok(Outages::Periodic { every, length, first: Time::ZERO + first })
 }
 
-/// Rate times round-trip time, in packets, rounded up, at least 2.
+/// The fewest packets of a queue that is sized by its link: the initial window of RFC 6928, which is every transport's default. With 2 packets a
+/// slow link carries half of its rate at worst. With 10 every transport fills nine tenths of any (`tests/it/analytic/slow_links.rs`).
+pub(super) const FEWEST_PACKETS: u64 = 10;
+
+/// Rate times round-trip time, in packets, rounded up, at least [`FEWEST_PACKETS`].
 pub(super) fn bandwidth_delay_product(rate: u64, rtt: Duration, packet: u32) -> u64 {
     let bits = u128::from(rate) * u128::from(rtt.as_nanos());
     let packets = bits.div_ceil(u128::from(packet) * 8 * 1_000_000_000);
-    u64::try_from(packets).unwrap_or(u64::MAX).clamp(2, MAX_PACKETS)
+    u64::try_from(packets).unwrap_or(u64::MAX).clamp(FEWEST_PACKETS, MAX_PACKETS)
 }
 
 const _: () =

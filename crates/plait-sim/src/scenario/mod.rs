@@ -140,7 +140,7 @@ impl Scenario {
         let place = reader.place_of("transport");
         let transport = TransportOptions::read(reader.take("transport"), source, place)?;
         let workload = reader.take("workload").map_or(Ok(Workload::DEFAULT), Workload::read)?;
-        let Topology { links, paths, flows } = Topology::read(&mut reader, transport.packet, duration)?;
+        let Topology { links, paths, flows } = Topology::read(&mut reader, &transport, duration)?;
         check_protocol(&transport, &paths, &source, &reader)?;
         reader.finish();
         Ok(Self { name, seed, duration, warmup, scheduler, transport, workload, links, paths, flows })

@@ -6,6 +6,7 @@ use super::keys::PATH;
 use super::link::Given;
 use super::reader::{Item, MAX_DURATION, Reader};
 use super::shared::{self, LinkDraft};
+use super::steps::varying;
 use super::wire::{Directions, Draft, WIRE_KEYS, Way, Wire};
 use crate::error::ScenarioError;
 
@@ -97,7 +98,7 @@ impl PathDraft {
 fn wire(mut reader: Reader<'_>, packet: u32) -> Result<(Draft, Draft), ScenarioError> {
     let rtt_item = reader.take("rtt");
     let rtt = rtt_item.as_ref().map(|item| item.duration(Duration::ZERO..=MAX_DURATION)).transpose()?;
-    let shared = Given::path(&mut reader, packet)?;
+    let mut shared = Given::path(&mut reader, packet)?;
     let Directions { forward, backward } = Directions::read(&mut reader, packet)?;
 
     let (source, place) = (reader.source, reader.place.clone());
@@ -118,7 +119,17 @@ fn wire(mut reader: Reader<'_>, packet: u32) -> Result<(Draft, Draft), ScenarioE
 
     // An odd nanosecond goes to the backward direction.
     let half = |rtt: Duration| (rtt / 2, rtt - rtt / 2);
-    let delays = rtt.map(half).or(shared.delay.map(|delay| (delay, delay))).unzip();
+    let delays = rtt.map(half).or(shared.delay.map(|delay| (delay, delay)));
+    if delays.is_none() && shared.delay_steps.is_some() {
+        let reason = "there is no delay to begin with: give rtt or delay too";
+        return Err(source.rule(format!("{place}.delay_steps"), reason));
+    }
+    let later = shared.delay_steps.take();
+    let delays = delays.map(|(forward, backward)| {
+        let back = later.clone();
+        (varying(forward, later), varying(backward, back))
+    });
+    let delays = delays.unzip();
     let no_delay = rtt.is_none() && shared.delay.is_none();
     if no_delay && forward.is_none() && backward.is_none() {
         return Err(source.missing(place, "rtt or delay"));

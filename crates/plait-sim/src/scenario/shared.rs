@@ -5,6 +5,7 @@ use plait_sched::Duration;
 use super::keys::LINK;
 use super::link::Given;
 use super::reader::{Item, Source, nearest, unique};
+use super::steps::varying;
 use super::wire::{Directions, Draft, Way};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
@@ -55,8 +56,8 @@ impl LinkDraft {
     fn read(item: Item<'_>, packet: u32) -> Result<Self, ScenarioError> {
         let mut reader = item.reader(&LINK)?;
         let name = reader.need("name")?.name()?;
-        let shared = Given::path(&mut reader, packet)?;
-        let delay = Some(shared.delay.unwrap_or(Duration::ZERO));
+        let mut shared = Given::path(&mut reader, packet)?;
+        let delay = varying(shared.delay.unwrap_or(Duration::ZERO), shared.delay_steps.take());
         let own = Directions::read(&mut reader, packet)?;
         let (source, place) = (reader.source, reader.place.clone());
         let places = (reader.place_of("forward"), reader.place_of("backward"));
@@ -65,7 +66,7 @@ impl LinkDraft {
         let both = shared.rate.is_some();
         let draft = |own: Option<Given>, way, place: &str| {
             let exists = both || own.is_some() || (way == Way::Forward && shared.trace.is_some());
-            exists.then(|| Draft::new(own, &shared, way, delay, source, place)).transpose()
+            exists.then(|| Draft::new(own, &shared, way, Some(delay.clone()), source, place)).transpose()
         };
         let forward = draft(own.forward, Way::Forward, &places.0)?;
         let backward = draft(own.backward, Way::Backward, &places.1)?;

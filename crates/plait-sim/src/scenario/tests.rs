@@ -1,11 +1,13 @@
 //! What a scenario file says, what it may not say, and that no input does worse than being refused.
 
+mod changes;
 mod defaults;
 mod described;
 mod discipline;
 mod errors;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use plait_sched::{Duration, Time};
 use proptest::prelude::*;
@@ -78,6 +80,7 @@ name = "download"
 kind = "tcp"
 links = ["radio"]
 size = "10MB"
+congestion_control = "cubic"
 start = "2s"
 stop = "50s"
 [[flow]]
@@ -154,7 +157,7 @@ fn the_full_example_is_read_as_written() {
         Window { from: second(20), to: second(21) },
     ]);
     let wire = LinkConfig {
-        queue: QueueLimit::Packets(50),
+        queue: QueueLimit::Packets(50).into(),
         outages,
         ..LinkConfig::new(1_000_000, Duration::from_millis(10))
     };
@@ -163,8 +166,9 @@ fn the_full_example_is_read_as_written() {
         to_good: 250_000_000,
         good_loss: 0,
         bad_loss: 500_000_000,
-    };
-    let jitter = Some(Jitter { amount: Duration::from_millis(5), reorder: false });
+    }
+    .into();
+    let jitter = Some(Jitter { amount: Duration::from_millis(5), ..Jitter::default() });
     assert_eq!(fast.forward, LinkConfig { loss, jitter, ..wire.clone() });
     assert_eq!(fast.backward, wire, "loss and jitter of a path concern its forward direction");
 
@@ -172,11 +176,14 @@ fn the_full_example_is_read_as_written() {
     assert_eq!((slow_config.backup, slow_config.cost, slow_rtt), (true, 3, Duration::from_millis(100)));
     // 2 Mbit/s · 100 ms = 25 000 bytes = 16.7 packets.
     assert_eq!(
-        (slow.forward.queue, slow.backward.queue),
-        (QueueLimit::Packets(17), QueueLimit::Bytes(64_000))
+        (slow.forward.queue.clone(), slow.backward.queue.clone()),
+        (QueueLimit::Packets(17).into(), QueueLimit::Bytes(64_000).into())
     );
-    assert_eq!(slow.forward.loss, Loss::Bernoulli { share: 2_000_000 });
-    assert_eq!(slow.backward.jitter, Some(Jitter { amount: Duration::from_millis(1), reorder: true }));
+    assert_eq!(slow.forward.loss, Loss::Bernoulli { share: 2_000_000 }.into());
+    assert_eq!(
+        slow.backward.jitter,
+        Some(Jitter { amount: Duration::from_millis(1), reorder: true, ..Jitter::default() })
+    );
     let every = Duration::from_secs(30);
     let periodic = Outages::Periodic { every, length: Duration::from_millis(100), first: second(30) };
     assert_eq!((&slow.forward.outages, &slow.backward.outages), (&periodic, &periodic));
@@ -194,31 +201,34 @@ fn links_and_flows_are_read_as_written() {
 
     let [radio, core] = &scenario.links[..] else { panic!("two links") };
     let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
-    let steps = vec![Step { at: at(10), rate: 500_000 }, Step { at: at(12), rate: 8_000_000 }];
+    let steps = vec![Step { at: at(10), value: 500_000 }, Step { at: at(12), value: 8_000_000 }];
     let steps = Steps::new(4_000_000, steps, Some(Duration::from_secs(30)));
     let forward = radio.forward.as_ref().expect("both directions");
     assert_eq!(forward.capacity, Capacity::Steps(std::sync::Arc::new(steps)));
     assert_eq!(
-        (forward.loss, forward.queue),
-        (Loss::Bernoulli { share: 1_000_000 }, QueueLimit::Packets(50))
+        (forward.loss.clone(), forward.queue.clone()),
+        (Loss::Bernoulli { share: 1_000_000 }.into(), QueueLimit::Packets(50).into())
     );
     let backward = radio.backward.as_ref().expect("both directions");
-    assert_eq!((&backward.capacity, backward.loss), (&Capacity::Rate(1_000_000), Loss::None));
-    // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, 30 at 10 Mbit/s.
-    assert_eq!(backward.queue, QueueLimit::Packets(3));
-    assert_eq!(core.forward.as_ref().map(|link| link.queue), Some(QueueLimit::Packets(30)));
+    assert_eq!((&backward.capacity, backward.loss.first()), (&Capacity::Rate(1_000_000), Loss::None));
+    // The longest round trip through them is the path's, 36 ms: 3 packets at 1 Mbit/s, of which a queue has 10 at least, and 30 at 10 Mbit/s.
+    assert_eq!(backward.queue, QueueLimit::Packets(10).into());
+    assert_eq!(core.forward.as_ref().map(|link| link.queue.first()), Some(QueueLimit::Packets(30)));
     assert_eq!(core.backward, None);
 
     let [download, second, voice, bursts] = &scenario.flows[..] else { panic!("four flows") };
     assert_eq!((download.name.as_str(), second.name.as_str()), ("download", "flow2"));
     assert_eq!(
         (&download.kind, &download.route),
-        (&FlowKind::Tcp { size: Some(10_000_000) }, &FlowRoute::Links(vec![0]))
+        (
+            &FlowKind::Tcp { control: CongestionControl::new("cubic"), size: Some(10_000_000) },
+            &FlowRoute::Links(vec![0])
+        )
     );
     assert_eq!((download.start, download.stop), (Duration::from_secs(2), Some(Duration::from_secs(50))));
     assert_eq!((second.direction, &second.route), (Way::Backward, &FlowRoute::Paths(vec![1, 2])));
     assert!(
-        matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None } if scheduler.name() == "round-robin")
+        matches!(&second.kind, FlowKind::Multipath { scheduler: Some(scheduler), size: None, control: None } if scheduler.name() == "round-robin")
     );
     assert_eq!(
         (&voice.kind, voice.direction),
@@ -383,7 +393,10 @@ fn trace_files_are_found_beside_the_scenario() {
         (path.forward.capacity.nominal_rate(), &path.backward.capacity),
         (12_000_000, &Capacity::Rate(1_000_000))
     );
-    assert_eq!((path.forward.queue, path.backward.queue), (QueueLimit::Packets(20), QueueLimit::Packets(2)));
+    assert_eq!(
+        (path.forward.queue.first(), path.backward.queue.first()),
+        (QueueLimit::Packets(20), QueueLimit::Packets(10))
+    );
     let json = scenario.to_json().to_string();
     assert_eq!(Scenario::from_json(&json, "s.json", &folder).as_ref(), Ok(&scenario));
 

@@ -2,12 +2,12 @@
 
 use plait_sched::{Duration, MAX_PATHS};
 
-use super::Scenario;
 use super::flow::{Flow, FlowRoute, Surroundings};
 use super::path::{PathDraft, PathOptions};
 use super::reader::{Item, Reader, Source, unique};
 use super::shared::{self, LinkDraft, SharedLink};
 use super::wire::Way;
+use super::{Scenario, TransportOptions};
 use crate::error::ScenarioError;
 use crate::link::LinkConfig;
 
@@ -21,13 +21,14 @@ pub(super) struct Topology {
 impl Topology {
     pub(super) fn read(
         reader: &mut Reader<'_>,
-        packet: u32,
+        transport: &TransportOptions,
         duration: Duration,
     ) -> Result<Self, ScenarioError> {
+        let packet = transport.packet;
         let links = reader.take("link").map(|item| LinkDraft::read_all(item, packet)).transpose()?;
         let links = links.unwrap_or_default();
         let paths = paths(reader.need("path")?, packet, &links)?;
-        let around = Surroundings { links: &links, paths: &paths, packet, duration };
+        let around = Surroundings { links: &links, paths: &paths, transport, duration };
         let flows = reader.take("flow").map(|item| Flow::read_all(item, &around)).transpose()?;
         let flows = flows.unwrap_or_default();
         let trips = round_trips(&links, &paths, &flows, reader.source)?;
@@ -135,12 +136,12 @@ impl Scenario {
         wires.chain(shared)
     }
 
-    /// The delay of a path in one direction, without serialization and queues.
+    /// The delay of a path in one direction at the start, without serialization and queues.
     pub fn delay(&self, path: usize, way: Way) -> Duration {
-        self.route(path, way).map(|link| link.delay).fold(Duration::ZERO, |sum, delay| sum + delay)
+        self.route(path, way).map(|link| link.delay.first()).fold(Duration::ZERO, |sum, delay| sum + delay)
     }
 
-    /// The round-trip time of an empty path, serialization not included.
+    /// The round-trip time of an empty path at the start, serialization not included.
     pub fn round_trip(&self, path: usize) -> Duration {
         self.delay(path, Way::Forward) + self.delay(path, Way::Backward)
     }

@@ -5,8 +5,10 @@ use plait_sched::Duration;
 use super::keys::FORWARD_OR_BACKWARD;
 use super::link::{Given, QueueGiven, bandwidth_delay_product};
 use super::reader::{Reader, Source, Word as _};
+use super::steps::varying;
+use super::text;
 use crate::error::ScenarioError;
-use crate::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit};
+use crate::link::{Capacity, LinkConfig, Loss, Outages, QueueLimit, Varying};
 
 /// A direction of a path, as the scenario's own data sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,13 +57,18 @@ impl Wire {
 pub(super) const WIRE_KEYS: &[&str] = &[
     "rate",
     "rate_steps",
+    "delay_steps",
+    "loss_steps",
+    "queue_steps",
     "repeat",
     "rtt",
     "delay",
     "queue",
     "discipline",
     "loss",
+    "duplicate",
     "jitter",
+    "reorder",
     "outages",
     "trace",
     "forward",
@@ -87,7 +94,7 @@ impl Directions {
 /// A direction whose queue may still wait for the round-trip time.
 pub(super) struct Draft {
     link: LinkConfig,
-    queue: QueueGiven,
+    queue: Varying<QueueGiven>,
 }
 
 impl Draft {
@@ -97,7 +104,7 @@ impl Draft {
         own: Option<Given>,
         shared: &Given,
         way: Way,
-        delay: Option<Duration>,
+        delay: Option<Varying<Duration>>,
         source: Source<'_>,
         place: &str,
     ) -> Result<Self, ScenarioError> {
@@ -117,43 +124,76 @@ impl Draft {
             };
             source.missing(place, format!("rate or trace{hint}"))
         })?;
-        let delay = own.delay.or(delay).ok_or_else(|| source.missing(place, "delay"))?;
+        let own_delay = own.delay.map(|first| varying(first, own.delay_steps));
+        let delay = own_delay.or(delay).ok_or_else(|| source.missing(place, "delay"))?;
         let discipline = own.discipline.or(shared.discipline).flatten();
         let link = LinkConfig {
             capacity,
             delay,
-            queue: QueueLimit::Infinite,
+            queue: QueueLimit::Infinite.into(),
             discipline,
-            loss: own.loss.or(shared.loss.filter(|_| forward)).unwrap_or(Loss::None),
+            loss: own.loss.or(shared.loss.clone().filter(|_| forward)).unwrap_or(Loss::None.into()),
+            duplicate: own.duplicate.or(shared.duplicate.filter(|_| forward)).flatten(),
             jitter: own.jitter.or(shared.jitter.filter(|_| forward)).flatten(),
+            reorder: own.reorder.or(shared.reorder).unwrap_or(false),
             outages: own.outages.or(shared.outages.clone()).unwrap_or(Outages::Windows(Vec::new())),
         };
         // A discipline has a limit of its own, unless somebody gives another.
         let own_limit =
             discipline.map(|discipline| QueueGiven::Limit(QueueLimit::Packets(discipline.info().limit)));
-        let around = if shared.queue_is_preset { own_limit.or(shared.queue) } else { shared.queue };
-        let queue = own.queue.or(around).unwrap_or(QueueGiven::Limit(QueueLimit::Infinite));
-        if let (Some(discipline), QueueGiven::Limit(QueueLimit::Wait(_))) = (discipline, queue) {
+        let own_limit = own_limit.map(Varying::Constant).filter(|_| shared.queue_is_preset);
+        let around = own_limit.or(shared.queue.clone());
+        let queue = own.queue.or(around).unwrap_or(QueueGiven::Limit(QueueLimit::Infinite).into());
+        if let (Some(discipline), Varying::Steps(_)) = (discipline, &queue) {
+            let reason = format!("{} has one limit: leave queue_steps out", discipline.info().name);
+            return Err(source.rule(format!("{place}.queue"), reason));
+        }
+        if let (Some(discipline), QueueGiven::Limit(QueueLimit::Wait(_))) = (discipline, queue.first()) {
             let reason =
                 format!("a longest wait limits no {}: give packets or a size", discipline.info().name);
             return Err(source.rule(format!("{place}.queue"), reason));
         }
-        Ok(Self { link, queue })
+        let draft = Self { link, queue };
+        draft.check_repeats(source, place)?;
+        Ok(draft)
     }
 
-    pub(super) const fn delay(&self) -> Duration {
-        self.link.delay
+    /// All steps of a direction have the same `repeat`, or none: its table has one key for it.
+    fn check_repeats(&self, source: Source<'_>, place: &str) -> Result<(), ScenarioError> {
+        let rate = match &self.link.capacity {
+            Capacity::Steps(steps) => Some(steps.repeat()),
+            Capacity::Rate(_) | Capacity::Trace(_) => None,
+        };
+        let delay = self.link.delay.steps().map(|steps| steps.repeat());
+        let loss = self.link.loss.steps().map(|steps| steps.repeat());
+        let queue = self.queue.steps().map(|steps| steps.repeat());
+        let mut repeats = [rate, delay, loss, queue].into_iter().flatten();
+        let Some(first) = repeats.next() else { return Ok(()) };
+        let Some(other) = repeats.find(|other| *other != first) else { return Ok(()) };
+        let said = |repeat: Option<Duration>| {
+            repeat.map_or("never".to_owned(), |span| format!("after {}", text::duration(span)))
+        };
+        let reason = format!(
+            "some of its steps begin anew {}, some {}: give all of them, and one repeat, in one table",
+            said(first),
+            said(other)
+        );
+        Err(source.rule(place, reason))
+    }
+
+    pub(super) fn delay(&self) -> Duration {
+        self.link.delay.first()
     }
 
     /// The direction of a route whose empty round trip takes `rtt`.
     pub(super) fn finish(mut self, rtt: Duration, packet: u32) -> LinkConfig {
-        self.link.queue = match self.queue {
+        let rate = self.link.capacity.nominal_rate();
+        self.link.queue = self.queue.map(|given| match given {
             QueueGiven::Limit(limit) => limit,
             QueueGiven::BandwidthDelayProduct => {
-                let rate = self.link.capacity.nominal_rate();
                 QueueLimit::Packets(bandwidth_delay_product(rate, rtt, packet))
             }
-        };
+        });
         self.link
     }
 }

@@ -1,5 +1,7 @@
 //! The scenario as JSON with every default filled in, in the words that the reader understands.
 
+use std::sync::Arc;
+
 use plait_sched::Time;
 use serde_json::{Map, Value, json};
 
@@ -8,7 +10,9 @@ use super::{
     Flow, FlowKind, FlowRoute, Parameter, PathOptions, Scenario, SchedulerChoice, SharedLink, discipline,
     text,
 };
-use crate::link::{Capacity, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step};
+use crate::link::{
+    Capacity, Distribution, Duplicate, Jitter, LinkConfig, Loss, Outages, QueueLimit, Step, Steps,
+};
 
 pub(super) fn scenario(scenario: &Scenario) -> Value {
     let mut value = json!({
@@ -98,6 +102,9 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
     if let Some(size) = flow.kind.size() {
         value["size"] = text::bytes(size).into();
     }
+    if let Some(control) = flow.kind.control() {
+        value["congestion_control"] = control.name().into();
+    }
     let mut datagrams = |rate: u64, packet: u32| {
         value["rate"] = text::rate(rate).into();
         value["packet"] = text::bytes(u64::from(packet)).into();
@@ -117,9 +124,9 @@ fn flow(flow: &Flow, scenario: &Scenario) -> Value {
 /// A direction that leaves nothing to its path.
 fn link(config: &LinkConfig) -> Value {
     let mut value = json!({
-        "delay": text::duration(config.delay),
-        "queue": queue(config.queue),
-        "loss": loss(config.loss),
+        "delay": text::duration(config.delay.first()),
+        "queue": queue(config.queue.first()),
+        "loss": loss(config.loss.first()),
         "jitter": jitter(config.jitter),
         "outages": outages(&config.outages),
     });
@@ -131,14 +138,39 @@ fn link(config: &LinkConfig) -> Value {
         Capacity::Trace(trace) => value["trace"] = trace.name().into(),
         Capacity::Steps(steps) => {
             value["rate"] = text::rate(steps.first()).into();
-            let step = |step: &Step| json!({ "at": moment(step.at), "rate": text::rate(step.rate) });
-            value["rate_steps"] = steps.steps().iter().map(step).collect();
-            if let Some(repeat) = steps.repeat() {
-                value["repeat"] = text::duration(repeat).into();
-            }
+            changes(&mut value, "rate", Some(steps), |rate| text::rate(rate).into());
         }
     }
+    changes(&mut value, "delay", config.delay.steps(), |delay| text::duration(delay).into());
+    changes(&mut value, "loss", config.loss.steps(), loss);
+    changes(&mut value, "queue", config.queue.steps(), |limit| queue(limit).into());
+    if let Some(Duplicate { share, correlation }) = config.duplicate {
+        value["duplicate"] = json!({ "share": text::share(share), "correlation": text::share(correlation) });
+    }
+    if config.reorder {
+        value["reorder"] = true.into();
+    }
     value
+}
+
+/// Writes the steps of the key `what`, and their `repeat`, which all steps of a direction share.
+fn changes<T: Copy>(
+    value: &mut Value,
+    what: &str,
+    steps: Option<&Arc<Steps<T>>>,
+    write: impl Fn(T) -> Value,
+) {
+    let Some(steps) = steps else { return };
+    let step = |step: &Step<T>| {
+        let mut table = Map::new();
+        table.insert("at".to_owned(), moment(step.at).into());
+        table.insert(what.to_owned(), write(step.value));
+        Value::Object(table)
+    };
+    value[format!("{what}_steps")] = steps.steps().iter().map(step).collect();
+    if let Some(repeat) = steps.repeat() {
+        value["repeat"] = text::duration(repeat).into();
+    }
 }
 
 fn moment(time: Time) -> String {
@@ -171,8 +203,19 @@ fn loss(loss: Loss) -> Value {
 fn jitter(jitter: Option<Jitter>) -> Value {
     match jitter {
         None => "0s".into(),
-        Some(Jitter { amount, reorder: false }) => text::duration(amount).into(),
-        Some(Jitter { amount, reorder }) => json!({ "amount": text::duration(amount), "reorder": reorder }),
+        Some(jitter) if jitter == (Jitter { amount: jitter.amount, ..Jitter::default() }) => {
+            text::duration(jitter.amount).into()
+        }
+        Some(Jitter { amount, distribution, correlation, reorder }) => {
+            let mut value = json!({ "amount": text::duration(amount), "reorder": reorder });
+            if distribution != Distribution::Uniform {
+                value["distribution"] = distribution.word().into();
+            }
+            if correlation > 0 {
+                value["correlation"] = text::share(correlation).into();
+            }
+            value
+        }
     }
 }
 

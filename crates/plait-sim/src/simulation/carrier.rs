@@ -48,7 +48,10 @@ pub trait Carrier {
     /// A datagram has come to the end of its path.
     fn arrived(&mut self, _now: Time, _number: u64) {}
 
-    /// A datagram that was put on a path will not arrive.
+    /// A link made a copy of a datagram: one more of it arrives, or is gone.
+    fn copied(&mut self, _number: u64) {}
+
+    /// A datagram that was put on a path, or copied there, will not arrive.
     fn gone(&mut self, _number: u64) {}
 
     /// [`Carrier::next_wakeup`] has come.
@@ -91,6 +94,10 @@ impl<C: Carrier> Carrier for &mut C {
 
     fn arrived(&mut self, now: Time, number: u64) {
         (**self).arrived(now, number);
+    }
+
+    fn copied(&mut self, number: u64) {
+        (**self).copied(number);
     }
 
     fn gone(&mut self, number: u64) {

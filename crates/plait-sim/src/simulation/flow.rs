@@ -94,12 +94,13 @@ impl Flow {
                     .enumerate()
                     .map(|(path, hops)| [add(hops, path, Way::Forward), add(hops, path, Way::Backward)]);
                 let routes: Vec<[RouteId; 2]> = routes.collect();
+                let control = flow.kind.control();
                 let (setup, scheduler) = match &flow.kind {
                     FlowKind::Multipath { scheduler, .. } => {
                         let scheduler = scheduler.as_ref().unwrap_or(&scenario.scheduler);
-                        (setup::multipath(scenario, &flow.route), scheduler.build())
+                        (setup::multipath(scenario, &flow.route, control), scheduler.build())
                     }
-                    _ => (setup::tcp(scenario), setup::only_path()),
+                    _ => (setup::tcp(scenario, control), setup::only_path()),
                 };
                 let paths = setup::flow_paths(scenario, &flow.route);
                 let parts = Parts {
@@ -155,7 +156,8 @@ impl Flow {
                 }
             }
             Self::Datagrams(datagrams) => {
-                let RouteCounters { sent, arrived, lost, dropped } = network.counters(datagrams.route());
+                let RouteCounters { sent, arrived, lost, dropped, copied: _ } =
+                    network.counters(datagrams.route());
                 Totals {
                     sent,
                     retransmissions: 0,

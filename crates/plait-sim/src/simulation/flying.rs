@@ -368,6 +368,22 @@ impl Kept {
         self.free.push(place);
     }
 
+    /// A copy of the packet, with the marks of congestion that it has by now.
+    pub(super) fn copy(&mut self, flying: &Flying) -> Flying {
+        let with_place = |place: u32| Flying { what: flying.what & !MOST | u64::from(place), ..*flying };
+        if let Some((place, _)) = flying.place() {
+            let copied = self.places[place as usize].as_deref().copied();
+            return copied.map_or(*flying, |packet| with_place(self.keep(&packet)));
+        }
+        match self.numbers_of(flying) {
+            Some(place) => {
+                let numbers = self.numbers.places[place as usize];
+                with_place(self.numbers.put(numbers))
+            }
+            None => *flying,
+        }
+    }
+
     /// The packet never arrives.
     pub(super) fn forget(&mut self, flying: &Flying) {
         if let Some((place, _)) = flying.place() {
@@ -424,9 +440,13 @@ mod tests {
                 for (flying, index) in under_way.iter_mut().zip((0..sent.len()).cycle().skip(turn)) {
                     let (packet, number, leg, [lost, marked]) = &sent[index];
                     prop_assert_eq!((flying.leg(), flying.number()), (*leg, Some((*number, packet.carries_data()))));
+                    // A copy that is lost, or arrives, leaves the packet as it is.
+                    let copy = kept.copy(flying);
                     if *lost {
                         kept.forget(flying);
-                        continue;
+                        *flying = copy;
+                    } else {
+                        kept.forget(&copy);
                     }
                     let marked = *marked && flying.mark();
                     let mut expected = *packet;
@@ -442,7 +462,8 @@ mod tests {
                     }
                 }
             }
-            prop_assert!(kept.numbers.places.len() <= sent.len() && kept.places.len() <= sent.len());
+            // Beside the packets under way there is one copy at most.
+            prop_assert!(kept.numbers.places.len() <= sent.len() + 1 && kept.places.len() <= sent.len() + 1);
         }
     }
 

@@ -25,7 +25,7 @@ pub use through_bytes::ThroughBytes;
 
 use connection::{ConnectionRun, Parts};
 use flow::{Flow, Totals};
-use network::{End, Gone, Layout, Network, RouteCounters};
+use network::{End, Fate, Layout, Network, RouteCounters, Whose};
 
 pub use crate::application::times::OnTimes;
 use crate::application::{Demand, Place, Workload, pace};
@@ -246,14 +246,7 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
             self.network.now = key.time;
             self.events += 1;
             self.handle(source)?;
-            if T::LOOKS || C::CARRIES {
-                while let Some(gone) = self.network.next_gone() {
-                    match gone {
-                        Gone::Packet(id) => self.main.tap.gone(id),
-                        Gone::Carried(number) => self.main.carrier.gone(number),
-                    }
-                }
-            }
+            self.tell();
             if C::CARRIES
                 && let Some(failure) = self.main.carrier.failure()
             {
@@ -289,10 +282,28 @@ impl<'a, S: Scheduler, T: Tap, C: Carrier> Simulation<'a, S, T, C> {
                 .all(|(flow, run)| !flow.is_awaited() || run.completed().is_some())
     }
 
+    /// Tells tap and carrier of lost and copied packets.
+    #[inline]
+    fn tell(&mut self) {
+        if !(T::LOOKS || C::CARRIES) {
+            return;
+        }
+        while let Some(fate) = self.network.next_fate() {
+            match fate {
+                (Fate::Gone, Whose::Packet(id)) => self.main.tap.gone(id),
+                (Fate::Gone, Whose::Carried(number)) => self.main.carrier.gone(number),
+                (Fate::Copied, Whose::Packet(id)) => self.main.tap.copied(id),
+                (Fate::Copied, Whose::Carried(number)) => self.main.carrier.copied(number),
+            }
+        }
+    }
+
     fn handle(&mut self, source: usize) -> Result<(), RunError> {
         let links = self.network.link_count();
         if source < links {
             let Some((end, flying)) = self.network.pop(source) else { return Ok(()) };
+            // Of a packet that was copied before it arrives.
+            self.tell();
             if end.connection == 0 {
                 let main = &mut self.main;
                 if C::CARRIES

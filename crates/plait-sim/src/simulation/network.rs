@@ -32,6 +32,8 @@ struct Leg {
 pub(crate) struct RouteCounters {
     /// Put on the route.
     pub(crate) sent: u64,
+    /// Made on the way, by links that copy packets.
+    pub(crate) copied: u64,
     /// Came out at its end.
     pub(crate) arrived: u64,
     /// Lost on a wire.
@@ -59,13 +61,22 @@ pub(crate) struct Network {
     routes: Vec<Route>,
     kept: Kept,
     pub(crate) now: Time,
-    /// What got lost of the scenario's own connection, if somebody wants to know.
-    gone: Option<Vec<Gone>>,
+    /// Losses and copies of the scenario's own packets, if a tap or a carrier wants to know of them.
+    fates: Option<Vec<(Fate, Whose)>>,
 }
 
-/// What never arrives.
+/// A loss or a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Gone {
+pub(super) enum Fate {
+    /// It, or its copy, never arrives.
+    Gone,
+    /// A link made a copy of it.
+    Copied,
+}
+
+/// A packet that somebody may want to know about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Whose {
     /// A packet of the scenario's own connection.
     Packet(PacketId),
     /// A carrier's datagram.
@@ -133,30 +144,44 @@ impl Network {
             routes: Vec::new(),
             kept: Kept::default(),
             now: Time::ZERO,
-            gone: None,
+            fates: None,
         }
     }
 
-    /// From now on [`Network::next_gone`] tells what got lost.
+    /// From now on [`Network::next_fate`] tells of losses and copies.
     pub(super) fn watch(&mut self) {
-        self.gone = Some(Vec::new());
+        self.fates = Some(Vec::new());
     }
 
-    /// What got lost or was dropped since the last call, of what somebody wants to know about.
-    pub(super) fn next_gone(&mut self) -> Option<Gone> {
-        self.gone.as_mut()?.pop()
+    /// A loss or a copy since the last call.
+    pub(super) fn next_fate(&mut self) -> Option<(Fate, Whose)> {
+        self.fates.as_mut()?.pop()
     }
 
     /// The packet never arrives.
     #[inline(never)]
     fn forget(&mut self, flying: &Flying) {
         self.kept.forget(flying);
+        self.note(Fate::Gone, flying);
+    }
+
+    /// A link made a copy of the packet, which is still inside; the packet itself goes on.
+    #[cold]
+    #[inline(never)]
+    fn copy(&mut self, flying: &Flying) -> Flying {
+        let route = self.legs[flying.leg()].route;
+        self.routes[route as usize].counters.copied += 1;
+        self.note(Fate::Copied, flying);
+        self.kept.copy(flying)
+    }
+
+    fn note(&mut self, fate: Fate, flying: &Flying) {
         let End { connection, path, way } = self.end(flying);
-        let Some(gone) = &mut self.gone else { return };
+        let Some(fates) = &mut self.fates else { return };
         if let Some(number) = flying.carried_number() {
-            gone.push(Gone::Carried(number));
+            fates.push((fate, Whose::Carried(number)));
         } else if let (0, Some((number, data))) = (connection, flying.number()) {
-            gone.push(Gone::Packet(PacketId { path: PathId(path), way, data, number }));
+            fates.push((fate, Whose::Packet(PacketId { path: PathId(path), way, data, number })));
         }
     }
 
@@ -239,8 +264,12 @@ impl Network {
             self.kept.announce(next);
         }
         self.reschedule(link);
+        let exit = match exit {
+            Exit::Copied(flying) => Exit::Delivered(self.copy(&flying)),
+            exit => exit,
+        };
         match exit {
-            Exit::Nothing => None,
+            Exit::Nothing | Exit::Copied(_) => None,
             Exit::Lost(flying) => {
                 let route = self.legs[flying.leg()].route;
                 self.routes[route as usize].counters.lost += 1;
@@ -334,20 +363,22 @@ impl Network {
         waiting
     }
 
-    /// Each packet that a link accepted was delivered, lost, or is inside; each that was put on a route arrived, was
-    /// lost, was dropped, or is inside a link.
+    /// Each packet that a link accepted, or copied, was delivered, lost, or is inside; each that was put on a route, or copied there,
+    /// arrived, was lost, was dropped, or is inside a link. A copy counts on its route when the first of the two leaves its link.
     pub(super) fn is_conserved(&self) -> bool {
         let links = self.links.iter().all(|link| {
             let counters = link.counters();
             let out = counters.delivered + counters.lost + counters.discarded;
-            counters.accepted == out + link.inside() as u64
+            counters.accepted + counters.duplicated == out + link.inside() as u64
         });
         let inside: u64 = self.links.iter().map(|link| link.inside() as u64).sum();
+        let uncounted: u64 = self.links.iter().map(Link::copies_to_come).sum();
+        let put = |counters: &RouteCounters| counters.sent + counters.copied;
         let gone = |counters: &RouteCounters| counters.arrived + counters.lost + counters.dropped;
-        let routes = self.routes.iter().all(|route| route.counters.sent >= gone(&route.counters));
+        let routes = self.routes.iter().all(|route| put(&route.counters) >= gone(&route.counters));
         let under_way: u64 =
-            self.routes.iter().map(|route| route.counters.sent - gone(&route.counters)).sum();
-        links && routes && under_way == inside
+            self.routes.iter().map(|route| put(&route.counters) - gone(&route.counters)).sum();
+        links && routes && under_way + uncounted == inside
     }
 }
 

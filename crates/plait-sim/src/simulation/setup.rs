@@ -1,7 +1,7 @@
 //! From a scenario to the pieces that are simulated.
 
 use crate::application::Place;
-use crate::scenario::{Ends, FlowRoute, PathOptions, Scenario};
+use crate::scenario::{CongestionControl, Ends, FlowRoute, PathOptions, Scenario};
 use plait_sched::{Builtin, PathId};
 use plait_transport::{PathConfig, endpoint};
 
@@ -28,18 +28,23 @@ fn path_config(path: &PathOptions) -> PathConfig {
 }
 
 /// The transport of a competing TCP flow, for both ends.
-pub(super) fn tcp(scenario: &Scenario) -> endpoint::Config {
-    scenario.transport.of_tcp_flow().config(&Ends { initial_path: PathId(0), two_way: false })
+pub(super) fn tcp(scenario: &Scenario, control: Option<CongestionControl>) -> endpoint::Config {
+    scenario.transport.of_tcp_flow(control).config(&Ends { initial_path: PathId(0), two_way: false })
 }
 
 /// The transport of a second connection like the scenario's own, over `route`.
-pub(super) fn multipath(scenario: &Scenario, route: &FlowRoute) -> endpoint::Config {
+pub(super) fn multipath(
+    scenario: &Scenario,
+    route: &FlowRoute,
+    control: Option<CongestionControl>,
+) -> endpoint::Config {
     let first = initial_path(scenario);
     let place = match route {
         FlowRoute::Paths(paths) => paths.iter().position(|&path| path == first.index()).unwrap_or(0),
         FlowRoute::Links(_) => 0,
     };
-    scenario.transport.config(&Ends { initial_path: PathId(place as u8), two_way: false })
+    let ends = Ends { initial_path: PathId(place as u8), two_way: false };
+    scenario.transport.of_multipath_flow(control).config(&ends)
 }
 
 /// The scheduler of a connection that has nothing to choose.

@@ -49,7 +49,10 @@ pub trait Tap {
         None
     }
 
-    /// A packet that was sent will not arrive.
+    /// A link made a copy of a packet: one more of it arrives, or is gone.
+    fn copied(&mut self, _id: PacketId) {}
+
+    /// A packet that was sent, or copied, will not arrive.
     fn gone(&mut self, _id: PacketId) {}
 
     /// Asked now and then; true ends the run as an interruption does.
@@ -76,6 +79,10 @@ impl<T: Tap> Tap for &mut T {
 
     fn instead(&mut self, seen: &Sighting<'_>) -> Option<Packet> {
         (**self).instead(seen)
+    }
+
+    fn copied(&mut self, id: PacketId) {
+        (**self).copied(id);
     }
 
     fn gone(&mut self, id: PacketId) {

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct ThroughBytes {
     images: Images,
-    under_way: BTreeMap<(bool, bool, u64), Vec<u8>>,
+    /// With how many copies of each there are beside it.
+    under_way: BTreeMap<(bool, bool, u64), (Vec<u8>, u32)>,
     packets: u64,
     failure: Option<DecodeError>,
 }
@@ -25,6 +26,17 @@ impl ThroughBytes {
     /// For runs of `scenario`, with the numbers that stand for the first segment of the near end and of the far one.
     pub fn new(scenario: &Scenario, initial: [u32; 2]) -> Self {
         Self { images: Images::new(scenario, initial), under_way: BTreeMap::new(), packets: 0, failure: None }
+    }
+
+    /// The bytes of a packet, or of one of its copies, that arrives or is gone.
+    fn take(&mut self, id: PacketId) -> Option<Vec<u8>> {
+        match self.under_way.get_mut(&key(id))? {
+            (_, 0) => self.under_way.remove(&key(id)).map(|(bytes, _)| bytes),
+            (bytes, copies) => {
+                *copies -= 1;
+                Some(bytes.clone())
+            }
+        }
     }
 
     /// How many packets were encoded and decoded again.
@@ -48,12 +60,12 @@ impl Tap for ThroughBytes {
         let transmit = Transmit { path: id.path, packet, transmission: id.number, origin };
         let mut bytes = Vec::new();
         self.images.encode(id.way, &transmit, &mut bytes);
-        let before = self.under_way.insert(key(id), bytes);
+        let before = self.under_way.insert(key(id), (bytes, 0));
         debug_assert!(before.is_none(), "a packet is sent once: {id:?}");
     }
 
     fn instead(&mut self, seen: &Sighting<'_>) -> Option<Packet> {
-        let bytes = self.under_way.remove(&key(seen.id))?;
+        let bytes = self.take(seen.id)?;
         let arriving =
             Arriving { path: seen.id.path, ecn: seen.packet.ecn().unwrap_or_default(), bytes: &bytes };
         let mut read = None;
@@ -64,8 +76,14 @@ impl Tap for ThroughBytes {
         read
     }
 
+    fn copied(&mut self, id: PacketId) {
+        if let Some((_, copies)) = self.under_way.get_mut(&key(id)) {
+            *copies += 1;
+        }
+    }
+
     fn gone(&mut self, id: PacketId) {
-        self.under_way.remove(&key(id));
+        self.take(id);
     }
 
     fn gives_up(&self) -> bool {

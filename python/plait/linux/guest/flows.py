@@ -47,6 +47,9 @@ class TcpFlow:
         self._listener.listen()
         with namespaces.inside(plan.sender_namespace):
             self._sender = stream_socket("tcp")
+        if plan.congestion_control is not None:
+            name = plan.congestion_control.encode()
+            self._sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
         self._sender.bind((plan.sender, 0))
 
     def start(self, start_ns: int) -> None:

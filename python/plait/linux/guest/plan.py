@@ -113,7 +113,10 @@ class QueuePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class FlowPlan:
-    """A competing flow; `sender` sends data to `receiver`, port `port`. kind: tcp, cbr, on-off."""
+    """A competing flow; `sender` sends data to `receiver`, port `port`. kind: tcp, cbr, on-off.
+
+    congestion_control: the kernel's name of a connection's own; None is the host's.
+    """
 
     name: str
     kind: str
@@ -123,6 +126,7 @@ class FlowPlan:
     receiver: str
     port: int
     source: Source
+    congestion_control: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ fn config(name: &str, given: &[(&str, u64)]) -> LinkConfig {
     let Ok(settings) = Settings::new(info, 1500, given);
     LinkConfig {
         discipline: Some(settings),
-        queue: QueueLimit::Packets(info.limit),
+        queue: QueueLimit::Packets(info.limit).into(),
         ..LinkConfig::new(10_000_000, Duration::from_millis(10))
     }
 }
@@ -75,8 +75,11 @@ struct Kernel {
 /// 20,000 packets, each of random size, at 80 % and at 130 % of 10 Mbit/s in turn. The expected values are those of `codel_dequeue` of
 /// `include/net/codel_impl.h` in Linux 6.12, compiled with a clock of nanoseconds, under the same packets.
 fn against_the_kernel(ecn: u64, expected: &Kernel) {
-    let config =
-        LinkConfig { queue: QueueLimit::Infinite, delay: Duration::ZERO, ..config("codel", &[("ecn", ecn)]) };
+    let config = LinkConfig {
+        queue: QueueLimit::Infinite.into(),
+        delay: Duration::ZERO.into(),
+        ..config("codel", &[("ecn", ecn)])
+    };
     let mut link = link(&config);
     let mut state = 1_u64;
     let mut random = move || {
@@ -96,7 +99,7 @@ fn against_the_kernel(ecn: u64, expected: &Kernel) {
             hash(&mut hashes[1], packet.number);
             drops.push((packet.number, time.as_nanos()));
         }
-        Exit::Lost(_) => unreachable!("nothing is lost on this wire"),
+        Exit::Copied(_) | Exit::Lost(_) => unreachable!("nothing is lost on this wire"),
         Exit::Nothing => {}
     };
     let mut arrival = 0;
@@ -177,7 +180,7 @@ fn codel_marks_what_the_kernel_marks_and_drops_the_rest() {
 /// per drop, x ← x/2 · (3 − n · x²) from 1: 1, 1/2, 9/16, 0.488, 0.442 …
 #[test]
 fn drops_come_as_the_square_root_says() {
-    let config = LinkConfig { queue: QueueLimit::Infinite, ..config("codel", &[]) };
+    let config = LinkConfig { queue: QueueLimit::Infinite.into(), ..config("codel", &[]) };
     let mut link = link(&config);
     // 1,250 bytes take 1 ms; 2,000 packets wait from the start.
     for number in 0..2_000 {
@@ -240,7 +243,7 @@ fn one_packet_is_no_queue_however_long_it_waits() {
 
 #[test]
 fn codel_refuses_what_arrives_at_a_full_queue() {
-    let config = LinkConfig { queue: QueueLimit::Packets(3), ..config("codel", &[]) };
+    let config = LinkConfig { queue: QueueLimit::Packets(3).into(), ..config("codel", &[]) };
     let mut link = link(&config);
     for number in 0..6 {
         let _ = link.send(Time::ZERO, 1_500, number, packet(number, 0));
@@ -311,7 +314,8 @@ fn a_flow_that_sends_little_goes_before_the_others() {
 
 #[test]
 fn a_full_queue_loses_half_of_its_longest_flow() {
-    let config = LinkConfig { queue: QueueLimit::Packets(30), ..config("fq-codel", &[("drop_batch", 8)]) };
+    let config =
+        LinkConfig { queue: QueueLimit::Packets(30).into(), ..config("fq-codel", &[("drop_batch", 8)]) };
     let mut link = link(&config);
     for number in 0..21 {
         let _ = link.send(Time::ZERO, 1_500, number, packet(number, 1));
@@ -361,7 +365,7 @@ fn a_recording_is_asked_at_its_opportunities() {
     let trace = Trace::parse("trace", b"10\n20\n30\n").expect("a valid trace");
     let config = LinkConfig {
         capacity: Capacity::Trace(std::sync::Arc::new(trace)),
-        delay: Duration::ZERO,
+        delay: Duration::ZERO.into(),
         ..config("codel", &[])
     };
     let mut link = link(&config);
@@ -395,7 +399,7 @@ proptest! {
         let given = [("target", target), ("interval", 10_000_000), ("ecn", u64::from(ecn)), ("flows", flows)];
         let given = if fair { &given[..] } else { &given[..3] };
         let mut config = config(if fair { "fq-codel" } else { "codel" }, given);
-        config.queue = limit;
+        config.queue = limit.into();
         if cut {
             config.outages = Outages::Windows(vec![Window { from: millis(100), to: millis(200) }]);
         }
@@ -410,7 +414,7 @@ proptest! {
                 assert!(time.as_nanos() >= busy + 10_000_000 && next[flow as usize] <= number);
                 next[flow as usize] = number;
             }
-            Exit::Lost(packet) | Exit::Dropped(packet) => out[packet.number as usize] += 1,
+            Exit::Copied(packet) | Exit::Lost(packet) | Exit::Dropped(packet) => out[packet.number as usize] += 1,
             Exit::Nothing => {}
         };
         for (number, &(pause, bytes, kind)) in arrivals.iter().enumerate() {

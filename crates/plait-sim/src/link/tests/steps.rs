@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn stepping(first: u64, steps: &[(u64, u64)], repeat: Option<u64>) -> (Link<u64>, Steps) {
-    let steps = steps.iter().map(|&(at, rate)| Step { at: time(at), rate }).collect();
+fn stepping(first: u64, steps: &[(u64, u64)], repeat: Option<u64>) -> (Link<u64>, Steps<u64>) {
+    let steps = steps.iter().map(|&(at, rate)| Step { at: time(at), value: rate }).collect();
     let steps = Steps::new(first, steps, repeat.map(Duration::from_nanos));
     let config = LinkConfig {
         capacity: Capacity::Steps(Arc::new(steps.clone())),

@@ -53,7 +53,11 @@ fn a_trace_limits_its_queue_like_any_link() {
     let trace = Trace::parse("trace", b"10\n").expect("valid");
     let capacity = Capacity::Trace(Arc::new(trace));
     let queue = QueueLimit::Wait(Duration::from_millis(20));
-    let mut link = Link::new(&LinkConfig { capacity, queue, ..LinkConfig::new(1, Duration::ZERO) }, 1, "t");
+    let mut link = Link::new(
+        &LinkConfig { capacity, queue: queue.into(), ..LinkConfig::new(1, Duration::ZERO) },
+        1,
+        "t",
+    );
     let sent: Vec<_> = (0..3).map(|n| link.send(Time::ZERO, 1500, n, n)).collect();
     assert_eq!(sent, [Admission::First, Admission::Queued, Admission::DroppedFull]); // at 10, 20 and 30 ms
     assert_eq!(link.queue_packets(Time::ZERO), 1);

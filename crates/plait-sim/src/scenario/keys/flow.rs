@@ -34,6 +34,12 @@ const FLOW_STOP: KeyInfo = key(
     "When it falls silent; what is lost by then is not sent again.",
 );
 const FLOW_SIZE: KeyInfo = key("size", SIZE, Otherwise("no end"), "How much it sends, in payload bytes.");
+const FLOW_CONTROL: KeyInfo = key(
+    "congestion_control",
+    "a controller's name, such as \"cubic\"",
+    Otherwise("the transport's; newreno if that couples paths"),
+    "How its congestion window grows and shrinks: one of the transport's controllers that does not couple paths.",
+);
 const FLOW_PACKET: KeyInfo = key(
     "packet",
     SIZE,
@@ -45,7 +51,17 @@ const FLOW_PACKET: KeyInfo = key(
 pub const FLOW_TCP: TableInfo = TableInfo {
     name: "[[flow]] kind = \"tcp\"",
     doc: "A reliable stream over one path, as fast as its congestion window allows.",
-    keys: &[FLOW_NAME, FLOW_KIND, FLOW_PATH, FLOW_LINKS, FLOW_DIRECTION, FLOW_START, FLOW_STOP, FLOW_SIZE],
+    keys: &[
+        FLOW_NAME,
+        FLOW_KIND,
+        FLOW_PATH,
+        FLOW_LINKS,
+        FLOW_DIRECTION,
+        FLOW_START,
+        FLOW_STOP,
+        FLOW_SIZE,
+        FLOW_CONTROL,
+    ],
     later: &[],
 };
 
@@ -69,6 +85,12 @@ pub const FLOW_MULTIPATH: TableInfo = TableInfo {
         FLOW_START,
         FLOW_STOP,
         FLOW_SIZE,
+        key(
+            "congestion_control",
+            "a controller's name, such as \"olia\"",
+            Otherwise("the transport's"),
+            "How its congestion windows grow and shrink: one of the transport's controllers.",
+        ),
     ],
     later: &[],
 };

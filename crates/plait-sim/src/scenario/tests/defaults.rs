@@ -21,14 +21,15 @@ fn what_is_not_said_has_the_documented_default() {
 }
 
 #[test]
-fn a_queue_of_one_bandwidth_delay_product_holds_two_packets_at_least() {
+fn a_queue_of_one_bandwidth_delay_product_holds_an_initial_window_at_least() {
     let queue = |rate: &str, rtt: &str| {
         let text = format!("[[path]]\nrate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"bdp\"\n");
-        wire(&read(&text).expect("a valid scenario"), 0).forward.queue
+        wire(&read(&text).expect("a valid scenario"), 0).forward.queue.first()
     };
-    assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(2)); // 1.67
-    assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(2));
+    assert_eq!(queue("1Mbit", "20ms"), QueueLimit::Packets(10)); // 1.67
+    assert_eq!(queue("1kbit", "1ms"), QueueLimit::Packets(10));
     assert_eq!(queue("12Mbit", "10ms"), QueueLimit::Packets(10)); // exactly
+    assert_eq!(queue("12001kbit", "10ms"), QueueLimit::Packets(11));
     assert_eq!(queue("1Tbit", "1000000s"), QueueLimit::Packets(1_000_000_000_000)); // as many as can be written
 }
 
@@ -37,7 +38,7 @@ fn a_queue_of_one_bandwidth_delay_product_holds_two_packets_at_least() {
 fn a_queue_that_nobody_gave_holds_one_bandwidth_delay_product() {
     let packets = |text: &str| {
         let scenario = read(text).expect(text);
-        let limits = scenario.directions().map(|(_, _, config)| match config.queue {
+        let limits = scenario.directions().map(|(_, _, config)| match config.queue.first() {
             QueueLimit::Packets(packets) => packets,
             other => panic!("{other:?}"),
         });
@@ -46,7 +47,7 @@ fn a_queue_that_nobody_gave_holds_one_bandwidth_delay_product() {
     let path = |rest: &str| format!("[[path]]\nrate = \"12Mbit\"\n{rest}\n");
     // 1000 packets of 1500 bytes per second.
     assert_eq!(packets(&path("rtt = \"20ms\"")), [20, 20]);
-    assert_eq!(packets(&path("rtt = \"20ms\"\nbackward = { rate = \"3Mbit\" }")), [20, 5]);
+    assert_eq!(packets(&path("rtt = \"20ms\"\nbackward = { rate = \"3Mbit\" }")), [20, 10]);
     assert_eq!(packets(&path("forward = { delay = \"1ms\" }\nbackward = { delay = \"39ms\" }")), [40, 40]);
     assert_eq!(
         packets(&path("rtt = \"20ms\"\nrate_steps = [{ at = \"1s\", rate = \"1Mbit\" }]\nrepeat = \"2s\"")),

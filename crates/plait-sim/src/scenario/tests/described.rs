@@ -25,6 +25,7 @@ fn every_choice_is_named_in_the_description_of_its_key() {
     check::<Way>(&keys::FLOW_TCP, "direction");
     check::<crate::application::times::Shape>(&keys::FLOW_ON_OFF, "distribution");
     check::<link::Model>(&keys::LOSS_BERNOULLI, "model");
+    check::<crate::link::Distribution>(&keys::JITTER_TABLE, "distribution");
 }
 
 #[test]

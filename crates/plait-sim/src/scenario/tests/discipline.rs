@@ -9,7 +9,7 @@ fn path(lines: &str) -> Wire {
 }
 
 fn shown(config: &LinkConfig) -> (Option<&'static str>, QueueLimit) {
-    (config.discipline.map(|settings| settings.info().name), config.queue)
+    (config.discipline.map(|settings| settings.info().name), config.queue.first())
 }
 
 fn value(settings: &Settings, key: &str) -> u64 {
@@ -19,16 +19,16 @@ fn value(settings: &Settings, key: &str) -> u64 {
 #[test]
 fn a_discipline_holds_for_both_directions_and_brings_its_limit() {
     let wire = path("");
-    assert_eq!(shown(&wire.forward), (None, QueueLimit::Packets(2)));
+    assert_eq!(shown(&wire.forward), (None, QueueLimit::Packets(10)));
     let wire = path("discipline = \"codel\"");
     assert_eq!(shown(&wire.forward), (Some("codel"), QueueLimit::Packets(1_000)));
     assert_eq!(shown(&wire.backward), (Some("codel"), QueueLimit::Packets(1_000)));
     let wire = path("discipline = \"fq-codel\"\nqueue = \"bdp\"\nbackward = { discipline = \"drop-tail\" }");
-    assert_eq!(shown(&wire.forward), (Some("fq-codel"), QueueLimit::Packets(2)));
-    assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(2)));
+    assert_eq!(shown(&wire.forward), (Some("fq-codel"), QueueLimit::Packets(10)));
+    assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(10)));
     let wire = path("forward = { discipline = \"codel\" }");
     assert_eq!(shown(&wire.forward), (Some("codel"), QueueLimit::Packets(1_000)));
-    assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(2)));
+    assert_eq!(shown(&wire.backward), (None, QueueLimit::Packets(10)));
 }
 
 #[test]

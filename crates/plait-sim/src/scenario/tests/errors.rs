@@ -36,7 +36,7 @@ fn errors_of_links_and_flows_name_the_choices() {
         (
             "name = \"core\"\nforward = {",
             "name = \"core\"\nfroward = {",
-            "link[1].froward: unknown key (did you mean forward? valid: name, rate, rate_steps, repeat, delay, queue, discipline, loss, jitter, outages, trace, forward, backward)",
+            "link[1].froward: unknown key (did you mean forward? valid: name, rate, rate_steps, delay_steps, loss_steps, queue_steps, repeat, delay, queue, discipline, loss, duplicate, jitter, reorder, outages, trace, forward, backward)",
         ),
         (
             "forward = { rate = \"10Mbit\", delay = \"6ms\", queue = \"bdp\" }",
@@ -67,7 +67,7 @@ fn errors_of_links_and_flows_name_the_choices() {
         (
             "rate_steps = [{ at = \"10s\", rate = \"500kbit\" }, { at = \"12s\", rate = \"8Mbit\" }]",
             "",
-            "link[0].repeat = \"30s\": there are no rate_steps to repeat",
+            "link[0].repeat = \"30s\": there are no steps to repeat",
         ),
         (
             "[{ at = \"10s\", rate = \"500kbit\" }, { at = \"12s\", rate = \"8Mbit\" }]",
@@ -88,7 +88,22 @@ fn errors_of_links_and_flows_name_the_choices() {
         (
             "size = \"10MB\"",
             "rate = \"10Mbit\"",
-            "flow[0].rate: unknown key (valid: name, kind, path, links, direction, start, stop, size)",
+            "flow[0].rate: unknown key (valid: name, kind, path, links, direction, start, stop, size, congestion_control)",
+        ),
+        (
+            "congestion_control = \"cubic\"",
+            "congestion_control = \"lia\"",
+            "flow[0].congestion_control = \"lia\": it couples paths, and this flow has one (valid: newreno, cubic)",
+        ),
+        (
+            "congestion_control = \"cubic\"",
+            "congestion_control = \"cubicc\"",
+            "flow[0].congestion_control = \"cubicc\": unknown (did you mean cubic? valid: newreno, cubic)",
+        ),
+        (
+            "kind = \"multipath\"",
+            "kind = \"multipath\"\ncongestion_control = \"cubic\"",
+            "flow[1].congestion_control = \"cubic\": cmt-sctp has newreno only (the others: mptcp, tcp and mpquic)",
         ),
         ("links = [\"radio\"]\n", "", "flow[0]: path or links is missing"),
         (
@@ -235,7 +250,7 @@ fn errors_name_the_place_the_value_and_the_choices() {
         (
             "rate = \"1Mbit\"",
             "bandwith = \"1Mbit\"",
-            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, repeat, rtt, delay, queue, discipline, loss, jitter, outages, trace, forward, backward, links, backup, cost, weight)",
+            "path[0].bandwith: unknown key (valid: name, rate, rate_steps, delay_steps, loss_steps, queue_steps, repeat, rtt, delay, queue, discipline, loss, duplicate, jitter, reorder, outages, trace, forward, backward, links, backup, cost, weight)",
         ),
         ("name = \"slow\"", "name = \"fast\"", "path[1]: its name, \"fast\", is that of path[0] already"),
         (

@@ -2,8 +2,8 @@
 
 use plait_transport::congestion::{Algorithm, ControllerInfo, Family};
 
-use super::Protocol;
 use super::option::listed;
+use super::{Protocol, TransportOptions};
 use crate::error::ScenarioError;
 use crate::scenario::reader::{Item, unknown};
 
@@ -47,6 +47,33 @@ impl CongestionControl {
                 Err(item.wrong(format!("{only} has {names} only (the others: {others})")))
             }
             (None, _) => Err(item.wrong(unknown(text, &Self::names(Some(family))))),
+        }
+    }
+
+    /// That of a second connection with this transport.
+    pub(in crate::scenario) fn of_connection(
+        item: &Item<'_>,
+        transport: &TransportOptions,
+    ) -> Result<Self, ScenarioError> {
+        Self::read(item, transport.controllers())
+    }
+
+    /// That of a flow of TCP beside a connection with this transport.
+    pub(in crate::scenario) fn of_one_path(
+        item: &Item<'_>,
+        transport: &TransportOptions,
+    ) -> Result<Self, ScenarioError> {
+        let family = transport.of_tcp_flow(None).controllers();
+        let alone = |name: &&str| Algorithm::named(name, family).is_some_and(|it| !it.is_coupled());
+        let valid: Vec<_> = Self::names(Some(family)).into_iter().filter(alone).collect();
+        let name = item.text()?;
+        match Self::new(name) {
+            Some(control) if valid.contains(&name) => Ok(control),
+            Some(_) => {
+                let valid = valid.join(", ");
+                Err(item.wrong(format!("it couples paths, and this flow has one (valid: {valid})")))
+            }
+            None => Err(item.wrong(unknown(name, &valid))),
         }
     }
 

@@ -279,9 +279,9 @@ impl TransportOptions {
     }
 
     /// Those of a flow of TCP beside the connection: the scenario's, but never held up by its receiver. Coupled congestion control has
-    /// nothing to couple on one path.
-    pub(crate) fn of_tcp_flow(&self) -> Self {
-        let control = self.congestion_control;
+    /// nothing to couple on one path. `control` is the flow's own, if it has one.
+    pub(crate) fn of_tcp_flow(&self, control: Option<CongestionControl>) -> Self {
+        let control = control.unwrap_or(self.congestion_control);
         Self {
             protocol: Protocol::Tcp,
             own: OwnOptions::Mptcp(ask!(&self.own, own => own.tcp())),
@@ -296,6 +296,11 @@ impl TransportOptions {
             send_buffer: None,
             ..self.clone()
         }
+    }
+
+    /// Those of a second connection like the scenario's own, with its own congestion control, if it has one.
+    pub(crate) fn of_multipath_flow(&self, control: Option<CongestionControl>) -> Self {
+        Self { congestion_control: control.unwrap_or(self.congestion_control), ..self.clone() }
     }
 
     /// Bytes that a full packet counts in windows.

@@ -73,7 +73,8 @@ fn check_packets(scenario: &Scenario, result: &RunResult, packets: &PacketFrame)
         let (start, arrival, delivery) = (packets.sent[row], packets.arrived[row], packets.delivered[row]);
         if arrival != NEVER {
             arrived[path] += 1;
-            let delay = scenario.delay(path, Way::Forward).as_nanos() as i64;
+            let least = scenario.route(path, Way::Forward).map(|link| link.delays().0);
+            let delay = least.fold(Duration::ZERO, |sum, one| sum + one).as_nanos() as i64;
             ensure(arrival >= start + delay, || format!("row {row} arrived before its delay was over"))?;
         }
         if delivery != NEVER {
@@ -196,11 +197,12 @@ fn links(scenario: &Scenario) -> impl Iterator<Item = &LinkConfig> {
 /// Where nothing gets lost and paths keep their order, nothing is found lost from later arrivals.
 fn check_spurious(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let orderly = |link: &LinkConfig| {
-        link.loss == Loss::None
-            && link.queue == QueueLimit::Infinite
+        link.loss == Loss::None.into()
+            && link.queue == QueueLimit::Infinite.into()
             && link.discipline.is_none()
             && link.outages == Outages::Windows(Vec::new())
-            && !link.jitter.is_some_and(|jitter| jitter.reorder)
+            && link.duplicate.is_none()
+            && !link.reorders()
     };
     let metrics = &result.metrics;
     ensure(
@@ -261,8 +263,7 @@ pub(crate) fn round_trip(scenario: &Scenario, path: usize) -> Duration {
             capacity => capacity.nominal_rate(),
         };
         let packet = u64::from(scenario.transport.packet) * 8_000_000_000 / slowest;
-        let jitter = link.jitter.map_or(Duration::ZERO, |jitter| jitter.amount);
-        Duration::from_nanos(packet) + link.delay + jitter
+        Duration::from_nanos(packet) + link.delays().1
     };
     let links = scenario.route(path, Way::Forward).chain(scenario.route(path, Way::Backward));
     links.map(one_way).fold(scenario.transport.ack_delay, |sum, one| sum + one)

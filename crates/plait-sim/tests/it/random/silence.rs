@@ -232,10 +232,10 @@ impl Tap for Silence {
             if let Some(sent) = self.under_way.remove(&key(seen.id)) {
                 let unanswered = if sent.heartbeat { &mut self.heartbeats } else { &mut self.arrived };
                 unanswered[path].push_back((sent.at, seen.time));
-            }
-            // What ends a handshake need not be answered, nor what answers.
-            if !is_answer(seen.packet) {
-                self.owed.get_or_insert(seen.time);
+                // The end of a handshake, an answer and a copy need no answer.
+                if !is_answer(seen.packet) {
+                    self.owed.get_or_insert(seen.time);
+                }
             }
         } else if let Some(left) = self.answers.remove(&key(seen.id))
             && answers(seen.packet)

@@ -298,8 +298,14 @@ fn connect(paths: &mut [(u64, String)], links: &[SharedLink]) -> Vec<String> {
 /// Up to two competing flows, mostly none.
 fn flows() -> impl Strategy<Value = Vec<String>> {
     let direction = prop::sample::select(vec!["forward", "backward"]);
-    let tcp =
-        log(1, 300_000).prop_map(|size| format!("kind = \"tcp\"\npath = \"path1\"\nsize = \"{size}B\"\n"));
+    let own = prop::sample::select(vec![
+        "",
+        "congestion_control = \"newreno\"\n",
+        "congestion_control = \"cubic\"\n",
+    ]);
+    let tcp = (log(1, 300_000), own).prop_map(|(size, control)| {
+        format!("kind = \"tcp\"\npath = \"path1\"\nsize = \"{size}B\"\n{control}")
+    });
     let constant = (log(10, 3_000), log(20, 9_000)).prop_map(|(rate, packet)| {
         format!("kind = \"cbr\"\npath = \"path1\"\nrate = \"{rate}kbit\"\npacket = \"{packet}B\"\n")
     });
@@ -309,7 +315,7 @@ fn flows() -> impl Strategy<Value = Vec<String>> {
     let size = prop::option::of(log(1, 300_000));
     let multipath = (scheduler(), size).prop_map(|(scheduler, size)| {
         let end = size.map_or_else(|| "stop = \"$stopms\"".to_owned(), |size| format!("size = \"{size}B\""));
-        format!("kind = \"multipath\"\nscheduler = {scheduler}\n{end}\n")
+        format!("kind = \"multipath\"\nscheduler = {scheduler}\ncongestion_control = \"newreno\"\n{end}\n")
     });
     let flow = (direction, prop_oneof![tcp, constant, on_off, multipath])
         .prop_map(|(direction, text)| format!("[[flow]]\ndirection = \"{direction}\"\n{text}"));
@@ -321,26 +327,44 @@ fn path(network: Network) -> impl Strategy<Value = (u64, String)> {
     let rates = (log(10_000, 100_000_000), prop_oneof![2 => Just(1_u64), 1 => log(1, 20)]);
     let ways = (way(network), way(network));
     let outages = if network == Network::Any { outages().boxed() } else { Just(String::new()).boxed() };
-    (rates, ways, outages, steps(), (prop::bool::weighted(0.1), 0_u32..5, 1_u32..5)).prop_map(
-        |((rate, slower), (forward, backward), outages, steps, (backup, cost, weight))| {
+    (rates, ways, outages, steps(network), (prop::bool::weighted(0.1), 0_u32..5, 1_u32..5)).prop_map(
+        move |((rate, slower), (forward, backward), outages, steps, (backup, cost, weight))| {
             let back = (rate / slower).max(10_000);
+            let (steps, of_queue) = steps;
             let steps = steps.replace("$rate", &(rate / 2).to_string());
+            // An active discipline has one limit.
+            let of_queue = if network == Network::Any && !forward.contains("discipline") { of_queue } else { String::new() };
             let text = format!(
                 "[[path]]\nbackup = {backup}\ncost = {cost}\nweight = {weight}\n{outages}\
-                 forward = {{ rate = \"{rate}bit\", {forward}{steps} }}\nbackward = {{ rate = \"{back}bit\", {backward} }}\n"
+                 forward = {{ rate = \"{rate}bit\", {forward}{steps}{of_queue} }}\nbackward = {{ rate = \"{back}bit\", {backward} }}\n"
             );
             (rate, text)
         },
     )
 }
 
-/// Half the rate from some moment on, now and then; and all of it again and again, or not.
-fn steps() -> impl Strategy<Value = String> {
-    let steps = (log(1, 20_000), prop::option::of(log(1, 20_000))).prop_map(|(at, rest)| {
-        let repeat = rest.map_or(String::new(), |rest| format!(", repeat = \"{}ms\"", at + rest));
-        format!(", rate_steps = [{{ at = \"{at}ms\", rate = \"$ratebit\" }}]{repeat}")
+/// From some moment on half the rate, another delay, other losses, and apart from these another limit of the queue, now and then; and all of
+/// it again and again, or not.
+fn steps(network: Network) -> impl Strategy<Value = (String, String)> {
+    let which = prop::array::uniform4(any::<bool>());
+    let moments = (log(1, 20_000), prop::option::of(log(1, 20_000)));
+    let values = (log(1, 300_000), log(1, 2_000), log(1, 200));
+    let steps = (moments, which, values).prop_map(move |((at, rest), which, (delay, loss, queue))| {
+        let [rate, delays, losses, queues] = which;
+        let losses = losses && network == Network::Any;
+        let text = |given: bool, key: &str, value: String| {
+            let step = format!(", {key}_steps = [{{ at = \"{at}ms\", {key} = \"{value}\" }}]");
+            if given { step } else { String::new() }
+        };
+        let repeat = rest.filter(|_| rate || delays || losses);
+        let repeat = repeat.map_or(String::new(), |rest| format!(", repeat = \"{}ms\"", at + rest));
+        let steps = text(rate, "rate", "$ratebit".to_owned())
+            + &text(delays, "delay", format!("{delay}us"))
+            + &text(losses, "loss", format!("{:.2}%", loss as f64 / 100.0))
+            + &repeat;
+        (steps, text(queues && repeat.is_empty(), "queue", format!("{queue}p")))
     });
-    prop_oneof![4 => Just(String::new()), 1 => steps]
+    prop_oneof![4 => Just((String::new(), String::new())), 2 => steps]
 }
 
 /// Any active discipline now and then, with any of its parameters.
@@ -391,16 +415,29 @@ fn way(network: Network) -> BoxedStrategy<String> {
              bad_loss = \"{bad}%\" }}"
         )
     });
-    let loss = prop_oneof![3 => Just(String::new()), 1 => bernoulli, 1 => bursts];
-    let jitter = (log(1, 50_000), any::<bool>()).prop_map(|(micros, reorder)| {
-        format!(", jitter = {{ amount = \"{micros}us\", reorder = {reorder} }}")
+    let loss = prop_oneof![3 => Just(", loss = \"0%\"".to_owned()), 1 => bernoulli, 1 => bursts];
+    let distribution = prop::sample::select(vec!["uniform", "uniform", "normal", "pareto", "paretonormal"]);
+    let correlation = prop_oneof![2 => Just(0), 1 => 1_u32..100];
+    let jitter = (log(1, 50_000), distribution, correlation.clone(), any::<bool>()).prop_map(
+        |(micros, distribution, correlation, reorder)| {
+            format!(
+                ", jitter = {{ amount = \"{micros}us\", distribution = \"{distribution}\", correlation = \"{correlation}%\", \
+                 reorder = {reorder} }}"
+            )
+        },
+    );
+    let copies = (log(1, 3_000), correlation).prop_map(|(share, correlation)| {
+        let share = share as f64 / 100.0;
+        format!(", duplicate = {{ share = \"{share:.2}%\", correlation = \"{correlation}%\" }}")
     });
-    (log(1, 300_000), queue, loss, sometimes(jitter), discipline())
-        .prop_map(|(delay, queue, loss, jitter, discipline)| {
+    let copies = prop_oneof![4 => Just(String::new()), 1 => copies];
+    let reorder = prop_oneof![4 => Just(""), 1 => Just(", reorder = true")];
+    (log(1, 300_000), queue, loss, sometimes(jitter), discipline(), copies, reorder)
+        .prop_map(|(delay, queue, loss, jitter, discipline, copies, reorder)| {
             // A longest wait limits drop-tail alone.
             let queue =
                 if discipline.is_empty() || !queue.ends_with("ms") { queue } else { "50p".to_owned() };
-            format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}{discipline}")
+            format!("delay = \"{delay}us\", queue = \"{queue}\"{loss}{jitter}{discipline}{copies}{reorder}")
         })
         .boxed()
 }

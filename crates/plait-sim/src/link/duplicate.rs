@@ -1,0 +1,32 @@
+//! Copies that the wire makes, drawn once per accepted packet, in order, from the link's own stream.
+
+use crate::random::{Correlated, PARTS_PER_BILLION, Stream};
+
+/// Which packets the wire delivers twice. Probabilities are in parts per billion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Duplicate {
+    /// The probability of a copy.
+    pub share: u32,
+    /// The probability that a packet meets the fate of the packet before it; less than certain.
+    pub correlation: u32,
+}
+
+/// The copies of one link, packet after packet.
+#[derive(Clone, Debug)]
+pub(super) struct Copies {
+    share: u32,
+    numbers: Correlated,
+}
+
+impl Copies {
+    pub(super) fn new(duplicate: Duplicate, seed: u64, link: &str) -> Self {
+        let stream = Stream::new(seed, &format!("{link}/duplicate"));
+        Self { share: duplicate.share, numbers: Correlated::new(stream, duplicate.correlation) }
+    }
+
+    /// Whether the next packet is copied.
+    pub(super) fn next(&mut self) -> bool {
+        let parts = (u128::from(self.numbers.bits()) * u128::from(PARTS_PER_BILLION)) >> 64;
+        parts < u128::from(self.share)
+    }
+}
