@@ -81,9 +81,9 @@ fn run(net: &mut Net<'_>, class: Class, upload: bool, seed: u64) -> Echo {
             before = left(net);
         }
         let next = [due, FROM, UNTIL + SECOND].into_iter().filter(|next| *next > net.now).min();
-        let now = net.now;
-        net.step();
-        net.now = next.map_or(net.now, |next| if net.now == now { next } else { net.now.min(next) });
+        // Nothing happens any more, or something does at this moment, or later.
+        let goes_on = net.step();
+        net.now = next.map_or(net.now, |next| if goes_on { net.now.min(next) } else { next });
     }
     assert!(net.ends.iter().all(|end| end.failed.is_none()));
     assert_eq!(waits.len(), said, "all of it was said back");
