@@ -172,11 +172,14 @@ impl Messages {
     }
 
     /// Bytes of the next segment, if it may hold several messages, up to `most`; each further one takes a `header` more. With
-    /// headers, further messages are whole.
+    /// headers, further messages are whole. Messages of several streams share no segment.
     #[cold]
     pub(super) fn bytes_up_to(&self, most: u64, header: u32) -> u64 {
         let (mut bytes, mut room) = (self.left, most - self.left);
-        for writing in self.waiting.iter().skip(1) {
+        if self.interleaved {
+            return bytes;
+        }
+        for writing in self.waiting.iter().skip(1).chain(&self.behind) {
             let behind_header = room.saturating_sub(u64::from(header));
             if behind_header == 0 || (header > 0 && writing.left > behind_header) {
                 break;

@@ -59,7 +59,7 @@ fn lia_shares_a_bottleneck_with_tcp_as_one() {
 
 #[test]
 fn olia_shares_a_bottleneck_with_tcp_as_one() {
-    assert_takes_what_one_tcp_takes("olia", 1.1);
+    assert_takes_what_one_tcp_takes("olia", 1.15);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! `make random-torture` runs 150,000.
 
 mod account;
+mod insurance;
 mod regressions;
 mod silence;
 mod strategy;
