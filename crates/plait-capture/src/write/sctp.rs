@@ -50,7 +50,7 @@ impl Wire {
     pub(super) fn leave(&mut self, seen: &Sighting<'_>, origin: Origin<'_>, headers: &mut Vec<u8>) {
         let &Sighting { id: PacketId { path, way, .. }, packet, .. } = seen;
         let payload = match packet {
-            Packet::Data(_) | Packet::Bundle(..) => &ZEROS[..packet.chunk_bytes() as usize],
+            Packet::Data(data) | Packet::Bundle(data, _) => &ZEROS[..data.bytes as usize],
             _ => &[],
         };
         let transmit = Transmit { path, packet, transmission: 0, origin };

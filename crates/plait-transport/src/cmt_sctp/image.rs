@@ -71,28 +71,37 @@ impl Image {
         Self { own, peer, telling, room, newest: 0, acknowledged: 0 }
     }
 
-    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one; those of a bundle, with the
-    /// chunk headers in it, are written as one DATA chunk.
+    fn encode_data(&self, data: &Data, protocol: u32, payload: &[u8], out: &mut Vec<u8>) {
+        let chunk = sctp::Data {
+            tsn: self.own_tsn().wrap(data.segment),
+            stream: 0,
+            sequence: data.segment as u16,
+            protocol,
+            beginning: true,
+            ending: true,
+            unordered: false,
+            immediate: false,
+            payload,
+        };
+        self.header().encode(&[Chunk::Data(chunk)], out);
+    }
+
+    /// Appends a packet as it leaves the end. `payload`: the bytes of its segment, if it carries one. A bundle is written as
+    /// one DATA chunk of the size of all, whose payload protocol identifier says how many bytes at its end stand for headers.
     pub fn encode(&self, transmit: &Transmit<'_>, payload: &[u8], out: &mut Vec<u8>) {
         let info = |sent_at: Time| {
             HeartbeatInfo { sent_at: sent_at.as_nanos(), path: transmit.path.0.into() }.encode()
         };
         match transmit.packet {
-            Packet::Data(data) | Packet::Bundle(data, _) => {
-                let bytes = transmit.packet.chunk_bytes();
-                debug_assert_eq!(payload.len(), bytes as usize, "the payload is the segment's");
-                let chunk = sctp::Data {
-                    tsn: self.own_tsn().wrap(data.segment),
-                    stream: 0,
-                    sequence: data.segment as u16,
-                    protocol: 0,
-                    beginning: true,
-                    ending: true,
-                    unordered: false,
-                    immediate: false,
-                    payload,
-                };
-                self.header().encode(&[Chunk::Data(chunk)], out);
+            Packet::Data(data) => {
+                debug_assert_eq!(payload.len(), data.bytes as usize, "the payload is the segment's");
+                self.encode_data(data, 0, payload, out);
+            }
+            Packet::Bundle(data, headers) => {
+                debug_assert_eq!(payload.len(), data.bytes as usize, "the payload is the segment's");
+                let mut bundle = payload.to_vec();
+                bundle.resize(payload.len() + usize::from(*headers), 0);
+                self.encode_data(data, (*headers).into(), &bundle, out);
             }
             Packet::Sack(sack) => {
                 let waiting = match transmit.origin {
@@ -138,9 +147,12 @@ impl Image {
             }
             match chunk {
                 Chunk::Data(data) => {
-                    let bytes = data.payload.len() as u32;
-                    let packet = Packet::Data(Data { segment: self.segment(data.tsn)?, bytes });
-                    take(&packet, data.payload);
+                    let headers = (data.protocol as usize).min(data.payload.len()).min(u16::MAX.into());
+                    let (payload, _) = data.payload.split_at(data.payload.len() - headers);
+                    let own = Data { segment: self.segment(data.tsn)?, bytes: payload.len() as u32 };
+                    let packet =
+                        if headers > 0 { Packet::Bundle(own, headers as u16) } else { Packet::Data(own) };
+                    take(&packet, payload);
                 }
                 Chunk::Sack(sack) => waiting = Some(self.read_sack(&sack)?),
                 Chunk::Heartbeat(info) => {
@@ -311,9 +323,11 @@ mod tests {
     fn segments_keep_their_numbers_and_bytes_across_the_wrap() {
         let [one, mut other] = images(Telling::ALL);
         for segment in (0..10).chain([7, 1 << 30, (1 << 31) + 5, 3 << 30, (1 << 32) + 9, (1 << 32) - 9]) {
-            let packet = Packet::Data(Data { segment, bytes: 5 });
-            let bytes = encode(&one, &packet, Origin::Sender { offset: None }, b"hello");
-            assert_eq!(decode(&mut other, &bytes), Ok(vec![(packet, b"hello".to_vec())]), "{segment}");
+            let data = Data { segment, bytes: 5 };
+            for packet in [Packet::Data(data), Packet::Bundle(data, 32)] {
+                let bytes = encode(&one, &packet, Origin::Sender { offset: None }, b"hello");
+                assert_eq!(decode(&mut other, &bytes), Ok(vec![(packet, b"hello".to_vec())]), "{segment}");
+            }
         }
     }
 

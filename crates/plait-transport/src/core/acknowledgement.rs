@@ -255,7 +255,8 @@ impl<S: Scheduler> Core<S> {
                 let round_trip = if path.rtt.own().is_zero() { path.rtt.smoothed() } else { path.rtt.own() };
                 path.due_below = path.due_below.max(path.flight.first());
                 let Some(sent) = path.flight.get(path.due_below).copied() else { break };
-                if round_trip.is_zero() || sent.sent_at.saturating_add(round_trip) > now {
+                // As long as QUIC waits for a packet that was overtaken (RFC 9002 §6.1.2): by then a loss would have been found.
+                if round_trip.is_zero() || sent.sent_at.saturating_add(round_trip * 9 / 8) > now {
                     break;
                 }
                 path.due_below += 1;

@@ -182,7 +182,10 @@ impl<S: Scheduler> Sender<S> {
         let path = self.core.path_mut(index);
         let waits = path.flight().segments() > 0 || space.asked || set_aside;
         let begins = path.last_sent().max(space.pinged_at);
-        let timer = begins.saturating_add(path.rtt().rto());
+        // Acknowledgements end the back-off of probes, and not that of a question whose answer does not come.
+        let questions =
+            if path.flight().segments() == 0 { space.questions.saturating_sub(1).min(8) } else { 0 };
+        let timer = begins.saturating_add(path.rtt().rto().saturating_mul(1 << questions));
         path.set_timer((waits && space.loss_timer.is_none()).then_some(timer));
     }
 }

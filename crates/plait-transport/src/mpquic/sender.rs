@@ -43,6 +43,8 @@ pub(super) struct Space {
     pub(super) silent: bool,
     /// DATA_BLOCKED left on it, and the limit has not moved since.
     pub(super) asked: bool,
+    /// How often it left since the limit moved.
+    pub(super) questions: u32,
     /// Packets that leave now whatever the window says, so that something is answered.
     pub(super) probes: u8,
     /// When the last packet left that carries nothing and wants to be answered.
@@ -79,6 +81,7 @@ impl Space {
             verdict: None,
             silent: false,
             asked: false,
+            questions: 0,
             probes: 0,
             pinged_at: Time::ZERO,
             pings: VecDeque::new(),
@@ -108,7 +111,7 @@ impl<S: Scheduler> Sender<S> {
     /// The peer has room up to `limit` of the stream.
     pub(super) fn extend(&mut self, limit: u64) {
         if self.core.window_mut().extend(limit) {
-            self.spaces.iter_mut().for_each(|space| space.asked = false);
+            self.spaces.iter_mut().for_each(|space| (space.asked, space.questions) = (false, 0));
         }
         self.core.note_opportunity();
     }
@@ -280,7 +283,8 @@ impl<S: Scheduler> Sender<S> {
     }
 
     /// Flow control alone holds everything back: says so on the path with the shortest round trip, unless one has been told already
-    /// (RFC 9000 §4.1). It is repeated as any packet that is not answered is.
+    /// (RFC 9000 §4.1). It is repeated until the limit
+    /// moves, after twice the time each time.
     fn ask_for_room(&mut self) {
         let usable = self.core.facts().iter().filter(|path| path.is_usable());
         let shortest = usable.min_by_key(|path| path.srtt).map(|path| path.id.index());
@@ -333,6 +337,7 @@ impl<S: Scheduler> Sender<S> {
                 let (number, blocked) =
                     (self.number(now, path), blocked_at.filter(|_| self.spaces[index].asked));
                 let ping = blocked.is_none();
+                self.spaces[index].questions += u32::from(!ping);
                 let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 self.spaces[index].pinged_at = now;
                 self.spaces[index].pings.push_back((number, now));

@@ -76,11 +76,6 @@ impl Packet {
         }
     }
 
-    /// Bytes of an SCTP packet behind the header of its first DATA chunk.
-    pub fn chunk_bytes(&self) -> u32 {
-        self.payload_bytes() + if let Self::Bundle(_, headers) = self { u32::from(*headers) } else { 0 }
-    }
-
     /// Whether it carries data of the stream.
     #[inline]
     pub const fn carries_data(&self) -> bool {

@@ -323,7 +323,7 @@ impl<F: FnMut(Time, &Connection, &[Path]) -> Decision> Scheduler for By<F> {
     }
 
     fn needs(&self) -> Capabilities {
-        Capabilities::ALL
+        Capabilities { repair: false, ..Capabilities::ALL }
     }
 }
 
