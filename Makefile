@@ -318,10 +318,12 @@ bench-sweeps: setup ## what a sweep costs beyond its runs, and what a second wor
 sweep-torture: setup ## 100,000 runs in a sweep, whole and killed three times: the same bytes? (half an hour)
 	$(BIN)/python benches/sweeps/measure.py torture
 
-peers: setup ## the same scenarios in ns-2 and here: results and speeds side by side
-	@command -v ns >/dev/null || { \
-		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq ns2; \
-		else echo "make peers: ns-2 is missing; on Debian: sudo apt-get install ns2" >&2; exit 1; fi; }
+peers: setup ## the same scenarios in ns-2, ns-3 and here: results and speeds side by side
+	@missing=$$(command -v ns >/dev/null || echo ns2; command -v g++ >/dev/null || echo g++; \
+		echo '#include <ns3/core-module.h>' | g++ -E -x c++ - >/dev/null 2>&1 || echo libns3-dev); \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; \
+		else echo "make peers: missing" $$missing"; on Debian: sudo apt-get install" $$missing >&2; exit 1; fi; fi
 	$(BIN)/python benches/peers/compare.py
 
 lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock files
