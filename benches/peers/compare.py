@@ -1,6 +1,7 @@
 """Runs every case in ns-2 or ns-3 and in Plait and compares results and speeds: ``make peers``.
 
-Exit status: 0 all agree or their file says why not, 1 a case that should agree does not, 2 bad input or no simulator.
+Exit status: 0 all agree or their file says why not, 1 a case differs and should not, 2 bad input or no
+simulator.
 """
 
 from __future__ import annotations

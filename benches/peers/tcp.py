@@ -1,8 +1,8 @@
 """TCP over one link in another simulator and in Plait: the cases of ``tcp_cases.toml``.
 
-Wire sizes, initial window, timestamps, buffers, acknowledgements and the bounds of the retransmission timeout are
-set alike. ``tcp_ns2`` and ``tcp_ns3`` run the other simulators; what is measured is computed here, from the data
-packets that enter the link and those that arrive.
+Wire sizes, initial window, timestamps, buffers, acknowledgements and the bounds of the retransmission
+timeout are set alike. ``tcp_ns2`` and ``tcp_ns3`` run the other simulators. Goodput, retransmissions and
+delay are computed here, from the data packets on the link.
 """
 
 from __future__ import annotations
@@ -33,20 +33,25 @@ PACKET, HEADERS = 1500, 52  # IPv4, TCP, timestamps
 PAYLOAD = PACKET - HEADERS
 ACKNOWLEDGEMENT = HEADERS  # bytes
 WINDOW = 1_000_000_000  # bytes: never in the way
+LATER = 5.0  # seconds: about the time between two losses of a bulk transfer
 MORE_SEEDS = 4  # ours are cheap: so many times as many seeds as in the other simulator
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A connection: a file, or data without end (0 bytes)."""
+    """A connection: a file, or data without end (0 bytes). It opens when it starts."""
 
-    start_s: float = 0.0
+    start_s: float = 0.0  # 0 for the first flow, whose connection Plait opens at once
     size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One link and the flows over it. Several runs differ in their losses; without loss, a little in the round trip."""
+    """One link and the flows over it.
+
+    Several runs differ in their losses. Without random loss they differ a little in the round trip, and in
+    the start of every flow but the first.
+    """
 
     name: str
     rate_bps: int
@@ -60,7 +65,7 @@ class Case:
     warmup_s: float = 20.0
     runs: int = 1
     seed: int = 1
-    differs: dict[str, str] = field(default_factory=dict)  # by simulator: why the two are known not to agree
+    differs: dict[str, str] = field(default_factory=dict)  # by simulator: the known reason of a difference
 
     def members(self, times: int = 1) -> list[Case]:
         """The runs of the case."""
@@ -69,8 +74,13 @@ class Case:
         seeds = range(self.seed, self.seed + times * self.runs)
         if self.loss:
             return [replace(self, seed=seed) for seed in seeds]
-        nudged = (1 + NUDGE * random.Random(seed).uniform(-1, 1) for seed in seeds)
-        return [replace(self, rtt_ms=round(self.rtt_ms * factor, 4)) for factor in nudged]
+        return [self._nudged(random.Random(seed)) for seed in seeds]
+
+    def _nudged(self, chance: random.Random) -> Case:
+        rtt = round(self.rtt_ms * (1 + NUDGE * chance.uniform(-1, 1)), 4)
+        first, *others = self.flows
+        later = (replace(flow, start_s=round(flow.start_s + chance.uniform(0, LATER), 3)) for flow in others)
+        return replace(self, rtt_ms=rtt, flows=(first, *later))
 
     def response_mbps(self) -> float | None:
         """Goodput by the response function; None without random loss, or where the link's rate is in the way."""
@@ -89,7 +99,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way to compare: what is set in the other simulator and in our transport."""
+    """One way to compare: settings of the other simulator and of our transport."""
 
     title: str
     sender: str  # the other simulator's name for the kind of sender
@@ -99,7 +109,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run measures after the warm-up."""
+    """The results of a run after the warm-up."""
 
     goodput_mbps: tuple[
         float, ...
@@ -147,11 +157,11 @@ def _case(table: dict[str, Any]) -> Case:
 
 
 def follow(case: Case, events: Iterable[Event]) -> Measured:
-    """What a run measures, from its packets."""
+    """The results of a run, from its packets."""
     seen: list[set[int]] = [set() for _ in case.flows]
     highest = [-1] * len(case.flows)
     arrived = [0] * len(case.flows)
-    completed = [0.0] * len(case.flows)
+    completed: list[float | None] = [None] * len(case.flows)
     entered: dict[tuple[int, str], float] = {}
     again = packets = 0
     delay = 0.0
@@ -170,7 +180,7 @@ def follow(case: Case, events: Iterable[Event]) -> Measured:
             seen[flow].add(number)
             arrived[flow] += counts
             if len(seen[flow]) == ceil(case.flows[flow].size_bytes / PAYLOAD):
-                completed[flow] = now - case.flows[flow].start_s
+                completed[flow] = now
     seconds = case.duration_s - case.warmup_s
     goodput = tuple(
         _file_goodput(flow, completed[index])
@@ -181,23 +191,20 @@ def follow(case: Case, events: Iterable[Event]) -> Measured:
     return Measured(goodput, again, 1000 * delay / packets)
 
 
-def _file_goodput(flow: Flow, seconds: float | None) -> float:
-    return 8 * flow.size_bytes / seconds / 1e6 if seconds else 0.0
+def _file_goodput(flow: Flow, completed: float | None) -> float:
+    return 8 * flow.size_bytes / (completed - flow.start_s) / 1e6 if completed else 0.0
 
 
 def scenario(case: Case, step: Step | None = None) -> plait.Scenario:
     """``case`` in Plait."""
     first, *others = case.flows
-    start = f"{first.start_s}s"
     options: dict[str, Any] = dict(step.transport) if step else {}
     return plait.Scenario(
         name=case.name,
         seed=case.seed,
         duration=f"{case.duration_s}s",
         warmup=f"{case.warmup_s}s",
-        workload=plait.File(size=first.size_bytes, start=start)
-        if first.size_bytes
-        else plait.Bulk(start=start),
+        workload=plait.File(size=first.size_bytes) if first.size_bytes else plait.Bulk(),
         transport=plait.Transport(
             protocol="tcp",
             profile="standard",
@@ -273,7 +280,7 @@ class Report:
 
     @property
     def last(self) -> tuple[Step, list[Compared]]:
-        """The step that agrees, or else the one to judge by: an open one before one that differs."""
+        """The step that agrees, or else an open one, or else the first."""
         for verdict in (AGREES, OPEN):
             for attempt in self.attempts:
                 if overall(attempt[1]) == verdict:
@@ -291,7 +298,7 @@ class Report:
         return self.verdict == DIFFERS and self.peer not in self.case.differs
 
     def why(self) -> str:
-        """The step that makes them agree, or what is known of the difference."""
+        """The step that makes them agree, or the known reason of the difference."""
         known = self.case.differs.get(self.peer, "")
         if self.verdict == AGREES:
             title = "" if self.last is self.attempts[0] else f"with {self.last[0].title}"

@@ -1,7 +1,7 @@
 """One bulk transfer of TCP NewReno in ns-2.35 (``tcp.tcl``).
 
-The agent is Sack1 (RFC 2018, recovery by an estimate of the pipe, the idea of RFC 6675): ours finds losses with
-selective acknowledgements too.
+The agent is Sack1 (RFC 2018, recovery by an estimate of the pipe, the idea of RFC 6675). Ours finds losses
+with selective acknowledgements, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINUX = Step("Agent/TCP/Linux, which finds lost retransmissions", "Linux")
 
 
 def steps(case: Case) -> list[Step]:
-    """What is tried until the two agree: with delayed ACKs, first, that windows grow by what was acknowledged."""
+    """These are taken until the two agree; with delayed ACKs the second lets windows grow by two packets per ACK."""
     if case.congestion_control != "newreno" or case.flows != (Flow(),):
         return []
     return [AS_IT_COMES, BYTE_COUNTING] if case.ack_every > 1 else [AS_IT_COMES, LINUX]

@@ -1,4 +1,4 @@
-"""TCP in ns-3 as Debian packages it: NewReno and CUBIC, bulk transfers and files, one flow or several (``tcp.cc``).
+"""TCP in Debian's ns-3: NewReno and CUBIC, bulk transfers and files, one flow or several (``tcp.cc``).
 
 Set alike in every step: sizes, windows, timers and delayed ACKs; no HyStart in CUBIC.
 """
@@ -40,7 +40,7 @@ CUBIC = [
 
 
 def steps(case: Case) -> list[Step]:
-    """What is tried until the two agree."""
+    """These are taken until the two agree."""
     return CUBIC if case.congestion_control == "cubic" else NEWRENO
 
 
@@ -62,7 +62,7 @@ def _prepare() -> None:
 
 
 def _buffer(case: Case) -> int:
-    """So large that it is never in the way: what the link holds, and what it carries until a timeout."""
+    """Room for the packets on the link and for those of four seconds, so that it is never in the way."""
     return PACKET * case.queue_packets + int(case.rate_bps / 8 * (case.rtt_ms / 1e3 + 4))
 
 
