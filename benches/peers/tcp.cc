@@ -272,7 +272,8 @@ int main(int argc, char** argv)
         }
     }
     const double packet = std::stod(option["packet"]);
-    RngSeedManager::SetSeed(std::stoul(option["seed"]));
+    // Streams of neighbouring seeds resemble each other; those of runs are independent.
+    RngSeedManager::SetRun(std::stoul(option["seed"]));
 
     const auto set = [](const std::string& name, const std::string& value) {
         Config::SetDefault(name, StringValue(value));

@@ -280,12 +280,12 @@ class Report:
 
     @property
     def last(self) -> tuple[Step, list[Compared]]:
-        """The step that agrees, or else an open one, or else the first."""
+        """The step that agrees, or else an open one, or else the last."""
         for verdict in (AGREES, OPEN):
             for attempt in self.attempts:
                 if overall(attempt[1]) == verdict:
                     return attempt
-        return self.attempts[0]
+        return self.attempts[-1]
 
     @property
     def verdict(self) -> str:

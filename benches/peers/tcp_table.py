@@ -130,13 +130,15 @@ def write(reports: dict[str, list[Report]]) -> None:
 
 def _line(report: Report) -> list[str]:
     rows = report.last[1]
-    verdict = report.verdict if report.verdict == AGREES else f"**{report.verdict}**"
-    why = report.why()
+    verdict, why = report.verdict, report.why()
+    if verdict != AGREES:
+        step = "" if report.last is report.attempts[0] else f" with {report.last[0].title}"
+        verdict = f"**{verdict}**{step}:"
     return [
         report.case.name,
         ", ".join(_both(row) for row in rows[:-2]),
         _formula(report),
         *[_both(row) for row in rows[-2:]],
         _speeds(report),
-        verdict + (f": {why}" if report.verdict != AGREES else f" {why}" if why else ""),
+        f"{verdict} {why}".rstrip(),
     ]
