@@ -14,7 +14,7 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 # Everything that names a step prints it, so that a failure is found by the line above it.
 say = @printf '\n== %s\n' '$(1)'
 
-.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers htsim lock clean
+.PHONY: help setup optimized demo check test test-rust test-slow test-python test-linux-schedulers test-ffi tools kernel kernel-debug kernel-torture linux-vectors reproduce lint lint-rust lint-python format docs reference figures figures-linux league questions validate disciplines package dist static random-torture fuzz bench links-torture links-soak bench-sweeps sweep-torture peers lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -318,14 +318,13 @@ bench-sweeps: setup ## what a sweep costs beyond its runs, and what a second wor
 sweep-torture: setup ## 100,000 runs in a sweep, whole and killed three times: the same bytes? (half an hour)
 	$(BIN)/python benches/sweeps/measure.py torture
 
-peers: setup ## the same scenarios in ns-2 and here: results and speeds side by side
-	@command -v ns >/dev/null || { \
-		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq ns2; \
-		else echo "make peers: ns-2 is missing; on Debian: sudo apt-get install ns2" >&2; exit 1; fi; }
+peers: setup ## the same scenarios in ns-2, ns-3 and here: results and speeds side by side
+	@missing=$$(command -v ns >/dev/null || echo ns2; command -v g++ >/dev/null || echo g++; \
+		echo '#include <ns3/core-module.h>' | g++ -E -x c++ - >/dev/null 2>&1 || echo libns3-dev); \
+	if [ -n "$$missing" ]; then \
+		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing; \
+		else echo "make peers: missing" $$missing"; on Debian: sudo apt-get install" $$missing >&2; exit 1; fi; fi
 	$(BIN)/python benches/peers/compare.py
-
-htsim: setup ## the same transfers in csg-htsim and here (fetches its sources)
-	$(BIN)/python benches/peers/htsim/transfers.py
 
 lock: $(VENV)/.created ## resolve the Python dependencies anew into the lock files
 	$(BIN)/python -m pip install --quiet uv

@@ -1,6 +1,7 @@
-"""Runs every case in ns-2 and in Plait and compares results and speeds: ``make peers``.
+"""Runs every case in ns-2 or ns-3 and in Plait and compares results and speeds: ``make peers``.
 
-Exit status: 0 all agree or ``cases.toml`` says why not, 1 a case that should agree does not, 2 bad input or no ns-2.
+Exit status: 0 all agree or their file says why not, 1 a case differs and should not, 2 bad input or no
+simulator.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ import click
 import ns2
 import ours
 import tcp
+import tcp_table
 from cases import Case, PeerError, load_cases
 from report import Attempt, CaseReport, summarize, table
 from rich.console import Console
+from tcp_ns2 import NS2
+from tcp_ns3 import NS3
 from verdict import DIFFERS, compare, steps
 
 import plait
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 CASES = Path(__file__).with_name("cases.toml")
 WIDTH = 160  # columns where standard output is no terminal
 MORE_SEEDS = 4  # ours are cheap: so many times as many seeds as in ns-2
+PEERS = {peer.name: peer for peer in (NS2, NS3)}
 
 
 def report_case(case: Case, in_ns2: Callable[[Sequence[Case]], list[Metrics]], *, speed: bool) -> CaseReport:
@@ -64,14 +69,23 @@ def choose(cases: list[Case], only: tuple[str, ...], *, quick: bool) -> list[Cas
     return [case for case in chosen if "quick" in case.tags] if quick else chosen
 
 
-def compare_tcp(only: tuple[str, ...], pool: ProcessPoolExecutor) -> list[tcp.Report]:
-    """The cases of TCP over one path whose name contains one of ``only``."""
+def compare_tcp(
+    peer: tcp.Peer, only: tuple[str, ...], pool: ProcessPoolExecutor, progress: Progress, *, speed: bool
+) -> list[tcp.Report]:
+    """The cases of TCP that ``peer`` can run and whose name contains one of ``only``."""
+    chosen = [case for case in tcp.load_cases() if not only or any(text in case.name for text in only)]
+    chosen = [case for case in chosen if peer.steps(case)]
+    if chosen:
+        peer.prepare()
 
     def measure(members: Sequence[tcp.Case], step: tcp.Step) -> list[tcp.Measured]:
-        return list(pool.map(tcp.in_ns2, members, [step] * len(members)))
+        return list(pool.map(peer.measure, members, [step] * len(members)))
 
-    chosen = [case for case in tcp.load_cases() if not only or any(text in case.name for text in only)]
-    return [tcp.report_case(case, measure) for case in chosen]
+    reports = []
+    for number, case in enumerate(chosen):
+        progress.update(number / len(chosen))
+        reports.append(tcp.report_case(peer, case, measure, speed=speed))
+    return reports
 
 
 @click.command()
@@ -85,17 +99,27 @@ def compare_tcp(only: tuple[str, ...], pool: ProcessPoolExecutor) -> list[tcp.Re
 @click.option(
     "--jobs",
     default=cpu_count() or 1,
-    help="Processes that run ns-2 for its results; speeds are timed alone.",
+    help="Processes that run the other simulator for its results; speeds are timed alone.",
 )
 @click.option("--tcp-only", is_flag=True, help="TCP over one path alone, without CMT-SCTP.")
+@click.option("--peer", type=click.Choice(list(PEERS)), help="TCP in this simulator alone.")
+@click.option("--write", is_flag=True, help="Put the tables of TCP into benches/README.md.")
 @click.option("--speed/--no-speed", default=True, help="Time both simulators.")
 def main(
-    only: tuple[str, ...], *, quick: bool, json_file: Path | None, jobs: int, tcp_only: bool, speed: bool
+    only: tuple[str, ...],
+    *,
+    quick: bool,
+    json_file: Path | None,
+    jobs: int,
+    tcp_only: bool,
+    peer: str | None,
+    write: bool,
+    speed: bool,
 ) -> None:
-    """Run the cases of cases.toml in ns-2 and in Plait; print both results, both speeds and the verdicts."""
+    """Run the cases in ns-2 or ns-3 and in Plait; print both results, both speeds and the verdicts."""
     start = time.monotonic()
     try:
-        chosen = [] if tcp_only else choose(load_cases(CASES), only, quick=quick)
+        chosen = [] if tcp_only or peer else choose(load_cases(CASES), only, quick=quick)
         reports = []
         with ProcessPoolExecutor(jobs) as pool, Progress("comparing") as progress:
             for number, case in enumerate(chosen):
@@ -103,7 +127,10 @@ def main(
                 reports.append(
                     report_case(case, lambda members: list(pool.map(ns2.measure, members)), speed=speed)
                 )
-            in_tcp = [] if quick or (only and not tcp_only) else compare_tcp(only, pool)
+            in_tcp: dict[str, list[tcp.Report]] = {}
+            if not quick and (tcp_only or peer or not only):
+                for name in [peer] if peer else PEERS:
+                    in_tcp[name] = compare_tcp(PEERS[name], only, pool, progress, speed=speed)
     except (PeerError, plait.ScenarioError) as error:
         click.echo(f"compare: {error}", err=True)
         sys.exit(2)
@@ -111,14 +138,20 @@ def main(
     if reports:
         console.print(table(reports))
         summarize(console, reports)
-    if in_tcp:
-        console.print(tcp.table(in_tcp))
+    for name, compared in in_tcp.items():
+        if compared:
+            console.print(tcp_table.table(name, compared), tcp_table.summary(name, compared))
     console.print(f"Took {time.monotonic() - start:.0f} s.")
+    every_tcp = [report for compared in in_tcp.values() for report in compared]
+    if write:
+        tcp_table.write(in_tcp)
     if json_file:
-        json_file.write_text(
-            json.dumps([report.document() for report in reports], indent=2) + "\n", encoding="utf-8"
-        )
-    sys.exit(any(report.unexplained for report in reports) or any(report.unexplained for report in in_tcp))
+        documents = {
+            "cmt-sctp": [report.document() for report in reports],
+            "tcp": [tcp_table.document(report) for report in every_tcp],
+        }
+        json_file.write_text(json.dumps(documents, indent=2) + "\n", encoding="utf-8")
+    sys.exit(any(report.unexplained for report in reports) or any(report.unexplained for report in every_tcp))
 
 
 if __name__ == "__main__":

@@ -1,42 +1,57 @@
-"""TCP over one path in ns-2 and in Plait: the cases of ``tcp_cases.toml``.
+"""TCP over one link in another simulator and in Plait: the cases of ``tcp_cases.toml``.
 
-ns-2's agent is Sack1 (RFC 2018, recovery by an estimate of the pipe, the idea of RFC 6675): ours finds losses with
-selective acknowledgements too. Wire sizes, initial window, timestamps and the bounds of the retransmission
-timeout are set alike.
+Wire sizes, initial window, timestamps, buffers, acknowledgements and the bounds of the retransmission
+timeout are set alike. ``tcp_ns2`` and ``tcp_ns3`` run the other simulators. Goodput, retransmissions and
+delay are computed here, from the data packets on the link.
 """
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import random
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import ceil, sqrt
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import ours
 import polars as pl
-from cases import PeerError
-from rich.table import Table
-from verdict import AGREES, COUNTING, DIFFERS, FIVE_PERCENT, Compared, overall, standard_error
+from cases import NUDGE, PeerError
+from verdict import AGREES, COUNTING, DIFFERS, FIVE_PERCENT, OPEN, Compared, overall, standard_error
 
 import plait
 from plait.runs.run import Task, run_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-SCRIPT = Path(__file__).with_name("tcp.tcl")
+    from metrics import Speed
+
 CASES = Path(__file__).with_name("tcp_cases.toml")
 PACKET, HEADERS = 1500, 52  # IPv4, TCP, timestamps
+PAYLOAD = PACKET - HEADERS
+ACKNOWLEDGEMENT = HEADERS  # bytes
 WINDOW = 1_000_000_000  # bytes: never in the way
-MORE_SEEDS = 4  # ours are cheap: so many times as many seeds as in ns-2
-COLORS = {AGREES: "green", DIFFERS: "red"}
+LATER = 5.0  # seconds: about the time between two losses of a bulk transfer
+MORE_SEEDS = 4  # ours are cheap: so many times as many seeds as in the other simulator
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A connection: a file, or data without end (0 bytes). It opens when it starts."""
+
+    start_s: float = 0.0  # 0 for the first flow, whose connection Plait opens at once
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One path; runs with other seeds if packets are lost at random."""
+    """One link and the flows over it.
+
+    Several runs differ in their losses. Without random loss they differ a little in the round trip, and in
+    the start of every flow but the first.
+    """
 
     name: str
     rate_bps: int
@@ -44,198 +59,266 @@ class Case:
     queue_packets: int
     loss: float = 0.0
     ack_every: int = 1
+    congestion_control: Literal["newreno", "cubic"] = "newreno"
+    flows: tuple[Flow, ...] = (Flow(),)
     duration_s: float = 100.0
     warmup_s: float = 20.0
     runs: int = 1
     seed: int = 1
-    differs: str = ""  # why the two are known not to agree
+    differs: dict[str, str] = field(default_factory=dict)  # by simulator: the known reason of a difference
 
     def members(self, times: int = 1) -> list[Case]:
         """The runs of the case."""
-        count = self.runs if self.runs == 1 else times * self.runs
-        return [replace(self, seed=self.seed + index) for index in range(count)]
+        if self.runs == 1:
+            return [self]
+        seeds = range(self.seed, self.seed + times * self.runs)
+        if self.loss:
+            return [replace(self, seed=seed) for seed in seeds]
+        return [self._nudged(random.Random(seed)) for seed in seeds]
+
+    def _nudged(self, chance: random.Random) -> Case:
+        rtt = round(self.rtt_ms * (1 + NUDGE * chance.uniform(-1, 1)), 4)
+        first, *others = self.flows
+        later = (replace(flow, start_s=round(flow.start_s + chance.uniform(0, LATER), 3)) for flow in others)
+        return replace(self, rtt_ms=rtt, flows=(first, *later))
+
+    def response_mbps(self) -> float | None:
+        """Goodput by the response function; None without random loss, or where the link's rate is in the way."""
+        if not self.loss:
+            return None
+        seconds = self.rtt_ms / 1e3 + 8 * (PACKET + ACKNOWLEDGEMENT) / self.rate_bps
+        # Mathis and others (1997), an acknowledgement per packet or bytes counted.
+        window = sqrt(3 / (2 * self.loss))
+        if self.congestion_control == "cubic":
+            # RFC 9438 §5.1 with C = 0.4 and β = 0.7; where Reno is faster, as fast as Reno (§4.3).
+            cubic = (0.4 * 3.7 / (4 * 0.3)) ** 0.25 * (seconds / self.loss) ** 0.75
+            window = max(window, cubic)
+        goodput = 8 * window * PAYLOAD / seconds / 1e6
+        return goodput if goodput * PACKET / PAYLOAD * 1e6 < self.rate_bps else None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One way to compare: which agent, and what is set in it."""
+    """One way to compare: settings of the other simulator and of our transport."""
 
     title: str
-    agent: str = "Sack1"
+    sender: str  # the other simulator's name for the kind of sender
     parameters: tuple[str, ...] = ()
-
-
-AS_THEY_COME = Step("as they come")
-BYTE_COUNTING = Step("ns-2's growth per packet instead of per ACK", parameters=("increase_num_ 2",))
-LINUX = Step("ns-2's Agent/TCP/Linux, which finds lost retransmissions", "Linux")
-
-
-def steps(case: Case) -> list[Step]:
-    """What is tried until the two agree: with delayed ACKs, first, that windows grow by what was acknowledged."""
-    return [AS_THEY_COME, BYTE_COUNTING] if case.ack_every > 1 else [AS_THEY_COME, LINUX]
+    transport: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run measures after the warm-up."""
+    """The results of a run after the warm-up."""
 
-    goodput_mbps: float  # payload that arrived for the first time
-    retransmissions: int
-    delay_ms: float  # of data packets one way: half of the round trip, serialization and queue
+    goodput_mbps: tuple[
+        float, ...
+    ]  # of each flow: payload that arrived for the first time; a file's size over its time
+    retransmissions: int  # of all flows
+    delay_ms: (
+        float  # of the first flow's data packets one way: half of the round trip, serialization and queue
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other simulator."""
+
+    name: str
+    prepare: Callable[[], None]  # raises PeerError if it is missing
+    steps: Callable[[Case], list[Step]]  # none for a case that it cannot run
+    measure: Callable[[Case, Step], Measured]
+    speed: Callable[[Case, Step], Speed]
+
+
+class Event(NamedTuple):
+    """A data packet enters the link's queue ("+") or arrives ("r")."""
+
+    kind: str
+    now: float
+    flow: int
+    number: int  # of its payload, in the order of the stream
+    packet: str  # no other one on the link has the same
 
 
 def load_cases() -> list[Case]:
     """The cases of ``tcp_cases.toml``."""
     document = tomllib.loads(CASES.read_text(encoding="utf-8"))
     try:
-        return [Case(**(document["defaults"] | table)) for table in document["case"]]
+        return [_case(document["defaults"] | table) for table in document["case"]]
     except (KeyError, TypeError) as error:
         raise PeerError(f"{CASES}: {error}") from error
 
 
-def in_ns2(case: Case, step: Step) -> Measured:
-    """Run ``case`` in ns-2; everything is computed from its trace of the forward link."""
-    executable = shutil.which("ns")
-    if executable is None:
-        raise PeerError("ns-2 is not installed: there is no `ns` on the path; try `apt-get install ns2`")
-    path = f"{case.rate_bps} {case.rtt_ms} {case.queue_packets} {case.loss}"
-    words = [executable, str(SCRIPT), "path", path, "agent", step.agent, "trace", "1"]
-    for key in ("duration", "ack_every", "seed"):
-        words += [key, str(getattr(case, f"{key}_s" if key == "duration" else key))]
-    words += ["packet", str(PACKET), "header", str(HEADERS)]
-    for parameter in step.parameters:
-        words += ["set", parameter]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode or "done" not in done.stdout:
-        raise PeerError(
-            f"case {case.name!r}: ns-2 failed, status {done.returncode}: {done.stdout[-500:]}{done.stderr}"
-        )
-    return _follow(case, done.stdout.splitlines())
+def _case(table: dict[str, Any]) -> Case:
+    if "flows" in table:
+        table["flows"] = tuple(Flow(**flow) for flow in table["flows"])
+    return Case(**table)
 
 
-def _follow(case: Case, lines: Sequence[str]) -> Measured:
-    seen: set[int] = set()
-    entered: dict[str, float] = {}
-    arrived = again = highest = packets = 0
+def follow(case: Case, events: Iterable[Event]) -> Measured:
+    """The results of a run, from its packets."""
+    seen: list[set[int]] = [set() for _ in case.flows]
+    highest = [-1] * len(case.flows)
+    arrived = [0] * len(case.flows)
+    completed: list[float | None] = [None] * len(case.flows)
+    entered: dict[tuple[int, str], float] = {}
+    again = packets = 0
     delay = 0.0
-    for line in lines:
-        # event time from to protocol bytes flags flow source destination number packet
-        words = line.split()
-        if len(words) != 12 or int(words[5]) < PACKET:
-            continue
-        kind, now, number, packet = words[0], float(words[1]), int(words[10]), words[11]
+    for kind, now, flow, number, packet in events:
         counts = now >= case.warmup_s
         if kind == "+":
-            entered[packet] = now
-            again += counts and number <= highest
-            highest = max(highest, number)
-        elif kind == "d":
-            entered.pop(packet, None)
-        elif kind == "r":
-            start = entered.pop(packet)
-            if counts:
-                packets += 1
-                delay += now - start
-            arrived += counts and number not in seen
-            seen.add(number)
-    goodput = arrived * 8 * (PACKET - HEADERS) / (case.duration_s - case.warmup_s) / 1e6
+            entered[flow, packet] = now
+            again += counts and number <= highest[flow]
+            highest[flow] = max(highest[flow], number)
+            continue
+        start = entered.pop((flow, packet))
+        if counts and flow == 0:
+            packets += 1
+            delay += now - start
+        if number not in seen[flow]:
+            seen[flow].add(number)
+            arrived[flow] += counts
+            if len(seen[flow]) == ceil(case.flows[flow].size_bytes / PAYLOAD):
+                completed[flow] = now
+    seconds = case.duration_s - case.warmup_s
+    goodput = tuple(
+        _file_goodput(flow, completed[index])
+        if flow.size_bytes
+        else arrived[index] * 8 * PAYLOAD / seconds / 1e6
+        for index, flow in enumerate(case.flows)
+    )
     return Measured(goodput, again, 1000 * delay / packets)
 
 
-def in_plait(case: Case) -> Measured:
-    """Run ``case`` in Plait."""
-    scenario = plait.Scenario(
+def _file_goodput(flow: Flow, completed: float | None) -> float:
+    return 8 * flow.size_bytes / (completed - flow.start_s) / 1e6 if completed else 0.0
+
+
+def scenario(case: Case, step: Step | None = None) -> plait.Scenario:
+    """``case`` in Plait."""
+    first, *others = case.flows
+    options: dict[str, Any] = dict(step.transport) if step else {}
+    return plait.Scenario(
         name=case.name,
         seed=case.seed,
         duration=f"{case.duration_s}s",
         warmup=f"{case.warmup_s}s",
+        workload=plait.File(size=first.size_bytes) if first.size_bytes else plait.Bulk(),
         transport=plait.Transport(
             protocol="tcp",
             profile="standard",
+            congestion_control=case.congestion_control,
             receive_buffer=WINDOW,
             ack_every=case.ack_every,
             packet=PACKET,
+            **options,
         ),
         paths=[
             plait.Path(
+                name="path",
                 rate=case.rate_bps,
                 rtt=f"{case.rtt_ms}ms",
                 queue=f"{case.queue_packets}p",
                 loss=f"{case.loss * 100:.10g}%" if case.loss else None,
             )
         ],
+        flows=[
+            plait.TcpFlow(path="path", start=f"{flow.start_s}s", size=flow.size_bytes or None)
+            for flow in others
+        ],
     )
-    result = run_tasks([Task(scenario=scenario, packets=True)], threads=1)[0]
+
+
+def in_plait(case: Case, step: Step | None = None) -> Measured:
+    """Run ``case`` in Plait."""
+    result = run_tasks([Task(scenario=scenario(case, step), packets=True)], threads=1)[0]
     arrived = result.packets.filter(pl.col("arrived_ns") >= int(case.warmup_s * 1e9))
     delay = arrived.select((pl.col("arrived_ns") - pl.col("sent_ns")).mean()).item() / 1e6
-    throughput = result.paths[0]["throughput_bps"] / 1e6
-    return Measured(throughput, result.metrics["retransmissions"], delay)
+    first, *others = case.flows
+    goodput = (
+        _file_goodput(first, result.metrics["completion_time_s"])
+        if first.size_bytes
+        else result.paths[0]["throughput_bps"] / 1e6
+    )
+    goodputs = [
+        _file_goodput(flow, run["completion_time_s"]) if flow.size_bytes else run["goodput_bps"] / 1e6
+        for flow, run in zip(others, result.flows, strict=True)
+    ]
+    again = result.metrics["retransmissions"] + sum(run["retransmissions"] for run in result.flows)
+    return Measured((goodput, *goodputs), again, delay)
 
 
-def compare(theirs: Sequence[Measured], ours: Sequence[Measured]) -> list[Compared]:
-    """Every quantity of a case."""
+def compare(theirs: Sequence[Measured], mine: Sequence[Measured]) -> list[Compared]:
+    """Every quantity of a case: the goodput of each flow, then the others."""
 
     def row(name: str, value: Callable[[Measured], float], least: float = 0.0) -> Compared:
-        values = [value(one) for one in theirs], [value(one) for one in ours]
+        values = [value(one) for one in theirs], [value(one) for one in mine]
         mean = fmean(values[0])
         error = 2 * standard_error(*values)
         return Compared(name, mean, fmean(values[1]), error, max(FIVE_PERCENT * mean, least))
 
     return [
-        row("goodput", lambda one: one.goodput_mbps),
+        *(
+            row("goodput", lambda one, index=index: one.goodput_mbps[index])  # type: ignore[misc]
+            for index in range(len(theirs[0].goodput_mbps))
+        ),
         row("retransmissions", lambda one: one.retransmissions, COUNTING),
         row("delay", lambda one: one.delay_ms),
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Report:
     """A case and every step that was taken."""
 
+    peer: str
     case: Case
-    attempts: list[tuple[Step, list[Compared]]]
+    attempts: list[tuple[Step, list[Compared]]] = field(default_factory=list)
+    theirs: Speed | None = None
+    ours: Speed | None = None
 
     @property
-    def agrees(self) -> bool:
-        """Whether the last step does."""
-        return overall(self.attempts[-1][1]) == AGREES
+    def last(self) -> tuple[Step, list[Compared]]:
+        """The step that agrees, or else an open one, or else the last."""
+        for verdict in (AGREES, OPEN):
+            for attempt in self.attempts:
+                if overall(attempt[1]) == verdict:
+                    return attempt
+        return self.attempts[-1]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the two agree in any step."""
+        return overall(self.last[1])
 
     @property
     def unexplained(self) -> bool:
         """Whether it should agree and does not; a case with too few seeds for a verdict is neither."""
-        return overall(self.attempts[-1][1]) == DIFFERS and not self.case.differs
+        return self.verdict == DIFFERS and self.peer not in self.case.differs
+
+    def why(self) -> str:
+        """The step that makes them agree, or the known reason of the difference."""
+        known = self.case.differs.get(self.peer, "")
+        if self.verdict == AGREES:
+            title = "" if self.last is self.attempts[0] else f"with {self.last[0].title}"
+            return title if not known else "`differs` can go"
+        return known or ("too few runs for a verdict" if self.verdict == OPEN else "not explained")
 
 
-def report_case(case: Case, measure: Callable[[Sequence[Case], Step], list[Measured]]) -> Report:
-    """Compare step by step until the two agree."""
-    ours = [in_plait(member) for member in case.members(MORE_SEEDS)]
-    attempts = []
-    for step in steps(case):
-        attempts.append((step, compare(measure(case.members(), step), ours)))
-        if overall(attempts[-1][1]) == AGREES:
+def report_case(
+    peer: Peer, case: Case, measure: Callable[[Sequence[Case], Step], list[Measured]], *, speed: bool
+) -> Report:
+    """Compare step by step until the two agree, and time both."""
+    report = Report(peer.name, case)
+    known: dict[tuple[tuple[str, Any], ...], list[Measured]] = {}
+    for step in peer.steps(case):
+        if step.transport not in known:
+            known[step.transport] = [in_plait(member, step) for member in case.members(MORE_SEEDS)]
+        report.attempts.append((step, compare(measure(case.members(), step), known[step.transport])))
+        if overall(report.attempts[-1][1]) == AGREES:
             break
-    return Report(case, attempts)
-
-
-def table(reports: Sequence[Report]) -> Table:
-    """One line a step: ns-2 / Plait and the difference."""
-    drawn = Table(
-        title="TCP NewReno over one path in ns-2 and in Plait", title_justify="left", pad_edge=False
-    )
-    drawn.add_column("case", no_wrap=True)
-    for name in ("goodput\nMbit/s", "retransmissions", "one-way delay\nms"):
-        drawn.add_column(name, justify="right")
-    drawn.add_column("verdict")
-    drawn.add_column("step", overflow="fold")
-    for report in reports:
-        for number, (step, rows) in enumerate(report.attempts):
-            verdict = overall(rows)
-            color = COLORS.get(verdict, "yellow")
-            why = report.case.differs if number + 1 == len(report.attempts) and not report.agrees else ""
-            drawn.add_row(
-                report.case.name if number == 0 else "",
-                *[f"{row.theirs:.4g} / {row.ours:.4g} ({100 * row.difference:+.1f} %)" for row in rows],
-                f"[{color}]{verdict}[/{color}]",
-                f"{step.title} {why}".rstrip(),
-            )
-    return drawn
+    if speed:
+        report.theirs = peer.speed(case, report.attempts[0][0])
+        report.ours = ours.timed(scenario(replace(case, warmup_s=0)))
+    return report
