@@ -55,7 +55,7 @@ def test_reasons_are_the_engines_own_or_the_papers() -> None:
 
 def test_what_is_said_of_the_simulator_does_not_hold_for_the_kernel() -> None:
     here, there = load_paper("dd-linux"), load_paper("dd-linux", "linux")
-    key = ("H_6-100-10", "delivery-delay", "change.goodput_bps")
+    key = ("H_8-100-10", "delivery-delay", "change.goodput_bps")
     assert here.expected[key].reason
     assert there.expected[key].claim == here.expected[key].claim
     assert there.expected[key].reason != here.expected[key].reason
