@@ -39,14 +39,14 @@ fn captures_are_the_same_to_the_byte() {
         (0x0468_a179_40d9_9e88, 1, r#"protocol = "tcp", profile = "linux""#),
         (0x303a_47c2_79df_9fe6, 2, r#"protocol = "mptcp", profile = "standard""#),
         (
-            0x0950_4f3f_968a_37fd,
+            0x755f_a3db_55c9_3579,
             2,
             r#"protocol = "mptcp", profile = "standard", handshake = false, ack_every = 2"#,
         ),
         (0x1b9e_7033_34c5_97c8, 2, r#"protocol = "mptcp", profile = "linux""#),
-        (0x79ac_a6e9_d34a_1c3d, 2, r#"protocol = "cmt-sctp""#),
+        (0xd783_9971_e563_3a9e, 2, r#"protocol = "cmt-sctp""#),
         (
-            0xcaa2_63d6_b9a2_414b,
+            0x14c2_26a1_58cf_2b8d,
             2,
             r#"protocol = "cmt-sctp", ack_every = 2, delayed_ack_for_cmt = true, packet = "600B""#,
         ),
@@ -87,5 +87,5 @@ fn heartbeats_are_the_same_to_the_byte() {
         outages = [{ from = "3s", to = "20s" }]
         "#,
     );
-    assert_eq!(found, 0x0737_ccf0_2048_a320, "{found:#x}");
+    assert_eq!(found, 0x5313_9a80_0eff_7882, "{found:#x}");
 }
