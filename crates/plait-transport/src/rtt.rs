@@ -110,7 +110,7 @@ impl RttEstimator {
         self.end_back_off();
     }
 
-    /// The timeout is what the samples say, however often it ran out.
+    /// Ends the back-off: the timeout follows from the samples alone.
     pub fn end_back_off(&mut self) {
         if self.smoothed.is_zero() {
             self.rto = self.config.initial;

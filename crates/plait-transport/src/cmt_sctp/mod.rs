@@ -12,7 +12,7 @@
 //!
 //! Messages keep their boundaries. Messages that wait are bundled (RFC 9260 §6.10): a packet holds as many whole ones as fit, each
 //! with the header of its DATA chunk. Here a bundle has one TSN, as its chunks are sent, lost and acknowledged together; a real
-//! sender may bundle anew what it retransmits.
+//! sender may bundle its retransmissions anew.
 
 mod changes;
 mod endpoint;

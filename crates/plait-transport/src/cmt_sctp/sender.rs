@@ -343,7 +343,7 @@ impl<S: Scheduler> Sender<S> {
         self.core.update_facts();
         let facts = self.core.facts();
         let target = self.config.retransmission_policy.choose(origin, facts);
-        // RFC 9260 §6.4.1: what timed out goes to another address that works, also to one that stands by.
+        // RFC 9260 §6.4.1: after a timeout data goes to another active address, also to that of a backup path.
         let target = target.filter(|&target| target != origin).or_else(|| standby(facts)).or(target);
         let flight = self.core.path_mut(index).flight_mut();
         (flight.first()..flight.next()).for_each(|number| flight.doubt(number));

@@ -164,7 +164,7 @@ pub(crate) struct Core<S> {
     /// The send buffer keeps nothing that a path has been given.
     hands_down: bool,
     queued_segments: u64,
-    /// What the next new packet counts.
+    /// Bytes that the next new packet counts in windows.
     next_packet: u64,
     /// A penalty falls due with the path's next acknowledgement.
     penalties_wait: bool,

@@ -44,9 +44,9 @@ pub(crate) struct PathSender {
     fit: Fit,
     /// What a full segment counts.
     segment: u64,
-    /// What the next new packet counts, wherever it goes.
+    /// Bytes that the next new packet of the connection counts, on whichever path it leaves.
     next_packet: u64,
-    /// Data waited for room in the window while what is before this transmission was in flight.
+    /// Data waited for room in the window while the transmissions before this one were in flight.
     pub(super) limited_before: u64,
     /// The window in bytes while it is reduced step by step, instead of the controller's.
     pub(super) reduced_window: Option<u64>,
@@ -237,7 +237,7 @@ impl PathSender {
         self.next_packet = bytes;
     }
 
-    /// Data waits: notes whether the window is what keeps it from leaving.
+    /// Data waits: notes whether the window has no room for it.
     #[inline]
     pub(super) fn note_limit(&mut self) {
         if self.used() + self.wants(self.next_packet) > self.window() {

@@ -206,7 +206,7 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// Everything has left that could: notes which windows keep what waits from leaving.
+    /// Notes which windows have no room for data that waits; to be called when no more packets can leave.
     pub(crate) fn note_limits(&mut self) {
         let unassigned = self.stream.uncut() > 0 || self.stream.recalled() > 0;
         for path in &mut self.paths {

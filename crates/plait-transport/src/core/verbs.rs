@@ -86,7 +86,7 @@ impl<S: Scheduler> Core<S> {
         self.fits(segment, |bytes| self.paths[index].has_window(bytes))
     }
 
-    /// True if it has room for the segment behind what the path's own window holds back.
+    /// True if it has room for the segment behind the packets that the path's own window holds back.
     pub(crate) fn has_room_for(&self, index: usize, segment: u64) -> bool {
         self.fits(segment, |bytes| self.paths[index].has_room(bytes))
     }

@@ -43,7 +43,7 @@ impl<S: Scheduler> Sender<S> {
             }
         }
         let (Some(&newest), Some((from, to))) = (self.lost.last(), span) else { return };
-        // RFC 9002 §7.6: nothing of a long time arrived, so the path is not what it was. Packets that want no acknowledgement do not
+        // RFC 9002 §7.6: persistent congestion, if all packets of a long time were lost. Packets that want no acknowledgement do not
         // count (§7.6.2).
         let flight = self.core.path(index).flight();
         let contiguous = (self.lost[0]..newest).all(|number| {

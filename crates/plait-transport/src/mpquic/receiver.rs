@@ -132,7 +132,7 @@ impl Receiver {
         &self.reassembly
     }
 
-    /// Notes a packet that wants no acknowledgement: what follows it is in order. One that does not follow the newest packet is not
+    /// Notes a packet that wants no acknowledgement, so that the next packet is in order. One that does not follow the newest packet is not
     /// noted, since each range takes room in every acknowledgement.
     pub(super) fn note(&mut self, now: Time, path: PathId, number: u64) {
         let Some(space) = self.spaces.get_mut(path.index()) else { return };

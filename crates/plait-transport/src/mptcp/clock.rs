@@ -50,7 +50,7 @@ impl ClockConfig {
         Duration::from_nanos(self.between(timestamp, self.at_receiver(now)).max(0) as u64)
     }
 
-    /// True if what left at `sent_at` has this timestamp of the sender, or a later one.
+    /// True if a segment that left at `sent_at` has this timestamp of the sender, or a later one.
     #[inline]
     pub(super) fn is_sent_since(&self, timestamp: u32, sent_at: Time) -> bool {
         self.between(timestamp, self.at_sender(sent_at)) >= 0

@@ -67,7 +67,7 @@ impl<S: Scheduler> Sender<S> {
                 path.flight_mut().restore(number);
             }
         }
-        // What is in flight again needs no copy on another subflow.
+        // Segments that are in flight again need no copy on another subflow.
         restored.sort_unstable();
         self.reinjections.retain(|segment| restored.binary_search(segment).is_err());
         // RFC 8985 §6.2 judges retransmissions like everything else, those from before the timeout, too.
