@@ -252,7 +252,8 @@ impl<S: Scheduler> Core<S> {
         for index in 0..self.paths.len() {
             loop {
                 let path = &mut self.paths[index];
-                let round_trip = if path.rtt.own().is_zero() { path.rtt.smoothed() } else { path.rtt.own() };
+                // Round trips there and back on the path itself: acknowledgements of copies come back on other paths.
+                let round_trip = path.rtt.own();
                 path.due_below = path.due_below.max(path.flight.first());
                 let Some(sent) = path.flight.get(path.due_below).copied() else { break };
                 // As long as QUIC waits for a packet that was overtaken (RFC 9002 §6.1.2): by then a loss would have been found.

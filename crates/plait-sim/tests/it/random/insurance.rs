@@ -98,7 +98,7 @@ fn with_copies_of_everything_data_is_not_later_than_over_the_better_path_alone()
         ("protocol = \"mptcp\", profile = \"standard\", handshake = false", 0.05),
         ("protocol = \"mptcp\", profile = \"linux\", handshake = false", 0.05),
         ("protocol = \"mpquic\", handshake = false", 0.05),
-        ("protocol = \"cmt-sctp\"", 0.10),
+        ("protocol = \"cmt-sctp\"", 0.15),
     ] {
         let (later, twice) = compare(transport, cases, seed);
         println!(

@@ -125,6 +125,8 @@ fn three_copies_leave_nothing_open_when_the_middle_one_is_lost() {
     pair.run_until(at(2_999));
     assert_eq!(pair.log.delivered.len(), 8, "segment 0 came over path 2");
     assert!(pair.sender.is_drained());
+    // Path 0 has retransmitted it after its timeout, and waits for that.
+    pair.run_until(at(4_500));
     for path in pair.sender.paths() {
         assert_eq!(path.in_flight, 0, "{path:?}");
     }
