@@ -417,7 +417,8 @@ impl PathSender {
             open = 1;
         }
         let shown = shown.max(1);
-        (cwnd.max(shown.saturating_add(open)), shown)
+        // A window that shrank below the flight stays as it is.
+        (if open > 0 { cwnd.max(shown.saturating_add(open)) } else { cwnd }, shown)
     }
 }
 
