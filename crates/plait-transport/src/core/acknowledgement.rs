@@ -175,9 +175,11 @@ impl<S: Scheduler> Core<S> {
     /// caused it, so it is the copy of that path, if no other packet can have caused it. Otherwise it is the one that was due first.
     fn arrived_copy(&self, newest: TransmissionId, via: Via) -> (TransmissionId, bool) {
         let sent = |copy: TransmissionId| self.paths[usize::from(copy.path())].flight.get(copy.number());
+        // Nothing is known of a path that was not measured yet.
         let due = |copy: TransmissionId| {
             let round_trip = self.paths[usize::from(copy.path())].rtt.smoothed();
-            sent(copy).map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
+            let measured = sent(copy).filter(|_| !round_trip.is_zero());
+            measured.map_or(Time::MAX, |sent| sent.sent_at.saturating_add(round_trip))
         };
         let (mut best, mut next) = (newest, self.earlier(newest));
         loop {
