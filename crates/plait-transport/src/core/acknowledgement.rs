@@ -258,8 +258,8 @@ impl<S: Scheduler> Core<S> {
                 let round_trip = path.rtt.own();
                 path.due_below = path.due_below.max(path.flight.first());
                 let Some(sent) = path.flight.get(path.due_below).copied() else { break };
-                // As long as QUIC waits for a packet that was overtaken (RFC 9002 §6.1.2): by then a loss would have been found.
-                if round_trip.is_zero() || sent.sent_at.saturating_add(round_trip * 9 / 8) > now {
+                // A queue may have grown meanwhile, and a loss is to be found first.
+                if round_trip.is_zero() || sent.sent_at.saturating_add(round_trip * 2) > now {
                     break;
                 }
                 path.due_below += 1;
