@@ -67,7 +67,7 @@ fn a_call_with_an_outage() {
             "workload = {{ kind = \"cbr\", rate = \"{rate}\", block = \"{block}\", stop = \"100s\" }}"
         );
         let outage = "outages = [{ from = \"5s\", to = \"7s\" }]";
-        let rest = format!("duration = \"160s\"\n{workload}\n{}", two_paths("0%", outage));
+        let rest = format!("duration = \"260s\"\n{workload}\n{}", two_paths("0%", outage));
         as_through_linux(&rest, 0, |metrics| {
             metrics.block_delay_ms.as_ref().map_or(f64::MAX, |delay| delay.p95)
         });
