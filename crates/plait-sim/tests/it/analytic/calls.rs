@@ -64,7 +64,7 @@ fn requests_with_losses() {
 fn a_call_with_an_outage() {
     for (rate, block) in [("64kbit", "160B"), ("1Mbit", "150B"), ("1Mbit", "1000B")] {
         let workload = format!(
-            "workload = {{ kind = \"cbr\", rate = \"{rate}\", block = \"{block}\", stop = \"100s\" }}"
+            "workload = {{ kind = \"cbr\", rate = \"{rate}\", block = \"{block}\", stop = \"200s\" }}"
         );
         let outage = "outages = [{ from = \"5s\", to = \"7s\" }]";
         let rest = format!("duration = \"260s\"\n{workload}\n{}", two_paths("0%", outage));
