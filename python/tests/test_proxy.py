@@ -164,7 +164,8 @@ def test_what_each_end_sends_is_recorded(echo: int, tmp_path: Path, command: Com
         assert result.data["recording"]["file_bytes"] is None
         assert result.metrics["delivered_bytes"] > len(content)
         copies = result.packets.group_by("sequence").len().filter(pl.col("len") > 1)
-        assert len(copies) > 100, "connections to that port are on every path, there and back"
+        # Acknowledgements come back soon here: most copies have no use any more when there is room for them.
+        assert len(copies) > 20, "connections to that port are on every path, there and back"
         assert "proxy" in " ".join(result.warnings)
         done = command("explain", str(tmp_path / end), "--at", "0s")
         assert (done.returncode, "segment" in done.stdout) == (0, True), done.stderr
