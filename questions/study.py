@@ -2,7 +2,7 @@
 
 ``questions/<name>/question.toml`` has families as papers have them (`plait.papers.family`), whose schedulers are
 templates too, and the `metrics` that are wanted. Several seeds are repetitions
-(`plait.scenarios.repetition`). What the rows say is each question's own module.
+(`plait.scenarios.repetition`). Each question has a module that judges the rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparison of TCP with ns-2 and ns-3: what is measured from packets, and the page that shows it."""
+"""The comparison of TCP with ns-2 and ns-3: its measurements of packets, and the page with its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repetitions: several seeds differ a little and have intervals; what does not differ has none."""
+"""Repetitions: several seeds differ a little and have intervals; identical values have none."""
 
 from __future__ import annotations
 
