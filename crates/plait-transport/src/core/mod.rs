@@ -85,8 +85,7 @@ pub struct ConnectionConfig {
     /// After a pause every packet of the first burst cuts the window for it, as in Linux' MPTCP, which looks when it queues a packet
     /// and sends them all afterwards (`tcp_slow_start_after_idle_check`); otherwise the pause itself does, once.
     pub restarts_by_packet: bool,
-    /// A segment may hold the end of one write and the beginning of the next, if the first one still waits; see
-    /// [`CoreRules::message_header`] for protocols that keep messages apart.
+    /// Merges queued small writes into full segments. Protocols that keep message boundaries bundle whole messages instead.
     pub joined_writes: bool,
 }
 
