@@ -38,8 +38,8 @@ fn written(scenario: &Scenario, at: Time) -> Option<u64> {
     }
 }
 
-/// For each path the longest stretch of samples with a window at its minimum, which was used, while data waited that the receiver had
-/// room for, and nothing was sent again.
+/// Fails if a window that is in use stays at its minimum for too long without a retransmission. Data must wait in the send buffer,
+/// and the receiver must have room for it.
 pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let (Some(paths), Some(connection), Some(packets)) =
         (&result.path_series, &result.connection_series, &result.packets)
@@ -62,7 +62,8 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
             let at = Time::from_nanos(time.unsigned_abs());
             let backlog =
                 written(scenario, at).map(|bytes| bytes.saturating_sub(connection.delivered_bytes[row]));
-            backlog.is_some_and(|bytes| bytes > 64 * packet) && connection.window_left[row] > 2
+            let written_ahead = connection.send_buffer_left[row] > 0;
+            backlog.is_some_and(|bytes| bytes > 64 * packet) && connection.window_left[row] > 2 && written_ahead
         })
         .collect();
     for path in 0..scenario.paths.len() {
