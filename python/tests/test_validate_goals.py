@@ -224,7 +224,9 @@ def test_what_chance_alone_would_give() -> None:
     assert median == pytest.approx(2 * stats.norm.ppf(0.75), rel=0.01)
     assert high == pytest.approx(2 * stats.norm.ppf(0.95), rel=0.01)
     assert chance.beyond_noise(rows) == pytest.approx(5)
-    assert chance.mean_difference(rows) == pytest.approx(2 * math.sqrt(2 / math.pi / 400))
+    wide = [row(Side(100, 3, 3), Side(100, 3, 6))] * 400
+    deviation = 3 * math.sqrt(1 / 3 + 1 / 6)
+    assert chance.mean_difference(wide) == pytest.approx(deviation * math.sqrt(2 / math.pi / 400))
     # A difference below SMALL does not count, however small noise is.
     quiet = [row(side, Side(1 + 0.009 * SMALL, 0.0, 1), noise=0.001)] * 400
     assert chance.beyond_noise([*rows, *quiet]) == pytest.approx(2.5)

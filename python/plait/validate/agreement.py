@@ -97,12 +97,18 @@ class BothEngines:
         each division of the runs into two groups is then equally likely. In percent of the kernel's mean it
         would be positive, because the mean of few runs varies and is the divisor.
         """
+        percent = self._percent_of_both(self.simulator.mean - self.kernel.mean)
+        return -percent if self.metric == COMPLETION else percent
+
+    @property
+    def balanced_deviation(self) -> float:
+        """The standard deviation that `balanced` has by chance."""
+        return self._percent_of_both(pooled(self.kernel, self.simulator).deviation)
+
+    def _percent_of_both(self, value: float) -> float:
         both = (self.kernel, self.simulator)
         middle = sum(side.mean * side.runs for side in both) / sum(side.runs for side in both)
-        if middle == 0:
-            return 0.0
-        percent = 100 * (self.simulator.mean - self.kernel.mean) / middle
-        return -percent if self.metric == COMPLETION else percent
+        return 100 * value / middle if middle else 0.0
 
 
 @dataclass(frozen=True)

@@ -42,11 +42,9 @@ def beyond_noise(rows: Sequence[BothEngines]) -> float:
 
 def mean_difference(rows: Sequence[BothEngines]) -> float:
     """The mean signed difference, without its sign; NaN without rows."""
-    deviations = _deviations(rows)
-    if not len(deviations):
-        return math.nan
-    # The mean of a normal variable without sign is the root of 2/pi of its deviation.
-    return math.sqrt(2 / math.pi * float(np.sum(deviations**2))) / len(deviations)
+    squares = [one.balanced_deviation**2 for one in rows if one.difference is not None]
+    # The mean size of a normal variable is the root of 2/pi of its deviation.
+    return math.sqrt(2 / math.pi * sum(squares)) / len(squares) if squares else math.nan
 
 
 def ranking(rivals: Sequence[tuple[BothEngines, BothEngines]], apart: float) -> float:

@@ -48,6 +48,8 @@ def values(found: Agreement) -> dict[str, str]:
     tried = {*found.measured.runs["case"], *(one.case for one in found.measured.outcomes)}
     cases = [case for case in found.validation.cases if case.id in tried]
     runs = found.measured.runs
+    bounds = found.validation.goals
+    aimed = [found.validation.runs.error * max(one.values()) for one in (bounds.goodput, bounds.delay)]
     judged = Biases(rows).judge(found.by_region)
     delays = Biases(found.delay).judge(found.by_region)
     limited = [one for one in found.of(GOODPUT) if found.limited(one)]
@@ -79,6 +81,10 @@ def values(found: Agreement) -> dict[str, str]:
         "region width": number(judged.wide, 1),
         "delay regions outside": str(delays.outside),
         "delay regions outside by chance": number(delays.by_chance, 1),
+        "simulator runs": _span(one.simulator.runs for one in rows),
+        "kernel runs": _span(one.kernel.runs for one in rows),
+        "aimed goodput": f"{aimed[0]:g}",
+        "aimed delay": f"{aimed[1]:g}",
         "kernel noise": number(_kernel_noise(found), 1),
         "spread ratio": number(found.spread_ratio(), 2),
     }
@@ -87,6 +93,12 @@ def values(found: Agreement) -> dict[str, str]:
 def share(some: Sequence[bool]) -> float:
     """Percent of the truth values that are true; NaN without any."""
     return 100 * sum(some) / len(some) if some else math.nan
+
+
+def _span(counts: Iterable[int]) -> str:
+    """From the least to the most."""
+    ends = sorted(set(counts))
+    return " to ".join(map(str, dict.fromkeys([ends[0], ends[-1]]))) if ends else "–"
 
 
 def _kernel_noise(found: Agreement) -> float:
