@@ -1,8 +1,8 @@
 """The goals of a validation: what is measured, what a perfect simulator would have, and whether a goal is reached.
 
-Each is one that a perfect simulator reaches but for rare draws. Its share of rows beyond noise is at most 5 % by the
-definition of noise, its mean signed difference is zero, and the kernel has enough runs (`plait.validate.enough`) that
-chance leaves less than `HALF` of a percentile's goal.
+Each is one that a perfect simulator reaches in nearly all draws. Its share of rows beyond noise is at most 5 % by the
+definition of noise, and its mean signed difference is zero. Of percentiles chance should leave less than `HALF` of the
+goal; a goal of which it leaves more is marked. Bias is not judged with fewer than `plait.validate.bias.FEW` cases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from plait.statistics.estimate import CONFIDENCE
 from plait.validate import chance
 from plait.validate.agreement import Agreement, BothEngines, percentile
-from plait.validate.bias import Biases
+from plait.validate.bias import FEW, Biases
 
 HALF = 0.5
 """Of a percentile's goal: chance alone has to leave less than that, or the goal cannot tell."""
@@ -75,16 +75,16 @@ def _of_metric(
     )
     biases = Biases(rows)
     overall = biases.overall
-    yield Goal(
-        f"{what}: mean signed difference (%)", overall.mean, overall.error, chance.mean_difference(rows), "±"
-    )
-    judged = biases.judge(found.by_region)
-    yield Goal(
-        f"{what}: biased regions of {judged.regions}",
-        judged.biased if known else math.nan,
-        0,
-        1 - CONFIDENCE if known else math.nan,
-    )
+    if overall.cases >= FEW:
+        yield Goal(
+            f"{what}: mean signed difference (%)",
+            overall.mean,
+            overall.error,
+            chance.mean_difference(rows),
+            "±",
+        )
+        judged = biases.judge(found.by_region)
+        yield Goal(f"{what}: biased regions of {judged.regions}", judged.biased, 0, 1 - CONFIDENCE)
     alone = chance.percentiles(rows, list(limits))
     for (at, bound), by_chance in zip(limits.items(), alone, strict=True):
         name = "median" if at == 50 else f"{at}th percentile"

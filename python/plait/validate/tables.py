@@ -13,7 +13,7 @@ from plait.support.pages import markdown
 from plait.validate import chance
 from plait.validate.agreement import Agreement, BothEngines, Pair, percentile
 from plait.validate.bias import FEW, Bias, Biases
-from plait.validate.goals import HALF, goals
+from plait.validate.goals import goals
 from plait.validate.metrics import GOODPUT, METRICS, Metric
 from plait.validate.standing import stands_out
 
@@ -83,6 +83,8 @@ def values(found: Agreement) -> dict[str, str]:
         "delay regions outside by chance": number(delays.by_chance, 1),
         "simulator runs": _span(one.simulator.runs for one in rows),
         "kernel runs": _span(one.kernel.runs for one in rows),
+        "least runs": str(found.validation.runs.least),
+        "most runs": str(found.validation.runs.most),
         "aimed goodput": f"{aimed[0]:g}",
         "aimed delay": f"{aimed[1]:g}",
         "kernel noise": number(_kernel_noise(found), 1),
@@ -116,13 +118,18 @@ def goal_lines(found: Agreement) -> Lines:
     return [
         [
             goal.name,
-            signed(goal.value, 1) if goal.sense == "±" else number(goal.value, 1),
-            number(goal.chance, 1) + (f" (more than {HALF:g} of the goal)" if goal.blurred else ""),
-            f"{goal.sense} {number(goal.bound, 1)}",
+            signed(goal.value, 1) if goal.sense == "±" else _counted(goal.value),
+            number(goal.chance, 1) + (" (more than half of the goal)" if goal.blurred else ""),
+            f"{goal.sense} {_counted(goal.bound)}",
             "reached" if goal.reached else "missed",
         ]
         for goal in goals(found)
     ]
+
+
+def _counted(value: float) -> str:
+    """A count as it is, or a percentage."""
+    return str(value) if isinstance(value, int) else number(value, 1)
 
 
 def outcome_table(found: Agreement) -> str:
