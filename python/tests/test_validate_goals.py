@@ -33,7 +33,7 @@ from plait.validate.tables import goal_lines, region_table
 POINTS = 64
 SEEDS = 16
 Change = Callable[[np.random.Generator, str], float]
-"""What the simulator's mean is multiplied by, in a case."""
+"""The factor of the simulator's mean, by case."""
 
 
 @cache
@@ -104,11 +104,11 @@ def test_a_perfect_simulator_reaches_every_goal_in_nearly_all_draws() -> None:
             missed[name] += not goal.reached
             values.setdefault(name, []).append(goal.value)
             expected.setdefault(name, []).append(goal.chance)
-    # In one of twenty draws a mean is outside its 95 % error, and in one some region is outside the widened one.
+    # A mean is outside its 95 % error in one of twenty draws; so is some region outside the widened error.
     assert max(missed.values()) <= 4, missed
     assert sum(missed.values()) <= 0.06 * SEEDS * len(missed), missed
     for name in (BEYOND, P90):
-        # What a page states as chance is what a perfect simulator has.
+        # The page's figure for chance is the mean of perfect simulators.
         assert np.mean(values[name]) == pytest.approx(np.mean(expected[name]), rel=0.35), name
     size = np.mean(np.abs(values[SIGNED]))
     assert size == pytest.approx(np.mean(expected[SIGNED]), rel=0.5)
@@ -201,7 +201,7 @@ def test_signed_differences_do_not_depend_on_the_numbers_of_runs() -> None:
     assert row(Side(10, 1, 4), Side(12, 1, 4)).balanced == pytest.approx(100 * 2 / 11)
     assert row(Side(10, 1, 4), Side(12, 1, 4), COMPLETION).balanced == pytest.approx(-100 * 2 / 11)
     assert row(Side(10, 1, 4), Side(12, 1, 4), DELAY).balanced == pytest.approx(100 * 2 / 11)
-    # Three runs against fifteen of one skewed distribution: no bias, where percents of the kernel's mean have one.
+    # Three runs against fifteen of one skewed distribution. Percents of the kernel's mean are biased.
     rng = np.random.default_rng(1)
     draws = rng.lognormal(0, 0.8, (40_000, 18))
     sides = [(Side(one[:3].mean(), 1, 3), Side(one[3:].mean(), 1, 15)) for one in draws]

@@ -89,9 +89,9 @@ def validate_linux(
 ) -> None:
     """Run the same scenarios in the simulator and in the Linux kernel, and compare.
 
-    Goodput, shares of the paths, delays, retransmissions, receive buffer; whether differences are more than chance;
-    whether they have a common sign; whether schedulers are ranked alike. The simulator runs first, and where its runs
-    vary more, the kernel gets more runs. Exit status 1 if a goal is missed or a run failed.
+    Goodput, shares of the paths, delays, retransmissions, receive buffer; whether differences are more than
+    chance; whether they have a common sign; whether schedulers are ranked alike. The simulator runs first.
+    Where its runs vary more, the kernel gets more runs. Exit status 1 if a goal is missed or a run failed.
     """
     from plait.validate import Agreement, load_validation, measure, write
     from plait.validate.report import document

@@ -91,7 +91,7 @@ class BothEngines:
 
     @property
     def balanced(self) -> float:
-        """Simulator minus kernel in percent of the mean of all runs of both; of completion times with the other sign.
+        """Simulator minus kernel in percent of the mean of all runs; the reverse for completion times.
 
         If the engines are the same, its expected value is zero, for any number of runs and any distribution:
         each division of the runs into two groups is then equally likely. In percent of the kernel's mean it
@@ -329,7 +329,7 @@ def pooled(one: Side, other: Side) -> Noise:
 
 
 def pair_noise(one: BothEngines, other: BothEngines) -> float:
-    """What chance explains of a difference of two schedulers in the kernel, in the metric's unit.
+    """The noise of a difference of two schedulers in the kernel, in the metric's unit.
 
     The noise of each is that of a difference between the engines; the kernel's own is at most that.
     """

@@ -1,10 +1,10 @@
-"""Whether the simulator is biased: mean signed differences, their errors, and how many regions are outside theirs.
+"""Bias of the simulator: mean signed differences and their errors, for all rows and by region.
 
-Rows of a case share its links and its seeds, so they are not independent: the errors count cases, not rows
-(Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986). There are many regions, and they
-overlap: some means are outside their errors by chance. How many is drawn. Without bias either sign of a case's
-differences is equally likely, so all signs are drawn anew, and the regions are judged again (Westfall and Young,
-"Resampling-Based Multiple Testing", 1993).
+Rows of a case share its links and its seeds, so they are not independent: the errors count cases, not
+rows (Liang and Zeger, "Longitudinal data analysis using generalized linear models", 1986). There are
+many regions, and they overlap, so some means are outside their errors by chance. How many is drawn.
+Without bias either sign of a case's differences is equally likely. So all signs are drawn anew, and the
+regions are judged again (Westfall and Young, "Resampling-Based Multiple Testing", 1993).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FEW = 10
 
 @dataclass(frozen=True)
 class Bias:
-    """A mean signed difference in percent, half of its 95 % interval, and of how many cases; NaN without two."""
+    """A mean signed difference in percent, and half of its 95 % interval: NaN with fewer than two cases."""
 
     mean: float
     error: float
@@ -44,11 +44,11 @@ class Bias:
 
 @dataclass(frozen=True)
 class Judged:
-    """What the means of regions say together.
+    """The means of all regions, judged together.
 
-    regions: those with at least `FEW` cases. outside: how many of them have a mean outside its error. by_chance: how
-    many would without bias. wide: without bias no mean is outside so many errors in 95 % of the draws. biased: how many
-    are.
+    regions: those with at least `FEW` cases. outside: those with a mean outside its error; by_chance: the
+    same without bias, on average. wide: without bias no mean is outside so many errors in 95 % of the
+    draws. biased: those with a mean outside so many errors.
     """
 
     regions: int

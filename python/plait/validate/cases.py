@@ -112,9 +112,9 @@ class Explanation:
 class Goals:
     """How close the simulator has to come, in percent.
 
-    goodput, delay: bounds of percentiles of differences without sign. beyond: of the rows, those that are beyond noise.
-    ranking: of the pairs of schedulers, those that are ranked alike, if their goodputs in the kernel are `apart`
-    percent and more than noise apart.
+    goodput, delay: bounds of percentiles of differences without sign. beyond: share of rows beyond noise.
+    ranking: share of pairs of schedulers ranked alike, of those with goodputs in the kernel that are
+    `apart` percent and more than noise apart.
     """
 
     goodput: Mapping[int, float]
@@ -128,8 +128,8 @@ class Goals:
 class Runs:
     """How many runs there are of a case with a scheduler, each with another seed.
 
-    simulator: of the simulator. least, most: of the kernel; between them as `plait.validate.enough` says. error: the
-    standard error of the kernel's mean that is aimed at, as a share of the highest percentile's goal.
+    simulator: of the simulator. least, most: of the kernel; `plait.validate.enough` chooses between them.
+    error: the aim for the standard error of the kernel's mean, as a share of the highest percentile's goal.
     """
 
     simulator: int

@@ -1,4 +1,4 @@
-"""What two engines that are the same would reach with the runs that there are: what a perfect simulator would."""
+"""The figures of a perfect simulator: of two engines that are the same, with as many runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def percentiles(rows: Sequence[BothEngines], shares: Sequence[float]) -> list[fl
 
 
 def beyond_noise(rows: Sequence[BothEngines]) -> float:
-    """Percent of the rows beyond noise: at most 5, and fewer the more rows have next to no noise; NaN without rows."""
+    """Percent of the rows beyond noise: 5, or less where noise is below `SMALL`; NaN without rows."""
     known = [one for one in rows if one.difference is not None]
     if not known:
         return math.nan
@@ -50,9 +50,9 @@ def mean_difference(rows: Sequence[BothEngines]) -> float:
 def ranking(rivals: Sequence[tuple[BothEngines, BothEngines]], apart: float) -> float:
     """Percent of the pairs that would be ranked alike.
 
-    Each scheduler's mean is that of all runs, and both engines' means are drawn around it. Only pairs that are more
-    than `apart` percent and more than noise apart as drawn for the kernel count, as with the true ones. Two
-    schedulers that did the same in both engines are one.
+    Each scheduler's mean is that of all runs, and both engines' means are drawn around it. A pair counts
+    if the kernel's drawn means are more than `apart` percent and more than noise apart, like true pairs.
+    Two schedulers with the same results in both engines are one.
     """
     rng = np.random.default_rng(1)
     alike = counted = 0.0

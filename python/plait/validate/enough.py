@@ -1,9 +1,10 @@
-"""How many runs of the kernel a row gets: as many as its noise asks for, known from the simulator's runs.
+"""The number of the kernel's runs of a row: the more its runs vary, the more.
 
-The mean of n runs has the standard error s / sqrt(n), where s is the spread of one run. The simulator is cheap, so it
-runs first, and its spread stands for the kernel's. A row gets so many runs that this error is at most the share
-`Runs.error` of the goal's highest percentile, for goodput and for the mean delay, but no fewer than `least` and no
-more than `most`. What the kernel measures has no part in it, so no result is repeated until it fits.
+The mean of n runs has the standard error s / sqrt(n), where s is the spread of single runs. The simulator
+is cheap, so it runs first, and its spread stands for the kernel's. The kernel gets enough runs for a
+standard error of at most the share `Runs.error` of the highest percentile's goal, for goodput and for
+the mean delay; at least `Runs.least` and at most `Runs.most`. The kernel's own results have no part in
+it: otherwise a row could be repeated until it fits.
 """
 
 from __future__ import annotations

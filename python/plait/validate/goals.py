@@ -1,8 +1,9 @@
-"""The goals of a validation: what is measured, what a perfect simulator would have, and whether a goal is reached.
+"""The goals of a validation: measured value, value of a perfect simulator, bound.
 
-Each is one that a perfect simulator reaches in nearly all draws. Its share of rows beyond noise is at most 5 % by the
-definition of noise, and its mean signed difference is zero. Of percentiles chance should leave less than `HALF` of the
-goal; a goal of which it leaves more is marked. Bias is not judged with fewer than `plait.validate.bias.FEW` cases.
+A perfect simulator reaches each in nearly all draws. Its share of rows beyond noise is at most 5 % by the
+definition of noise, and its mean signed difference is zero. Of percentiles chance should leave less than
+`HALF` of the goal; a goal of which it leaves more is marked. Bias is not judged with fewer than
+`plait.validate.bias.FEW` cases.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Goal:
-    """What the simulator has to reach, and what it reached.
+    """A bound and the measured value.
 
-    sense: whether the bound is an upper one, a lower one, or one of the size of a value with a sign. chance: what two
-    engines that are the same would reach with as many runs; NaN where that is not known. blurred: whether that is too
-    much of the bound for the goal to tell.
+    sense: an upper bound, a lower bound, or a bound of the size of a value with a sign. chance: the value
+    of two engines that are the same, with as many runs; NaN where it is not known. blurred: whether that
+    is too much of the bound for the goal to tell.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Goal:
 
 
 def goals(found: Agreement) -> list[Goal]:
-    """What had to be reached."""
+    """All goals of a validation, in the order of the table."""
     bounds = found.validation.goals
     apart = found.told_apart
     alike = 100 * float(np.mean([pair.alike for pair in apart])) if apart else 100.0

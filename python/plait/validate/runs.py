@@ -87,7 +87,7 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class CaseRuns:
-    """Runs of a case with a scheduler: the kernel's of one seed, or the simulator's of all seeds up to one."""
+    """Runs of a case with a scheduler: the kernel's with a seed, or the simulator's up to a seed."""
 
     case: Case
     scheduler: str
