@@ -218,7 +218,7 @@ questions: setup ## answer the open questions anew: runs, figures, numbers in do
 	cargo bench --locked -p plait-speed --bench decision
 	$(BIN)/python questions/answer.py $(if $(TRACES),--traces $(TRACES))
 
-validate: setup ## the simulator against the real kernel: runs (half an hour), docs/validation.md; fails if a goal is missed
+validate: setup ## the simulator against the real kernel: runs (three quarters of an hour), docs/validation.md; fails if a goal is missed
 	$(BIN)/plait linux build
 	@status=0; $(BIN)/plait validate linux --resume --out results/validation || status=$$?; \
 		[ $$status -gt 1 ] || $(BIN)/python docs/validation.py results/validation; exit $$status

@@ -1,13 +1,15 @@
 """How true the simulator is: the same scenarios on both engines, side by side.
 
-`space` is the domain and what is drawn from it, `linux.toml` says what is run besides and how close the simulator has
-to come, `cases` reads both, `regions` says where in the domain a case is, `runs` makes the runs and keeps them,
-`metrics` are what is compared, `agreement` compares, `standing` holds the engines' own counters against each other,
-`tables` and `report` write.
+`space` is the domain and its draws. `linux.toml` has further cases, the numbers of runs and the goals.
+`cases` reads both, and `regions` says where in the domain a case is. `runs` makes the runs and keeps
+them; `enough` says how many the kernel makes. `metrics` are compared by `agreement`. `bias` looks for a
+common sign of the differences. `chance` gives the figures of a perfect simulator, `goals` the bounds.
+`standing` compares the engines' own counters, `tables` and `report` write.
 """
 
-from plait.validate.agreement import Agreement, Goal
+from plait.validate.agreement import Agreement
 from plait.validate.cases import Case, Validation, load_validation
+from plait.validate.goals import Goal
 from plait.validate.report import write
 from plait.validate.runs import Measured, Outcome, measure
 

@@ -9,25 +9,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from scipy import stats
 
 from plait.statistics.estimate import CONFIDENCE
 from plait.validate.cases import Case, Validation
-from plait.validate.metrics import METRICS, Scale
+from plait.validate.metrics import COMPLETION, DELAY, GOODPUT, METRICS, Scale
 from plait.validate.regions import order
 from plait.validate.runs import Measured
 
-FloatArray = npt.NDArray[np.float64]
-
-GOODPUT = "goodput_bps"
-COMPLETION = "completion_time_s"
-DELAY = "app_delay_ms.mean"
 CARRIED = 0.98
 """An engine that carries so much of what blocks offer is limited by the application."""
-DRAWS = 2000
-"""How often differences are drawn to see what chance alone gives."""
+SMALL = 1.0
+"""Percent (or one of the metric's scale): a smaller difference is never called beyond noise."""
 ENDLESS = 1e6
 """Percent: the difference where the kernel carried nothing and the simulator something."""
 
@@ -86,9 +80,35 @@ class BothEngines:
         return self.chance.bound
 
     @property
+    def limit(self) -> float:
+        """A larger difference is beyond noise."""
+        return max(SMALL, self.noise)
+
+    @property
     def beyond_noise(self) -> bool:
-        """Whether chance does not explain the difference."""
-        return self.difference is not None and abs(self.difference) > self.noise
+        """Whether the difference is more than `SMALL` and more than chance explains."""
+        return self.difference is not None and abs(self.difference) > self.limit
+
+    @property
+    def balanced(self) -> float:
+        """Simulator minus kernel in percent of the mean of all runs; the reverse for completion times.
+
+        If the engines are the same, its expected value is zero, for any number of runs and any distribution:
+        each division of the runs into two groups is then equally likely. In percent of the kernel's mean it
+        would be positive, because the mean of few runs varies and is the divisor.
+        """
+        percent = self._percent_of_both(self.simulator.mean - self.kernel.mean)
+        return -percent if self.metric == COMPLETION else percent
+
+    @property
+    def balanced_deviation(self) -> float:
+        """The standard deviation that `balanced` has by chance."""
+        return self._percent_of_both(pooled(self.kernel, self.simulator).deviation)
+
+    def _percent_of_both(self, value: float) -> float:
+        both = (self.kernel, self.simulator)
+        middle = sum(side.mean * side.runs for side in both) / sum(side.runs for side in both)
+        return 100 * value / middle if middle else 0.0
 
 
 @dataclass(frozen=True)
@@ -110,25 +130,6 @@ class Pair:
     def alike(self) -> bool:
         """Whether the simulator ranks them as the kernel does."""
         return self.simulator > 0
-
-
-@dataclass(frozen=True)
-class Goal:
-    """What the simulator has to reach, and what it reached; `most` is an upper bound, otherwise a lower one.
-
-    chance: what two engines that are the same would reach with so few runs; None where that is not known.
-    """
-
-    name: str
-    value: float
-    bound: float
-    most: bool
-    chance: float | None = None
-
-    @property
-    def reached(self) -> bool:
-        """Whether it is; not if there was nothing to measure."""
-        return self.value <= self.bound if self.most else self.value >= self.bound
 
 
 class Agreement:
@@ -214,7 +215,7 @@ class Agreement:
         return self.of(DELAY)
 
     @cached_property
-    def _rivals(self) -> list[tuple[BothEngines, BothEngines]]:
+    def rivals(self) -> list[tuple[BothEngines, BothEngines]]:
         """All pairs of schedulers of a case."""
         by_case: dict[str, list[BothEngines]] = {}
         for one in self.of(GOODPUT):
@@ -224,41 +225,13 @@ class Agreement:
     @cached_property
     def pairs(self) -> list[Pair]:
         """Pairs of schedulers of a case whose goodputs are at least `apart` percent apart in the kernel."""
-        pairs = (_pair(*rivals) for rivals in self._rivals)
+        pairs = (_pair(*rivals) for rivals in self.rivals)
         return [pair for pair in pairs if pair is not None and pair.kernel > self.validation.goals.apart]
 
-    def ranking(self) -> float:
-        """Percent of the pairs that are ranked alike; 100 if there are none."""
-        pairs = self.pairs
-        return 100 * sum(pair.alike for pair in pairs) / len(pairs) if pairs else 100.0
-
-    def goals(self) -> list[Goal]:
-        """What had to be reached."""
-        bounds = self.validation.goals
-        found = []
-        for what, rows, limits in (
-            ("goodput", self.goodput, bounds.goodput),
-            ("application delay", self.delay, bounds.delay),
-        ):
-            by_chance = chance(rows, list(limits))
-            for (share, bound), alone in zip(limits.items(), by_chance, strict=True):
-                name = "median" if share == 50 else f"{share}th percentile"
-                found.append(
-                    Goal(
-                        f"{what}: {name} of the differences (%)", percentile(rows, share), bound, True, alone
-                    )
-                )
-        alone = ranking_by_chance(self._rivals, bounds.apart)
-        found.append(
-            Goal(
-                "pairs of schedulers ranked alike (%)",
-                self.ranking(),
-                bounds.ranking,
-                most=False,
-                chance=alone,
-            )
-        )
-        return found
+    @cached_property
+    def told_apart(self) -> list[Pair]:
+        """Those of the pairs whose goodputs differ by more than noise: which is the better one is known."""
+        return [pair for pair in self.pairs if pair.kernel > pair.noise]
 
     def regions(self) -> Iterator[tuple[str, str, list[Case]]]:
         """Every kind of circumstance, what there is of it, and the cases that have it; kinds in their order."""
@@ -269,6 +242,11 @@ class Agreement:
                 values.setdefault(case.facets[kind], []).append(case)
             for value in sorted(values, key=order):
                 yield kind, value, values[value]
+
+    @cached_property
+    def by_region(self) -> list[list[str]]:
+        """The names of each region's cases."""
+        return [[case.id for case in cases] for _, _, cases in self.regions()]
 
     def spread_ratio(self) -> float:
         """How large the kernel's spread of goodput over seeds is, in simulator's.
@@ -320,49 +298,6 @@ def percentile(rows: Iterable[BothEngines], share: float) -> float:
     return float(np.percentile(sizes, share)) if sizes else math.nan
 
 
-def chance(rows: Sequence[BothEngines], shares: Sequence[float]) -> list[float]:
-    """What these percentiles of differences would be if the engines were the same, with the runs that there are."""
-    known = [one for one in rows if one.difference is not None]
-    if not known:
-        return [math.nan for _ in shares]
-    rng = np.random.default_rng(1)
-    deviations = np.array([one.chance.deviation for one in known])
-    drawn = np.abs(rng.standard_normal((DRAWS, len(known)))) * deviations
-    return [float(np.mean(np.percentile(drawn, share, axis=1))) for share in shares]
-
-
-def ranking_by_chance(rivals: Sequence[tuple[BothEngines, BothEngines]], apart: float) -> float:
-    """Percent of the pairs that would be ranked alike if the engines were the same, with the runs that there are.
-
-    Each scheduler's mean is then that of all runs, and both engines' means are drawn around it. Only pairs that are
-    more than `apart` percent apart as drawn for the kernel count, as with the true ones. Two schedulers that did the
-    same in both engines are one.
-    """
-    rng = np.random.default_rng(1)
-    alike = counted = 0.0
-    for pair in rivals:
-        if pair[0].kernel == pair[1].kernel and pair[0].simulator == pair[1].simulator:
-            continue
-        kernel, simulator = (
-            np.array([_drawn(one, side, rng) for one, side in zip(pair, sides, strict=True)])
-            for sides in ([one.kernel for one in pair], [one.simulator for one in pair])
-        )
-        counts = np.abs(kernel[0] - kernel[1]) > apart / 100 * np.abs(kernel).min(axis=0)
-        counted += float(np.sum(counts))
-        alike += float(np.sum(counts & ((kernel[0] > kernel[1]) == (simulator[0] > simulator[1]))))
-    return 100 * alike / counted if counted else math.nan
-
-
-def _drawn(one: BothEngines, side: Side, rng: np.random.Generator) -> FloatArray:
-    """Means of as many runs as a side has, if the engines are the same."""
-    sides = (one.kernel, one.simulator)
-    runs = sum(each.runs for each in sides)
-    middle = sum(each.mean * each.runs for each in sides) / runs
-    freedom = runs - len(sides)
-    deviation = math.sqrt(sum(each.squares for each in sides) / freedom) if freedom else 0.0
-    return middle + deviation / math.sqrt(side.runs) * rng.standard_normal(DRAWS)
-
-
 def _side(values: Sequence[float]) -> Side:
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return Side(float(np.mean(values)), deviation, len(values))
@@ -393,20 +328,26 @@ def pooled(one: Side, other: Side) -> Noise:
     return Noise(math.sqrt(variance * (1 / one.runs + 1 / other.runs)), freedom)
 
 
+def pair_noise(one: BothEngines, other: BothEngines) -> float:
+    """The noise of a difference of two schedulers in the kernel, in the metric's unit.
+
+    The noise of each is that of a difference between the engines; the kernel's own is at most that.
+    """
+    return math.hypot(one.noise * one.kernel.mean, other.noise * other.kernel.mean) / 100
+
+
 def _pair(one: BothEngines, other: BothEngines) -> Pair | None:
     """None if the worse one delivered nothing in the kernel."""
     worse, better = sorted((one, other), key=lambda each: each.kernel.mean)
     if worse.kernel.mean <= 0:
         return None
-    # The noise of each is that of a difference between the engines; the kernel's own is at most that.
-    both = math.hypot(better.noise * better.kernel.mean, worse.noise * worse.kernel.mean)
     return Pair(
         case=worse.case,
         better=better.scheduler,
         worse=worse.scheduler,
         kernel=100 * (better.kernel.mean / worse.kernel.mean - 1),
         simulator=_above(better.simulator.mean, worse.simulator.mean),
-        noise=both / worse.kernel.mean,
+        noise=100 * pair_noise(better, worse) / worse.kernel.mean,
     )
 
 

@@ -27,7 +27,7 @@ from plait.validate import space
 from plait.validate.regions import facets, has_chance
 
 HERE = Path(__file__).parent
-KEYS = ("group", "id", "title", "file", "schedulers", "seeds", "axes", "design", "cycle", "set", "draw")
+KEYS = ("group", "id", "title", "file", "schedulers", "axes", "design", "cycle", "set", "draw")
 DIGITS = 3
 """Significant digits of a design's values."""
 
@@ -39,8 +39,7 @@ class Case:
     """A scenario that both engines run.
 
     source: a scenario file, or the table of one. changes: what is changed in it. simulator: what the simulator is told
-    besides. seeds, simulator_seeds: how many runs of each engine there are per scheduler; what differs from run to run
-    is in `run`.
+    besides.
     """
 
     id: str
@@ -50,8 +49,6 @@ class Case:
     schedulers: tuple[str, ...]
     changes: Table
     simulator: Table = field(default_factory=dict)
-    seeds: int = 1
-    simulator_seeds: int = 1
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -71,7 +68,8 @@ class Case:
     def run(self, seed: int, *, simulated: bool) -> Scenario:
         """The repetition of a seed, from 1, for an engine (`plait.scenarios.repetition`).
 
-        The scenario's own seed is the scenario as written.
+        Every case is perturbed, also where the network draws random numbers: losses may be so rare that most
+        runs have none, and these would be the same run. The scenario's own seed is the scenario as written.
         """
         scenario = self.simulated if simulated else self.scenario
         text = perturbed(scenario.json, seed)
@@ -112,16 +110,32 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Goals:
-    """How close the simulator has to come: percentiles of differences without sign, in percent.
+    """How close the simulator has to come, in percent.
 
-    goodput, delay: bounds by percentile. ranking: percent of the pairs of schedulers that are ranked alike, of those
-    whose goodputs in the kernel are `apart` percent apart.
+    goodput, delay: bounds of percentiles of differences without sign. beyond: share of rows beyond noise.
+    ranking: share of pairs of schedulers ranked alike, of those with goodputs in the kernel that are
+    `apart` percent and more than noise apart.
     """
 
     goodput: Mapping[int, float]
     delay: Mapping[int, float]
+    beyond: float
     ranking: float
     apart: float
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How many runs there are of a case with a scheduler, each with another seed.
+
+    simulator: of the simulator. least, most: of the kernel; `plait.validate.enough` chooses between them.
+    error: the aim for the standard error of the kernel's mean, as a share of the highest percentile's goal.
+    """
+
+    simulator: int
+    least: int
+    most: int
+    error: float
 
 
 @dataclass(frozen=True)
@@ -131,6 +145,7 @@ class Validation:
     cases: tuple[Case, ...]
     quick: tuple[str, ...]
     goals: Goals
+    runs: Runs
     explanations: tuple[Explanation, ...] = ()
 
     def is_quick(self, case: Case) -> bool:
@@ -177,15 +192,14 @@ def load_validation(
     file = file or HERE / "linux.toml"
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     simulator = table.get("plain", {}) if plain else {}
-    seeds = _Seeds(table.get("seeds", 1), table.get("simulator_seeds", 1))
     cases = [
         case
         for family in table["family"]
         if draw is None or family.get("draw", draw) == draw
-        for case in _expand(family, file, table.get("both", {}), simulator, seeds)
+        for case in _expand(family, file, table.get("both", {}), simulator)
     ]
     if draw is not None:
-        cases += _drawn(draw, points, simulator, seeds)
+        cases += _drawn(draw, points, simulator)
     for first, second in itertools.combinations(cases, 2):
         if first.id == second.id:
             message = f"{file.name}: case {first.id}: there are two of that name"
@@ -204,25 +218,17 @@ def load_validation(
         Explanation(tuple(one["cases"]), one["mechanism"], tuple(one.get("schedulers", ("*",))))
         for one in table.get("explanation", ())
     ]
-    return Validation(tuple(cases), quick, _goals(table["goals"]), tuple(explanations))
+    return Validation(tuple(cases), quick, _goals(table["goals"]), Runs(**table["runs"]), tuple(explanations))
 
 
 def _goals(table: Table) -> Goals:
     def bounds(name: str) -> dict[int, float]:
         return {int(key.removeprefix("p")): value for key, value in table[name].items()}
 
-    return Goals(bounds("goodput"), bounds("delay"), table["ranking"], table["apart"])
+    return Goals(bounds("goodput"), bounds("delay"), table["beyond"], table["ranking"], table["apart"])
 
 
-@dataclass(frozen=True)
-class _Seeds:
-    """Runs of the kernel, unless a family says how many; runs of the simulator for each of them."""
-
-    kernel: int
-    times: int
-
-
-def _drawn(draw: str, points: int | None, simulator: Table, seeds: _Seeds) -> Iterator[Case]:
+def _drawn(draw: str, points: int | None, simulator: Table) -> Iterator[Case]:
     """The cases of a draw."""
     for drawn in space.draw(draw, points):
         yield Case(
@@ -233,8 +239,6 @@ def _drawn(draw: str, points: int | None, simulator: Table, seeds: _Seeds) -> It
             schedulers=drawn.schedulers,
             changes={},
             simulator=simulator,
-            seeds=seeds.kernel,
-            simulator_seeds=seeds.kernel * seeds.times,
         )
 
 
@@ -242,13 +246,12 @@ def _any(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _expand(family: Table, file: Path, both: Table, simulator: Table, seeds: _Seeds) -> Iterator[Case]:
+def _expand(family: Table, file: Path, both: Table, simulator: Table) -> Iterator[Case]:
     for key in family:
         if key not in KEYS:
             message = f"{file.name}: family: {key}: unknown key{expected(key, list(KEYS))}"
             raise ScenarioError(message)
     kind, _, rest = family["file"].partition("/")
-    runs = family.get("seeds", seeds.kernel)
     for variables in _variables(family):
         yield Case(
             id=fill(family["id"], variables),
@@ -261,8 +264,6 @@ def _expand(family: Table, file: Path, both: Table, simulator: Table, seeds: _Se
                 **{key: _filled(value, variables) for key, value in family.get("set", {}).items()},
             },
             simulator=simulator,
-            seeds=runs,
-            simulator_seeds=runs * seeds.times,
         )
 
 

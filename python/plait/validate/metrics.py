@@ -21,13 +21,16 @@ class Metric:
     scale: Scale = "percent"
 
 
+GOODPUT = "goodput_bps"
+COMPLETION = "completion_time_s"
+DELAY = "app_delay_ms.mean"
 METRICS = (
-    Metric("goodput_bps", "goodput (Mbit/s)", 1e6, 2),
+    Metric(GOODPUT, "goodput (Mbit/s)", 1e6, 2),
     Metric("share", "share of the first path (%)", 1.0, 1, "points"),
-    Metric("app_delay_ms.mean", "application delay, mean (ms)"),
+    Metric(DELAY, "application delay, mean (ms)"),
     Metric("app_delay_ms.p95", "application delay, 95th percentile (ms)"),
     Metric("block_delay_ms.mean", "block delay, mean (ms)"),
-    Metric("completion_time_s", "completion time (s)", 1.0, 2),
+    Metric(COMPLETION, "completion time (s)", 1.0, 2),
     Metric("retransmitted", "retransmissions (per 1000 packets)", 1.0, 1, "absolute"),
     Metric("receive_buffer_bytes.mean", "receive buffer, mean (kB)", 1e3, 1, "absolute"),
 )

@@ -13,6 +13,7 @@ from plait import plots
 from plait.plots.agreement import Panel, agreement, regions
 from plait.support.files import make_folder, whole_file, write_text
 from plait.validate.agreement import Agreement
+from plait.validate.goals import goals
 from plait.validate.metrics import METRICS
 from plait.validate.tables import case_table, tables
 
@@ -25,11 +26,13 @@ def document(found: Agreement) -> dict[str, Any]:
             {
                 "name": goal.name,
                 "value": _finite(goal.value),
-                "by_chance": None if goal.chance is None else _finite(goal.chance),
-                "bound": goal.bound,
+                "by_chance": _finite(goal.chance),
+                "sense": goal.sense,
+                "bound": _finite(goal.bound),
                 "reached": goal.reached,
+                "blurred": goal.blurred,
             }
-            for goal in found.goals()
+            for goal in goals(found)
         ],
         "rows": found.table().to_dicts(),
         "pairs": [
@@ -130,8 +133,8 @@ def figure(found: Agreement) -> Figure:
     for one in found.goodput:
         if one.difference is not None:
             groups["with chance" if one.case in random else "without chance"].append(abs(one.difference))
-    goals = [(share / 100, bound) for share, bound in found.validation.goals.goodput.items()]
-    return agreement(panels, series, groups, goals)
+    bounds = [(share / 100, bound) for share, bound in found.validation.goals.goodput.items()]
+    return agreement(panels, series, groups, bounds)
 
 
 def region_figure(found: Agreement) -> Figure:
@@ -146,8 +149,8 @@ def region_figure(found: Agreement) -> Figure:
         size = abs(one.difference or 0.0)
         groups.setdefault("scheduler", {}).setdefault(name, []).append(size)
         groups.setdefault("option", {}).setdefault(plus + option or "none", []).append(size)
-    goals = [(share / 100, bound) for share, bound in found.validation.goals.goodput.items()]
-    return regions(groups, goals)
+    bounds = [(share / 100, bound) for share, bound in found.validation.goals.goodput.items()]
+    return regions(groups, bounds)
 
 
 def _finite(number: float) -> float | None:

@@ -24,6 +24,7 @@ from plait.runs.run import Task, run_tasks
 from plait.scenarios.scheduler import override, parse_choice
 from plait.support.files import make_folder, write_text
 from plait.validate.cases import Case, Validation
+from plait.validate.enough import kernel_runs
 from plait.validate.metrics import counted, values
 
 SCHEMA = {
@@ -86,11 +87,11 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class CaseRuns:
-    """One run of the kernel, or all runs of the simulator for a case and a scheduler."""
+    """Runs of a case with a scheduler: the kernel's with a seed, or the simulator's up to a seed."""
 
     case: Case
     scheduler: str
-    seed: int = 0
+    seed: int
 
     def kernel_key(self) -> str:
         """Changes with whatever changes what the kernel does, or what is measured of it.
@@ -106,8 +107,8 @@ class CaseRuns:
     def simulator_key(self) -> str:
         """Changes with whatever changes what the simulator does."""
         case = self.case
-        last = case.run(case.simulator_seeds, simulated=True)
-        told = f"{self.scheduler} {case.simulator_seeds} {case.simulated.json} {last.json}"
+        last = case.run(self.seed, simulated=True)
+        told = f"{self.scheduler} {self.seed} {case.simulated.json} {last.json}"
         return _hash(f"{_core_identity()} {told}")
 
 
@@ -153,10 +154,12 @@ def measure(
     if keep is not None:
         make_folder(keep)
     work = _Work(keep, resume, threads)
-    pairs = [(case, scheduler) for case in validation.cases for scheduler in case.schedulers]
-    simulated = [CaseRuns(case, scheduler) for case, scheduler in pairs]
-    real = [CaseRuns(case, scheduler, seed) for case, scheduler in pairs for seed in range(1, case.seeds + 1)]
-    # The simulator's runs are short: a tenth of the progress.
+    orders = [
+        CaseRuns(case, scheduler, validation.runs.simulator)
+        for case in validation.cases
+        for scheduler in case.schedulers
+    ]
+    # The simulator's runs are short: a fifth of the progress.
     shares = [0.0, 0.0]
 
     def told(part: int, weight: float) -> Callable[[float], None]:
@@ -167,12 +170,17 @@ def measure(
 
         return tell
 
-    found = [
-        *work.do(simulated, CaseRuns.simulator_key, "sim", _simulate, told(0, 0.1)),
-        *work.do(real, CaseRuns.kernel_key, "linux", _run_kernel, told(1, 0.9)),
+    simulated = list(work.do(orders, CaseRuns.simulator_key, "sim", _simulate, told(0, 0.2)))
+    real = [
+        CaseRuns(order.case, order.scheduler, seed)
+        for order, documents in simulated
+        for seed in range(1, kernel_runs(validation, documents) + 1)
     ]
     rows, outcomes = [], []
-    for order, documents in found:
+    for order, documents in [
+        *simulated,
+        *work.do(real, CaseRuns.kernel_key, "linux", _run_kernel, told(1, 0.8)),
+    ]:
         for run in documents:
             place = (order.case.id, order.scheduler, run["engine"], run["seed"])
             if "kind" in run:
@@ -250,8 +258,8 @@ def _simulate(order: CaseRuns, watch: Callable[[float], None]) -> list[Document]
     """All runs of the simulator for a case and a scheduler."""
     case, choice = order.case, parse_choice(order.scheduler)
     documents: list[Document] = []
-    for seed in range(1, case.simulator_seeds + 1):
-        watch(len(documents) / case.simulator_seeds)
+    for seed in range(1, order.seed + 1):
+        watch(len(documents) / order.seed)
         task = Task(scenario=case.run(seed, simulated=True), scheduler=choice, seed=seed)
         try:
             result = run_tasks([task], threads=1)[0]

@@ -10,8 +10,11 @@ import numpy as np
 
 from plait.linux.refusals import STOCK
 from plait.support.pages import markdown
+from plait.validate import chance
 from plait.validate.agreement import Agreement, BothEngines, Pair, percentile
-from plait.validate.metrics import METRICS, Metric
+from plait.validate.bias import FEW, Bias, Biases
+from plait.validate.goals import goals
+from plait.validate.metrics import GOODPUT, METRICS, Metric
 from plait.validate.standing import stands_out
 
 Lines = list[list[str]]
@@ -41,17 +44,20 @@ def tables(found: Agreement) -> dict[str, str]:
 def values(found: Agreement) -> dict[str, str]:
     """Numbers for the sentences of a page, by name."""
     rows, pairs = found.goodput, found.pairs
-    apart = [pair for pair in pairs if pair.kernel > pair.noise]
     # A part of the cases may have been run.
     tried = {*found.measured.runs["case"], *(one.case for one in found.measured.outcomes)}
     cases = [case for case in found.validation.cases if case.id in tried]
     runs = found.measured.runs
-    limited = [one for one in found.of("goodput_bps") if found.limited(one)]
+    bounds = found.validation.goals
+    aimed = [found.validation.runs.error * max(one.values()) for one in (bounds.goodput, bounds.delay)]
+    judged = Biases(rows).judge(found.by_region)
+    delays = Biases(found.delay).judge(found.by_region)
+    limited = [one for one in found.of(GOODPUT) if found.limited(one)]
     rest = [one for one in rows if one.scheduler.split(":")[0] != STOCK]
     return {
         "scenarios": str(len(cases)),
         "drawn": str(sum(case.group not in ("papers", "sample") for case in cases)),
-        "compared": str(len(found.of("goodput_bps"))),
+        "compared": str(len(found.of(GOODPUT))),
         "rows": str(len(rows)),
         "limited": str(len(limited)),
         "runs": str(runs.filter(engine="linux").select("case", "scheduler", "seed").unique().height),
@@ -62,11 +68,25 @@ def values(found: Agreement) -> dict[str, str]:
         "rest median": number(percentile(rest, 50), 1),
         "rest p75": number(percentile(rest, 75), 1),
         "rest p90": number(percentile(rest, 90), 1),
-        "ranking": number(found.ranking(), 0),
+        "ranking": number(share([pair.alike for pair in pairs]), 0),
         "pairs": str(len(pairs)),
-        "ranked beyond noise": number(share([pair.alike for pair in apart]), 0),
+        "told apart": str(len(found.told_apart)),
+        "ranked beyond noise": number(share([pair.alike for pair in found.told_apart]), 0),
         "within 1 %": number(share([abs(one.difference or 0.0) <= 1 for one in rows]), 0),
-        "beyond noise": number(share([_beyond(one) for one in rows]), 0),
+        "beyond noise": number(share([one.beyond_noise for one in rows]), 0),
+        "beyond noise by chance": number(chance.beyond_noise(rows), 1),
+        "regions": str(judged.regions),
+        "regions outside": str(judged.outside),
+        "regions outside by chance": number(judged.by_chance, 1),
+        "region width": number(judged.wide, 1),
+        "delay regions outside": str(delays.outside),
+        "delay regions outside by chance": number(delays.by_chance, 1),
+        "simulator runs": _span(one.simulator.runs for one in rows),
+        "kernel runs": _span(one.kernel.runs for one in rows),
+        "least runs": str(found.validation.runs.least),
+        "most runs": str(found.validation.runs.most),
+        "aimed goodput": f"{aimed[0]:g}",
+        "aimed delay": f"{aimed[1]:g}",
         "kernel noise": number(_kernel_noise(found), 1),
         "spread ratio": number(found.spread_ratio(), 2),
     }
@@ -77,16 +97,17 @@ def share(some: Sequence[bool]) -> float:
     return 100 * sum(some) / len(some) if some else math.nan
 
 
-def _beyond(one: BothEngines) -> bool:
-    """Whether a difference is worth speaking of: beyond noise, and more than one percent."""
-    return one.beyond_noise and abs(one.difference or 0.0) > 1
+def _span(counts: Iterable[int]) -> str:
+    """From the least to the most."""
+    ends = sorted(set(counts))
+    return " to ".join(map(str, dict.fromkeys([ends[0], ends[-1]]))) if ends else "–"
 
 
 def _kernel_noise(found: Agreement) -> float:
     """The median of the kernel's own spread of goodput over seeds where chance has a part, in percent."""
     spread = [
         100 * one.kernel.deviation / one.kernel.mean
-        for one in found.of("goodput_bps")
+        for one in found.of(GOODPUT)
         if one.kernel.runs > 1 and one.kernel.mean > 0 and not found.limited(one)
     ]
     return float(np.median(spread)) if spread else math.nan
@@ -97,13 +118,18 @@ def goal_lines(found: Agreement) -> Lines:
     return [
         [
             goal.name,
-            number(goal.value, 1),
-            "–" if goal.chance is None else number(goal.chance, 1),
-            f"{'≤' if goal.most else '≥'} {goal.bound:g}",
+            signed(goal.value, 1) if goal.sense == "±" else _counted(goal.value),
+            number(goal.chance, 1) + (" (more than half of the goal)" if goal.blurred else ""),
+            f"{goal.sense} {_counted(goal.bound)}",
             "reached" if goal.reached else "missed",
         ]
-        for goal in found.goals()
+        for goal in goals(found)
     ]
+
+
+def _counted(value: float) -> str:
+    """A count as it is, or a percentage."""
+    return str(value) if isinstance(value, int) else number(value, 1)
 
 
 def outcome_table(found: Agreement) -> str:
@@ -126,48 +152,70 @@ def outcome_table(found: Agreement) -> str:
 HEADINGS = [
     "rows",
     "goodput: median (%)",
-    "75th percentile",
     "90th percentile",
     f"within {BELIEVED} %",
     "beyond noise (%)",
+    "mean signed (%)",
     "delay: median (%)",
     "90th percentile",
+    "mean signed (%)",
 ]
+Inside = Callable[[BothEngines], bool]
 
 
 def region_table(found: Agreement) -> str:
     """How far apart the engines are, by what scenarios have."""
     lines, previous = [], ""
+    biases = [Biases(rows) for rows in (found.goodput, found.delay)]
+    judged = [some.judge(found.by_region) for some in biases]
     for kind, value, cases in found.regions():
-        names = {case.id for case in cases}
-        line = _region(found, lambda one, names=names: one.case in names)  # type: ignore[misc]
+        names = [case.id for case in cases]
+        line = _region(
+            found,
+            lambda one, names=names: one.case in names,  # type: ignore[misc]
+            [_mean(some.of(names), all_of.wide) for some, all_of in zip(biases, judged, strict=True)],
+        )
         lines.append([f"**{kind}**" if kind != previous else "", value, *line])
         previous = kind
-    lines.append(["**all**", "", *_region(found, lambda _: True)])
+    every = _region(found, lambda _: True, [_mean(some.overall) for some in biases])
+    lines.append(["**all**", "", *every])
     return markdown(["", "", *HEADINGS], lines, (0, 1))
 
 
 def scheduler_table(found: Agreement) -> str:
     """How far apart the engines are, by scheduler; with options apart."""
     names = sorted({one for case in found.validation.cases for one in case.schedulers})
-    lines = [
-        [name, *_region(found, lambda one, name=name: one.scheduler == name)]  # type: ignore[misc]
-        for name in names
-    ]
+    lines = []
+    for name in names:
+        rows = [[one for one in some if one.scheduler == name] for some in (found.goodput, found.delay)]
+        biases = [_mean(Biases(some).overall) for some in rows]
+        line = _region(found, lambda one, name=name: one.scheduler == name, biases)  # type: ignore[misc]
+        lines.append([name, *line])
     return markdown(["scheduler", *HEADINGS], lines, (0,))
 
 
-def _region(found: Agreement, inside: Callable[[BothEngines], bool]) -> list[str]:
+def _region(found: Agreement, inside: Inside, biases: Sequence[str]) -> list[str]:
     rows = [one for one in found.goodput if inside(one)]
     delays = [one for one in found.delay if inside(one)]
     near = share([abs(one.difference or 0.0) <= BELIEVED for one in rows])
+    goodput, delay = biases
     return [
         str(len(rows)),
-        *(number(percentile(rows, at), 1) for at in (50, 75, 90)),
+        *(number(percentile(rows, at), 1) for at in (50, 90)),
         number(near, 0),
-        number(share([_beyond(one) for one in rows]), 0),
+        number(share([one.beyond_noise for one in rows]), 0),
+        goodput,
         *(number(percentile(delays, at), 1) for at in (50, 90)),
+        delay,
     ]
+
+
+def _mean(bias: Bias, wide: float = 1.0) -> str:
+    """A mean with its error; bold where it is outside so many errors and the error is known well."""
+    if not math.isfinite(bias.error):
+        return signed(bias.mean, 1)
+    text = f"{signed(bias.mean, 1)} ± {number(bias.error, 1)}"
+    return f"**{text}**" if bias.outside(wide) and bias.cases >= FEW else text
 
 
 def metric_table(found: Agreement) -> str:
@@ -175,9 +223,7 @@ def metric_table(found: Agreement) -> str:
     units = {"percent": "%", "points": "percentage points", "absolute": "its unit"}
     lines = []
     for metric in METRICS:
-        rows = [
-            one for one in found.of(metric.name) if metric.name != "goodput_bps" or not found.limited(one)
-        ]
+        rows = [one for one in found.of(metric.name) if metric.name != GOODPUT or not found.limited(one)]
         unit = metric.unit if metric.scale == "absolute" else 1.0
         sizes = [abs(one.difference) / unit for one in rows if one.difference is not None]
         if sizes:
@@ -252,7 +298,7 @@ def case_table(found: Agreement, groups: Sequence[str] = ("papers",)) -> str:
             places.setdefault((one.case, one.scheduler), {})[one.metric] = one
     lines, previous = [], ""
     for (case, scheduler), of in places.items():
-        goodput = of.get("goodput_bps")
+        goodput = of.get(GOODPUT)
         difference = "–" if goodput is None else signed(goodput.difference, 1)
         if goodput is not None and goodput.noise > 0:
             difference += f" ± {number(goodput.noise, 1)}"
