@@ -13,12 +13,16 @@
 //! # Readings
 //! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that (the defaults of
 //!   `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
-//! * A burst is a whole number of segments, the last of which may exceed 65,428 bytes: what the kernel hands over are packets, too.
-//! * The send buffer as it grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10 at least, up to 4 MiB
-//!   (`net.ipv4.tcp_wmem`, third number), taken anew with an acknowledgement while the application waits for room and the subflow has less than its window
-//!   (`tcp_check_space`, `tcp_should_expand_sndbuf`: SOCK_NOSPACE is the connection's), and never taken back; or a fixed one, `buffer`. A segment in flight takes mss + 640 bytes of it (packets leave in pairs at least, each pair with
-//!   1,280 bytes for itself), one that waits mss + 28 (they wait in packets of 64 KB). `segment_memory` depends on how the kernel was configured: 4,352
-//!   for a full packet of 1,500 bytes with the headers of radio networks, as distributions have it; 2,304 without.
+//! * A burst is a number of whole fragments of 32,728 bytes, in which the connection keeps the data. The last fragment may exceed the
+//!   burst and the send buffer (`__subflow_push_pending`).
+//! * The send buffer grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10 at least, up to 4 MiB
+//!   (`net.ipv4.tcp_wmem`, third number). It grows while the application waits for room and a packet leaves that does not fill the
+//!   congestion window (`tcp_event_new_data_sent`, `tcp_check_space`, `tcp_should_expand_sndbuf`; SOCK_NOSPACE is the connection's).
+//!   It never shrinks. `buffer` gives it a fixed size instead.
+//! * A packet takes mss + 832 bytes of the send buffer, in flight or not: the kernel of the lab has no segmentation offload. With
+//!   offload, packets share memory, and the same buffer holds up to half as much again.
+//! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel, 4,352
+//!   in kernels of distributions, whose packets have room for the headers of radio networks.
 //! * The application may fill 4,096 bytes and the send buffers of all subflows (`__mptcp_sync_sndbuf`): the engine asks for that ([`Scheduler::send_memory`]) where it
 //!   reckons memory and the scenario says nothing of a send buffer.
 //! * There are no copies and no penalties. Data of a path that failed is sent again by the engine, as by the kernel's timer.
@@ -39,15 +43,16 @@ use crate::view::{Connection, MAX_PATHS, Path, usable};
 
 /// The longest burst, in bytes: MPTCP_SEND_BURST_SIZE.
 const BURST: u64 = 65_428;
+/// Bytes of a fragment: the connection keeps what is written in pages of 32 KiB, each with a `struct mptcp_data_frag`.
+const FRAGMENT: u64 = 32_768 - 40;
 /// Windows of fewer segments have a buffer like one of so many: TCP_INIT_CWND.
 const LEAST_WINDOW: u64 = 10;
 /// What a connection has beside its subflows' buffers: the first number of net.ipv4.tcp_wmem.
 const LEAST_BUFFER: u64 = 4096;
 /// A buffer that grows by itself ends here: the third number of net.ipv4.tcp_wmem where nobody changed it.
 const MOST_BUFFER: u64 = 4 << 20;
-/// Bytes of memory beside the payload, of a segment in flight and of one that waits.
-const IN_FLIGHT: u64 = 640;
-const WAITING: u64 = 28;
+/// Bytes of memory that a packet takes beside its payload.
+const PACKET_MEMORY: u64 = 832;
 /// Rates and amounts are cut to what arithmetic in 64 bits bears: 4 GB/s, 2 GiB, 2²⁰ segments.
 const MOST_RATE: u64 = 1 << 32;
 const MOST_MEMORY: u64 = 1 << 31;
@@ -86,10 +91,24 @@ fn pacing_rate(path: &Path) -> u64 {
 
 /// Bytes that the path's send buffer holds.
 fn memory(path: &Path) -> u64 {
-    let mss = u64::from(path.mss);
-    let in_flight = u64::from(path.in_flight.saturating_add(path.lost).min(MOST_SEGMENTS));
-    let waiting = u64::from(path.queued.min(MOST_SEGMENTS));
-    (in_flight * (mss + IN_FLIGHT) + waiting * (mss + WAITING)).min(MOST_MEMORY)
+    let packets = path.in_flight.saturating_add(path.lost).saturating_add(path.queued).min(MOST_SEGMENTS);
+    (u64::from(packets) * (u64::from(path.mss) + PACKET_MEMORY)).min(MOST_MEMORY)
+}
+
+/// Segments in the whole fragments of a burst. Between two fragments, and only there, the kernel looks whether the burst is
+/// over or the subflow's memory full (`__subflow_push_pending`).
+fn fragments(next_segment: u64, mss: u64, burst: u64, free: u64) -> u64 {
+    let begun = (u128::from(next_segment) * u128::from(mss) % u128::from(FRAGMENT)) as u64;
+    // A segment that ends one fragment holds the beginning of the next one, which the kernel counts to the next burst.
+    let uncounted = if begun < mss { 0 } else { begun };
+    let mut end = FRAGMENT;
+    loop {
+        let segments = (end - begun).div_ceil(mss);
+        if end - uncounted >= burst || segments * (mss + PACKET_MEMORY) >= free {
+            return segments;
+        }
+        end += FRAGMENT;
+    }
 }
 
 impl LinuxDefault {
@@ -103,8 +122,8 @@ impl LinuxDefault {
         parameters: &[
             ParameterInfo {
                 name: "segment_memory",
-                doc: "Half of what a subflow's send buffer has for each segment of the largest window so far, in bytes: 4352 in kernels of distributions, 2304 in small ones.",
-                default: Value::Integer(4352),
+                doc: "Half of what a subflow's send buffer has for each segment of the largest window so far, in bytes: 2304 in the lab's kernel, 4352 in kernels of distributions.",
+                default: Value::Integer(2304),
                 domain: Domain::Integer { min: 1, max: 1 << 20 },
             },
             ParameterInfo {
@@ -145,14 +164,14 @@ impl LinuxDefault {
         (u64::from(window).max(LEAST_WINDOW) * 2 * self.segment_memory).min(MOST_BUFFER)
     }
 
-    /// How many segments its send buffer still takes; the last one may exceed it, as the kernel's packets do.
-    fn free(&mut self, path: &Path, held: u64) -> u64 {
+    /// The send buffer of the subflow.
+    fn buffer(&mut self, path: &Path) -> u64 {
         let first = self.most(path);
         let subflow = &mut self.subflows[path.id.index()];
         if subflow.buffer == 0 {
             subflow.buffer = first;
         }
-        subflow.buffer.saturating_sub(held).div_ceil(u64::from(path.mss) + WAITING)
+        subflow.buffer
     }
 
     /// Takes the pacing rate of the moment into the mean.
@@ -164,7 +183,7 @@ impl LinuxDefault {
 
 impl Default for LinuxDefault {
     fn default() -> Self {
-        Self::new(4352, 0)
+        Self::new(2304, 0)
     }
 }
 
@@ -193,15 +212,15 @@ impl Scheduler for LinuxDefault {
             }
         }
         let Some((_, path, held)) = best else { return Decision::WAIT };
-        let free = self.free(path, held);
-        if free == 0 {
+        let buffer = self.buffer(path);
+        if held >= buffer {
             return Decision::WAIT;
         }
         let mss = u64::from(path.mss);
         // The window's end cuts the burst, as far as the mean is concerned; that data runs out does not.
         let burst = BURST.min(connection.window_left.saturating_mul(mss));
         self.average(path, held, burst);
-        let segments = burst.div_ceil(mss).min(free);
+        let segments = fragments(connection.next_segment, mss, burst, buffer - held);
         Decision::Assign { path: path.id, segments: clip(segments as u32, sendable) }
     }
 
@@ -213,7 +232,8 @@ impl Scheduler for LinuxDefault {
             }
             Event::Acked { path, .. } if connection.writer_waits => {
                 let path = &paths[path.index()];
-                if path.in_flight.saturating_add(path.queued) < path.cwnd {
+                // The kernel looks after each packet that leaves: the first of those that wait counts.
+                if path.in_flight.saturating_add(path.queued.min(1)) < path.cwnd {
                     let most = self.most(path);
                     let buffer = &mut self.subflows[path.id.index()].buffer;
                     *buffer = most.max(*buffer);

@@ -32,9 +32,11 @@ impl<S: Scheduler> Core<S> {
         self.commits || self.admits_on(index, segment)
     }
 
-    /// True if what the path takes now has to wait.
+    /// True if a segment that the path takes now has to wait in the path's write queue: for the receiver's window, or for
+    /// the congestion window where the scheduler hands data over at once.
     pub(crate) fn holds_back(&self, index: usize, segment: u64) -> bool {
-        self.commits && (self.has_committed(index) || !self.admits_on(index, segment))
+        let closed = || self.hands_over() && !self.paths[index].has_full_window();
+        self.commits && (self.has_committed(index) || !self.admits_on(index, segment) || closed())
     }
 
     /// True if something waits that the path took.

@@ -139,6 +139,17 @@ impl<S: Scheduler> Core<S> {
         self.asking = Some(Asking::default());
     }
 
+    /// True if the scheduler hands data over to a path's own buffer at once, where the path keeps it
+    /// ([`Scheduler::send_memory`]).
+    pub(crate) fn hands_over(&self) -> bool {
+        self.autotuned
+    }
+
+    /// True if the scheduler is to be asked about data that the receiver's window admits.
+    pub(crate) fn is_to_ask(&self) -> bool {
+        (self.opportunity || self.ask_again) && self.has_unassigned() && self.window_segments() > 0
+    }
+
     /// Lets the scheduler decide once, if it is to be asked. True if it decided something, and is to be asked again.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ask(&mut self, now: Time, observer: &mut impl Observer) -> Result<bool, Error> {

@@ -159,11 +159,11 @@ impl<S: Scheduler> Core<S> {
             let Some(&segment) = path.queue.front() else { continue };
             let limited = self.is_limited(index, path.committed.len() as u32);
             // Nothing of the queue goes to a subflow in TCP_CA_Loss (`sendable` in linux/schedulers/engine.c).
-            let stopped = self.commits && path.recovering;
+            let stopped = self.commits && path.recovering && !self.hands_over();
             if !stopped
                 && !limited
                 && best.is_none_or(|(_, lowest)| segment < lowest)
-                && self.has_room_for(index, segment)
+                && (self.hands_over() || self.has_room_for(index, segment))
                 && path.takes(now, segment)
                 && self.lets_in(index, segment)
             {

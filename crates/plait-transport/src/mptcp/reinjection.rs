@@ -125,7 +125,7 @@ impl<S: Scheduler> Sender<S> {
     /// timer is not set for it.
     #[inline]
     pub(super) fn note_burst(&mut self, index: usize) {
-        if !self.has_connection_timer() {
+        if !self.has_connection_timer() || self.core.hands_over() {
             return;
         }
         if self.repeats.burst.is_none_or(|(other, _)| other != index) {
@@ -134,12 +134,24 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Data is given to a subflow by the scheduler: the timer takes as long as the most patient of the subflows' own
-    /// (`mptcp_set_timeout`).
-    pub(super) fn note_given(&mut self, now: Time) {
-        if !self.has_connection_timer() {
-            return;
+    /// The scheduler is about to be asked for a subflow. With one that hands over at once, that sets the timer
+    /// (`mptcp_subflow_get_send`), and not that the subflow sends.
+    #[inline]
+    pub(super) fn note_asked(&mut self, now: Time) {
+        if self.core.hands_over() && self.core.is_to_ask() && self.has_connection_timer() {
+            self.set_period(now);
         }
+    }
+
+    /// Data is given to a subflow by the scheduler.
+    pub(super) fn note_given(&mut self, now: Time) {
+        if self.has_connection_timer() && !self.core.hands_over() {
+            self.set_period(now);
+        }
+    }
+
+    /// The timer takes as long as the most patient of the subflows' own (`mptcp_set_timeout`).
+    fn set_period(&mut self, now: Time) {
         let own = (0..self.subflows.len()).filter(|&index| self.repeats.watches[index].silent == 0);
         let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
         let left = longest.since(now);

@@ -111,6 +111,7 @@ impl<S: Scheduler> Sender<S> {
         // Linux' engine asks for a decision once no path's queue has anything that may leave, and then for the next one
         // (`get_send` in linux/schedulers/engine.c): so a queue leaves by the limit of before.
         loop {
+            self.note_asked(now);
             if self.core.commits() {
                 self.core.begin_asking(now);
             } else {

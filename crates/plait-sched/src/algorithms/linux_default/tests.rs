@@ -29,25 +29,41 @@ fn extreme_facts_are_cut() {
 
 #[test]
 fn bursts_go_where_the_buffer_empties_first_until_that_is_full() {
-    // 300 and 120 kB/s. 66 segments make a burst; 10 fly, 56 wait: 10 * 1640 + 56 * 1028 = 73,968 bytes, 0.25 and 0.62 s.
-    // The first has 2 * 10 * 4352 = 87,040 bytes: 13 more. Then it is full, and still the first.
+    // 300 and 120 kB/s. The first fragment, 33 segments of 1,832 bytes in memory, fills 2 * 10 * 2304 = 46,080 bytes.
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
-    assert_eq!(script.opportunity(), [(0, 66), (1, 66), (0, 13)]);
-    // Full is full, whatever the other one could take; a segment makes way for one and its share.
+    assert_eq!(script.opportunity(), [(0, 33), (1, 33)]);
+    // Full is full, whatever the other one could take. There is room again for a fragment when less than 46,080 bytes are held.
+    script.acked(0, 7);
+    assert_eq!(script.opportunity(), []);
     script.acked(0, 1);
-    assert_eq!(script.opportunity(), [(0, 1)]);
+    assert_eq!(script.opportunity(), [(0, 33)]);
 }
 
 #[test]
-fn small_kernels_have_a_smaller_buffer_and_a_fixed_one_is_as_it_is() {
-    // 2 * 10 * 2304 = 46,080 bytes: 45 segments; then 16,400 + 35 * 1028 = 52,380 are held.
-    let mut script = Script::new(LinuxDefault::new(2304, 0), &[(40, 10)]);
-    assert_eq!(script.opportunity(), [(0, 45)]);
-    let mut script = Script::new(LinuxDefault::new(4352, 4096), &[(40, 10)]);
-    assert_eq!(script.opportunity(), [(0, 4)]);
+fn kernels_of_distributions_have_a_larger_buffer_and_a_fixed_one_is_as_it_is() {
+    // 2 * 10 * 4352 = 87,040 bytes: two fragments, 65,456 bytes, end the burst, and hold 120,912.
+    let mut script = Script::new(LinuxDefault::new(4352, 0), &[(40, 10)]);
+    assert_eq!(script.opportunity(), [(0, 66)]);
+    let mut script = Script::new(LinuxDefault::new(2304, 4096), &[(40, 10)]);
+    assert_eq!(script.opportunity(), [(0, 33)]);
     // A fast path at 4 MiB: 5000 in flight take more.
     let mut script = Script::new(LinuxDefault::default(), &[(40, 9000)]).in_flight(0, 5000);
     assert_eq!(script.opportunity(), []);
+}
+
+#[test]
+fn a_burst_is_whole_fragments() {
+    // The kernel takes two fragments, 65,456 bytes, for a burst of 65,428.
+    let most = u64::MAX;
+    assert_eq!(fragments(0, 1000, BURST, most), 66);
+    // Segment 66 begins 544 bytes into the third fragment: the burst still has that one and the next.
+    assert_eq!(fragments(66, 1000, BURST, most), 65);
+    // In the middle of a fragment: what is left of it, 17,728 bytes, and two more.
+    assert_eq!(fragments(15, 1000, BURST, most), 84);
+    // A cut burst ends with a fragment, too, as does a full buffer.
+    assert_eq!(fragments(0, 1000, 10, most), 33);
+    assert_eq!(fragments(0, 1000, BURST, 10), 33);
+    assert!(fragments(u64::MAX, u64::from(u32::MAX), BURST, most) > 0);
 }
 
 #[test]
@@ -57,8 +73,8 @@ fn the_buffer_does_not_shrink_with_the_window() {
     assert_eq!(script.opportunity(), [(0, 1)]);
     script.paths[0].cwnd = 10;
     script.connection.unassigned = 200;
-    // 870,400 bytes take it all, in bursts.
-    assert_eq!(script.opportunity(), [(0, 66), (0, 66), (0, 66), (0, 2)]);
+    // 460,800 bytes take it all, in bursts. The first one begins in the middle of a fragment, after which two are not enough for it.
+    assert_eq!(script.opportunity(), [(0, 98), (0, 65), (0, 37)]);
 }
 
 #[test]
@@ -66,11 +82,11 @@ fn the_mean_rate_weighs_the_moment_by_the_burst() {
     let mut scheduler = LinuxDefault::default();
     let mut path = Path { in_flight: 10, ..path(0) };
     let held = memory(&path);
-    assert_eq!((held, scheduler.linger(&path, held)), (16_400, (16_400 << 32) / 120_000));
+    assert_eq!((held, scheduler.linger(&path, held)), (18_320, (18_320 << 32) / 120_000));
     path.cwnd = 20;
     scheduler.average(&path, held, BURST);
-    // (120,000 * 16,400 + 240,000 * 65,428) / 81,828
-    assert_eq!(scheduler.subflows[0].rate, 215_949);
+    // (120,000 * 18,320 + 240,000 * 65,428) / 83,748
+    assert_eq!(scheduler.subflows[0].rate, 213_749);
 }
 
 #[test]
@@ -86,7 +102,7 @@ fn a_backup_carries_nothing_while_an_active_one_lives_even_if_that_is_full() {
     script.paths[1].state = PathState::Backup;
     assert_eq!(script.opportunity(), []);
     script.paths[0].state = PathState::PotentiallyFailed;
-    assert_eq!(script.opportunity(), [(1, 4)]);
+    assert_eq!(script.opportunity(), [(1, 33)]);
 }
 
 #[test]
@@ -110,25 +126,25 @@ fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     script.connection.unassigned = 1;
     assert_eq!(script.opportunity(), [(0, 1)]);
     let buffer = |script: &Script<LinuxDefault>| script.scheduler.subflows[0].buffer;
-    assert_eq!(buffer(&script), 87_040);
+    assert_eq!(buffer(&script), 46_080);
     script.paths[0].cwnd = 20;
     script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
-    assert_eq!(buffer(&script), 87_040, "nobody waits");
+    assert_eq!(buffer(&script), 46_080, "nobody waits");
     script.connection.writer_waits = true;
-    (script.paths[0].in_flight, script.paths[0].queued) = (4, 16);
+    (script.paths[0].in_flight, script.paths[0].queued) = (19, 16);
     script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
-    assert_eq!(buffer(&script), 87_040, "what waits fills the window");
-    script.paths[0].queued = 15;
+    assert_eq!(buffer(&script), 46_080, "the next packet fills the window");
+    script.paths[0].in_flight = 18;
     script.tell(&Event::Acked { path: PathId(0), segments: 0, rtt: None });
-    assert_eq!(buffer(&script), 2 * 20 * 4352);
+    assert_eq!(buffer(&script), 2 * 20 * 2304);
 }
 
 #[test]
 fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 87_040), "the first subflow is there");
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 46_080), "the first subflow is there");
     script.opportunity();
     script.tell(&Event::PathUp { path: PathId(1) });
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 87_040));
-    assert_eq!(LinuxDefault::new(4352, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 46_080));
+    assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
 }
