@@ -136,8 +136,7 @@ impl Scheduler for SEdpf {
         if sendable == 0 {
             return Decision::WAIT;
         }
-        let ahead =
-            self.suspects.comparable(paths) && usable(paths).all(|path| self.arrival(path).is_some());
+        let ahead = self.suspects.comparable(paths) && usable(paths).all(|path| self.arrival(path).is_some());
         let mut best: Option<(f64, f64, PathId, Gaussian)> = None;
         for path in usable(paths).take(MAX_PATHS) {
             let room = room(path);
