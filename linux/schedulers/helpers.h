@@ -279,6 +279,26 @@ static inline u32 trusted(u32 suspects, u32 candidates)
 	return candidates & ~suspects ?: candidates;
 }
 
+/* True if arrivals can be compared, so that segments may be assigned ahead: there are two
+ * candidates or more, and each was measured, is not in loss recovery and is not excluded. Otherwise
+ * the others would be given the receiver's whole window, and one that joins would have nothing to
+ * send.
+ */
+static inline bool comparable(u32 suspects, u32 candidates, const struct plait_path *paths,
+			      unsigned int count)
+{
+	const struct plait_path *path;
+
+	/* One bit at most. */
+	if (!(candidates & (candidates - 1)))
+		return false;
+	for_each_path_of(path, candidates, paths, count)
+		if (!path->srtt || path->in_recovery ||
+		    suspects_exclude(suspects, path->id, candidates))
+			return false;
+	return true;
+}
+
 /* The guard of DAPS (Kuhn et al., ICC 2014, section III.C): a schedule is worth making only while
  * (4) r_s >> r_f, (5) each RTT sample is within 10 % of the one before, and (6) no window shrinks
  * or is in slow start. The paper leaves ">>" open; here it is r_s >= asymmetry * r_f.

@@ -7,6 +7,8 @@
  * is in flight x, and what waits q. The readings of wait: "ceiling" is 0 if q < w - x, else
  * q - (w - x) + 1 by w, rounded up; "floor" is q - (w - x) by w, rounded down; "real" is not rounded,
  * and has all that no path has for q.
+ *
+ * Nothing is assigned ahead unless two paths are usable and all of them can be compared.
  */
 #include "helpers.h"
 
@@ -80,44 +82,52 @@ static s64 real_time(const struct plait_path *path, u64 unassigned, u32 window)
 	return sum(time, sum(capped(part), capped(path->srtt / 2)));
 }
 
-/* False if the path takes none. */
-static bool find_place(const struct otias *otias, const struct plait_path *path, u32 candidates,
-		       u64 unassigned, struct place *place)
+/* Of a measured path. */
+static struct place arrival(const struct otias *otias, const struct plait_path *path,
+			    u64 unassigned)
 {
 	u32 window = max(path->cwnd, 1U);
 	u64 taken = (u64)path->queued + path->in_flight;
 	u64 free, rounds, waits;
+	struct place place = {};
 
-	if (path->in_recovery)
-		return false;
-	if (!path->srtt || suspects_exclude(otias->suspects, path->id, candidates)) {
-		*place = (struct place){ .time = S64_MIN, .segments = room(path) };
-		return place->segments;
-	}
 	switch (otias->reading) {
 	case CEILING:
 		free = path->cwnd > path->in_flight ? path->cwnd - path->in_flight : 0;
 		rounds = 0;
-		place->segments = free - path->queued;
+		place.segments = free - path->queued;
 		if (path->queued >= free) {
 			waits = path->queued - free;
 			rounds = div_u64(waits, window) + 1;
-			place->segments = rounds * window - waits;
+			place.segments = rounds * window - waits;
 		}
 		break;
 	case FLOOR:
 		waits = taken > path->cwnd ? taken - path->cwnd : 0;
 		free = path->cwnd > taken ? path->cwnd - taken : 0;
 		rounds = div_u64(waits, window);
-		place->segments = free + window - (waits - rounds * window);
+		place.segments = free + window - (waits - rounds * window);
 		break;
 	default:
-		place->time = real_time(path, unassigned, window);
-		place->segments = 1;
-		return true;
+		place.time = real_time(path, unassigned, window);
+		place.segments = 1;
+		return place;
 	}
-	place->time = capped(mul_capped(path->srtt, 2 * rounds + 1) / 2);
-	return true;
+	place.time = capped(mul_capped(path->srtt, 2 * rounds + 1) / 2);
+	return place;
+}
+
+/* False if the path takes none; ahead says whether it may exceed the window. */
+static bool find_place(const struct otias *otias, const struct plait_path *path, u32 candidates,
+		       u64 unassigned, bool ahead, struct place *place)
+{
+	u64 here = ahead ? U64_MAX : room(path);
+
+	*place = (struct place){ .time = S64_MIN, .segments = here };
+	if (path->srtt && !suspects_exclude(otias->suspects, path->id, candidates))
+		*place = arrival(otias, path, unassigned);
+	place->segments = min(place->segments, here);
+	return here;
 }
 
 static struct plait_decision decide(void *state, u64 now, const struct plait_connection *connection,
@@ -127,11 +137,12 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	const struct plait_path *path, *first = NULL;
 	const struct otias *otias = state;
 	struct place place, best = {};
+	bool ahead = comparable(otias->suspects, candidates, paths, count);
 
 	if (!sendable(connection))
 		return plait_wait();
 	for_each_path_of(path, candidates, paths, count) {
-		if (!find_place(otias, path, candidates, connection->unassigned, &place))
+		if (!find_place(otias, path, candidates, connection->unassigned, ahead, &place))
 			continue;
 		if (!first || place.time < best.time) {
 			first = path;

@@ -7,6 +7,8 @@
  * 2019), as its authors published it (version 0.91). What there is room for takes half the latest round
  * trip; what waits one more for each further window, which doubles to its threshold and then grows by
  * one. If the first round trips of two paths are alike, it is lowest RTT.
+ *
+ * Nothing is assigned ahead unless two paths are usable and all of them can be compared.
  */
 #include "helpers.h"
 
@@ -165,6 +167,7 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	u32 candidates = usable(paths, count), planned;
 	const struct plait_path *path, *first = NULL;
 	u64 least = 0, segments = 0;
+	bool ahead;
 
 	if (paths_are_alike(sttf, paths, count)) {
 		path = fastest(open_paths(paths, count), paths, count);
@@ -181,15 +184,16 @@ static struct plait_decision decide(void *state, u64 now, const struct plait_con
 	sttf->recalls = 0;
 	if (!sendable(connection))
 		return opportunity_end(&sttf->opportunity);
+	ahead = comparable(sttf->suspects, candidates, paths, count);
 	for_each_path_of(path, candidates, paths, count) {
-		u64 time = 0, here = room(path);
+		u64 time = 0, here = ahead ? U64_MAX : room(path);
 
-		if (planned & BIT(path->id)) {
+		if (here && (planned & BIT(path->id))) {
 			struct rounds rounds = begin(path);
 
 			take(&rounds, path->queued);
 			time = time_of(path, &rounds);
-			here = rounds.left;
+			here = min(here, rounds.left);
 		}
 		if (here && (!first || time < least)) {
 			first = path;

@@ -20,7 +20,6 @@ use crate::measured::{Measure, Measured};
 use crate::pilot::{Change, Pilot};
 use crate::session::Session;
 use crate::settings::{Settings, wire_of};
-use crate::terms::Budgeted;
 use plait_sched::{Builtin, Duration, Scheduler, Time};
 use std::fmt;
 
@@ -167,12 +166,7 @@ impl<A: Asker> Auto<A> {
 }
 
 impl<A: Asker> Pilot<Builtin> for Auto<A> {
-    fn look(
-        &mut self,
-        now: Time,
-        session: &Session<Budgeted<Builtin>>,
-        left: Option<u64>,
-    ) -> Option<Builtin> {
+    fn look(&mut self, now: Time, session: &Session, left: Option<u64>) -> Option<Builtin> {
         if self.looked_at.is_some_and(|at| now.since(at) < STEP) {
             return None;
         }

@@ -2,7 +2,6 @@
 
 use crate::measured::Measured;
 use crate::session::Session;
-use crate::terms::Budgeted;
 use plait_sched::{Scheduler, Time};
 use std::fmt;
 
@@ -10,7 +9,7 @@ use std::fmt;
 pub trait Pilot<W: Scheduler>: fmt::Debug + Send {
     /// Who shall decide from now on, if that is somebody else. Asked whenever something may leave; `left` is what was not acknowledged yet of what is to be sent, where
     /// that has an end.
-    fn look(&mut self, now: Time, session: &Session<Budgeted<W>>, left: Option<u64>) -> Option<W>;
+    fn look(&mut self, now: Time, session: &Session<W>, left: Option<u64>) -> Option<W>;
 
     /// What it changed so far.
     fn changes(&self) -> &[Change];

@@ -13,7 +13,7 @@ use crate::reroute::note_terms;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
 use crate::source::{Rest, Source};
-use crate::terms::{Budgeted, Spent, Terms};
+use crate::terms::Terms;
 use crate::ways::Ways;
 pub use crate::ways::{Order, Progress};
 use bytes::{Bytes, BytesMut};
@@ -35,8 +35,7 @@ pub struct Sender<S, W = Builtin> {
     /// Who decides which path carries what, until the transport has it.
     scheduler: Option<W>,
     pilot: Option<Box<dyn Pilot<W>>>,
-    session: Option<Session<Budgeted<W>>>,
-    spent: Spent,
+    session: Option<Session<W>>,
     /// Where all of it is written down, until the transport begins.
     recording: Option<Recording>,
     source: S,
@@ -71,7 +70,6 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
             scheduler: Some(scheduler),
             pilot: None,
             session: None,
-            spent: Spent::default(),
             recording: None,
             source,
             epoch: now,
@@ -154,9 +152,6 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         if let Err(error) = timeout {
             self.end(Err(error));
         }
-        if self.is_spent(now) {
-            self.end(Err(Error::Spent));
-        }
         if now.saturating_duration_since(self.heard_at) >= self.settings.patience {
             let trouble = self.ways.trouble();
             self.end(Err(match trouble.filter(|_| self.session.is_none()) {
@@ -198,7 +193,6 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         };
         let Some(scheduler) = self.scheduler.take() else { return };
         let time = self.time(now);
-        let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.order.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
@@ -238,12 +232,18 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// Nothing may leave any more, and what left was answered or will not be; and the receiver lacks something.
+    /// The budgets are spent, what left was answered or will not be, and the receiver lacks something.
     fn is_spent(&self, now: Instant) -> bool {
-        let over = |path: usize| self.spent.has(path) || self.ways.is_refused(path);
-        let waits = self.session.as_ref().is_some_and(|session| !session.is_drained());
-        let quiet = now.saturating_duration_since(self.advanced_at) >= LAST_WORD;
-        waits && quiet && self.spent.paths().0 != 0 && (0..self.ways.len()).all(over)
+        let Some(session) = self.session.as_ref().filter(|_| self.may_send_nothing()) else { return false };
+        let settled = session.paths().iter().all(|path| path.in_flight == 0);
+        !session.is_drained() && (settled || now >= self.advanced_at + LAST_WORD)
+    }
+
+    /// Every path is spent or refused, and one at least is spent.
+    fn may_send_nothing(&self) -> bool {
+        let spent = |path: usize| self.session.as_ref().is_some_and(|session| session.is_spent(path));
+        let mut paths = 0..self.ways.len();
+        paths.clone().any(spent) && paths.all(|path| spent(path) || self.ways.is_refused(path))
     }
 
     fn end(&mut self, outcome: Result<(), Error>) {
@@ -266,8 +266,8 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         {
             self.end(Err(error));
         }
-        if let Some(session) = &self.session {
-            self.spent.count(&self.order.terms, &session.spent());
+        if self.is_spent(now) {
+            self.end(Err(Error::Spent));
         }
         self.ways.transmit(now, &mut self.packets, out);
         if self.outcome.is_some() {
@@ -280,7 +280,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let left = self.order.offer.size - self.acknowledged();
         let (Some(pilot), Some(session)) = (&mut self.pilot, &mut self.session) else { return };
         let Some(scheduler) = pilot.look(time, session, Some(left)) else { return };
-        if let Err(error) = session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone())) {
+        if let Err(error) = session.replace_scheduler(scheduler) {
             self.end(Err(error));
         }
     }
@@ -296,7 +296,8 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         let session = session.map(|time| self.epoch + Duration::from_nanos(time.as_nanos()));
         let begin = self.ways.ready_at().filter(|_| self.session.is_none());
         let patience = Some(self.heard_at + self.settings.patience);
-        [self.ways.next_wakeup(), session, begin, patience].into_iter().flatten().min()
+        let last_word = self.may_send_nothing().then_some(self.advanced_at + LAST_WORD);
+        [self.ways.next_wakeup(), session, begin, patience, last_word].into_iter().flatten().min()
     }
 
     /// How it ended, once it has: `Ok` if the receiver has the file, by its SHA-256.
@@ -325,7 +326,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
     }
 
     /// The transport, once a path is open.
-    pub fn session(&self) -> Option<&Session<Budgeted<W>>> {
+    pub fn session(&self) -> Option<&Session<W>> {
         self.session.as_ref()
     }
 

@@ -28,6 +28,8 @@ pub enum PathChange {
     Back(PathId),
     /// Another network is in its place: it is opened anew, and nothing is known of its round trip and its window (RFC 9000 §9.4). Packet numbers go on.
     Renewed(PathId, PathConfig),
+    /// It carries no data from now on. Packets with data never left from this number on: what they carry is sent elsewhere.
+    Spent(PathId, u64),
 }
 
 /// What a protocol does by itself: its sequence spaces, reading acknowledgements and finding losses, when to acknowledge. What it

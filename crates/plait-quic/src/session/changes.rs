@@ -27,6 +27,7 @@ impl<W: Scheduler> Session<W> {
         let change = PathChange::Renewed(PathId(path as u8), terms.path());
         self.end.change_path(now, &change, &mut self.heard);
         self.budgets[path] = terms.budget.unwrap_or(u64::MAX);
+        self.over.remove(PathId(path as u8));
     }
 
     /// A path's connection is there, for the first time or anew; perhaps it is another path than there were. `terms` are those of the paths that have any.
@@ -54,6 +55,7 @@ impl<W: Scheduler> Session<W> {
                 self.joined |= 1 << path;
                 if path < self.agreed.paths {
                     (self.sent[path], self.came[path]) = (0, 0);
+                    self.over.remove(PathId(path as u8));
                 }
             }
             Reroute::Back(path) => self.ask_path(now, path),

@@ -9,8 +9,8 @@ use crate::source::Source;
 use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
 use core::num::NonZeroU32;
-use plait_sched::{Builtin, Connection, Decision, Duration, Path, PathId, Scheduler, Time};
-use plait_transport::endpoint::{Endpoint, Side};
+use plait_sched::{Builtin, Connection, Decision, Duration, Path, PathId, PathSet, Scheduler, Time};
+use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
 use plait_transport::wire::quic::TAG_BYTES;
@@ -80,6 +80,8 @@ pub struct Session<W = Builtin> {
     /// What came by path, copies included.
     came: Vec<u64>,
     budgets: Vec<u64>,
+    /// Paths that have carried all that they may, as far as the transport knows.
+    over: PathSet,
     /// Paths that were there once.
     joined: u32,
 }
@@ -160,7 +162,8 @@ impl<W: Scheduler> Session<W> {
         Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
     }
 
-    /// Likewise, over paths of which each has its terms. A budget is kept to the packet: payload beyond it is lost as on a path that is cut.
+    /// Likewise, over paths of which each has its terms. A budget is kept to the packet: payload beyond it
+    /// takes another path.
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.
@@ -199,6 +202,7 @@ impl<W: Scheduler> Session<W> {
             sent: vec![0; agreed.paths],
             came: vec![0; agreed.paths],
             budgets: terms.iter().map(|terms| terms.budget.unwrap_or(u64::MAX)).collect(),
+            over: PathSet::EMPTY,
             joined: 0,
         })
     }
@@ -310,9 +314,10 @@ impl<W: Scheduler> Session<W> {
         source: &mut impl Source,
         packets: &mut Vec<(PathId, Bytes)>,
     ) -> Result<(), Error> {
+        self.spend(now, &[]);
         loop {
             let Self { end, image, peer, sent, came, budgets, heard, .. } = self;
-            let (payload, redundant) = (Vec::new(), Vec::new());
+            let (payload, redundant, refused) = (Vec::new(), Vec::new(), Vec::new());
             let mut encoder = Encoder {
                 image,
                 peer,
@@ -323,19 +328,43 @@ impl<W: Scheduler> Session<W> {
                 packets,
                 payload,
                 redundant,
+                refused,
                 failed: None,
             };
             end.transmit(now, &mut encoder, heard)?;
-            let Encoder { redundant, failed, .. } = encoder;
+            let Encoder { redundant, refused, failed, .. } = encoder;
             if let Some(error) = failed {
                 return Err(error.into());
             }
-            if !self.copy(&redundant) {
+            let more = self.spend(now, &refused);
+            if !self.copy(&redundant) && !more {
                 break;
             }
         }
         self.look(now);
         Ok(())
+    }
+
+    /// The transport hears of paths that have carried all that they may, and from which number on their packets were `refused`. True
+    /// if there is one.
+    fn spend(&mut self, now: Time, refused: &[(usize, u64)]) -> bool {
+        let Self { end, sent, came, budgets, heard, over, .. } = self;
+        let before = *over;
+        for path in (0..budgets.len()).filter(|&path| !lasts(path, sent, came, budgets)) {
+            let id = PathId(path as u8);
+            if !over.contains(id) {
+                let first = refused.iter().find(|refused| refused.0 == path);
+                let from = first.map_or(u64::MAX, |refused| refused.1);
+                end.change_path(now, &PathChange::Spent(id, from), heard);
+                over.insert(id);
+            }
+        }
+        *over != before
+    }
+
+    /// The path has carried all that it may.
+    pub(crate) fn is_spent(&self, path: usize) -> bool {
+        self.over.contains(PathId(path as u8))
     }
 
     /// These segments have left, and are to be on every path that may carry something. True if copies wait for their turn.
@@ -455,6 +484,8 @@ struct Encoder<'a, S> {
     payload: Vec<u8>,
     /// Segments that are to be on every path.
     redundant: Vec<u64>,
+    /// Packets beyond the budget of their path, in the order of their numbers.
+    refused: Vec<(usize, u64)>,
     failed: Option<io::Error>,
 }
 
@@ -466,6 +497,7 @@ impl<S: Source> Sink for Encoder<'_, S> {
         {
             let path = transmit.path.index();
             if !lasts(path, self.sent, self.came, self.budgets) {
+                self.refused.push((path, packet.number));
                 return;
             }
             self.payload.resize(stream.data.bytes as usize, 0);

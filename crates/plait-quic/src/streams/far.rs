@@ -12,7 +12,7 @@ use crate::pilot::{Change, Pilot};
 use crate::recording::Recording;
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
-use crate::terms::{Budgeted, PathTerms, Spent};
+use crate::terms::PathTerms;
 use bytes::{Bytes, BytesMut};
 use noq_proto::ConnectionHandle;
 use plait_sched::{Builtin, PathId, Scheduler, Time};
@@ -52,9 +52,8 @@ pub enum News {
 
 #[derive(Debug)]
 struct Peer<W> {
-    session: Session<Budgeted<W>>,
-    /// Paths that have carried all that they may, and what else the peer says of them.
-    spent: Spent,
+    session: Session<W>,
+    /// What the peer says of paths.
     told: Vec<(usize, PathTerms)>,
     pilot: Option<Box<dyn Pilot<W>>>,
     streams: Streams,
@@ -78,9 +77,6 @@ impl<W: Scheduler> Peer<W> {
         self.told = self.streams.told().collect();
         for (path, terms) in &self.told {
             self.session.set_terms(time, PathId(*path as u8), terms);
-            if terms.spent {
-                self.spent.note(*path);
-            }
         }
     }
 
@@ -88,7 +84,7 @@ impl<W: Scheduler> Peer<W> {
     fn steer(&mut self, time: Time) -> Result<Option<Change>, Error> {
         let Some(pilot) = &mut self.pilot else { return Ok(None) };
         let Some(scheduler) = pilot.look(time, &self.session, None) else { return Ok(None) };
-        self.session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone()))?;
+        self.session.replace_scheduler(scheduler)?;
         Ok(pilot.changes().last().cloned())
     }
 
@@ -261,16 +257,14 @@ impl<W: Scheduler> Far<W> {
             window: self.settings.window,
             extent: Extent::Endless,
         };
-        let spent = Spent::default();
-        let scheduler = Budgeted::new((self.maker)()?, spent.clone());
-        let mut session = Session::silent(Side::Server, &self.settings, agreed, scheduler)?;
+        let mut session = Session::silent(Side::Server, &self.settings, agreed, (self.maker)()?)?;
         if let Some(mut recording) = self.recording.take() {
             recording.number_paths(agreed.paths);
             session.record(Time::ZERO, recording, self.settings.mtu);
         }
         let pilot = self.pilots.as_mut().map(|make| make());
         let (streams, links) = (Streams::new(false, hello.segment), vec![None; agreed.paths]);
-        Ok(Peer { session, spent, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
+        Ok(Peer { session, told: Vec::new(), pilot, streams, hello, links, epoch: now, open_at: now })
     }
 
     /// The packets that came on a path.

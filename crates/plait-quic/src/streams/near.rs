@@ -12,10 +12,10 @@ use crate::recording::Recording;
 use crate::reroute::{Reroute, note_terms};
 use crate::session::{Agreed, Extent, Session};
 use crate::settings::Settings;
-use crate::terms::{Budgeted, PathTerms, Spent, Terms};
+use crate::terms::{PathTerms, Terms};
 use crate::ways::{Order, Progress, Ways};
 use bytes::{Bytes, BytesMut};
-use plait_sched::{Builtin, PathId, PathSet, Scheduler, Time};
+use plait_sched::{Builtin, PathId, Scheduler, Time};
 use plait_transport::Counters;
 use plait_transport::endpoint::Side;
 use std::collections::BTreeMap;
@@ -33,9 +33,8 @@ pub struct Near<W = Builtin> {
     pilot: Option<Box<dyn Pilot<W>>>,
     /// Who writes down what happens, until the transport has it.
     recording: Option<Recording>,
-    session: Option<Session<Budgeted<W>>>,
+    session: Option<Session<W>>,
     streams: Streams,
-    spent: Spent,
     /// What the other end was told of paths.
     told: BTreeMap<usize, PathTerms>,
     epoch: Instant,
@@ -63,7 +62,6 @@ impl<W: Scheduler> Near<W> {
             recording: None,
             session: None,
             streams: Streams::new(true, settings.shared_segment()),
-            spent: Spent::default(),
             told: BTreeMap::new(),
             epoch: now,
             open_at: now,
@@ -190,7 +188,6 @@ impl<W: Scheduler> Near<W> {
         };
         let Some(scheduler) = self.scheduler.take() else { return };
         let time = self.time(now);
-        let scheduler = Budgeted::new(scheduler, self.spent.clone());
         match Session::over(Side::Client, &self.settings, agreed, &self.terms, scheduler) {
             Ok(mut session) => {
                 if let Some(recording) = self.recording.take() {
@@ -206,19 +203,22 @@ impl<W: Scheduler> Near<W> {
 
     /// The other end hears what holds for a path, if that is news to it.
     fn tell_terms(&mut self, path: usize) {
-        let terms = self.terms[path].told(self.spent.has(path));
+        let terms = self.terms[path].told(self.is_spent(path));
         if self.told.insert(path, terms).unwrap_or_default() != terms {
             self.streams.say_terms(path, terms);
         }
     }
 
+    fn is_spent(&self, path: usize) -> bool {
+        self.session.as_ref().is_some_and(|session| session.is_spent(path))
+    }
+
     /// Paths that have carried all that they may from now on carry nothing more, at both ends.
     fn count_spent(&mut self) {
-        let Some(session) = &self.session else { return };
-        let before = self.spent.paths();
-        self.spent.count(&self.terms, &session.spent());
-        for path in PathSet(self.spent.paths().0 & !before.0).iter() {
-            self.tell_terms(path.index());
+        for path in 0..self.terms.len() {
+            if self.is_spent(path) {
+                self.tell_terms(path);
+            }
         }
     }
 
@@ -238,14 +238,14 @@ impl<W: Scheduler> Near<W> {
         if let Some(session) = &mut self.session {
             if let Some(pilot) = &mut self.pilot
                 && let Some(scheduler) = pilot.look(time, session, None)
-                && let Err(error) = session.replace_scheduler(Budgeted::new(scheduler, self.spent.clone()))
+                && let Err(error) = session.replace_scheduler(scheduler)
             {
                 self.outcome.get_or_insert(error);
             }
             if let Err(error) = self.streams.transmit(time, session, &mut self.packets) {
                 self.outcome.get_or_insert(error);
             }
-            if (0..self.ways.len()).all(|path| self.spent.has(path)) {
+            if (0..self.ways.len()).all(|path| session.is_spent(path)) {
                 self.outcome.get_or_insert(Error::Spent);
             }
         }

@@ -305,12 +305,39 @@ fn a_path_carries_no_more_than_its_budget() {
     }
 }
 
+/// What a path lost last, or did not send for want of a budget, leaves on the other path at once.
+#[test]
+fn a_budget_that_ends_stops_nothing() {
+    let longest_gap = |case: &Case<'_>| {
+        let run = run(case);
+        assert_whole(case, &run);
+        run.received.and_then(|received| received.1.ok()).map_or(Duration::MAX, |summary| summary.longest_gap)
+    };
+    for paths in [[FAST, SLOW], LOSSY] {
+        let bytes = 4_000_000;
+        let alone = paths.map(|path| longest_gap(&Case { bytes, paths: &[path], ..Case::default() }));
+        // What a path lost last is found by its probe timeout. From then on it is as over the other path alone.
+        let most = alone[0].max(alone[1]) + Duration::from_millis(200);
+        for path in [0, 1] {
+            let gaps = (1..=8).map(|part| {
+                let mut terms = [Terms::default(); 2];
+                terms[path].budget = Some(part * 250_000);
+                longest_gap(&Case { bytes, paths: &paths, terms: &terms, ..Case::default() })
+            });
+            let mean = gaps.sum::<Duration>() / 8;
+            assert!(mean <= most, "path {path}: {mean:?}, {alone:?} alone");
+        }
+    }
+}
+
 #[test]
 fn a_file_beyond_all_budgets_ends_when_they_are_spent() {
-    let terms = [Terms { budget: Some(200_000), ..Terms::default() }; 2];
-    let run = run(&Case { terms: &terms, ..Case::default() });
-    assert!(matches!(run.outcome, Err(Error::Spent)), "{:?}", run.outcome);
-    assert!(run.duration < Duration::from_secs(5), "{:?}", run.duration);
+    for (budget, most) in [(0, 300), (200_000, 900)] {
+        let terms = [Terms { budget: Some(budget), ..Terms::default() }; 2];
+        let run = run(&Case { terms: &terms, ..Case::default() });
+        assert!(matches!(run.outcome, Err(Error::Spent)), "{:?}", run.outcome);
+        assert!(run.duration < Duration::from_millis(most), "{budget}: {:?}", run.duration);
+    }
 }
 
 #[test]

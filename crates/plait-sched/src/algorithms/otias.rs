@@ -17,13 +17,15 @@
 //!   every path has the same q, the fastest takes nearly everything.
 //!
 //! # Departures
-//! * A path that was not measured yet, or timed out and has acknowledged nothing since while another one has, takes what its window lets
-//!   out, first, and nothing ahead: there is nothing to reckon with.
-//! * A path in loss recovery takes nothing.
+//! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
+//!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
+//!   Then each path takes what its window lets out. The paper says nothing of a path that joins
+//!   later. As what was assigned stays, the first path would be given the receiver's whole window.
+//! * An unmeasured path and a suspect go first. A path in loss recovery takes nothing.
 //! * As many segments as leave in the same round are assigned at once: their T is the same.
 //!
 //! # Progress
-//! It waits only for data, for the receiver's window, or while all paths are in loss recovery, unmeasured without room, or suspects.
+//! It waits only for data, for the receiver's window, or, where nothing is assigned ahead, for room in a window.
 
 use super::suspects::Suspects;
 use super::{clip, room};
@@ -95,15 +97,19 @@ impl Otias {
         })
     }
 
-    /// Where the next segment stands; `None` if the path takes none.
-    fn place(&self, path: &Path, paths: &[Path], unassigned: u64) -> Option<Place> {
-        if path.in_recovery {
-            return None;
-        }
-        if !path.has_rtt() || self.suspects.excludes(path, paths) {
-            let room = u64::from(room(path));
-            return (room > 0).then_some(Place { time: i64::MIN, segments: room });
-        }
+    /// Where the next segment stands; `None` if the path takes none. `ahead` says whether it may exceed the window.
+    fn place(&self, path: &Path, paths: &[Path], unassigned: u64, ahead: bool) -> Option<Place> {
+        let room = if ahead { u64::MAX } else { u64::from(room(path)) };
+        let place = if path.has_rtt() && !self.suspects.excludes(path, paths) {
+            self.arrival(path, unassigned)
+        } else {
+            Place { time: i64::MIN, segments: room }
+        };
+        (room > 0).then_some(Place { segments: place.segments.min(room), ..place })
+    }
+
+    /// T of the next segment on a measured path.
+    fn arrival(&self, path: &Path, unassigned: u64) -> Place {
         let window = u64::from(path.cwnd.max(1));
         let free = u64::from(path.cwnd.saturating_sub(path.in_flight));
         let queued = u64::from(path.queued) + u64::from(path.lost);
@@ -126,11 +132,11 @@ impl Otias {
                 let part = u128::from(round) * u128::from(rest) / u128::from(window);
                 let part = signed(u64::try_from(part).unwrap_or(u64::MAX)).saturating_add(signed(round / 2));
                 let time = rounds.saturating_mul(signed(round)).saturating_add(part);
-                return Some(Place { time, segments: 1 });
+                return Place { time, segments: 1 };
             }
         };
         // (rounds + ½) r
-        Some(Place { time: signed(round.saturating_mul(2 * rounds + 1) / 2), segments })
+        Place { time: signed(round.saturating_mul(2 * rounds + 1) / 2), segments }
     }
 }
 
@@ -147,8 +153,9 @@ impl Scheduler for Otias {
         if sendable == 0 {
             return Decision::WAIT;
         }
-        let places =
-            usable(paths).filter_map(|path| Some((self.place(path, paths, connection.unassigned)?, path.id)));
+        let ahead = self.suspects.comparable(paths);
+        let place = |path| self.place(path, paths, connection.unassigned, ahead);
+        let places = usable(paths).filter_map(|path| Some((place(path)?, path.id)));
         match places.min_by_key(|(place, _)| place.time) {
             Some((Place { segments, .. }, path)) => {
                 let segments = u32::try_from(segments).unwrap_or(u32::MAX);

@@ -15,12 +15,16 @@
 //! * The path of the smallest mean of max(Z, D) takes the segment, of equal ones (to the nanosecond) that of the smallest mean of D.
 //!
 //! # Departures
-//! * A path that was not measured yet, or timed out and has acknowledged nothing since while another one has, takes what its window lets out, first, and nothing ahead.
+//! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
+//!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
+//!   Then each path takes what its window lets out. As what was assigned stays, the first
+//!   path would be given the receiver's whole window.
+//! * An unmeasured path and a suspect go first.
 //! * Moments are taken from now on, so that squares stay small. Φ is the approximation 26.2.17 of Abramowitz and Stegun (7.5·10⁻⁸), φ a series; with a square root by Newton's steps
 //!   all is additions, multiplications and divisions, the same on every machine.
 //!
 //! # Progress
-//! It waits only for data or the receiver's window, or while no path can take anything.
+//! It waits only for data or the receiver's window, or, where nothing is assigned ahead, for room in a window.
 
 use super::numeric::{density, distribution, sqrt};
 use super::suspects::Suspects;
@@ -132,14 +136,16 @@ impl Scheduler for SEdpf {
         if sendable == 0 {
             return Decision::WAIT;
         }
+        let ahead = self.suspects.comparable(paths) && usable(paths).all(|path| self.arrival(path).is_some());
         let mut best: Option<(f64, f64, PathId, Gaussian)> = None;
-        for path in usable(paths).take(MAX_PATHS).filter(|path| !path.in_recovery) {
+        for path in usable(paths).take(MAX_PATHS) {
+            let room = room(path);
+            if room == 0 && !ahead {
+                continue;
+            }
             let arrival = self.arrival(path).filter(|_| !self.suspects.excludes(path, paths));
             let Some(arrival) = arrival else {
-                match room(path) {
-                    0 => continue,
-                    room => return Decision::Assign { path: path.id, segments: clip(room, sendable) },
-                }
+                return Decision::Assign { path: path.id, segments: clip(room, sendable) };
             };
             let handed_up = self.latest.map_or(arrival, |latest| latest.max(arrival));
             // To the nanosecond: what differs in the last bit is equal.

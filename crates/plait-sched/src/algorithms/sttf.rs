@@ -17,14 +17,17 @@
 //! differs in every fifth state, by up to twelve round trips.
 //!
 //! # Departures
-//! * A path that was not measured yet, or timed out and has acknowledged nothing since while another one has, takes what its window lets
-//!   out, first, and nothing ahead.
+//! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
+//!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
+//!   Then each path takes what its window lets out. The published code gives the first
+//!   path everything before the second joins, and leaves it there if both prove alike.
+//! * An unmeasured path and a suspect go first.
 //! * The first round trip of a path is the first that the scheduler sees, and a clock tick (which makes paths alike, too) does not exist.
 //! * As many segments as arrive in the same round are assigned at once: their time is the same.
 //! * A path in loss recovery takes nothing, and keeps what waits there out of the plan.
 //!
 //! # Progress
-//! It waits only for data, for the receiver's window, or while all paths are in loss recovery, unmeasured without room, or suspects. What is taken
+//! It waits only for data, for the receiver's window, or, where nothing is assigned ahead, for room in a window. What is taken
 //! back is assigned at once, at the same opportunity, and planned anew once per opportunity.
 
 use super::lowest_rtt::LowestRtt;
@@ -182,7 +185,6 @@ impl Scheduler for Sttf {
     fn decide(&mut self, now: Time, connection: &Connection, paths: &[Path]) -> Decision {
         let begins = self.opportunity.begins(now);
         if self.paths_are_alike(paths) {
-            // What was assigned before that was known leaves as it is.
             return LowestRtt.decide(now, connection, paths);
         }
         if begins {
@@ -198,19 +200,21 @@ impl Scheduler for Sttf {
         if sendable == 0 {
             return self.opportunity.end();
         }
+        let ahead = self.suspects.comparable(paths);
         let mut best: Option<(u64, u64, PathId)> = None;
         for path in usable(paths).take(MAX_PATHS) {
-            let place = if self.plans(path, paths) {
+            let room = if ahead { u64::MAX } else { u64::from(room(path)) };
+            if room == 0 {
+                continue;
+            }
+            let (mut arrival, mut segments) = (0, room);
+            if self.plans(path, paths) {
                 let mut rounds = Rounds::begin(path);
                 rounds.take(u64::from(path.queued) + u64::from(path.lost));
-                Some((time(path, rounds), rounds.left))
-            } else {
-                Some(u64::from(room(path))).filter(|&room| room > 0).map(|room| (0, room))
-            };
-            if let Some((time, segments)) = place
-                && best.is_none_or(|(least, _, _)| time < least)
-            {
-                best = Some((time, segments, path.id));
+                (arrival, segments) = (time(path, rounds), rounds.left.min(room));
+            }
+            if best.is_none_or(|(least, _, _)| arrival < least) {
+                best = Some((arrival, segments, path.id));
             }
         }
         match best {

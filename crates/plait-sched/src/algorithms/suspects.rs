@@ -4,7 +4,7 @@
 //! window) are still those from before, so the plan would put segments into its queue again and again.
 
 use crate::decision::Event;
-use crate::view::{MAX_PATHS, Path, PathId};
+use crate::view::{MAX_PATHS, Path, PathId, usable};
 
 /// The paths under suspicion.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,14 @@ impl Suspects {
 
     /// True if nothing is to wait in the queue of `path`, one of `paths`: it is a suspect, and another one is not.
     pub(crate) fn excludes(self, path: &Path, paths: &[Path]) -> bool {
-        self.contains(path.id) && crate::view::usable(paths).any(|other| !self.contains(other.id))
+        self.contains(path.id) && usable(paths).any(|other| !self.contains(other.id))
+    }
+
+    /// True if arrivals can be compared, so that segments may be assigned ahead: two paths or more are usable,
+    /// and each was measured, is not in loss recovery and is not excluded. Otherwise the other paths would be
+    /// given the receiver's whole window, and one that joins would have nothing to send.
+    pub(crate) fn comparable(self, paths: &[Path]) -> bool {
+        let known = |path: &Path| path.has_rtt() && !path.in_recovery && !self.excludes(path, paths);
+        usable(paths).nth(1).is_some() && usable(paths).all(known)
     }
 }

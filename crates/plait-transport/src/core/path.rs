@@ -101,6 +101,8 @@ pub(crate) struct PathSender {
     /// Bytes in flight that the burst limit allows until the next opportunity; `u64::MAX` without one.
     pub(super) burst_limit: u64,
     pub(super) backup: bool,
+    /// It carries no data any more.
+    spent: bool,
     pub(super) sent: u64,
     pub(super) lost: u64,
     /// Of the lost, those that arrived late.
@@ -183,6 +185,7 @@ impl PathSender {
             idle_from: Time::ZERO,
             burst_limit: u64::MAX,
             backup: path.backup,
+            spent: false,
             sent: 0,
             lost: 0,
             late: 0,
@@ -356,7 +359,20 @@ impl PathSender {
 
     /// The state that the path has when it works.
     pub(crate) fn working_state(&self) -> PathState {
-        if self.backup { PathState::Backup } else { PathState::Active }
+        match self.backup {
+            _ if self.spent => PathState::Failed,
+            true => PathState::Backup,
+            false => PathState::Active,
+        }
+    }
+
+    /// It carries no data from now on.
+    pub(crate) fn spend(&mut self) {
+        self.spent = true;
+    }
+
+    pub(crate) fn is_spent(&self) -> bool {
+        self.spent
     }
 
     /// Brings the scheduler's facts up to date; state, limit, cost and weight are kept there.

@@ -15,7 +15,19 @@ impl<S: Scheduler> Sender<S> {
             PathChange::Gone(path) => self.lose_path(now, path.index(), observer),
             PathChange::Back(path) => self.ask_path(now, path.index()),
             PathChange::Renewed(path, config) => self.renew_path(now, path.index(), &config, observer),
+            PathChange::Spent(path, from) => self.spend(now, path.index(), from, observer),
         }
+    }
+
+    /// The path carries no data from now on, and packets with data never left from a number on. No window is cut for those.
+    fn spend(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
+        self.core.path_mut(index).spend();
+        self.core.set_state(now, index, PathState::Failed, observer);
+        self.spaces[index].probes = 0;
+        self.lose_from(now, index, from, observer);
+        self.core.touch(index);
+        self.core.note_opportunity();
+        self.arm(index);
     }
 
     fn add_path(&mut self, now: Time, path: &PathConfig) {
@@ -28,11 +40,16 @@ impl<S: Scheduler> Sender<S> {
 
     /// Its host knows at once what silence would tell after a probe timeout.
     fn lose_path(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
-        if self.core.facts()[index].is_usable() && self.has_others(index) {
-            self.put_aside(now, index, observer);
-            self.core.touch(index);
-            self.core.note_opportunity();
+        if !self.has_others(index) {
+            return;
         }
+        if self.core.path(index).is_spent() {
+            self.lose_flight(now, index, observer);
+        } else if self.core.facts()[index].is_usable() {
+            self.put_aside(now, index, observer);
+        }
+        self.core.touch(index);
+        self.core.note_opportunity();
     }
 
     fn ask_path(&mut self, now: Time, index: usize) {

@@ -88,10 +88,19 @@ impl<S: Scheduler> Sender<S> {
         if !waits && !set_aside {
             return;
         }
+        self.core.counters_mut().timeouts += 1;
+        if self.core.path(index).is_spent() {
+            // It may not carry probes: what was not answered is sent elsewhere. Where nothing else works, answers may still come.
+            if self.has_others(index) {
+                self.lose_flight(now, index, observer);
+                self.core.touch(index);
+                self.core.note_opportunity();
+            }
+            return;
+        }
         let path = self.core.path_mut(index);
         path.rtt_mut().back_off();
         path.note_timeout();
-        self.core.counters_mut().timeouts += 1;
         self.spaces[index].probes = if waits { PROBES } else { 1 };
         self.core.touch(index);
         self.core.notify(&Event::Timeout { path: PathId(index as u8) });
@@ -154,10 +163,15 @@ impl<S: Scheduler> Sender<S> {
 
     /// Everything that is on its way on a path is lost.
     pub(super) fn lose_flight(&mut self, now: Time, index: usize, observer: &mut impl Observer) {
+        self.lose_from(now, index, 0, observer);
+    }
+
+    /// Likewise, from a number on.
+    pub(super) fn lose_from(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
         let flight = self.core.path(index).flight();
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);
         self.lost.clear();
-        self.lost.extend((flight.first()..flight.next()).filter(in_flight));
+        self.lost.extend((flight.first().max(from)..flight.next()).filter(in_flight));
         self.lose_found(now, index, observer);
     }
 

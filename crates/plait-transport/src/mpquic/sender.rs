@@ -242,9 +242,10 @@ impl<S: Scheduler> Sender<S> {
         }
         self.core.wake_scheduler(now);
         let most = self.config.connection.association_max_retransmissions;
-        let begun =
-            self.core.paths().iter().zip(&self.spaces).filter(|(_, space)| space.phase != Phase::Closed);
-        if self.started && begun.map(|(path, _)| path.silence()).min().is_some_and(|fewest| fewest > most) {
+        // Nothing is asked of a path that is spent.
+        let asked = (self.core.paths().iter().zip(&self.spaces))
+            .filter(|(path, space)| space.phase != Phase::Closed && !path.is_spent());
+        if self.started && asked.map(|(path, _)| path.silence()).min().is_some_and(|fewest| fewest > most) {
             return Err(Error::PeerUnreachable { at: now });
         }
         Ok(())

@@ -7,8 +7,8 @@ use crate::{Duration, Event};
 fn place(reading: Reading, in_flight: u32, queued: u32, unassigned: u64) -> (i64, u64) {
     let path =
         Path { srtt: Duration::from_millis(100), cwnd: 10, in_flight, queued, ..Path::new(PathId(0), 1000) };
-    let place = Otias::new(reading).place(&path, core::slice::from_ref(&path), unassigned);
-    place.map_or((0, 0), |place| (place.time / 1_000_000, place.segments))
+    let place = Otias::new(reading).arrival(&path, unassigned);
+    (place.time / 1_000_000, place.segments)
 }
 
 #[test]
@@ -72,5 +72,15 @@ fn a_suspect_gets_nothing_ahead() {
     let mut script = Script::new(Otias::default(), &[(10, 5), (100, 5)]).in_flight(0, 5);
     script.connection.unassigned = 8;
     script.tell(&Event::Timeout { path: PathId(0) });
-    assert_eq!(script.opportunity(), [(1, 5), (1, 3)]);
+    assert_eq!(script.opportunity(), [(1, 5)], "nor does the other, which would get all");
+}
+
+#[test]
+fn the_only_path_gets_nothing_ahead() {
+    let mut script = Script::new(Otias::default(), &[(10, 5), (10, 5)]);
+    script.paths[1].state = crate::PathState::Failed;
+    script.connection.unassigned = 20;
+    assert_eq!(script.opportunity(), [(0, 5)]);
+    script.paths[1].state = crate::PathState::Active;
+    assert_eq!(script.opportunity(), [(1, 5), (0, 5), (1, 5)], "shared once the second has joined");
 }

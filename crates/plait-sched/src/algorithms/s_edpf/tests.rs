@@ -90,4 +90,6 @@ fn one_that_was_not_measured_takes_what_fits_first() {
     script.tell(&Event::Acked { path: PathId(1), segments: 1, rtt });
     script.connection.unassigned = 6;
     assert_eq!(script.opportunity(), [(0, 3), (1, 1), (1, 1), (1, 1)]);
+    script.connection.unassigned = 6;
+    assert_eq!(script.opportunity(), [(1, 1)], "nothing ahead on the other");
 }

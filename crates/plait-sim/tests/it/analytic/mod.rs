@@ -10,6 +10,7 @@ mod deadlines;
 mod delay;
 mod fairness;
 mod files;
+mod joining;
 mod one_way;
 mod quic;
 mod redundant;
