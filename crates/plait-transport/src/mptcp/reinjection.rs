@@ -263,13 +263,13 @@ impl<S: Scheduler> Sender<S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn next_timed_copy(&mut self) -> Option<(usize, u64)> {
         while let Some(&(path, segment)) = self.repeats.copies.front() {
+            let index = path.index();
+            let lets_in = || self.core.has_window_for(index, segment) && self.core.admits_on(index, segment);
             if !self.is_unacknowledged(segment) {
                 self.repeats.copies.pop_front();
-            } else if self.core.has_window_for(path.index(), segment)
-                && self.core.admits_on(path.index(), segment)
-            {
+            } else if self.core.commits() || lets_in() {
                 self.repeats.copies.pop_front();
-                return Some((path.index(), segment));
+                return Some((index, segment));
             } else {
                 break;
             }

@@ -155,7 +155,8 @@ impl<S: Scheduler> Sender<S> {
                 break;
             };
             self.note_burst(index);
-            let outgoing = if self.core.holds_back(index, segment) {
+            let at_once = timed.is_some() || self.core.hands_over();
+            let outgoing = if self.core.holds_back(index, segment, at_once) {
                 let offset = self.core.commit(index, segment, reason);
                 self.share_window(index, offset);
                 None
