@@ -313,7 +313,7 @@ impl<S: Scheduler> Core<S> {
             self.buffer.resize(size);
         }
         let kept = if self.hands_down { 0 } else { self.held };
-        self.buffer.release(self.stream.frontier_offset() - kept, self.stream.end());
+        self.buffer.release(self.stream.frontier_offset() - kept);
     }
 
     /// Lets the window of a path grow for what was acknowledged on it.
@@ -328,7 +328,7 @@ impl<S: Scheduler> Core<S> {
     pub(crate) fn writer_waits(&self) -> bool {
         self.stream.is_endless()
             || match self.buffer.memory() {
-                Some(_) => self.buffer.blocks(self.stream.end()),
+                Some(_) => self.buffer.blocks(),
                 // In Linux a write returns once all of it is in the send buffers of the subflows (SOCK_NOSPACE until then).
                 None => self.stream.uncut() > 0 || self.stream.recalled() > 0,
             }

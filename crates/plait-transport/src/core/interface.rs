@@ -42,8 +42,10 @@ impl<S: Scheduler> Core<S> {
 
     /// See [`crate::endpoint::Endpoint::write_message`].
     pub(crate) fn write(&mut self, bytes: u64, options: &WriteOptions) -> Option<u64> {
-        self.buffer.begin(self.stream.end());
         let number = self.stream.write(bytes, options);
+        if number.is_some() {
+            self.begin_write();
+        }
         self.note_opportunity();
         number
     }
@@ -56,7 +58,13 @@ impl<S: Scheduler> Core<S> {
     /// From now on there is always more to send.
     pub(crate) fn write_endlessly(&mut self) {
         self.stream.write_endlessly();
+        self.begin_write();
         self.note_opportunity();
+    }
+
+    fn begin_write(&mut self) {
+        self.ask_again |= self.buffer.begin(self.stream.end());
+        self.stream.set_written(self.buffer.written());
     }
 
     /// True if the application has written anything.

@@ -37,7 +37,7 @@ impl<S: Scheduler> Core<S> {
         let send_buffer_left = self.buffer.segments_left(self.stream.frontier_offset(), segment_bytes);
         let recalled = self.stream.recalled();
         // The last segment may be short.
-        let written = match self.buffer.has_all(self.stream.end()) {
+        let written = match self.buffer.has_all() {
             true => self.stream.uncut(),
             false => self.stream.uncut().min(send_buffer_left),
         };
@@ -81,11 +81,11 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// True if the data queue holds something.
-    fn has_unassigned(&self) -> bool {
+    pub(crate) fn has_unassigned(&self) -> bool {
         let send_buffer_left =
             || self.buffer.segments_left(self.stream.frontier_offset(), u64::from(self.config.segment_bytes));
         self.stream.recalled() > 0
-            || self.stream.uncut() > 0 && (self.buffer.has_all(self.stream.end()) || send_buffer_left() > 0)
+            || self.stream.uncut() > 0 && (self.buffer.has_all() || send_buffer_left() > 0)
     }
 
     /// The oldest unacknowledged segment, if it is in flight. Everything below the first segment is acknowledged, so it
@@ -103,7 +103,8 @@ impl<S: Scheduler> Core<S> {
         if self.hands_down {
             self.release_buffer();
         }
-        let more = self.buffer.write_on(self.stream.end());
+        let more = self.buffer.write_on();
+        self.stream.set_written(self.buffer.written());
         self.ask_again |= more;
         more
     }
@@ -145,9 +146,10 @@ impl<S: Scheduler> Core<S> {
         self.autotuned
     }
 
-    /// True if the scheduler is to be asked about data that the receiver's window admits.
+    /// True if Linux asks its scheduler: an acknowledgement leaves room in the receiver's window (`ack_update_msk` in
+    /// net/mptcp/options.c), or the application has written, whatever the window (`mptcp_sendmsg` in net/mptcp/protocol.c).
     pub(crate) fn is_to_ask(&self) -> bool {
-        (self.opportunity || self.ask_again) && self.has_unassigned() && self.window_segments() > 0
+        self.has_unassigned() && (self.ask_again || self.opportunity && self.window_segments() > 0)
     }
 
     /// Lets the scheduler decide once, if it is to be asked. True if it decided something, and is to be asked again.
@@ -327,6 +329,7 @@ impl<S: Scheduler> Core<S> {
     /// Moves segments to the queue of a path, as many as it takes.
     pub(super) fn assign(&mut self, path: PathId, segments: u32) {
         let index = path.index();
+        self.fill_last(index);
         let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());
         for _ in 0..room.min(segments as usize) {
             let frontier = self.stream.frontier();
@@ -340,6 +343,30 @@ impl<S: Scheduler> Core<S> {
             self.queued_segments += 1;
         }
         self.touch_amounts(index);
+    }
+
+    /// What was written goes first into the last packet of the path's queue, if that is short and the data follows it (`can_coalesce` in
+    /// `mptcp_sendmsg_frag`, net/mptcp/protocol.c).
+    fn fill_last(&mut self, index: usize) {
+        if !self.commits || self.stream.recalled() > 0 {
+            return;
+        }
+        let path = &mut self.paths[index];
+        let last = path.queue.back().copied();
+        let Some(segment) = last.or_else(|| path.committed.back().map(|taken| taken.data.segment)) else {
+            return;
+        };
+        let grown = self.stream.fill_last(segment);
+        if grown == 0 {
+            return;
+        }
+        self.held += u64::from(grown);
+        if last.is_none()
+            && let Some(taken) = path.committed.back_mut()
+        {
+            taken.data.bytes += grown;
+            self.window.sent(u64::from(grown));
+        }
     }
 
     /// RFC 9260 §6.1 D: for the packets that leave now, the window is at most what is in flight and a burst.

@@ -77,6 +77,12 @@ impl StreamSegment {
         self.rest >> BYTES
     }
 
+    /// It has so many bytes more.
+    pub(super) fn add(&mut self, bytes: u32) {
+        debug_assert!(self.bytes() + bytes <= u32::from(u16::MAX), "no packet holds {bytes} bytes more");
+        self.rest += bytes << BYTES;
+    }
+
     #[inline]
     pub(crate) fn ever_sent(&self) -> bool {
         self.rest & Self::EVER_SENT != 0

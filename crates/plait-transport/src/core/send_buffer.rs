@@ -1,5 +1,7 @@
 //! How much the application may have written: payload, or the memory that Linux reckons.
 
+use std::collections::VecDeque;
+
 /// Memory of a packet in a send queue beside its payload in Linux 6.12 on 64 bits: `struct sk_buff` (256 bytes, aligned), and its head
 /// with room for headers and `struct skb_shared_info`, which together are a power of two (192 + 320) and therefore take 64 more
 /// (`SKB_SMALL_HEAD_CACHE_SIZE` in net/core/skbuff.c). Its payload lies in pages of its own: each byte counts as one
@@ -45,6 +47,12 @@ impl Pieces {
         offset + self.overhead * (offset / self.payload)
     }
 
+    /// The offset up to which the stream takes so much memory.
+    fn payload_of(self, memory: u64) -> u64 {
+        let begun = (memory % self.memory()).saturating_sub(self.overhead);
+        memory / self.memory() * self.payload + begun
+    }
+
     /// Memory of the stream up to `offset`, where a part that was begun has its overhead.
     fn taken(self, offset: u64) -> u64 {
         offset + self.overhead * offset.div_ceil(self.payload)
@@ -52,22 +60,26 @@ impl Pieces {
 }
 
 /// A send buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     size: u64,
     pieces: Option<Pieces>,
-    /// The stream's offset up to which there is room for what the application writes.
+    /// The stream's offset up to which there is room, rounded up to whole parts.
     edge: u64,
-    /// How far it has written, if it has so much.
+    /// Where the memory is all taken: the application begins no write from here on.
+    full: u64,
+    /// How far it has written.
     written: u64,
-    /// Where it began to write what it writes now; from there it hands over [`WRITE`] bytes at once.
+    /// Where the message begins that it writes now. It hands over [`WRITE`] bytes of a message at once.
     begun: u64,
+    /// Where the messages end that are not wholly written.
+    ends: VecDeque<u64>,
 }
 
 impl SendBuffer {
     /// `size` bytes of payload; `u64::MAX` for no limit.
     pub(crate) fn of_payload(size: u64) -> Self {
-        Self { size, pieces: None, edge: size, written: size, begun: 0 }
+        Self { size, pieces: None, edge: size, full: size, written: size, begun: 0, ends: VecDeque::new() }
     }
 
     /// `size` bytes of memory, as in Linux; `u64::MAX` for no limit.
@@ -75,9 +87,10 @@ impl SendBuffer {
         if size == u64::MAX {
             return Self::of_payload(size);
         }
-        let mut buffer = Self { size: size.max(LEAST), pieces: Some(pieces), edge: 0, written: 0, begun: 0 };
+        let (size, pieces_of) = (size.max(LEAST), Some(pieces));
+        let mut buffer =
+            Self { size, pieces: pieces_of, edge: 0, full: 0, written: 0, begun: 0, ends: VecDeque::new() };
         buffer.fill(0, pieces);
-        buffer.write_on(u64::MAX);
         buffer
     }
 
@@ -86,15 +99,14 @@ impl SendBuffer {
         self.written.saturating_sub(assigned)
     }
 
-    /// The same in segments of `bytes`. The rest of what a writer that waits has written leaves in a short one; here the segment is
-    /// whole, and the application a little ahead.
+    /// The same in segments of `bytes`. Each write ends with a short one.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn segments_left(&self, assigned: u64, bytes: u64) -> u64 {
         let left = self.left(assigned);
         if self.size == u64::MAX {
             return left;
         }
-        if self.pieces.is_some() && self.written == self.edge { left.div_ceil(bytes) } else { left / bytes }
+        if self.pieces.is_some() { left.div_ceil(bytes) } else { left / bytes }
     }
 
     /// Its memory, which grows and shrinks.
@@ -102,23 +114,33 @@ impl SendBuffer {
         self.size = size.max(LEAST);
     }
 
-    /// The application has `end` bytes behind it, and more to write now. If all of them are in the buffer it has nothing else under way: what
-    /// it hands over at once begins here, and not in the middle of it.
-    pub(crate) fn begin(&mut self, end: u64) {
-        if self.has_all(end) {
-            self.begun = end;
-            self.written = self.edge.min(end + WRITE);
+    /// The application has a message to write, up to `end`, behind those that it writes already. True if it writes some of it now.
+    pub(crate) fn begin(&mut self, end: u64) -> bool {
+        if self.pieces.is_none() {
+            return false;
         }
+        self.ends.push_back(end);
+        self.ends.len() == 1 && self.write_on()
     }
 
-    /// The application, which has `end` bytes to write, writes the next of them; false if it has to wait, or has no more.
-    pub(crate) fn write_on(&mut self, end: u64) -> bool {
-        let more = self.written < self.edge.min(end);
-        if more {
-            let handed_over = (self.written - self.begun) / WRITE;
-            self.written = self.edge.min(self.begun + (handed_over + 1) * WRITE);
+    /// The application writes on, up to the end of a call; false if it has to wait, or has no more.
+    pub(crate) fn write_on(&mut self) -> bool {
+        let Some(&end) = self.ends.front() else { return false };
+        if self.written >= self.full {
+            return false;
         }
-        more
+        let handed_over = (self.written - self.begun) / WRITE;
+        self.written = self.edge.min(end).min(self.begun + (handed_over + 1) * WRITE);
+        if self.written == end {
+            self.ends.pop_front();
+            self.begun = end;
+        }
+        true
+    }
+
+    /// How far the application has written; `None` if its writes are not told apart.
+    pub(crate) fn written(&self) -> Option<u64> {
+        self.pieces.map(|_| self.written)
     }
 
     /// Up to where in the stream, in packets of `payload` bytes, the application writes before anything is acknowledged.
@@ -126,9 +148,9 @@ impl SendBuffer {
         if self.size == u64::MAX { UNLIMITED / (payload + PACKET_MEMORY) * payload } else { self.edge }
     }
 
-    /// True if all `end` bytes that the application has to write are in a buffer of memory.
-    pub(crate) fn has_all(&self, end: u64) -> bool {
-        self.pieces.is_some() && self.written >= end
+    /// True if all that the application has to write is in a buffer of memory.
+    pub(crate) fn has_all(&self) -> bool {
+        self.pieces.is_some() && self.ends.is_empty()
     }
 
     /// The size in bytes of memory, if it is reckoned so.
@@ -136,14 +158,14 @@ impl SendBuffer {
         self.pieces.map(|_| self.size)
     }
 
-    /// True if the application, which has `end` bytes to write, waits for room.
-    pub(crate) fn blocks(&self, end: u64) -> bool {
-        end > self.edge
+    /// True if the application waits for room in a buffer of memory.
+    pub(crate) fn blocks(&self) -> bool {
+        !self.ends.is_empty() && self.written >= self.full
     }
 
-    /// All below `acknowledged` is acknowledged, of `end` bytes that the application has to write.
+    /// All below `acknowledged` is acknowledged.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn release(&mut self, acknowledged: u64, end: u64) {
+    pub(crate) fn release(&mut self, acknowledged: u64) {
         let Some(pieces) = self.pieces else {
             self.edge = self.size.saturating_add(acknowledged);
             self.written = self.edge;
@@ -151,8 +173,8 @@ impl SendBuffer {
         };
         // One that waits is woken when a third is free: `__sk_stream_is_writeable` in include/net/sock.h, which
         // `sk_stream_write_space` in net/core/stream.c asks.
-        let held = pieces.taken(self.edge).saturating_sub(pieces.freed(acknowledged));
-        if !self.blocks(end) || self.size.saturating_sub(held) >= held / 2 {
+        let held = pieces.taken(self.written).saturating_sub(pieces.freed(acknowledged));
+        if !self.blocks() || self.size.saturating_sub(held) >= held / 2 {
             self.fill(acknowledged, pieces);
         }
     }
@@ -160,8 +182,9 @@ impl SendBuffer {
     /// Parts are written as long as less than the buffer is taken, so that the last one may go beyond it (`mptcp_send_limit`,
     /// `sk_stream_memory_free`).
     fn fill(&mut self, acknowledged: u64, pieces: Pieces) {
-        let count = (self.size + pieces.freed(acknowledged)).div_ceil(pieces.memory());
-        self.edge = self.edge.max(count * pieces.payload);
+        let memory = self.size + pieces.freed(acknowledged);
+        self.edge = self.edge.max(memory.div_ceil(pieces.memory()) * pieces.payload);
+        self.full = self.full.max(pieces.payload_of(memory));
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Stream {
     frontier_offset: u64,
     /// Payload bytes that the application has to write in all, so far.
     end: u64,
+    /// Payload bytes that it has written, where its writes are told apart: a segment ends where they end.
+    written: u64,
     effort: Effort,
 }
 
@@ -50,6 +52,7 @@ impl Stream {
             finished: false,
             frontier_offset: 0,
             end: 0,
+            written: u64::MAX,
             effort: Effort::default(),
         }
     }
@@ -157,6 +160,11 @@ impl Stream {
         })
     }
 
+    /// The application has written so many bytes, if its writes are told apart.
+    pub(crate) fn set_written(&mut self, bytes: Option<u64>) {
+        self.written = bytes.unwrap_or(u64::MAX);
+    }
+
     /// The application writes no more.
     pub(crate) fn finish(&mut self) {
         self.finished = true;
@@ -259,7 +267,10 @@ impl Stream {
         } else {
             left.min(most)
         };
-        Some(bytes as u32)
+        match bytes.min(self.written - self.frontier_offset) {
+            0 => None,
+            bytes => Some(bytes as u32),
+        }
     }
 
     /// Payload bytes of the next segment that an assignment hands out.
@@ -287,6 +298,24 @@ impl Stream {
         let number = self.segments.push(StreamSegment::new(newest, self.frontier_offset, bytes, sent));
         self.frontier_offset += u64::from(bytes);
         Some(number)
+    }
+
+    /// Adds what follows to a segment that was not sent, if it is the last one, short, and only one path has to do with it. Returns the
+    /// bytes that were added.
+    pub(crate) fn fill_last(&mut self, segment: u64) -> u32 {
+        if segment + 1 != self.frontier() {
+            return 0;
+        }
+        let (offset, most) = (self.frontier_offset, self.segment_bytes);
+        let Some(bytes) = self.next_bytes() else { return 0 };
+        let Some(last) = self.segments.get_mut(segment).filter(|last| last.lone().is_some()) else { return 0 };
+        let bytes = bytes.min(most.saturating_sub(last.bytes()));
+        if bytes > 0 {
+            last.add(bytes);
+            self.messages.cut(bytes, segment, offset);
+            self.frontier_offset += u64::from(bytes);
+        }
+        bytes
     }
 
     /// Takes unsent segments, ascending, back into the data queue.

@@ -53,6 +53,8 @@ pub(super) struct Reinjections {
     copies: VecDeque<(PathId, u64)>,
     /// Segments that any working subflow sends again, ascending.
     anywhere: VecDeque<u64>,
+    /// The timer has run out, and its copies leave now.
+    ran_out: bool,
     /// The subflow that is given data just now, and the timer that it waited for before.
     burst: Option<(usize, Option<Time>)>,
 }
@@ -66,6 +68,7 @@ impl Reinjections {
             watches: vec![Watch::default(); paths],
             copies: VecDeque::new(),
             anywhere: VecDeque::new(),
+            ran_out: false,
             burst: None,
         }
     }
@@ -74,11 +77,6 @@ impl Reinjections {
     #[inline]
     pub(super) fn wait(&self) -> bool {
         !self.copies.is_empty() || !self.anywhere.is_empty()
-    }
-
-    /// What was given to subflows has left.
-    pub(super) const fn end_burst(&mut self) {
-        self.burst = None;
     }
 
     /// Nothing is sent again but by the subflows.
@@ -143,6 +141,15 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
+    /// Everything has left. After the copies of its timer, the connection asks the scheduler (`mptcp_check_and_set_pending` at the end of
+    /// `__mptcp_retrans`), whatever the receiver's window.
+    pub(super) fn note_all_left(&mut self, now: Time) {
+        self.repeats.burst = None;
+        if core::mem::take(&mut self.repeats.ran_out) && self.core.hands_over() && self.core.has_unassigned() {
+            self.set_period(now);
+        }
+    }
+
     /// Data is given to a subflow by the scheduler.
     pub(super) fn note_given(&mut self, now: Time) {
         if self.has_connection_timer() && !self.core.hands_over() {
@@ -182,6 +189,7 @@ impl<S: Scheduler> Sender<S> {
             return;
         }
         self.repeats.timer = None;
+        self.repeats.ran_out = true;
         let idle = self.look_for_idle(now, observer);
         let sent = self.core.first_unacknowledged() < self.core.sent_end();
         if let Some(index) = idle

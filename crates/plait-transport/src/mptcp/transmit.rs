@@ -175,7 +175,7 @@ impl<S: Scheduler> Sender<S> {
         if self.stop_preferring_new() {
             return Ok(self.next_retransmission(now, observer));
         }
-        self.repeats.end_burst();
+        self.note_all_left(now);
         if self.config.rules.losses == Losses::ByTime {
             self.tell_use(now);
         } else {
