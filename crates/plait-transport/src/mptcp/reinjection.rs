@@ -137,7 +137,8 @@ impl<S: Scheduler> Sender<S> {
     #[inline]
     pub(super) fn note_asked(&mut self, now: Time) {
         if self.core.hands_over() && self.core.is_to_ask() && self.has_connection_timer() {
-            self.set_period(now);
+            // A write does not set the timer anew (`mptcp_push_release`, `mptcp_rtx_timer_pending` in `__mptcp_push_pending`).
+            self.set_period(now, self.core.has_opportunity());
         }
     }
 
@@ -146,25 +147,25 @@ impl<S: Scheduler> Sender<S> {
     pub(super) fn note_all_left(&mut self, now: Time) {
         self.repeats.burst = None;
         if core::mem::take(&mut self.repeats.ran_out) && self.core.hands_over() && self.core.has_unassigned() {
-            self.set_period(now);
+            self.set_period(now, false);
         }
     }
 
     /// Data is given to a subflow by the scheduler.
     pub(super) fn note_given(&mut self, now: Time) {
         if self.has_connection_timer() && !self.core.hands_over() {
-            self.set_period(now);
+            self.set_period(now, true);
         }
     }
 
     /// The timer takes as long as the most patient of the subflows' own (`mptcp_set_timeout`).
-    fn set_period(&mut self, now: Time) {
+    fn set_period(&mut self, now: Time, anew: bool) {
         let own = (0..self.subflows.len()).filter(|&index| self.repeats.watches[index].silent == 0);
         let longest = own.filter_map(|index| self.pending_timer(index)).fold(now, Time::max);
         let left = longest.since(now);
         self.repeats.period = if left.is_zero() { IDLE_PERIOD } else { left };
         // What an acknowledgement lets out is given before the timer is set for it (`ack_update_msk`).
-        if self.repeats.advanced == Some(now) || self.repeats.timer.is_none() {
+        if anew && self.repeats.advanced == Some(now) || self.repeats.timer.is_none() {
             self.repeats.timer = Some(wheel::runs_out(now, now.saturating_add(self.repeats.period)));
         }
     }
