@@ -64,7 +64,7 @@ impl<S: Scheduler> Core<S> {
 
     fn begin_write(&mut self) {
         self.ask_again |= self.buffer.begin(self.stream.end());
-        self.stream.set_written(self.buffer.written());
+        self.limit_segments();
     }
 
     /// True if the application has written anything.

@@ -104,9 +104,16 @@ impl<S: Scheduler> Core<S> {
             self.release_buffer();
         }
         let more = self.buffer.write_on();
-        self.stream.set_written(self.buffer.written());
+        self.limit_segments();
         self.ask_again |= more;
         more
+    }
+
+    /// A segment ends where a write ends; in Linux' MPTCP also where the receiver's window does (`mptcp_check_allowed_size` in
+    /// net/mptcp/protocol.c).
+    pub(crate) fn limit_segments(&mut self) {
+        let window = if self.fills_window() { self.window.end() } else { u64::MAX };
+        self.stream.set_limit(self.buffer.written().unwrap_or(u64::MAX).min(window));
     }
 
     /// Lets the scheduler decide until it waits, if anything happened since it was asked last; or until something is to leave
@@ -138,6 +145,7 @@ impl<S: Scheduler> Core<S> {
         self.ask_again = false;
         self.wake = None;
         self.asking = Some(Asking::default());
+        self.limit_segments();
     }
 
     /// True if the scheduler hands data over to a path's own buffer at once, where the path keeps it

@@ -31,8 +31,8 @@ pub(crate) struct Stream {
     frontier_offset: u64,
     /// Payload bytes that the application has to write in all, so far.
     end: u64,
-    /// Payload bytes that it has written, where its writes are told apart: a segment ends where they end.
-    written: u64,
+    /// A segment ends here at the latest, in payload bytes of the stream.
+    limit: u64,
     effort: Effort,
 }
 
@@ -52,7 +52,7 @@ impl Stream {
             finished: false,
             frontier_offset: 0,
             end: 0,
-            written: u64::MAX,
+            limit: u64::MAX,
             effort: Effort::default(),
         }
     }
@@ -160,9 +160,9 @@ impl Stream {
         })
     }
 
-    /// The application has written so many bytes, if its writes are told apart.
-    pub(crate) fn set_written(&mut self, bytes: Option<u64>) {
-        self.written = bytes.unwrap_or(u64::MAX);
+    /// A segment that is cut ends at `offset` of the stream at the latest.
+    pub(crate) fn set_limit(&mut self, offset: u64) {
+        self.limit = offset;
     }
 
     /// The application writes no more.
@@ -267,7 +267,7 @@ impl Stream {
         } else {
             left.min(most)
         };
-        match bytes.min(self.written - self.frontier_offset) {
+        match bytes.min(self.limit.saturating_sub(self.frontier_offset)) {
             0 => None,
             bytes => Some(bytes as u32),
         }

@@ -118,7 +118,14 @@ impl<S: Scheduler> Core<S> {
         span + u64::from(entry.bytes()) <= path.own_window.max(left)
     }
 
-    /// Full segments that the window still admits, less what waits in path queues.
+    /// True if the last segment that the receiver's window admits is as short as its room (`mptcp_check_allowed_size` in
+    /// net/mptcp/protocol.c). A probe of a closed window, and what is assigned beyond the window, are full.
+    pub(super) fn fills_window(&self) -> bool {
+        self.commits && !self.window.is_probed() && (self.hands_over() || !self.needs.assign_ahead)
+    }
+
+    /// Segments that the window still admits, less what waits in path queues. They are full, unless the last one
+    /// [fills](Core::fills_window) the window.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn window_segments(&self) -> u64 {
         let window = &self.window;
@@ -128,7 +135,7 @@ impl<S: Scheduler> Core<S> {
             .saturating_sub(self.queued_segments),
             // What waits in queues lies below what is not assigned yet, so its place is not counted twice.
             WindowRule::Offset | WindowRule::Limit => {
-                left_to(&self.stream, window.advertised, self.config.segment_bytes)
+                left_to(&self.stream, window.advertised, self.config.segment_bytes, self.fills_window())
             }
         }
     }
@@ -136,7 +143,8 @@ impl<S: Scheduler> Core<S> {
 
 /// Unassigned segments up to `offset`.
 #[inline]
-fn left_to(stream: &Stream, offset: u64, segment_bytes: u32) -> u64 {
-    let fresh = offset.saturating_sub(stream.frontier_offset()) / u64::from(segment_bytes);
+fn left_to(stream: &Stream, offset: u64, segment_bytes: u32, fills: bool) -> u64 {
+    let (left, full) = (offset.saturating_sub(stream.frontier_offset()), u64::from(segment_bytes));
+    let fresh = if fills { left.div_ceil(full) } else { left / full };
     stream.recalled_up_to(offset) + fresh
 }
