@@ -49,6 +49,8 @@ const FRAGMENT: u64 = 32_768 - 40;
 const LEAST_WINDOW: u64 = 10;
 /// What a connection has beside its subflows' buffers: the first number of net.ipv4.tcp_wmem.
 const LEAST_BUFFER: u64 = 4096;
+/// The send buffer of a connection that is not open: the second number of net.ipv4.tcp_wmem.
+const FIRST_BUFFER: u64 = 16_384;
 /// A buffer that grows by itself ends here: the third number of net.ipv4.tcp_wmem where nobody changed it.
 const MOST_BUFFER: u64 = 4 << 20;
 /// Bytes of memory that a packet takes beside its payload.
@@ -244,9 +246,12 @@ impl Scheduler for LinuxDefault {
     }
 
     fn send_memory(&self) -> Option<u64> {
-        let first = if self.buffer > 0 { self.buffer } else { self.grown(LEAST_WINDOW as u32) };
+        let (first, least) = match self.buffer {
+            0 => (FIRST_BUFFER, self.grown(LEAST_WINDOW as u32)),
+            fixed => (fixed, fixed),
+        };
         let there = self.subflows.iter().filter(|subflow| subflow.opened > 0 || subflow.buffer > 0);
-        let sum: u64 = there.map(|subflow| subflow.buffer.max(first)).sum();
+        let sum: u64 = there.map(|subflow| subflow.buffer.max(least)).sum();
         Some(LEAST_BUFFER + sum.max(first))
     }
 

@@ -62,8 +62,16 @@ impl<S: Scheduler> Core<S> {
         self.note_opportunity();
     }
 
+    /// The application writes nothing before the connection is open: its `connect` has not returned.
+    pub(crate) fn set_open(&mut self, open: bool) {
+        self.buffer.set_open(open);
+        if open {
+            self.write_on();
+        }
+    }
+
     fn begin_write(&mut self) {
-        self.ask_again |= self.buffer.begin(self.stream.end());
+        self.wrote |= self.buffer.begin(self.stream.end());
         self.limit_segments();
     }
 

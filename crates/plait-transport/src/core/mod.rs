@@ -146,6 +146,11 @@ pub(crate) struct Core<S> {
     opportunity: bool,
     /// Something was sent, of which the scheduler may want copies, or that left more room than it was told.
     ask_again: bool,
+    /// The application has written since the scheduler was asked.
+    wrote: bool,
+    /// A packet has left while the application waited for room, so that the buffer of its path may have grown (`tcp_check_space` in
+    /// net/ipv4/tcp_input.c, `subflow_write_space` in net/mptcp/subflow.c).
+    left_while_blocked: bool,
     /// The scheduler has not waited since.
     asking: Option<schedule::Asking>,
     /// Assigned, and not in a queue: it leaves next.
@@ -219,6 +224,8 @@ impl<S: Scheduler> Core<S> {
             waits_without_room,
             opportunity: true,
             ask_again: false,
+            wrote: false,
+            left_while_blocked: false,
             asking: None,
             at_once: None,
             wake: None,
@@ -337,6 +344,7 @@ impl<S: Scheduler> Core<S> {
 
     /// No path can be used until it is opened.
     pub(crate) fn close_paths(&mut self) {
+        self.set_open(false);
         self.facts.iter_mut().for_each(|path| path.state = PathState::Failed);
     }
 

@@ -100,11 +100,12 @@ impl<S: Scheduler> Core<S> {
 
     /// The application writes on, if it has more and there is room. True if the scheduler is to be asked again.
     pub(crate) fn write_on(&mut self) -> bool {
-        if self.hands_down {
+        if self.hands_down || core::mem::take(&mut self.left_while_blocked) {
             self.release_buffer();
         }
         let more = self.buffer.write_on();
         self.limit_segments();
+        self.wrote |= more;
         self.ask_again |= more;
         more
     }
@@ -143,6 +144,7 @@ impl<S: Scheduler> Core<S> {
         }
         self.opportunity = false;
         self.ask_again = false;
+        self.wrote = false;
         self.wake = None;
         self.asking = Some(Asking::default());
         self.limit_segments();
@@ -157,7 +159,7 @@ impl<S: Scheduler> Core<S> {
     /// True if Linux asks its scheduler: an acknowledgement leaves room in the receiver's window (`ack_update_msk` in
     /// net/mptcp/options.c), or the application has written, whatever the window (`mptcp_sendmsg` in net/mptcp/protocol.c).
     pub(crate) fn is_to_ask(&self) -> bool {
-        self.has_unassigned() && (self.ask_again || self.opportunity && self.window_segments() > 0)
+        self.has_unassigned() && (self.wrote || self.opportunity && self.window_segments() > 0)
     }
 
     /// Lets the scheduler decide once, if it is to be asked. True if it decided something, and is to be asked again.

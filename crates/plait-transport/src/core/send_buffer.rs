@@ -68,6 +68,8 @@ pub(crate) struct SendBuffer {
     edge: u64,
     /// Where the memory is all taken: the application begins no write from here on.
     full: u64,
+    /// The application has a connection to write into.
+    open: bool,
     /// How far it has written.
     written: u64,
     /// Where the message begins that it writes now. It hands over [`WRITE`] bytes of a message at once.
@@ -79,7 +81,7 @@ pub(crate) struct SendBuffer {
 impl SendBuffer {
     /// `size` bytes of payload; `u64::MAX` for no limit.
     pub(crate) fn of_payload(size: u64) -> Self {
-        Self { size, pieces: None, edge: size, full: size, written: size, begun: 0, ends: VecDeque::new() }
+        Self { size, pieces: None, edge: size, full: size, open: true, written: size, begun: 0, ends: VecDeque::new() }
     }
 
     /// `size` bytes of memory, as in Linux; `u64::MAX` for no limit.
@@ -89,7 +91,7 @@ impl SendBuffer {
         }
         let (size, pieces_of) = (size.max(LEAST), Some(pieces));
         let mut buffer =
-            Self { size, pieces: pieces_of, edge: 0, full: 0, written: 0, begun: 0, ends: VecDeque::new() };
+            Self { size, pieces: pieces_of, edge: 0, full: 0, open: true, written: 0, begun: 0, ends: VecDeque::new() };
         buffer.fill(0, pieces);
         buffer
     }
@@ -109,6 +111,11 @@ impl SendBuffer {
         if self.pieces.is_some() { left.div_ceil(bytes) } else { left / bytes }
     }
 
+    /// The application writes nothing before the connection is open.
+    pub(crate) fn set_open(&mut self, open: bool) {
+        self.open = open;
+    }
+
     /// Its memory, which grows and shrinks.
     pub(crate) fn resize(&mut self, size: u64) {
         self.size = size.max(LEAST);
@@ -126,7 +133,7 @@ impl SendBuffer {
     /// The application writes on, up to the end of a call; false if it has to wait, or has no more.
     pub(crate) fn write_on(&mut self) -> bool {
         let Some(&end) = self.ends.front() else { return false };
-        if self.written >= self.full {
+        if !self.open || self.written >= self.full {
             return false;
         }
         let handed_over = (self.written - self.begun) / WRITE;

@@ -343,6 +343,7 @@ impl<S: Scheduler> Core<S> {
             SendReason::Retransmission => self.counters.retransmissions += 1,
             SendReason::Reinjection => self.counters.reinjections += 1,
         }
+        self.left_while_blocked |= self.autotuned && self.buffer.blocks();
         let transmission = self.next_transmission;
         self.next_transmission += 1;
         let Data { segment, bytes } = data;

@@ -42,6 +42,7 @@ impl<S: Scheduler> Sender<S> {
         let index = path.index();
         if let Some(Phase::Answered(at)) = self.subflows.get(index).map(|subflow| subflow.phase) {
             self.subflows[index].phase = Phase::Open;
+            self.core.set_open(true);
             let path = self.core.path_mut(index);
             if let Some(at) = at {
                 path.rtt_mut().sample(now.since(at));
@@ -101,6 +102,7 @@ impl<S: Scheduler> Sender<S> {
         let is_join = index != self.config.initial_path.index();
         let confirmed = confirming || !is_join || self.config.rules.joins == Joins::AtOnce;
         self.subflows[index].phase = Phase::Open;
+        self.core.set_open(true);
         let path = self.core.path_mut(index);
         if first && !confirming {
             path.rtt_mut().sample(now.since(sent_at));
