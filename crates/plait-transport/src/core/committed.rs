@@ -24,6 +24,8 @@ pub(crate) struct Taken {
     pub(super) clear: bool,
     /// The same segment, in flight elsewhere.
     pub(super) earlier: Option<TransmissionId>,
+    /// It ended what was given to the path when it was given (PSH).
+    pub(super) push: bool,
 }
 
 impl<S: Scheduler> Core<S> {
@@ -52,6 +54,13 @@ impl<S: Scheduler> Core<S> {
         self.touch_amounts(index);
         self.tell_sent(PathId(index as u8), taken.data, reason, taken.first_time);
         taken.offset
+    }
+
+    /// What was given to the path ends here for now: its last packet is marked (`tcp_push` in net/ipv4/tcp.c).
+    pub(crate) fn mark_last(&mut self, index: usize) {
+        if let Some(taken) = self.paths[index].committed.back_mut() {
+            taken.push = true;
+        }
     }
 
     /// True if the path's own window admits what waits there first.

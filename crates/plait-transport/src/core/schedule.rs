@@ -375,6 +375,7 @@ impl<S: Scheduler> Core<S> {
             && let Some(taken) = path.committed.back_mut()
         {
             taken.data.bytes += grown;
+            taken.push = false;
             self.window.sent(u64::from(grown));
         }
     }

@@ -21,6 +21,8 @@ pub(crate) struct Outgoing {
     pub(crate) number: u64,
     /// The transmission's number in the connection.
     pub(crate) transmission: u64,
+    /// It ended what was given to the path, where that was earlier.
+    pub(crate) push: bool,
 }
 
 impl<S: Scheduler> Core<S> {
@@ -230,7 +232,7 @@ impl<S: Scheduler> Core<S> {
         self.sent_end = segment + 1;
         self.paths[index].note_new(now, segment);
         let (data, reason) = (Data { segment, bytes }, SendReason::New);
-        let taken = Taken { data, offset, reason, first_time: true, clear: true, earlier: None };
+        let taken = Taken { data, offset, reason, first_time: true, clear: true, earlier: None, push: false };
         let outgoing = self.launch(now, index, &taken, observer);
         self.tell_sent(PathId(index as u8), data, reason, true);
         Some(outgoing)
@@ -261,7 +263,7 @@ impl<S: Scheduler> Core<S> {
         if first_time {
             self.sent_end = self.sent_end.max(segment + 1);
         }
-        Taken { data: Data { segment, bytes }, offset, reason, first_time, clear, earlier }
+        Taken { data: Data { segment, bytes }, offset, reason, first_time, clear, earlier, push: false }
     }
 
     /// What the path took leaves.
@@ -273,7 +275,7 @@ impl<S: Scheduler> Core<S> {
         taken: &Taken,
         observer: &mut impl Observer,
     ) -> Outgoing {
-        let &Taken { data, offset, reason, clear, earlier, .. } = taken;
+        let &Taken { data, offset, reason, clear, earlier, push, .. } = taken;
         if self.config.restarts_by_packet {
             self.restart_after_pause(now, index);
         }
@@ -286,7 +288,7 @@ impl<S: Scheduler> Core<S> {
         }
         let path = PathId(index as u8);
         let transmission = self.note_leaving(now, (path, number), data, reason, observer);
-        Outgoing { path, data, offset, number, transmission }
+        Outgoing { path, data, offset, number, transmission, push }
     }
 
     /// Another packet is about to leave: cuts the window if its burst is the first one after a pause (`tcp_cwnd_restart`).

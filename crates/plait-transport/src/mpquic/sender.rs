@@ -267,7 +267,7 @@ impl<S: Scheduler> Sender<S> {
             self.core.run_scheduler(now, observer)?;
             let probe = self.next_probe(now, observer);
             let Some(out) = probe.or_else(|| self.core.next_data(now, observer)) else { break };
-            let Outgoing { path, data, offset, number, transmission } = out;
+            let Outgoing { path, data, offset, number, transmission, .. } = out;
             let ecn = self.spaces[path.index()].marking.of_new();
             let packet = OneRtt { stream: Some(Stream { data, offset }), ecn, ..OneRtt::new(number) };
             let (packet, origin) = (&Packet::OneRtt(packet), Origin::Sender { offset: Some(offset) });

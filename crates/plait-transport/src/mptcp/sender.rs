@@ -49,6 +49,8 @@ pub(crate) struct Sender<S> {
     pub(super) parked_without: PathSet,
     /// Packets of handshakes.
     pub(super) control: VecDeque<(PathId, Packet)>,
+    /// The subflow into whose write queue data goes just now.
+    pub(super) committing: Option<usize>,
     /// Which segments of plain TCP are marked.
     pub(super) marks: Marks,
     pub(super) started: bool,
@@ -79,6 +81,7 @@ impl<S: Scheduler> Sender<S> {
             parked: VecDeque::new(),
             parked_without: PathSet::EMPTY,
             control: VecDeque::new(),
+            committing: None,
             marks: Marks::default(),
             started: !config.handshake || side == Side::Server,
             side,

@@ -80,7 +80,8 @@ impl<S: Scheduler> Sender<S> {
         loop {
             let next = self.next_segment(now, observer)?;
             if let Some(mut last) = held_back.take() {
-                last.push = last.fresh && next.is_none_or(|next| !next.fresh || next.path != last.path);
+                let ends = next.is_none_or(|next| !next.fresh || next.path != last.path);
+                last.push = last.fresh && ends && !self.core.has_committed(last.path.index());
                 last.leave(sink);
                 if next.is_none() && self.core.has_opportunity() {
                     continue;
@@ -123,7 +124,7 @@ impl<S: Scheduler> Sender<S> {
             if self.core.commits()
                 && let Some(outgoing) = self.core.send_committed(now, observer)
             {
-                return Ok(Some(self.wrap(now, &outgoing)));
+                return Ok(Some(Leaving { fresh: false, ..self.wrap(now, &outgoing) }));
             }
             // A subflow has no other new data to try than what it took.
             if self.core.commits()
@@ -157,6 +158,7 @@ impl<S: Scheduler> Sender<S> {
             self.note_burst(index);
             let at_once = timed.is_some() || self.core.hands_over();
             let outgoing = if self.core.holds_back(index, segment, at_once) {
+                self.note_committing(Some(index));
                 let offset = self.core.commit(index, segment, reason);
                 self.share_window(index, offset);
                 None
@@ -175,6 +177,7 @@ impl<S: Scheduler> Sender<S> {
         if self.stop_preferring_new() {
             return Ok(self.next_retransmission(now, observer));
         }
+        self.note_committing(None);
         self.note_all_left(now);
         if self.config.rules.losses == Losses::ByTime {
             self.tell_use(now);
@@ -182,6 +185,15 @@ impl<S: Scheduler> Sender<S> {
             self.core.note_limits();
         }
         Ok(None)
+    }
+
+    /// Data goes into the write queue of a subflow, or to none any more: what another one was given has ended.
+    fn note_committing(&mut self, index: Option<usize>) {
+        if let Some(other) = core::mem::replace(&mut self.committing, index)
+            && index != Some(other)
+        {
+            self.core.mark_last(other);
+        }
     }
 
     /// A segment that leaves for the first time on its subflow.
@@ -199,8 +211,8 @@ impl<S: Scheduler> Sender<S> {
         let timestamp = self.config.clock.at_sender(now);
         let echo = self.seen[index].echo;
         let ecn = self.subflows[index].ecn.of_new();
-        let &Outgoing { path, data, offset, number, transmission } = outgoing;
-        Leaving { path, data, number, offset, timestamp, echo, push: false, ecn, transmission, fresh: true }
+        let &Outgoing { path, data, offset, number, transmission, push } = outgoing;
+        Leaving { path, data, number, offset, timestamp, echo, push, ecn, transmission, fresh: true }
     }
 
     /// What is lost is sent again first, on its own subflow; then a probe, if one is due and no new data will do.
