@@ -49,7 +49,7 @@ const FRAGMENT: u64 = 32_768 - 40;
 const LEAST_WINDOW: u64 = 10;
 /// What a connection has beside its subflows' buffers: the first number of net.ipv4.tcp_wmem.
 const LEAST_BUFFER: u64 = 4096;
-/// The send buffer of a connection that is not open: the second number of net.ipv4.tcp_wmem.
+/// The send buffer of a subflow that is not open: the second number of net.ipv4.tcp_wmem.
 const FIRST_BUFFER: u64 = 16_384;
 /// A buffer that grows by itself ends here: the third number of net.ipv4.tcp_wmem where nobody changed it.
 const MOST_BUFFER: u64 = 4 << 20;
@@ -71,6 +71,12 @@ struct Subflow {
     opened: u32,
 }
 
+impl Subflow {
+    const fn is_open(&self) -> bool {
+        self.opened > 0 || self.buffer > 0
+    }
+}
+
 /// The state of Linux' default.
 #[derive(Clone, Debug)]
 pub struct LinuxDefault {
@@ -79,6 +85,8 @@ pub struct LinuxDefault {
     subflows: [Subflow; MAX_PATHS],
     /// Subflows that were ever opened.
     count: u32,
+    /// Subflows that are open or being opened: the first one, and all once data was acknowledged.
+    paths: usize,
 }
 
 /// Bytes per second at which the kernel would pace: `tcp_update_pacing_rate`. The path has been measured.
@@ -140,7 +148,7 @@ impl LinuxDefault {
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
         let none = Subflow { rate: 0, buffer: 0, opened: 0 };
-        Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0 }
+        Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0, paths: 0 }
     }
 
     /// From checked parameters.
@@ -227,8 +235,12 @@ impl Scheduler for LinuxDefault {
     }
 
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
+        if matches!(event, Event::Acked { .. }) {
+            self.paths = paths.len();
+        }
         match *event {
             Event::PathUp { path } => {
+                self.paths = self.paths.max(path.index() + 1);
                 self.count += 1;
                 self.subflows[path.index()] = Subflow { opened: self.count, ..Subflow::default() };
             }
@@ -250,8 +262,7 @@ impl Scheduler for LinuxDefault {
             0 => (FIRST_BUFFER, self.grown(LEAST_WINDOW as u32)),
             fixed => (fixed, fixed),
         };
-        let there = self.subflows.iter().filter(|subflow| subflow.opened > 0 || subflow.buffer > 0);
-        let sum: u64 = there.map(|subflow| subflow.buffer.max(least)).sum();
+        let sum: u64 = self.subflows[..self.paths].iter().map(|one| if one.is_open() { one.buffer.max(least) } else { first }).sum();
         Some(LEAST_BUFFER + sum.max(first))
     }
 
