@@ -67,13 +67,14 @@ struct Subflow {
     rate: u64,
     /// Its send buffer, in bytes; 0 before the first look at it.
     buffer: u64,
-    /// It was opened, and so counts before anything is sent on it: its place in the order of opening, from 1 on.
-    opened: u32,
+    /// Its place in the list of subflows, where the first one goes before those that join, in whose order their SYNs leave
+    /// (`__mptcp_subflow_connect` in net/mptcp/subflow.c). 0 before it was opened.
+    place: u32,
 }
 
 impl Subflow {
     const fn is_open(&self) -> bool {
-        self.opened > 0 || self.buffer > 0
+        self.place > 0 || self.buffer > 0
     }
 }
 
@@ -147,7 +148,7 @@ impl LinuxDefault {
 
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
-        let none = Subflow { rate: 0, buffer: 0, opened: 0 };
+        let none = Subflow { rate: 0, buffer: 0, place: 0 };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0, paths: 0 }
     }
 
@@ -215,8 +216,8 @@ impl Scheduler for LinuxDefault {
                 }
             }
             let held = memory(path);
-            // Of equals the first in the kernel's list of subflows, which has them as they were opened.
-            let linger = (self.linger(path, held), self.subflows[path.id.index()].opened);
+            // Of equals the first in the kernel's list of subflows.
+            let linger = (self.linger(path, held), self.subflows[path.id.index()].place);
             if best.is_none_or(|(least, _, _)| linger < least) {
                 best = Some((linger, path, held));
             }
@@ -241,8 +242,9 @@ impl Scheduler for LinuxDefault {
         match *event {
             Event::PathUp { path } => {
                 self.paths = self.paths.max(path.index() + 1);
+                let place = if self.count == 0 { 1 } else { path.index() as u32 + 2 };
                 self.count += 1;
-                self.subflows[path.index()] = Subflow { opened: self.count, ..Subflow::default() };
+                self.subflows[path.index()] = Subflow { place, ..Subflow::default() };
             }
             Event::Acked { path, .. } if connection.writer_waits => {
                 let path = &paths[path.index()];
