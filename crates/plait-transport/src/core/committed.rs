@@ -34,11 +34,9 @@ impl<S: Scheduler> Core<S> {
         self.commits || self.admits_on(index, segment)
     }
 
-    /// True if a segment that the path takes now has to wait in the path's write queue: for the receiver's window, or for
-    /// the congestion window where the path takes data without a look at that (`at_once`).
-    pub(crate) fn holds_back(&self, index: usize, segment: u64, at_once: bool) -> bool {
-        let closed = || at_once && !self.paths[index].has_full_window();
-        self.commits && (self.has_committed(index) || !self.admits_on(index, segment) || closed())
+    /// True if a segment that the path takes now has to wait in the path's write queue for the receiver's window.
+    pub(crate) fn holds_back(&self, index: usize, segment: u64) -> bool {
+        self.commits && (self.has_committed(index) || !self.admits_on(index, segment))
     }
 
     /// True if something waits that the path took.

@@ -121,6 +121,17 @@ impl<S: Scheduler> Sender<S> {
             if let Some(leaving) = self.next_retransmission(now, observer) {
                 return Ok(Some(leaving));
             }
+            // Linux' default scheduler fills write queues until it has nothing more for them; then they leave (`tcp_push`).
+            if self.core.hands_over() {
+                if let Some((index, segment)) = self.core.next_new(now) {
+                    self.commit(index, segment, SendReason::New);
+                    continue;
+                }
+                if self.core.ask(now, observer)? {
+                    continue;
+                }
+                self.note_committing(None);
+            }
             if self.core.commits()
                 && let Some(outgoing) = self.core.send_committed(now, observer)
             {
@@ -156,11 +167,9 @@ impl<S: Scheduler> Sender<S> {
                 break;
             };
             self.note_burst(index);
-            let at_once = timed.is_some() || self.core.hands_over();
-            let outgoing = if self.core.holds_back(index, segment, at_once) {
-                self.note_committing(Some(index));
-                let offset = self.core.commit(index, segment, reason);
-                self.share_window(index, offset);
+            let whole = timed.is_some() && self.core.commits();
+            let outgoing = if whole || self.core.holds_back(index, segment) {
+                self.commit(index, segment, reason);
                 None
             } else {
                 let outgoing = self.core.send(now, index, segment, reason, observer);
@@ -185,6 +194,13 @@ impl<S: Scheduler> Sender<S> {
             self.core.note_limits();
         }
         Ok(None)
+    }
+
+    /// A segment goes into the write queue of a subflow.
+    fn commit(&mut self, index: usize, segment: u64, reason: SendReason) {
+        self.note_committing(Some(index));
+        let offset = self.core.commit(index, segment, reason);
+        self.share_window(index, offset);
     }
 
     /// Data goes into the write queue of a subflow, or to none any more: what another one was given has ended.
