@@ -251,6 +251,8 @@ class Connection:
 
     unassigned: int
     next_segment: int
+    next_offset: int | None
+    """Bytes of the stream before the next segment; None if the engine does not know."""
     window_left: int
     window: int
     """What the receiver's window admits from the oldest unacknowledged segment on, sent or not."""

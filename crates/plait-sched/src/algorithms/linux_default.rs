@@ -108,8 +108,10 @@ fn memory(path: &Path) -> u64 {
 
 /// Segments in the whole fragments of a burst. Between two fragments, and only there, the kernel looks whether the burst is
 /// over or the subflow's memory full (`__subflow_push_pending`).
-fn fragments(next_segment: u64, mss: u64, burst: u64, free: u64) -> u64 {
-    let begun = (u128::from(next_segment) * u128::from(mss) % u128::from(FRAGMENT)) as u64;
+fn fragments(connection: &Connection, mss: u64, burst: u64, free: u64) -> u64 {
+    // Without offsets, segments are taken to be full.
+    let offset = connection.next_offset.unwrap_or_else(|| connection.next_segment.saturating_mul(mss));
+    let begun = offset % FRAGMENT;
     // A segment that ends one fragment holds the beginning of the next one, which the kernel counts to the next burst.
     let uncounted = if begun < mss { 0 } else { begun };
     let mut end = FRAGMENT;
@@ -231,7 +233,7 @@ impl Scheduler for LinuxDefault {
         // The window's end cuts the burst, as far as the mean is concerned; that data runs out does not.
         let burst = BURST.min(connection.window_left.saturating_mul(mss));
         self.average(path, held, burst);
-        let segments = fragments(connection.next_segment, mss, burst, buffer - held);
+        let segments = fragments(connection, mss, burst, buffer - held);
         Decision::Assign { path: path.id, segments: clip(segments as u32, sendable) }
     }
 

@@ -62,6 +62,7 @@ impl<S: Scheduler> Core<S> {
         Connection {
             unassigned,
             next_segment: self.stream.next_segment(),
+            next_offset: Some(self.stream.next_offset()),
             window_left,
             window,
             send_buffer_left,

@@ -198,6 +198,12 @@ impl Stream {
         self.recalled.front().copied().unwrap_or_else(|| self.frontier())
     }
 
+    /// Payload bytes of the stream before the next segment that an assignment hands out.
+    pub(crate) fn next_offset(&self) -> u64 {
+        let recalled = self.recalled.front().and_then(|&segment| self.segments.get(segment));
+        recalled.map_or(self.frontier_offset, |segment| segment.offset)
+    }
+
     /// The first segment that has not been cut yet.
     pub(crate) fn frontier(&self) -> u64 {
         self.segments.next()

@@ -51,19 +51,27 @@ fn kernels_of_distributions_have_a_larger_buffer_and_a_fixed_one_is_as_it_is() {
     assert_eq!(script.opportunity(), []);
 }
 
+/// The next segment is this one, and offsets are not known.
+fn at(next_segment: u64) -> Connection {
+    Connection { next_segment, ..Connection::default() }
+}
+
 #[test]
 fn a_burst_is_whole_fragments() {
     // The kernel takes two fragments, 65,456 bytes, for a burst of 65,428.
     let most = u64::MAX;
-    assert_eq!(fragments(0, 1000, BURST, most), 66);
+    assert_eq!(fragments(&at(0), 1000, BURST, most), 66);
     // Segment 66 begins 544 bytes into the third fragment: the burst still has that one and the next.
-    assert_eq!(fragments(66, 1000, BURST, most), 65);
+    assert_eq!(fragments(&at(66), 1000, BURST, most), 65);
     // In the middle of a fragment: what is left of it, 17,728 bytes, and two more.
-    assert_eq!(fragments(15, 1000, BURST, most), 84);
+    assert_eq!(fragments(&at(15), 1000, BURST, most), 84);
+    // Where segments were short, the offset says where the fragment is.
+    let short = Connection { next_offset: Some(15_000), ..at(40) };
+    assert_eq!(fragments(&short, 1000, BURST, most), 84);
     // A cut burst ends with a fragment, too, as does a full buffer.
-    assert_eq!(fragments(0, 1000, 10, most), 33);
-    assert_eq!(fragments(0, 1000, BURST, 10), 33);
-    assert!(fragments(u64::MAX, u64::from(u32::MAX), BURST, most) > 0);
+    assert_eq!(fragments(&at(0), 1000, 10, most), 33);
+    assert_eq!(fragments(&at(0), 1000, BURST, 10), 33);
+    assert!(fragments(&at(u64::MAX), u64::from(u32::MAX), BURST, most) > 0);
 }
 
 #[test]
