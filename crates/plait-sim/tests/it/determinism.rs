@@ -279,7 +279,7 @@ fn late_copies_of_forgotten_segments_go_through_bytes_too() {
         goes_through_bytes(&format!(
             r#"
             duration = "12s"
-            scheduler = "round-robin"
+            scheduler = "redundant"
             transport = {{ {transport}, rto_initial = "1s", path_max_retransmissions = 0 }}
             [workload]
             kind = "cbr"
