@@ -272,7 +272,8 @@ fn goes_through_bytes(text: &str) {
     assert!(packets > 4_000, "{packets} went through bytes\n{text}");
 }
 
-/// A slow path delivers copies after more than 65,536 later segments. The images remember only so many.
+/// A slow path delivers copies after more than 65,536 later segments. The images remember only so
+/// many.
 #[test]
 fn late_copies_of_forgotten_segments_go_through_bytes_too() {
     for transport in PLAIN {

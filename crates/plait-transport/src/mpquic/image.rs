@@ -293,8 +293,8 @@ fn once<T>(place: &mut Option<T>, value: T, field: &'static str) -> Result<(), D
     }
 }
 
-/// The peer's segment in a frame. A forgotten segment reads as the oldest remembered one: both were delivered, so the receiver finds
-/// a duplicate.
+/// The peer's segment in a frame. A forgotten segment reads as the oldest remembered one: both were
+/// delivered, so the receiver finds a duplicate.
 fn segment(stream: &quic::Stream<'_>, peer: &Boundaries) -> Result<Stream, DecodeError> {
     if stream.id != VarInt::ZERO {
         let value = stream.id.get();

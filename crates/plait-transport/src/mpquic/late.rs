@@ -44,8 +44,8 @@ impl BelievedLost {
         self.packets.drain(..beyond);
     }
 
-    /// Forgets the oldest packets whose data is settled. Numbers above the `largest` acknowledged one stay: they can still give a
-    /// round-trip sample.
+    /// Forgets the oldest packets whose data is settled. Numbers above the `largest` acknowledged
+    /// one stay: they can still give a round-trip sample.
     pub(super) fn forget(&mut self, largest: Option<u64>, is_settled: impl Fn(u64) -> bool) {
         let is_useless = |late: &Late| Some(late.number) <= largest && is_settled(late.segment);
         while self.packets.front().is_some_and(is_useless) {

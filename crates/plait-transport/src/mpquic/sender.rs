@@ -137,8 +137,9 @@ impl<S: Scheduler> Sender<S> {
         let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
-        // RFC 9002 §5.1: the largest number gives a sample, if it is newly acknowledged with an ack-eliciting packet. A packet
-        // declared lost before gives a sample, too: each number is sent once. Otherwise a timeout below the round trip never grows.
+        // RFC 9002 §5.1: the largest number gives a sample, if it is newly acknowledged with an
+        // ack-eliciting packet. A packet declared lost before gives a sample, too: each number is
+        // sent once. Otherwise a timeout below the round trip never grows.
         let newest = in_flight_since.filter(|_| newly > 0).or(late).filter(|_| advances.is_some());
         let pinged = self.take_ping(index, largest);
         if on == ack.path {
@@ -172,8 +173,9 @@ impl<S: Scheduler> Sender<S> {
         newest
     }
 
-    /// Acknowledges packets that were declared lost. The congestion window was cut for them and stays so. Returns when the packet
-    /// with the acknowledgement's largest number left, if it was one of them.
+    /// Acknowledges packets that were declared lost. The congestion window was cut for them and
+    /// stays so. Returns when the packet with the acknowledgement's largest number left, if it was
+    /// one of them.
     fn read_late(
         &mut self,
         now: Time,

@@ -66,7 +66,7 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
     for (&time, &count) in paths.time.iter().zip(&paths.in_flight) {
         *in_flight.entry(time).or_default() += u64::from(count);
     }
-    // The send buffer keeps what is in flight, and what the receiver holds behind a gap: a full one limits the sender.
+    // The send buffer keeps data in flight and data behind a gap. A full one limits the sender.
     let has_room = |row: usize, time: i64| {
         let held = in_flight.get(&time).copied().unwrap_or(0) * packet + connection.buffer_bytes[row];
         scenario.transport.send_buffer.is_none_or(|bytes| held + packet <= bytes)

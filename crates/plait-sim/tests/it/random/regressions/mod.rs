@@ -323,7 +323,8 @@ fn what_a_sack_tells_of_other_paths_overtakes_nothing_on_its_own() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Slow paths held a segment each, and the receiver held 41 segments behind them: the send buffer was full. No window could grow.
+/// Slow paths held a segment each, and the receiver held 41 segments behind them: the send buffer
+/// was full. No window could grow.
 #[test]
 fn a_full_send_buffer_limits_the_sender() {
     let scenario = r#"

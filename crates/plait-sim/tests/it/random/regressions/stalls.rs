@@ -212,8 +212,9 @@ fn no_timer_of_a_subflow_runs_longer_than_the_longest_timeout() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// Queues held data for many seconds, and the initial timeout was 372 ms. Each timeout declared the path's packets lost. Late
-/// acknowledgements gave no round-trip sample, so the timeout stayed at 372 ms: one path sent 12,319 retransmissions.
+/// Queues held data for many seconds, and the initial timeout was 372 ms. Each timeout declared the
+/// path's packets lost. Late acknowledgements gave no round-trip sample, so the timeout stayed at
+/// 372 ms: one path sent 12,319 retransmissions.
 #[test]
 fn a_late_acknowledgement_gives_a_round_trip_sample() {
     let scenario = r#"
@@ -284,7 +285,8 @@ fn a_late_acknowledgement_gives_a_round_trip_sample() {
     assert_eq!(check(scenario), Ok(()));
 }
 
-/// The timeout doubles until the first round-trip sample, and no timeout follows that sample (RFC 9002 §6.2.1).
+/// The timeout doubles until the first round-trip sample, and no timeout follows that sample (RFC
+/// 9002 §6.2.1).
 #[test]
 fn a_timeout_below_the_round_trip_grows_to_it() {
     for initial in [1_u32, 30, 400, 1_900] {
