@@ -111,8 +111,8 @@ impl Segmentation {
         (position.wrapping_sub(self.base) as i64) < 0
     }
 
-    /// Likewise, of what is acknowledged up to a position. From before what is remembered, which old acknowledgements speak of, it is the
-    /// first that is: that was acknowledged, too.
+    /// As [`Segmentation::number_at`], also for old acknowledgements and late copies: a forgotten
+    /// position gives the oldest remembered segment, which was acknowledged, too.
     pub(crate) fn acknowledged_at(&self, position: u64) -> Option<u64> {
         if self.is_forgotten(position) && self.first > 0 {
             Some(self.first)

@@ -271,3 +271,29 @@ fn goes_through_bytes(text: &str) {
     let packets = same_through_bytes(text).unwrap_or_else(|reason| panic!("{reason}"));
     assert!(packets > 4_000, "{packets} went through bytes\n{text}");
 }
+
+/// A slow path delivers copies after more than 65,536 later segments. The images remember only so
+/// many.
+#[test]
+fn late_copies_of_forgotten_segments_go_through_bytes_too() {
+    for transport in PLAIN {
+        goes_through_bytes(&format!(
+            r#"
+            duration = "12s"
+            scheduler = "redundant"
+            transport = {{ {transport}, rto_initial = "1s", path_max_retransmissions = 0 }}
+            [workload]
+            kind = "cbr"
+            rate = "100kbit"
+            block = "1B"
+            [[path]]
+            rate = "30Mbit"
+            rtt = "2ms"
+            [[path]]
+            queue = "infinite"
+            rate = "10kbit"
+            rtt = "2ms"
+            "#
+        ));
+    }
+}

@@ -293,14 +293,15 @@ fn once<T>(place: &mut Option<T>, value: T, field: &'static str) -> Result<(), D
     }
 }
 
-/// The peer's segment that a frame carries.
+/// The peer's segment in a frame. A forgotten segment reads as the oldest remembered one: both were
+/// delivered, so the receiver finds a duplicate.
 fn segment(stream: &quic::Stream<'_>, peer: &Boundaries) -> Result<Stream, DecodeError> {
     if stream.id != VarInt::ZERO {
         let value = stream.id.get();
         return Err(DecodeError::Value { field: "STREAM's identifier", at: FRAMES_AT, value });
     }
     let offset = stream.offset.get();
-    let found = peer.stream.number_at(offset);
+    let found = peer.stream.acknowledged_at(offset);
     let wrong = DecodeError::Value { field: "STREAM's offset", at: FRAMES_AT, value: offset };
     let data = Data { segment: found.ok_or(wrong)?, bytes: stream.data.len() as u32 };
     Ok(Stream { data, offset })

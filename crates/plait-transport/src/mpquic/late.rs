@@ -1,6 +1,7 @@
 //! Packets that were taken for lost and may have arrived all the same.
 
 use crate::core::Flight;
+use plait_sched::Time;
 use std::collections::VecDeque;
 
 /// How many are remembered per path. Round trips that grow far beyond the longest timeout make every packet look lost: then it is only by
@@ -11,20 +12,30 @@ const REMEMBERED: usize = 1 << 12;
 /// acknowledgements count: what was lost is a guess).
 #[derive(Clone, Debug, Default)]
 pub(super) struct BelievedLost {
-    /// Numbers, ascending, and the segment of each.
-    packets: VecDeque<(u64, u64)>,
+    /// In the order of their numbers.
+    packets: VecDeque<Late>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    pub(super) number: u64,
+    pub(super) segment: u64,
+    pub(super) sent_at: Time,
 }
 
 impl BelievedLost {
     /// Remembers packets of a flight, ascending and later than those before.
     pub(super) fn note(&mut self, numbers: &[u64], flight: &Flight) {
-        let segments = numbers.iter().filter_map(|&number| Some((number, flight.get(number)?.segment)));
-        for packet in segments {
+        let late = |&number: &u64| {
+            let sent = flight.get(number)?;
+            Some(Late { number, segment: sent.segment, sent_at: sent.sent_at })
+        };
+        for packet in numbers.iter().filter_map(late) {
             // Time finds losses out of order where packets left at once with others.
-            match self.packets.back().is_none_or(|last| last.0 < packet.0) {
+            match self.packets.back().is_none_or(|last| last.number < packet.number) {
                 true => self.packets.push_back(packet),
                 false => {
-                    let place = self.packets.partition_point(|earlier| earlier.0 < packet.0);
+                    let place = self.packets.partition_point(|earlier| earlier.number < packet.number);
                     self.packets.insert(place, packet);
                 }
             }
@@ -33,9 +44,11 @@ impl BelievedLost {
         self.packets.drain(..beyond);
     }
 
-    /// Forgets the oldest, as long as nobody needs what they carried.
-    pub(super) fn forget(&mut self, is_settled: impl Fn(u64) -> bool) {
-        while self.packets.front().is_some_and(|&(_, segment)| is_settled(segment)) {
+    /// Forgets the oldest packets whose data is settled. Numbers above the `largest` acknowledged
+    /// one stay: they can still give a round-trip sample.
+    pub(super) fn forget(&mut self, largest: Option<u64>, is_settled: impl Fn(u64) -> bool) {
+        let is_useless = |late: &Late| Some(late.number) <= largest && is_settled(late.segment);
+        while self.packets.front().is_some_and(is_useless) {
             self.packets.pop_front();
         }
     }
@@ -44,10 +57,10 @@ impl BelievedLost {
         self.packets.is_empty()
     }
 
-    /// Those with numbers `from..=to` and their segments, which are remembered no longer.
-    pub(super) fn take(&mut self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let first = self.packets.partition_point(|packet| packet.0 < from);
-        let end = self.packets.partition_point(|packet| packet.0 <= to);
+    /// Those with numbers `from..=to`, which are remembered no longer.
+    pub(super) fn take(&mut self, from: u64, to: u64) -> impl Iterator<Item = Late> + '_ {
+        let first = self.packets.partition_point(|packet| packet.number < from);
+        let end = self.packets.partition_point(|packet| packet.number <= to);
         self.packets.drain(first..end.max(first))
     }
 }

@@ -127,19 +127,20 @@ impl<S: Scheduler> Sender<S> {
         let Some(flight) = self.core.paths().get(index).map(PathSender::flight) else { return };
         // What acknowledges the unsent is not believed in anything.
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
-        let largest_sent_at = flight.get(largest).map(|sent| sent.sent_at);
+        let in_flight_since = flight.get(largest).map(|sent| sent.sent_at);
         if on == ack.path {
             self.hear(now, index, observer);
         }
         self.core.begin_acknowledgement();
-        self.read_late(now, index, ack, observer);
+        let late = self.read_late(now, index, ack, observer);
         let newly = self.read_ranges(now, index, ack, observer);
         let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
-        // RFC 9002 §5.1: a round trip is that of the largest number, if it is acknowledged for the first time, with something that
-        // wanted to be.
-        let newest = largest_sent_at.filter(|_| newly > 0 && advances.is_some());
+        // RFC 9002 §5.1: the largest number gives a sample, if it is newly acknowledged with an
+        // ack-eliciting packet. A packet declared lost before gives a sample, too: each number is
+        // sent once. Otherwise a timeout below the round trip never grows.
+        let newest = in_flight_since.filter(|_| newly > 0).or(late).filter(|_| advances.is_some());
         let pinged = self.take_ping(index, largest);
         if on == ack.path {
             if newly > 0 || advances.is_some() {
@@ -172,21 +173,32 @@ impl<S: Scheduler> Sender<S> {
         newest
     }
 
-    /// What was taken for lost has arrived: nobody needs it any more. It is no news to the window, which was cut for it.
-    fn read_late(&mut self, now: Time, index: usize, ack: &PathAck, observer: &mut impl Observer) {
+    /// Acknowledges packets that were declared lost. The congestion window was cut for them and
+    /// stays so. Returns when the packet with the acknowledgement's largest number left, if it was
+    /// one of them.
+    fn read_late(
+        &mut self,
+        now: Time,
+        index: usize,
+        ack: &PathAck,
+        observer: &mut impl Observer,
+    ) -> Option<Time> {
         let Self { core, spaces, .. } = self;
-        let believed_lost = &mut spaces[index].believed_lost;
-        if believed_lost.is_empty() {
-            return;
+        let space = &mut spaces[index];
+        if space.believed_lost.is_empty() {
+            return None;
         }
+        let mut largest = None;
         for &(from, to) in ack.ranges() {
-            for (number, segment) in believed_lost.take(from, to) {
-                core.settle(segment);
-                observer.acknowledged(now, ack.path, number, ack.delay);
+            for late in space.believed_lost.take(from, to) {
+                core.settle(late.segment);
+                observer.acknowledged(now, ack.path, late.number, ack.delay);
                 core.path_mut(index).note_late();
+                largest = Some(late.sent_at).filter(|_| Some(late.number) == ack.largest()).or(largest);
             }
         }
-        believed_lost.forget(|segment| !core.is_outstanding(segment));
+        space.believed_lost.forget(space.largest, |segment| !core.is_outstanding(segment));
+        largest
     }
 
     /// Reads the ranges; how many packets with data they acknowledge for the first time.

@@ -7,6 +7,7 @@ use plait_sim::recorder::RecordOptions;
 use plait_sim::recorder::frames::PacketFrame;
 use plait_sim::result::RunResult;
 use plait_sim::scenario::{Scenario, Workload};
+use std::collections::BTreeMap;
 
 /// What is recorded: one row per transmission, and windows each second.
 pub(super) const OPTIONS: RecordOptions = RecordOptions {
@@ -61,13 +62,24 @@ pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
         let first = repeated.partition_point(|&at| at <= time - 1_000_000_000);
         repeated.get(first).is_some_and(|&at| at <= time)
     };
+    let mut in_flight: BTreeMap<i64, u64> = BTreeMap::new();
+    for (&time, &count) in paths.time.iter().zip(&paths.in_flight) {
+        *in_flight.entry(time).or_default() += u64::from(count);
+    }
+    // The send buffer keeps data in flight and data behind a gap. A full one limits the sender.
+    let has_room = |row: usize, time: i64| {
+        let held = in_flight.get(&time).copied().unwrap_or(0) * packet + connection.buffer_bytes[row];
+        scenario.transport.send_buffer.is_none_or(|bytes| held + packet <= bytes)
+    };
     let moments = connection.time.iter().enumerate();
     let waits: Vec<bool> = moments
         .map(|(row, &time)| {
             let at = Time::from_nanos(time.unsigned_abs());
             let backlog =
                 written(scenario, at).map(|bytes| bytes.saturating_sub(connection.delivered_bytes[row]));
-            backlog.is_some_and(|bytes| bytes > 64 * packet) && connection.window_left[row] > 2
+            backlog.is_some_and(|bytes| bytes > 64 * packet)
+                && connection.window_left[row] > 2
+                && has_room(row, time)
         })
         .collect();
     for path in 0..scenario.paths.len() {

@@ -322,3 +322,53 @@ fn what_a_sack_tells_of_other_paths_overtakes_nothing_on_its_own() {
     "#;
     assert_eq!(check(scenario), Ok(()));
 }
+
+/// Slow paths held a segment each, and the receiver held 41 segments behind them: the send buffer
+/// was full. No window could grow.
+#[test]
+fn a_full_send_buffer_limits_the_sender() {
+    let scenario = r#"
+        duration = "77s"
+        scheduler = "delivery-delay"
+        [transport]
+        protocol = "cmt-sctp"
+        packet = "1500B"
+        receive_buffer = "1090500B"
+        send_buffer = "63000B"
+        receive_window_accounting = "outstanding"
+        initial_window = "1B"
+        initial_ssthresh = "42B"
+        max_burst = 0
+        grow_in_recovery = true
+        ack_every = 2
+        ack_delay = "34ms"
+        delayed_ack_for_cmt = false
+        retransmission_policy = "loss-rate"
+        fast_retransmit_threshold = 2
+        rto_min = "191ms"
+        rto_initial = "573ms"
+        rto_max = "7680ms"
+        path_max_retransmissions = 3
+        association_max_retransmissions = 100000
+        potentially_failed = false
+        heartbeat_interval = "1115ms"
+        [workload]
+        kind = "bulk"
+        [[path]]
+        cost = 0
+        weight = 4
+        forward = { rate = "103663bit", delay = "268837us", queue = "infinite" }
+        backward = { rate = "103663bit", delay = "550us", queue = "infinite" }
+        [[path]]
+        cost = 0
+        weight = 2
+        forward = { rate = "9155403bit", delay = "2us", queue = "infinite" }
+        backward = { rate = "9155403bit", delay = "1us", queue = "infinite" }
+        [[path]]
+        cost = 2
+        weight = 2
+        forward = { rate = "49595bit", delay = "87703us", queue = "infinite", delay_steps = [{ at = "1260ms", delay = "32242us" }] }
+        backward = { rate = "49595bit", delay = "84us", queue = "infinite" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}

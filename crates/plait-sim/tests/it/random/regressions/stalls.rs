@@ -1,5 +1,6 @@
 //! What stood still.
 
+use crate::common::run;
 use crate::random::account::check;
 
 /// A send buffer of memory ended within a segment. The writer waited for room, the segment for the rest of it.
@@ -209,4 +210,116 @@ fn no_timer_of_a_subflow_runs_longer_than_the_longest_timeout() {
         backward = { rate = "191285bit", delay = "4297us", queue = "14ms" }
     "#;
     assert_eq!(check(scenario), Ok(()));
+}
+
+/// Queues held data for many seconds, and the initial timeout was 372 ms. Each timeout declared the
+/// path's packets lost. Late acknowledgements gave no round-trip sample, so the timeout stayed at
+/// 372 ms: one path sent 12,319 retransmissions.
+#[test]
+fn a_late_acknowledgement_gives_a_round_trip_sample() {
+    let scenario = r#"
+        seed = 1285224760
+        duration = "150s"
+        scheduler = { name = "delivery-delay" }
+        [transport]
+        protocol = "mpquic"
+        packet = "1500B"
+        receive_buffer = "352500B"
+        congestion_control = "lia"
+        hystart = true
+        initial_window = "10p"
+        grow_in_recovery = true
+        ack_every = 2
+        ack_delay = "18ms"
+        rto_initial = "372ms"
+        rto_max = "5265ms"
+        path_max_retransmissions = 0
+        association_max_retransmissions = 10
+        potentially_failed = false
+        handshake = false
+        ecn = false
+        [workload]
+        kind = "cbr"
+        rate = "70kbit"
+        block = "21B"
+        start = "9645ms"
+        deadline = "2317ms"
+        [[path]]
+        backup = false
+        cost = 4
+        weight = 1
+        forward = { rate = "27218bit", delay = "1us", queue = "infinite" }
+        backward = { rate = "10000bit", delay = "87894us", queue = "infinite", jitter = "4us" }
+        [[path]]
+        backup = false
+        cost = 4
+        weight = 3
+        forward = { rate = "3495355bit", delay = "382us", queue = "infinite", rate_steps = [{ at = "487ms", rate = "1747677bit" }] }
+        backward = { rate = "1165118bit", delay = "46580us", queue = "infinite", jitter = "350us" }
+        links = ["link0"]
+        [[path]]
+        backup = false
+        cost = 2
+        weight = 1
+        forward = { rate = "42985bit", delay = "1584us", queue = "infinite", rate_steps = [{ at = "6617ms", rate = "21492bit" }] }
+        backward = { rate = "42985bit", delay = "2us", queue = "infinite" }
+        [[path]]
+        backup = false
+        cost = 4
+        weight = 1
+        forward = { rate = "337586bit", delay = "3026us", queue = "infinite", jitter = "44us" }
+        backward = { rate = "112528bit", delay = "1us", queue = "infinite", jitter = "3441us" }
+        links = ["link0"]
+        [[path]]
+        backup = false
+        cost = 2
+        weight = 2
+        forward = { rate = "48981bit", delay = "2us", queue = "infinite" }
+        backward = { rate = "12245bit", delay = "8036us", queue = "infinite" }
+        links = ["link0"]
+        [[link]]
+        name = "link0"
+        forward = { rate = "62421bit", delay = "53us", queue = "infinite" }
+        backward = { rate = "62421bit", delay = "2us", queue = "infinite", jitter = "5972us" }
+    "#;
+    assert_eq!(check(scenario), Ok(()));
+}
+
+/// The timeout doubles until the first round-trip sample, and no timeout follows that sample (RFC
+/// 9002 §6.2.1).
+#[test]
+fn a_timeout_below_the_round_trip_grows_to_it() {
+    for initial in [1_u32, 30, 400, 1_900] {
+        for path_max_retransmissions in [0, 2] {
+            let run = run(&format!(
+                r#"
+                duration = "120s"
+                scheduler = "round-robin"
+                [transport]
+                protocol = "mpquic"
+                handshake = false
+                rto_initial = "{initial}ms"
+                path_max_retransmissions = {path_max_retransmissions}
+                association_max_retransmissions = 100
+                [workload]
+                kind = "file"
+                size = "3MB"
+                [[path]]
+                rate = "200kbit"
+                rtt = "2s"
+                queue = "infinite"
+                [[path]]
+                rate = "300kbit"
+                rtt = "3s"
+                queue = "infinite"
+                "#
+            ));
+            let case = format!("{initial} ms, {path_max_retransmissions} retransmissions");
+            assert!(run.paths.iter().all(|path| path.srtt_ms > Some(2_000.0)), "{case}: {:?}", run.paths);
+            let doublings = (3_000.0 / f64::from(initial)).log2().ceil() as u64;
+            let timeouts = run.metrics.timeouts;
+            assert!(timeouts <= Some(2 * doublings), "{case}: {timeouts:?} timeouts, {doublings} doublings");
+            assert_eq!(run.metrics.undelivered_bytes, Some(0), "{case}");
+        }
+    }
 }
