@@ -9,6 +9,9 @@ impl<S: Scheduler> Core<S> {
         let usable = self.facts.get(path.index()).is_some_and(plait_sched::Path::is_usable);
         let added = usable && self.copy(path, segment) == Some(true);
         self.copies |= added;
+        if added && let Some(entry) = self.stream.get_mut(segment) {
+            entry.mark_copied();
+        }
         added
     }
 
