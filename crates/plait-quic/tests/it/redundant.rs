@@ -111,7 +111,8 @@ fn losses_cost_a_redundant_stream_less_time_whoever_schedules() {
                     .map(|class| echoes(scheduler, &paths, class, upload));
                 let name = format!("{scheduler}, {lost} of 1000 lost, upload {upload}");
                 println!("{name}: {once}; redundant {twice}");
-                assert!(twice.at(95) < 0.8 * once.at(95), "{name}");
+                // Of 1000 packets lost, 10 delay fewer than 5 % of the echoes.
+                assert!(twice.at(99) < 0.8 * once.at(99), "{name}");
                 assert!(twice.at(50) <= once.at(50), "{name}");
             }
         }
@@ -170,8 +171,7 @@ fn copies_keep_to_what_paths_are_for() {
 fn a_slow_second_path_delays_no_thin_stream() {
     let fast = Path { kilobits: 10_000, lost: 30, ..FAST };
     let thin = |paths: &[Path], class| {
-        let one =
-            |seed| run(&mut Net::new("lowest-rtt", paths, seed), class, false, 50 * MILLISECOND, seed);
+        let one = |seed| run(&mut Net::new("lowest-rtt", paths, seed), class, false, 50 * MILLISECOND, seed);
         (1..=8).map(one).fold(Echo::default(), Echo::join)
     };
     let alone = thin(&[fast], Class::Interactive);
