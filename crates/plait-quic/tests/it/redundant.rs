@@ -166,7 +166,7 @@ fn copies_keep_to_what_paths_are_for() {
     }
 }
 
-/// A thin stream over a path that loses packets, with a second path that is slow: 24 kbit/s are less than the copies need.
+/// A thin stream over a lossy path and a slow one. 24 kbit/s are less than the copies need.
 #[test]
 fn a_slow_second_path_delays_no_thin_stream() {
     let fast = Path { kilobits: 10_000, lost: 30, ..FAST };

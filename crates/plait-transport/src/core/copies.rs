@@ -16,7 +16,7 @@ impl<S: Scheduler> Core<S> {
         added
     }
 
-    /// The path works again: what the owner of the end wants on every path leaves there, too, as far as nobody is known to have it.
+    /// The path works again. Unacknowledged segments that have copies by hand get one on this path, too.
     pub(super) fn copy_again(&mut self, index: usize) {
         let path = PathId(index as u8);
         if !plait_sched::usable(&self.facts).any(|usable| usable.id == path) {

@@ -73,8 +73,8 @@ impl<S: Scheduler> Core<S> {
         !own.is_empty()
     }
 
-    /// True if there are copies of the segment on other paths than this one, or were. They may all have left when the segment is lost,
-    /// so that none waiting tells nothing.
+    /// True if other paths have, or had, copies of the segment. An empty queue of copies does not say: they may all
+    /// have left before the segment is lost.
     fn is_copied(&self, segment: u64, path: PathId) -> bool {
         let by_hand = || self.stream.get(segment).is_some_and(StreamSegment::is_copied);
         self.needs.reinject && self.stream.is_copied(segment, path) || by_hand()

@@ -44,7 +44,7 @@ impl StreamSegment {
     const CARRIED: u32 = 32;
     /// Other paths have to do with it, too: which ones is known elsewhere.
     const SPREAD: u32 = 64;
-    /// Who owns the end wants it on other paths, too.
+    /// Copied by hand: see [`crate::endpoint::Endpoint::copy`].
     const COPIED: u32 = 128;
 
     /// One of so many bytes, where `offset` bytes are before it, of a path that sends it at once or has it in its queue.
@@ -141,7 +141,7 @@ impl StreamSegment {
         self.rest |= Self::FAST_RETRANSMITTED;
     }
 
-    /// True if who owns the end ever asked for a copy of it.
+    /// True if it was ever copied by hand.
     #[inline]
     pub(super) fn is_copied(&self) -> bool {
         self.rest & Self::COPIED != 0

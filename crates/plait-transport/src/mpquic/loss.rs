@@ -119,8 +119,8 @@ impl<S: Scheduler> Sender<S> {
         }
     }
 
-    /// Another path answers sooner than this one is probed again. Where none does, the next probe tells before anything is delivered
-    /// elsewhere.
+    /// True if another path's round trip is shorter than the time until this path's next probe. Otherwise that probe
+    /// is answered before another path delivers anything.
     fn has_sooner(&self, index: usize) -> bool {
         let next_probe = self.core.path(index).rtt().rto();
         self.core.facts().iter().any(|path| {

@@ -49,8 +49,8 @@ pub(super) struct Space {
     pub(super) probes: u8,
     /// When the last packet left that carries nothing and wants to be answered.
     pub(super) pinged_at: Time,
-    /// Packets whose acknowledgement tells a round trip although the flight knows them no more, by number, and when they left: those
-    /// without data, and those that were acknowledged over another path first.
+    /// Numbers and sending times of packets that are not in the flight, for round-trip samples: packets without data,
+    /// and packets that another path's acknowledgement reported first.
     pub(super) untimed: VecDeque<(u64, Time)>,
     /// The segment that the last probe repeated.
     probed: Option<u64>,
@@ -175,7 +175,7 @@ impl<S: Scheduler> Sender<S> {
         self.arm(index);
     }
 
-    /// When the packet with this number left, of those that the flight does not know; earlier ones tell nothing any more.
+    /// The sending time of the packet with this number, if it is untimed. Forgets it and all earlier ones.
     fn take_untimed(&mut self, index: usize, largest: u64) -> Option<Time> {
         let untimed = &mut self.spaces[index].untimed;
         let mut newest = None;
@@ -203,8 +203,8 @@ impl<S: Scheduler> Sender<S> {
         believed_lost.forget(|segment| !core.is_outstanding(segment));
     }
 
-    /// Reads the ranges; how many packets with data they acknowledge for the first time. What is acknowledged over another path is
-    /// so again on its own: only that tells a round trip, and a path that is slow would never be measured without.
+    /// Reads the ranges. Returns the number of packets with data that they acknowledge for the first time. Packets
+    /// acknowledged over another path stay untimed, or a slow path would never get a round-trip sample.
     fn read_ranges(&mut self, now: Time, on: PathId, ack: &PathAck, observer: &mut impl Observer) -> u64 {
         let index = ack.path.index();
         let first = self.core.path(index).flight().first();
