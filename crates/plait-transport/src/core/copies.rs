@@ -1,15 +1,31 @@
 //! Copies of what is in flight: asked for by the scheduler, or by who owns the end.
 
+use super::segment::StreamSegment;
 use super::{Core, SegmentState};
 use plait_sched::{PathId, Scheduler};
 
 impl<S: Scheduler> Core<S> {
     /// See [`crate::endpoint::Endpoint::copy`].
     pub(crate) fn copy_by_hand(&mut self, path: PathId, segment: u64) -> bool {
+        if let Some(entry) = self.stream.get_mut(segment) {
+            entry.mark_copied();
+        }
         let usable = self.facts.get(path.index()).is_some_and(plait_sched::Path::is_usable);
         let added = usable && self.copy(path, segment) == Some(true);
         self.copies |= added;
         added
+    }
+
+    /// The path works again. Unacknowledged segments that have copies by hand get one on this path, too.
+    pub(super) fn copy_again(&mut self, index: usize) {
+        let path = PathId(index as u8);
+        if !plait_sched::usable(&self.facts).any(|usable| usable.id == path) {
+            return;
+        }
+        for segment in self.stream.first()..self.sent_end {
+            let wanted = self.stream.get(segment).is_some_and(StreamSegment::is_copied);
+            self.copies |= wanted && self.copy(path, segment) == Some(true);
+        }
     }
 
     /// A copy is to leave on the path, unless that would be of no use; `None` if the segment was never sent.

@@ -1,5 +1,6 @@
 //! What is lost, and where it waits to be sent again.
 
+use super::segment::StreamSegment;
 use super::transmission::TransmissionId;
 use super::{Core, SegmentState, TransmissionState};
 use plait_sched::{PathId, Scheduler};
@@ -20,8 +21,7 @@ impl<S: Scheduler> Core<S> {
         let origin = PathId(index as u8);
         let mut segments = core::mem::take(&mut self.lost);
         segments.extend(numbers.filter_map(|number| self.lose_one(index, number)));
-        let repairs =
-            self.wants_copies() && self.facts[index].is_usable() && self.repair(origin, &mut segments);
+        let repairs = self.facts[index].is_usable() && self.repair(origin, &mut segments);
         segments.retain(|&segment| {
             self.stream.get(segment).is_some_and(|entry| entry.state() == SegmentState::Lost)
         });
@@ -51,7 +51,7 @@ impl<S: Scheduler> Core<S> {
     fn repair(&mut self, origin: PathId, segments: &mut Vec<u64>) -> bool {
         let mut own = Vec::new();
         segments.retain(|&segment| {
-            let copied = self.needs.repair || self.stream.is_copied(segment, origin);
+            let copied = self.needs.repair || self.is_copied(segment, origin);
             if copied {
                 own.push(segment);
             }
@@ -71,6 +71,13 @@ impl<S: Scheduler> Core<S> {
         merge_ascending(&mut path.retransmissions, own.iter().copied());
         self.touch_amounts(origin.index());
         !own.is_empty()
+    }
+
+    /// True if other paths have, or had, copies of the segment. An empty queue of copies does not say: they may all
+    /// have left before the segment is lost.
+    fn is_copied(&self, segment: u64, path: PathId) -> bool {
+        let by_hand = || self.stream.get(segment).is_some_and(StreamSegment::is_copied);
+        self.needs.reinject && self.stream.is_copied(segment, path) || by_hand()
     }
 
     /// A lost segment is lost no more, or will be in flight at once: it takes no place in the path's queue.

@@ -422,6 +422,7 @@ impl<S: Scheduler> Core<S> {
             self.notify(&Event::PathDown { path });
         } else if !was_usable && self.facts[index].is_usable() {
             self.touch(index);
+            self.copy_again(index);
             self.notify(&Event::PathUp { path });
         }
         self.note_opportunity();

@@ -44,6 +44,8 @@ impl StreamSegment {
     const CARRIED: u32 = 32;
     /// Other paths have to do with it, too: which ones is known elsewhere.
     const SPREAD: u32 = 64;
+    /// Copied by hand: see [`crate::endpoint::Endpoint::copy`].
+    const COPIED: u32 = 128;
 
     /// One of so many bytes, where `offset` bytes are before it, of a path that sends it at once or has it in its queue.
     #[inline]
@@ -143,6 +145,16 @@ impl StreamSegment {
 
     pub(super) fn mark_fast_retransmitted(&mut self) {
         self.rest |= Self::FAST_RETRANSMITTED;
+    }
+
+    /// True if it was ever copied by hand.
+    #[inline]
+    pub(super) fn is_copied(&self) -> bool {
+        self.rest & Self::COPIED != 0
+    }
+
+    pub(super) fn mark_copied(&mut self) {
+        self.rest |= Self::COPIED;
     }
 
     /// While it is lost: the path in whose queue it waits to be sent again, if only that one may.

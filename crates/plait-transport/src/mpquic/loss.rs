@@ -107,12 +107,27 @@ impl<S: Scheduler> Sender<S> {
         self.core.note_opportunity();
         let path = self.core.path(index);
         let few = u64::from(path.flight().segments()) <= PACKET_THRESHOLD;
-        if path.errors() == 1 && few && !path.rtt().smoothed().is_zero() {
-            // So few packets may have been lost without the path: the answer to the probes tells.
+        // So few packets may have been lost without the path: the answer to the probes tells.
+        let doubtful = few && !path.rtt().smoothed().is_zero();
+        if doubtful && self.config.connection.potentially_failed && !self.has_sooner(index) {
+            return;
+        }
+        if doubtful && path.errors() == 1 {
             self.spaces[index].verdict = Some(now.saturating_add(patience(path.rtt())));
         } else {
             self.set_aside(now, index, observer);
         }
+    }
+
+    /// True if another path's round trip is shorter than the time until this path's next probe. Otherwise that probe
+    /// is answered before another path delivers anything.
+    fn has_sooner(&self, index: usize) -> bool {
+        let next_probe = self.core.path(index).rtt().rto();
+        self.core.facts().iter().any(|path| {
+            let rtt = self.core.path(path.id.index()).rtt();
+            let answers = if rtt.smoothed().is_zero() { rtt.rto() } else { rtt.smoothed() };
+            path.is_usable() && path.id.index() != index && answers < next_probe
+        })
     }
 
     /// A path that answered several probes in a row with silence takes nothing new while another one works, and what is on its way there

@@ -71,6 +71,8 @@ impl<S: Scheduler> Sender<S> {
             Question::Initial(sent_at) => Packet::InitialReply { sent_at },
             Question::Challenge(asked) => {
                 let number = self.number(now, path);
+                // Its acknowledgement tells this end the round trip, as the answer tells the other one.
+                self.spaces[index].time_later(number, now);
                 Packet::OneRtt(OneRtt { challenge: Some(Challenge::Answered(asked)), ..OneRtt::new(number) })
             }
         };

@@ -49,12 +49,16 @@ pub(super) struct Space {
     pub(super) probes: u8,
     /// When the last packet left that carries nothing and wants to be answered.
     pub(super) pinged_at: Time,
-    /// Those that nothing was acknowledged behind, by their numbers, and when they left.
-    pub(super) pings: VecDeque<(u64, Time)>,
+    /// Numbers and sending times of packets that are not in the flight, for round-trip samples: packets without data,
+    /// and packets that another path's acknowledgement reported first.
+    pub(super) untimed: VecDeque<(u64, Time)>,
     /// The segment that the last probe repeated.
     probed: Option<u64>,
     pub(super) marking: Marking,
 }
+
+/// Packets whose round trip is not known yet that are remembered per path: the path may answer no more.
+const MOST_UNTIMED: usize = 1 << 12;
 
 /// The sending half of an end.
 #[derive(Clone, Debug)]
@@ -84,10 +88,18 @@ impl Space {
             questions: 0,
             probes: 0,
             pinged_at: Time::ZERO,
-            pings: VecDeque::new(),
+            untimed: VecDeque::new(),
             probed: None,
             marking: Marking::new(config.ecn),
         }
+    }
+
+    /// This packet's acknowledgement, when it comes on the path, tells a round trip.
+    pub(super) fn time_later(&mut self, number: u64, sent_at: Time) {
+        let place = self.untimed.partition_point(|packet| packet.0 < number);
+        self.untimed.insert(place, (number, sent_at));
+        let beyond = self.untimed.len().saturating_sub(MOST_UNTIMED);
+        self.untimed.drain(..beyond);
     }
 }
 
@@ -127,34 +139,36 @@ impl<S: Scheduler> Sender<S> {
         let Some(flight) = self.core.paths().get(index).map(PathSender::flight) else { return };
         // What acknowledges the unsent is not believed in anything.
         let Some(largest) = ack.largest().filter(|&largest| largest < flight.next()) else { return };
-        let in_flight_since = flight.get(largest).map(|sent| sent.sent_at);
+        let largest_sent_at = flight.get(largest).map(|sent| sent.sent_at);
         if on == ack.path {
             self.hear(now, index, observer);
         }
         self.core.begin_acknowledgement();
         let late = self.read_late(now, index, ack, observer);
-        let newly = self.read_ranges(now, index, ack, observer);
+        let newly = self.read_ranges(now, on, ack, observer);
+        // The path's own acknowledgements may have overtaken one that came over a slower path.
+        let outdated = Some(largest) < self.spaces[index].largest;
         let advances = Some(largest).filter(|_| self.spaces[index].largest < Some(largest));
         self.spaces[index].largest = self.spaces[index].largest.max(Some(largest));
         self.read_marks(now, index, ack, newly, advances);
         // RFC 9002 §5.1: the largest number gives a sample, if it is newly acknowledged with an
         // ack-eliciting packet. A packet declared lost before gives a sample, too: each number is
         // sent once. Otherwise a timeout below the round trip never grows.
-        let newest = in_flight_since.filter(|_| newly > 0).or(late).filter(|_| advances.is_some());
-        let pinged = self.take_ping(index, largest);
+        let newest = largest_sent_at.filter(|_| newly > 0).or(late).filter(|_| advances.is_some());
         if on == ack.path {
+            let untimed = self.take_untimed(index, largest);
             if newly > 0 || advances.is_some() {
                 // RFC 9002 §6.2.1: the path answers, so its probe timeout is no more than its round trips say.
                 self.core.path_mut(index).rtt_mut().end_back_off();
             }
-            if let Some(sent_at) = newest.or(pinged) {
+            if let Some(sent_at) = newest.or(untimed) {
                 self.sample(index, now.since(sent_at), ack);
             }
         }
         self.core.release_acknowledged();
         self.detect_losses(now, index, observer);
         self.core.finish_acknowledgement(now, |_| true);
-        if on != ack.path {
+        if on != ack.path && !outdated {
             self.spaces[index].silent = true;
             self.heed_silence(now, index);
         }
@@ -162,13 +176,13 @@ impl<S: Scheduler> Sender<S> {
         self.arm(index);
     }
 
-    /// When the PING with this number left, if it is acknowledged for the first time; earlier ones tell nothing any more.
-    fn take_ping(&mut self, index: usize, largest: u64) -> Option<Time> {
-        let pings = &mut self.spaces[index].pings;
+    /// The sending time of the packet with this number, if it is untimed. Forgets it and all earlier ones.
+    fn take_untimed(&mut self, index: usize, largest: u64) -> Option<Time> {
+        let untimed = &mut self.spaces[index].untimed;
         let mut newest = None;
-        while let Some(&(number, sent_at)) = pings.front().filter(|ping| ping.0 <= largest) {
+        while let Some(&(number, sent_at)) = untimed.front().filter(|packet| packet.0 <= largest) {
             newest = Some(sent_at).filter(|_| number == largest);
-            pings.pop_front();
+            untimed.pop_front();
         }
         newest
     }
@@ -201,8 +215,10 @@ impl<S: Scheduler> Sender<S> {
         largest
     }
 
-    /// Reads the ranges; how many packets with data they acknowledge for the first time.
-    fn read_ranges(&mut self, now: Time, index: usize, ack: &PathAck, observer: &mut impl Observer) -> u64 {
+    /// Reads the ranges. Returns the number of packets with data that they acknowledge for the first time. Packets
+    /// acknowledged over another path stay untimed, or a slow path would never get a round-trip sample.
+    fn read_ranges(&mut self, now: Time, on: PathId, ack: &PathAck, observer: &mut impl Observer) -> u64 {
+        let index = ack.path.index();
         let first = self.core.path(index).flight().first();
         self.spaces[index].acknowledged.advance(first);
         let mut newly = 0;
@@ -213,6 +229,10 @@ impl<S: Scheduler> Sender<S> {
             let mut number = self.spaces[index].acknowledged.first_absent(from.max(first));
             while number <= to {
                 self.spaces[index].acknowledged.insert(number);
+                let sent = self.core.path(index).flight().get(number).filter(|_| on != ack.path);
+                if let Some(sent_at) = sent.filter(|sent| sent.bytes() > 0).map(|sent| sent.sent_at) {
+                    self.spaces[index].time_later(number, sent_at);
+                }
                 if self.core.acknowledge_transmission(index, number).is_some() {
                     newly += 1;
                     observer.acknowledged(now, ack.path, number, ack.delay);
@@ -353,7 +373,7 @@ impl<S: Scheduler> Sender<S> {
                 self.spaces[index].questions += u32::from(!ping);
                 let packet = &Packet::OneRtt(OneRtt { blocked, ping, ..OneRtt::new(number) });
                 self.spaces[index].pinged_at = now;
-                self.spaces[index].pings.push_back((number, now));
+                self.spaces[index].time_later(number, now);
                 let origin = Origin::Sender { offset: None };
                 sink.send(&Transmit { path, packet, transmission: 0, origin });
                 self.arm(index);

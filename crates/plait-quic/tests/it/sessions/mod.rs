@@ -15,7 +15,7 @@ pub(crate) const SECOND: u64 = 1_000 * MILLISECOND;
 /// A path, the same in both directions.
 #[derive(Clone, Copy)]
 pub(crate) struct Path {
-    pub(crate) megabits: u64,
+    pub(crate) kilobits: u64,
     /// One way, in milliseconds.
     pub(crate) delay: u64,
     /// Parts of 1000.
@@ -26,8 +26,8 @@ pub(crate) struct Path {
     pub(crate) outage: [u64; 2],
 }
 
-pub(crate) const FAST: Path = Path { megabits: 20, delay: 10, lost: 0, jitter: 0, outage: [0; 2] };
-pub(crate) const SLOW: Path = Path { megabits: 10, delay: 40, ..FAST };
+pub(crate) const FAST: Path = Path { kilobits: 20_000, delay: 10, lost: 0, jitter: 0, outage: [0; 2] };
+pub(crate) const SLOW: Path = Path { kilobits: 10_000, delay: 40, ..FAST };
 
 /// Bytes that wait for a path at most.
 const QUEUE: u64 = 60_000;
@@ -92,16 +92,16 @@ impl<'a> Net<'a> {
         {
             self.trace = (self.trace ^ part).wrapping_mul(0x0100_0000_01b3);
         }
-        let Path { megabits, delay, lost, jitter, outage } = self.paths[path.index()];
+        let Path { kilobits, delay, lost, jitter, outage } = self.paths[path.index()];
         let is_lost = self.random.next_u32() % 1_000 < lost;
         let extra = self.random.next_u64() % (jitter * MILLISECOND + 1);
         let free_at = &mut self.free_at[path.index()][from];
         let begins = self.now.max(*free_at);
-        let waiting = (begins - self.now) * megabits / 8_000;
+        let waiting = (begins - self.now) * kilobits / 8_000_000;
         if is_lost || waiting > QUEUE || (outage[0]..outage[1]).contains(&self.now) {
             return;
         }
-        *free_at = begins + (packet.len() as u64 + 60) * 8_000 / megabits;
+        *free_at = begins + (packet.len() as u64 + 60) * 8_000_000 / kilobits;
         self.count += 1;
         self.under_way.insert((*free_at + delay * MILLISECOND + extra, self.count), (1 - from, path, packet));
     }
