@@ -201,77 +201,93 @@ mod tests {
 
     const PIECES: Pieces = Pieces { payload: 1000, overhead: 500 };
 
-    #[test]
-    fn payload_is_counted_to_the_byte() {
-        let mut buffer = SendBuffer::of_payload(10_000);
-        buffer.release(1, u64::MAX);
-        assert_eq!(buffer.left(4_000), 6_001);
-        assert_eq!(SendBuffer::of_payload(u64::MAX).left(5), u64::MAX - 5);
-    }
-
-    /// All that there is room for is written.
-    fn filled(mut buffer: SendBuffer) -> SendBuffer {
-        while buffer.write_on(u64::MAX) {}
+    /// All that there is room for of an endless message is written.
+    fn filled(size: u64, pieces: Pieces) -> SendBuffer {
+        let mut buffer = SendBuffer::of_memory(size, pieces);
+        buffer.begin(u64::MAX);
+        while buffer.write_on() {}
         buffer
     }
 
     #[test]
+    fn payload_is_counted_to_the_byte() {
+        let mut buffer = SendBuffer::of_payload(10_000);
+        buffer.release(1);
+        assert_eq!(buffer.left(4_000), 6_001);
+        assert_eq!(SendBuffer::of_payload(u64::MAX).left(5), u64::MAX - 5);
+    }
+
+    #[test]
     fn memory_is_filled_by_whole_parts_and_the_last_one_goes_beyond() {
-        let buffer = filled(SendBuffer::of_memory(10_000, PIECES));
+        let buffer = filled(10_000, PIECES);
         assert_eq!(buffer.left(0), 7_000, "the seventh part begins at 9,000 bytes of memory");
     }
 
     #[test]
-    fn what_is_written_at_once_begins_with_a_message() {
+    fn a_write_ends_with_its_message() {
         let mut buffer = SendBuffer::of_memory(1 << 20, Pieces::FRAGMENTS);
-        buffer.begin(0);
-        assert_eq!(buffer.left(0), 65_536);
-        // The first message had 50,000 bytes; the second one has 60,000, which are handed over together, and the third one 100,000.
-        buffer.begin(50_000);
-        assert_eq!(buffer.left(50_000), 65_536);
-        buffer.begin(110_000);
-        assert_eq!(buffer.left(110_000), 65_536);
-        assert!(buffer.write_on(210_000));
-        assert_eq!(buffer.left(110_000), 131_072);
-        // What is written while another message waits for room follows it.
-        let mut full = SendBuffer::of_memory(65_536, Pieces::FRAGMENTS);
-        full.begin(0);
-        let before = full.left(0);
-        full.begin(200_000);
-        assert_eq!(full.left(0), before);
+        assert!(buffer.begin(50_000));
+        assert_eq!((buffer.left(0), buffer.has_all()), (50_000, true));
+        // Of a long message 64 KiB are handed over at once, from its beginning.
+        assert!(buffer.begin(150_000));
+        assert_eq!((buffer.left(50_000), buffer.has_all()), (65_536, false));
+        // A message behind it waits.
+        assert!(!buffer.begin(150_100));
+        assert!(buffer.write_on());
+        assert_eq!(buffer.left(0), 150_000);
+        assert!(buffer.write_on());
+        assert_eq!((buffer.left(0), buffer.has_all()), (150_100, true));
+        assert!(!buffer.write_on());
+    }
+
+    #[test]
+    fn small_messages_fill_the_memory_and_not_a_part() {
+        let mut buffer = SendBuffer::of_memory(10_000, PIECES);
+        for end in (1..=100).map(|count| count * 300) {
+            buffer.begin(end);
+            while buffer.write_on() {}
+        }
+        // 6,500 bytes take 10,000 of memory: the message that begins before them is the last.
+        assert_eq!(buffer.left(0), 6_600);
+        assert!(buffer.blocks());
+    }
+
+    #[test]
+    fn nothing_is_written_before_the_connection_is_open() {
+        let mut buffer = SendBuffer::of_memory(10_000, PIECES);
+        buffer.set_open(false);
+        assert!(!buffer.begin(100));
+        assert_eq!((buffer.left(0), buffer.blocks()), (0, false));
+        buffer.set_open(true);
+        assert!(buffer.write_on());
+        assert_eq!(buffer.left(0), 100);
     }
 
     #[test]
     fn a_writer_that_waits_goes_on_when_a_third_is_free() {
-        let mut buffer = filled(SendBuffer::of_memory(10_000, PIECES));
-        buffer.release(2_000, u64::MAX);
-        assert!(!buffer.write_on(u64::MAX), "7,500 bytes are taken");
-        buffer.release(3_000, u64::MAX);
-        assert!(buffer.write_on(u64::MAX), "6,000 bytes were taken");
+        let mut buffer = filled(10_000, PIECES);
+        buffer.release(2_000);
+        assert!(!buffer.write_on(), "7,500 bytes are taken");
+        buffer.release(3_000);
+        assert!(buffer.write_on(), "6,000 bytes were taken");
         assert_eq!(buffer.left(7_000), 3_000);
     }
 
     #[test]
     fn a_writer_that_does_not_wait_has_all_that_is_free() {
-        let mut buffer = filled(SendBuffer::of_memory(10_000, PIECES));
-        assert!(!buffer.blocks(7_000));
-        buffer.release(1_000, 7_000);
-        assert_eq!(filled(buffer).left(7_000), 1_000);
+        let mut buffer = SendBuffer::of_memory(10_000, PIECES);
+        buffer.begin(5_000);
+        assert!(!buffer.blocks());
+        buffer.release(1_000);
+        buffer.begin(u64::MAX);
+        while buffer.write_on() {}
+        assert_eq!(buffer.left(7_000), 1_000);
     }
 
     #[test]
-    fn what_a_writer_that_waits_has_written_is_sent_to_its_end() {
-        let buffer = filled(SendBuffer::of_memory(10_000, PIECES));
+    fn what_was_written_is_sent_to_its_end() {
+        let buffer = filled(10_000, PIECES);
         assert_eq!((buffer.segments_left(0, 1_500), buffer.segments_left(6_000, 1_500)), (5, 1));
         assert_eq!(SendBuffer::of_payload(7_000).segments_left(0, 1_500), 4);
-    }
-
-    #[test]
-    fn it_is_written_64_kibibytes_at_a_time() {
-        let mut buffer = SendBuffer::of_memory(1 << 20, Pieces::FRAGMENTS);
-        assert_eq!(buffer.left(0), 65_536);
-        assert!(buffer.write_on(u64::MAX));
-        assert_eq!(buffer.left(0), 131_072);
-        assert!(!buffer.write_on(131_072), "the application has no more");
     }
 }
