@@ -207,6 +207,8 @@ typedef struct plait_connection {
   uint32_t streams;
   // The earliest deadline of the messages that are not wholly acknowledged; PLAIT_NEVER without one.
   uint64_t due;
+  // Bytes of the stream before the next segment; UINT64_MAX, as it comes, if they are not known.
+  uint64_t next_offset;
 } plait_connection;
 
 // The facts of one path; its number is its place in the array. Times are nanoseconds, amounts segments, unless said otherwise.

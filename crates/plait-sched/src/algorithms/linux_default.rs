@@ -11,26 +11,31 @@
 //! send buffer is full, nothing is sent: no second best. The congestion window is not asked: what is assigned waits on the subflow, and stays.
 //!
 //! # Readings
-//! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that (the defaults of
-//!   `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
-//! * A burst is a number of whole fragments of 32,728 bytes, in which the connection keeps the data. The last fragment may exceed the
-//!   burst and the send buffer (`__subflow_push_pending`).
+//! * The pacing rate is mss · max(cwnd, outstanding) / srtt, times 2 while cwnd < ssthresh / 2 and times 1.2 after that
+//!   (the defaults of `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+//! * Of equals the first in the list of subflows is taken. The initial subflow is the first; those that join follow in the
+//!   order of their SYNs (`__mptcp_subflow_connect` in net/mptcp/subflow.c).
+//! * A burst is a number of whole fragments of 32,728 bytes, in which the connection keeps the data. The last fragment may
+//!   exceed the burst and the send buffer (`__subflow_push_pending`).
 //! * The send buffer grows by itself: 2 · `segment_memory` bytes for each segment of the window, 10 at least, up to 4 MiB
-//!   (`net.ipv4.tcp_wmem`, third number). It grows while the application waits for room and a packet leaves that does not fill the
-//!   congestion window (`tcp_event_new_data_sent`, `tcp_check_space`, `tcp_should_expand_sndbuf`; SOCK_NOSPACE is the connection's).
-//!   It never shrinks. `buffer` gives it a fixed size instead.
-//! * A packet takes mss + 832 bytes of the send buffer, in flight or not: the kernel of the lab has no segmentation offload. With
-//!   offload, packets share memory, and the same buffer holds up to half as much again.
-//! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel, 4,352
-//!   in kernels of distributions, whose packets have room for the headers of radio networks.
-//! * The application may fill 4,096 bytes and the send buffers of all subflows (`__mptcp_sync_sndbuf`): the engine asks for that ([`Scheduler::send_memory`]) where it
-//!   reckons memory and the scenario says nothing of a send buffer.
-//! * There are no copies and no penalties. Data of a path that failed is sent again by the engine, as by the kernel's timer.
+//!   (`net.ipv4.tcp_wmem`, third number). It grows while the application waits for room and a packet leaves that does not fill
+//!   the congestion window (`tcp_event_new_data_sent`, `tcp_check_space`, `tcp_should_expand_sndbuf`; SOCK_NOSPACE is the
+//!   connection's). It never shrinks. `buffer` gives it a fixed size instead.
+//! * A packet takes mss + 832 bytes of the send buffer, in flight or not: the kernel of the lab has no segmentation offload.
+//!   With offload, packets share memory, and the same buffer holds up to half as much again.
+//! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel,
+//!   4,352 in kernels of distributions, whose packets have room for the headers of radio networks.
+//! * The application may fill 4,096 bytes and the send buffers of all subflows (`__mptcp_sync_sndbuf`). A subflow that is not
+//!   open has 16,384 bytes. The engine asks for the sum ([`Scheduler::send_memory`]) where it counts memory and the scenario
+//!   gives no send buffer.
+//! * There are no copies and no penalties. The engine sends data of a failed path again, as the kernel's timer does.
 //!
 //! # Departures
-//! * A path that was not measured yet takes what its window lets out: the kernel has measured every subflow when it is opened.
+//! * A path without a round-trip sample takes what its window admits: the kernel has measured every subflow when it is opened.
 //! * A path in loss recovery takes nothing where the protocol says so (CMT-SCTP). TCP's subflows go on.
-//! * A path is stale, in the kernel, after four timeouts without an answer while another answers; here, when the engine says that it potentially failed.
+//! * In the kernel a path is stale after four timeouts without an answer while another answers. Here it is stale when the
+//!   engine says that it potentially failed.
+//! * A short packet counts as a full one in the send buffer: the facts count packets.
 //!
 //! # Progress
 //! It waits for data, for the receiver's window, or because the chosen path's buffer is full: then something is in flight or queued there.
@@ -266,7 +271,10 @@ impl Scheduler for LinuxDefault {
             0 => (FIRST_BUFFER, self.grown(LEAST_WINDOW as u32)),
             fixed => (fixed, fixed),
         };
-        let sum: u64 = self.subflows[..self.paths].iter().map(|one| if one.is_open() { one.buffer.max(least) } else { first }).sum();
+        let sum: u64 = self.subflows[..self.paths]
+            .iter()
+            .map(|one| if one.is_open() { one.buffer.max(least) } else { first })
+            .sum();
         Some(LEAST_BUFFER + sum.max(first))
     }
 

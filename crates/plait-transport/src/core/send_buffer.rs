@@ -81,7 +81,16 @@ pub(crate) struct SendBuffer {
 impl SendBuffer {
     /// `size` bytes of payload; `u64::MAX` for no limit.
     pub(crate) fn of_payload(size: u64) -> Self {
-        Self { size, pieces: None, edge: size, full: size, open: true, written: size, begun: 0, ends: VecDeque::new() }
+        Self {
+            size,
+            pieces: None,
+            edge: size,
+            full: size,
+            open: true,
+            written: size,
+            begun: 0,
+            ends: VecDeque::new(),
+        }
     }
 
     /// `size` bytes of memory, as in Linux; `u64::MAX` for no limit.
@@ -90,8 +99,16 @@ impl SendBuffer {
             return Self::of_payload(size);
         }
         let (size, pieces_of) = (size.max(LEAST), Some(pieces));
-        let mut buffer =
-            Self { size, pieces: pieces_of, edge: 0, full: 0, open: true, written: 0, begun: 0, ends: VecDeque::new() };
+        let mut buffer = Self {
+            size,
+            pieces: pieces_of,
+            edge: 0,
+            full: 0,
+            open: true,
+            written: 0,
+            begun: 0,
+            ends: VecDeque::new(),
+        };
         buffer.fill(0, pieces);
         buffer
     }

@@ -314,7 +314,9 @@ impl Stream {
         }
         let (offset, most) = (self.frontier_offset, self.segment_bytes);
         let Some(bytes) = self.next_bytes() else { return 0 };
-        let Some(last) = self.segments.get_mut(segment).filter(|last| last.lone().is_some()) else { return 0 };
+        let Some(last) = self.segments.get_mut(segment).filter(|last| last.lone().is_some()) else {
+            return 0;
+        };
         let bytes = bytes.min(most.saturating_sub(last.bytes()));
         if bytes > 0 {
             last.add(bytes);

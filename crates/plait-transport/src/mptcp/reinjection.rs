@@ -146,7 +146,8 @@ impl<S: Scheduler> Sender<S> {
     /// `__mptcp_retrans`), whatever the receiver's window.
     pub(super) fn note_all_left(&mut self, now: Time) {
         self.repeats.burst = None;
-        if core::mem::take(&mut self.repeats.ran_out) && self.core.hands_over() && self.core.has_unassigned() {
+        if core::mem::take(&mut self.repeats.ran_out) && self.core.hands_over() && self.core.has_unassigned()
+        {
             self.set_period(now, false);
         }
     }
