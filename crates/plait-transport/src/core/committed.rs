@@ -24,7 +24,7 @@ pub(crate) struct Taken {
     pub(super) clear: bool,
     /// The same segment, in flight elsewhere.
     pub(super) earlier: Option<TransmissionId>,
-    /// It ended what was given to the path when it was given (PSH).
+    /// It carries PSH: it was the last packet of its burst.
     pub(super) push: bool,
 }
 
@@ -54,7 +54,7 @@ impl<S: Scheduler> Core<S> {
         taken.offset
     }
 
-    /// What was given to the path ends here for now: its last packet is marked (`tcp_push` in net/ipv4/tcp.c).
+    /// Marks the last packet of a burst with PSH (`tcp_push` in net/ipv4/tcp.c).
     pub(crate) fn mark_last(&mut self, index: usize) {
         if let Some(taken) = self.paths[index].committed.back_mut() {
             taken.push = true;

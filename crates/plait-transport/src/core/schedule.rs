@@ -157,8 +157,9 @@ impl<S: Scheduler> Core<S> {
         self.autotuned
     }
 
-    /// True if Linux asks its scheduler: an acknowledgement leaves room in the receiver's window (`ack_update_msk` in
-    /// net/mptcp/options.c), or the application has written, whatever the window (`mptcp_sendmsg` in net/mptcp/protocol.c).
+    /// True if Linux asks its scheduler. It does after an acknowledgement that leaves room in the
+    /// receiver's window (`ack_update_msk` in net/mptcp/options.c). It does after each write, with any
+    /// window (`mptcp_sendmsg` in net/mptcp/protocol.c).
     pub(crate) fn is_to_ask(&self) -> bool {
         self.has_unassigned() && (self.wrote || self.opportunity && self.window_segments() > 0)
     }
@@ -356,8 +357,8 @@ impl<S: Scheduler> Core<S> {
         self.touch_amounts(index);
     }
 
-    /// What was written goes first into the last packet of the path's queue, if that is short and the data follows it (`can_coalesce` in
-    /// `mptcp_sendmsg_frag`, net/mptcp/protocol.c).
+    /// Fills the last packet of the path's queue, if that is short and the new data follows it
+    /// (`can_coalesce` in `mptcp_sendmsg_frag`, net/mptcp/protocol.c).
     fn fill_last(&mut self, index: usize) {
         if !self.commits || self.stream.recalled() > 0 {
             return;

@@ -306,7 +306,7 @@ impl Stream {
         Some(number)
     }
 
-    /// Adds what follows to a segment that was not sent, if it is the last one, short, and only one path has to do with it. Returns the
+    /// Fills the last segment, if that is `segment`, is unsent and waits on one path only. Returns the
     /// bytes that were added.
     pub(crate) fn fill_last(&mut self, segment: u64) -> u32 {
         if segment + 1 != self.frontier() {

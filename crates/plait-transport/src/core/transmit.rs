@@ -21,7 +21,7 @@ pub(crate) struct Outgoing {
     pub(crate) number: u64,
     /// The transmission's number in the connection.
     pub(crate) transmission: u64,
-    /// It ended what was given to the path, where that was earlier.
+    /// It carries PSH, if it waited in a write queue.
     pub(crate) push: bool,
 }
 

@@ -118,14 +118,14 @@ impl<S: Scheduler> Core<S> {
         span + u64::from(entry.bytes()) <= path.own_window.max(left)
     }
 
-    /// True if the last segment that the receiver's window admits is as short as its room (`mptcp_check_allowed_size` in
-    /// net/mptcp/protocol.c). A probe of a closed window, and what is assigned beyond the window, are full.
+    /// True if a short segment fills the rest of the receiver's window (`mptcp_check_allowed_size` in
+    /// net/mptcp/protocol.c). A probe of a closed window is full, as is data beyond the window.
     pub(super) fn fills_window(&self) -> bool {
         self.commits && !self.window.is_probed() && (self.hands_over() || !self.needs.assign_ahead)
     }
 
-    /// Segments that the window still admits, less what waits in path queues. They are full, unless the last one
-    /// [fills](Core::fills_window) the window.
+    /// Segments that the window still admits, less those in path queues. All are full, except one
+    /// that [fills](Core::fills_window) the window.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn window_segments(&self) -> u64 {
         let window = &self.window;

@@ -362,8 +362,8 @@ impl Receiver {
     }
 
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
-        // Of a subflow nothing is unread: its data goes to the connection before it is acknowledged (`copied_seq` in
-        // `__mptcp_move_skbs_from_subflow`, net/mptcp/protocol.c).
+        // A subflow hands its data to the connection before it sends the acknowledgement, so that none
+        // is unread there (`copied_seq` in `__mptcp_move_skbs_from_subflow`, net/mptcp/protocol.c).
         self.config.multipath
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }

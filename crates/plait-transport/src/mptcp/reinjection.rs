@@ -137,13 +137,13 @@ impl<S: Scheduler> Sender<S> {
     #[inline]
     pub(super) fn note_asked(&mut self, now: Time) {
         if self.core.hands_over() && self.core.is_to_ask() && self.has_connection_timer() {
-            // A write does not set the timer anew (`mptcp_push_release`, `mptcp_rtx_timer_pending` in `__mptcp_push_pending`).
+            // A write does not restart a timer that runs (`__mptcp_push_pending`).
             self.set_period(now, self.core.has_opportunity());
         }
     }
 
-    /// Everything has left. After the copies of its timer, the connection asks the scheduler (`mptcp_check_and_set_pending` at the end of
-    /// `__mptcp_retrans`), whatever the receiver's window.
+    /// Everything has left. After the copies of its timer, the connection asks the scheduler, with any
+    /// receive window (`mptcp_check_and_set_pending` at the end of `__mptcp_retrans`).
     pub(super) fn note_all_left(&mut self, now: Time) {
         self.repeats.burst = None;
         if core::mem::take(&mut self.repeats.ran_out) && self.core.hands_over() && self.core.has_unassigned()

@@ -121,7 +121,7 @@ impl<S: Scheduler> Sender<S> {
             if let Some(leaving) = self.next_retransmission(now, observer) {
                 return Ok(Some(leaving));
             }
-            // Linux' default scheduler fills write queues until it has nothing more for them; then they leave (`tcp_push`).
+            // Linux' default scheduler fills the write queues first; then packets leave (`tcp_push`).
             if self.core.hands_over() {
                 if let Some((index, segment)) = self.core.next_new(now) {
                     self.commit(index, segment, SendReason::New);
@@ -203,7 +203,7 @@ impl<S: Scheduler> Sender<S> {
         self.share_window(index, offset);
     }
 
-    /// Data goes into the write queue of a subflow, or to none any more: what another one was given has ended.
+    /// Notes the subflow whose write queue is being filled, if any. The burst of another one has ended.
     fn note_committing(&mut self, index: Option<usize>) {
         if let Some(other) = core::mem::replace(&mut self.committing, index)
             && index != Some(other)

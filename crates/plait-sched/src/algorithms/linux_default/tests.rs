@@ -63,7 +63,7 @@ fn a_burst_is_whole_fragments() {
     assert_eq!(fragments(&at(0), 1000, BURST, most), 66);
     // Segment 66 begins 544 bytes into the third fragment: the burst still has that one and the next.
     assert_eq!(fragments(&at(66), 1000, BURST, most), 65);
-    // In the middle of a fragment: what is left of it, 17,728 bytes, and two more.
+    // In the middle of a fragment: its remaining 17,728 bytes and two more fragments.
     assert_eq!(fragments(&at(15), 1000, BURST, most), 84);
     // Where segments were short, the offset says where the fragment is.
     let short = Connection { next_offset: Some(15_000), ..at(40) };
@@ -158,4 +158,14 @@ fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
     script.tell(&Event::PathUp { path: PathId(1) });
     assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 46_080));
     assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
+}
+
+#[test]
+fn of_equals_the_first_in_the_list_of_subflows_is_taken() {
+    // Path 2 opens first. The SYN of path 1 left before its SYN did.
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (40, 10), (40, 10)]).in_flight(0, 5);
+    for path in [0, 2, 1] {
+        script.tell(&Event::PathUp { path: PathId(path) });
+    }
+    assert_eq!(script.opportunity()[0].0, 1);
 }

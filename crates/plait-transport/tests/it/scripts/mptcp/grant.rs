@@ -198,8 +198,8 @@ fn an_acknowledgement_counts_as_unread_what_fills_a_gap_of_the_stream() {
     hand.take(1, 60, 220);
     assert!(hand.take(1, 61, 221).is_empty());
     let acks = hand.take(1, 62, 120);
-    // All 102 are unread when the missing one comes. The subflow has handed them to the connection, so that it acknowledges at
-    // once (`sk_rcvlowat` in `__tcp_ack_snd_check`).
+    // All 102 are unread when the missing one comes. The subflow has handed them to the connection, so
+    // that it acknowledges at once (`sk_rcvlowat` in `__tcp_ack_snd_check`).
     let (path, ack) = acks[0];
     assert_eq!((path, ack.cumulative, ack.data), (1, 63, 222));
     assert!(ack.window <= (MEMORY - 100 * PAYLOAD) * 162 / 256, "{ack:?}");

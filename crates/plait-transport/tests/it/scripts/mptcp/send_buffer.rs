@@ -28,7 +28,8 @@ fn a_subflow_stops_when_its_packets_take_the_buffer() {
     let mut pair = a_hundred_packets(Rules::LINUX, true, in_turns());
     pair.sender.write_endlessly();
     pair.run_until(at(500));
-    // Each write of 64 KiB ends with a short packet, which takes less memory: two of 46 packets take 207,616 bytes of 228,400.
+    // Each write of 64 KiB ends with a short packet, which takes less memory. Two writes of 46 packets
+    // take 207,616 bytes of 228,400.
     assert_eq!(pair.log.sent.len(), 46 + 46 + 10);
     assert!(pair.path(0).in_recovery, "to a scheduler it takes nothing");
     assert!(
@@ -90,4 +91,19 @@ fn the_last_short_segment_leaves_with_the_others() {
     pair.send_file(45 * PAYLOAD + 100);
     pair.run_until(at(100));
     assert_eq!(pair.log.sent.len(), 46);
+}
+
+#[test]
+fn packets_end_where_writes_end_and_grow_where_they_wait() {
+    let mut pair = Pair::new(linux(), &[200], Builtin::new("linux-default", &[]).unwrap());
+    for _ in 0..15 {
+        pair.sender.write(1_000);
+        pair.run_until(at(0));
+    }
+    pair.run_until(at(199));
+    let sizes = |pair: &Pair<_>| pair.log.sent.iter().map(|(_, sent)| sent.bytes).collect::<Vec<_>>();
+    assert_eq!(sizes(&pair), [1_000; 10], "ten packets fill the congestion window");
+    pair.run_until(at(399));
+    let whole = PAYLOAD as u32;
+    assert_eq!(sizes(&pair)[10..], [whole, whole, whole, 5_000 - 3 * whole]);
 }
