@@ -186,7 +186,7 @@ def test_the_reasons_given_for_differences_hold() -> None:
         assert unblocked > 0.5 * blind.metrics["app_delay_ms"]["mean"]
 
 
-def test_sttf_leaves_what_it_assigned_before_paths_were_alike() -> None:
+def test_sttf_leaves_no_page_on_the_path_that_joined_first() -> None:
     """What papers/sttf-ton19/README.md says of a page over 10 and 10 ms."""
     alike = {
         f"path.{name}.{key}": value
@@ -198,7 +198,7 @@ def test_sttf_leaves_what_it_assigned_before_paths_were_alike() -> None:
         plait.run(page, parse_choice(one)).metrics["request_latency_ms"]["mean"]
         for one in ("lowest-rtt", "sttf", "sttf:alike=0")
     )
-    assert plain > 1.4 * blind
+    assert plain < 1.1 * blind
     assert planning < 1.1 * blind
 
 

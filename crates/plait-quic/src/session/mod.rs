@@ -1,7 +1,9 @@
 //! A transport endpoint over packets that are bytes, with the payload that it sends and gets. No protection: links do that.
 
 mod changes;
+mod heard;
 
+use self::heard::Heard;
 use crate::error::Error;
 use crate::recording::{self, Beginning, Recording};
 use crate::settings::{LEAST_SEGMENT, Settings};
@@ -9,12 +11,12 @@ use crate::source::Source;
 use crate::terms::{PathTerms, Terms};
 use bytes::Bytes;
 use core::num::NonZeroU32;
-use plait_sched::{Builtin, Connection, Decision, Duration, Path, PathId, PathSet, Scheduler, Time};
+use plait_sched::{Builtin, Path, PathId, PathSet, Scheduler, Time};
 use plait_transport::endpoint::{Endpoint, PathChange, Side};
 use plait_transport::image::{Arriving, Boundaries, Image};
 use plait_transport::packet::{Packet, SegmentEcn};
 use plait_transport::wire::quic::TAG_BYTES;
-use plait_transport::{Counters, Observer, PathConfig, PathTotals, Sent, Sink, Transmit};
+use plait_transport::{Counters, PathConfig, PathTotals, Sink, Transmit};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
@@ -84,63 +86,6 @@ pub struct Session<W = Builtin> {
     over: PathSet,
     /// Paths that were there once.
     joined: u32,
-}
-
-/// What happens: as a packet is taken, and for who records it.
-#[derive(Debug, Default)]
-struct Heard {
-    fresh: bool,
-    delivered: Vec<u64>,
-    /// Payload bytes by path, each segment once.
-    bytes: Vec<u64>,
-    delivered_at: Option<Time>,
-    /// The longest time in which nothing was handed on.
-    gap_nanos: u64,
-    recording: Option<Recording>,
-}
-
-impl Observer for Heard {
-    fn hears_decisions(&self) -> bool {
-        self.recording.as_ref().is_some_and(Recording::hears_decisions)
-    }
-
-    fn sent(&mut self, now: Time, sent: &Sent) {
-        if let Some(recording) = &mut self.recording {
-            recording.sent(now, sent);
-        }
-    }
-
-    fn decided(&mut self, now: Time, decision: &Decision, connection: &Connection, paths: &[Path]) {
-        if let Some(recording) = &mut self.recording {
-            recording.decided(now, decision, connection, paths);
-        }
-    }
-
-    fn acknowledged(&mut self, now: Time, path: PathId, number: u64, waited: Duration) {
-        if let Some(recording) = &mut self.recording {
-            recording.acknowledged(now, path, number, waited);
-        }
-    }
-
-    fn lost(&mut self, now: Time, path: PathId, number: u64) {
-        if let Some(recording) = &mut self.recording {
-            recording.lost(now, path, number);
-        }
-    }
-
-    fn arrived(&mut self, _now: Time, path: PathId, _segment: u64, bytes: u32) {
-        self.fresh = true;
-        if let Some(sum) = self.bytes.get_mut(path.index()) {
-            *sum += u64::from(bytes);
-        }
-    }
-
-    fn delivered(&mut self, now: Time, segment: u64, _bytes: u32) {
-        let since = self.delivered_at.map_or(0, |newest| now.since(newest).as_nanos());
-        self.gap_nanos = self.gap_nanos.max(since);
-        self.delivered_at = Some(now);
-        self.delivered.push(segment);
-    }
 }
 
 impl<W: Scheduler> Session<W> {

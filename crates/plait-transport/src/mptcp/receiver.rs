@@ -362,8 +362,7 @@ impl Receiver {
     }
 
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
-        // A subflow hands its data to the connection before it sends the acknowledgement, so that none
-        // is unread there (`copied_seq` in `__mptcp_move_skbs_from_subflow`, net/mptcp/protocol.c).
+        // A subflow has no unread data (`copied_seq` in `__mptcp_move_skbs_from_subflow`).
         self.config.multipath
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
