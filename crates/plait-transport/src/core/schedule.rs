@@ -364,10 +364,11 @@ impl<S: Scheduler> Core<S> {
             return;
         }
         let path = &mut self.paths[index];
+        // A copy stays as long as the segment that was sent before.
+        let unsent = |segment: &u64| self.stream.get(*segment).is_some_and(|entry| !entry.ever_sent());
         let last = path.queue.back().copied();
-        let Some(segment) = last.or_else(|| path.committed.back().map(|taken| taken.data.segment)) else {
-            return;
-        };
+        let taken = || path.committed.back().filter(|taken| taken.first_time).map(|taken| taken.data.segment);
+        let Some(segment) = last.map_or_else(taken, |segment| Some(segment).filter(unsent)) else { return };
         let grown = self.stream.fill_last(segment);
         if grown == 0 {
             return;

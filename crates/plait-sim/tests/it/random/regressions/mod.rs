@@ -1,6 +1,7 @@
 //! What random scenarios found, made small.
 
 mod given_up;
+mod short_segments;
 mod stalls;
 
 use crate::random::account::check;
