@@ -18,9 +18,9 @@ TABLES = ("packets", "requests", "path_series", "connection_series", "decisions"
 OWN = "own_scheduler"
 """The key under which a run's JSON has what is kept of a scheduler of one's own."""
 WARNINGS = "warnings"
-"""Likewise of what is odd about a run."""
+"""The key of a run's warnings."""
 REPETITION = "repetition_of"
-"""Likewise of a repetition: `plait.scenarios.repetition.network_of` the scenario as written."""
+"""The key of a repetition's network, `plait.scenarios.repetition.network_of` the scenario as written."""
 ENDLESS = 1 << 40
 """Segments that no run sends: an amount above it has no limit."""
 

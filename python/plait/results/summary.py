@@ -93,7 +93,7 @@ def written_interval(name: str, interval: tuple[float, float] | None) -> str:
     """A metric's confidence interval; empty without one, or if it is narrower than the last digit."""
     if interval is None:
         return ""
-    # Student's interval knows nothing of what cannot be: no mean of counts is below zero.
+    # Student's interval may begin below zero; a mean of counts cannot.
     low, high = written(name, max(interval[0], least(name))), written(name, interval[1])
     return "" if low == high else f"{low} … {high}"
 

@@ -39,8 +39,8 @@ fn written(scenario: &Scenario, at: Time) -> Option<u64> {
     }
 }
 
-/// Fails if a window that is in use stays at its minimum for too long without a retransmission. Data must wait in the send buffer,
-/// and the receiver must have room for it.
+/// Fails if a window that is in use stays at its minimum for too long without a retransmission,
+/// although data waits in the send buffer and the receiver has room for it.
 pub(super) fn check(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
     let (Some(paths), Some(connection), Some(packets)) =
         (&result.path_series, &result.connection_series, &result.packets)
