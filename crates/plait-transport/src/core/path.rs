@@ -243,8 +243,9 @@ impl PathSender {
     /// Data waits: notes whether the window has no room for it.
     #[inline]
     pub(super) fn note_limit(&mut self) {
-        if self.used() + self.wants(self.next_packet) > self.window() {
-            self.limited_before = self.flight.next();
+        let next = self.flight.next();
+        if self.limited_before != next && self.used() + self.wants(self.next_packet) > self.window() {
+            self.limited_before = next;
         }
     }
 

@@ -141,7 +141,9 @@ impl<S: Scheduler> Core<S> {
     fn begin_anew(&mut self, now: Time) {
         if self.opportunity {
             self.note_idleness(now);
-            self.limit_bursts();
+            if self.config.max_burst > 0 {
+                self.limit_bursts();
+            }
         }
         self.opportunity = false;
         self.ask_again = false;
@@ -341,7 +343,9 @@ impl<S: Scheduler> Core<S> {
     /// Moves segments to the queue of a path, as many as it takes.
     pub(super) fn assign(&mut self, path: PathId, segments: u32) {
         let index = path.index();
-        self.fill_last(index);
+        if self.commits {
+            self.fill_last(index);
+        }
         let room = MAX_QUEUED.saturating_sub(self.paths[index].queue.len());
         for _ in 0..room.min(segments as usize) {
             let frontier = self.stream.frontier();
@@ -359,8 +363,9 @@ impl<S: Scheduler> Core<S> {
 
     /// Fills the last packet of the path's queue, if that is short and the new data follows it
     /// (`can_coalesce` in `mptcp_sendmsg_frag`, net/mptcp/protocol.c).
+    #[inline(never)]
     fn fill_last(&mut self, index: usize) {
-        if !self.commits || self.stream.recalled() > 0 {
+        if self.stream.recalled() > 0 {
             return;
         }
         let path = &mut self.paths[index];
@@ -384,10 +389,8 @@ impl<S: Scheduler> Core<S> {
     }
 
     /// RFC 9260 §6.1 D: for the packets that leave now, the window is at most what is in flight and a burst.
+    #[inline(never)]
     fn limit_bursts(&mut self) {
-        if self.config.max_burst == 0 {
-            return;
-        }
         let burst = u64::from(self.config.max_burst) * self.config.counted_segment();
         for index in 0..self.paths.len() {
             let path = &mut self.paths[index];

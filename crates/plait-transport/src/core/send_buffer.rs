@@ -195,6 +195,11 @@ impl SendBuffer {
             self.written = self.edge;
             return;
         };
+        self.release_memory(acknowledged, pieces);
+    }
+
+    #[inline(never)]
+    fn release_memory(&mut self, acknowledged: u64, pieces: Pieces) {
         // One that waits is woken when a third is free: `__sk_stream_is_writeable` in include/net/sock.h, which
         // `sk_stream_write_space` in net/core/stream.c asks.
         let held = pieces.taken(self.written).saturating_sub(pieces.freed(acknowledged));

@@ -200,6 +200,12 @@ impl Stream {
 
     /// Payload bytes of the stream before the next segment that an assignment hands out.
     pub(crate) fn next_offset(&self) -> u64 {
+        if self.recalled.is_empty() { self.frontier_offset } else { self.recalled_offset() }
+    }
+
+    /// Payload bytes of the stream before the first recalled segment.
+    #[cold]
+    fn recalled_offset(&self) -> u64 {
         let recalled = self.recalled.front().and_then(|&segment| self.segments.get(segment));
         recalled.map_or(self.frontier_offset, |segment| segment.offset)
     }
@@ -282,10 +288,14 @@ impl Stream {
     /// Payload bytes of the next segment that an assignment hands out.
     #[inline]
     pub(crate) fn next_packet(&self) -> Option<u32> {
-        match self.recalled.front() {
-            Some(&segment) => self.segments.get(segment).map(StreamSegment::bytes),
-            None => self.next_bytes(),
-        }
+        if self.recalled.is_empty() { self.next_bytes() } else { self.recalled_bytes() }
+    }
+
+    /// Payload bytes of the first recalled segment.
+    #[cold]
+    fn recalled_bytes(&self) -> Option<u32> {
+        let &segment = self.recalled.front()?;
+        self.segments.get(segment).map(StreamSegment::bytes)
     }
 
     /// Cuts the next segment, which leaves at once as a transmission of `path`; its number.
