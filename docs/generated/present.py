@@ -134,7 +134,7 @@ LISTS: Mapping[str, Callable[[], Sequence[str]]] = {
     "engines": lambda: get_args(EngineName),
     "commands": lambda: cli.list_commands(click.Context(cli)),
 }
-"""What a sentence can ask for by `list: NAME`, `names: NAME` or `count: NAME`."""
+"""Names for `list: NAME`, `names: NAME` and `count: NAME` in a sentence."""
 
 
 def agreeing(expected: Sequence[Expected]) -> str:

@@ -232,7 +232,7 @@ impl<S: Source, W: Scheduler> Sender<S, W> {
         }
     }
 
-    /// The budgets are spent, what left was answered or will not be, and the receiver lacks something.
+    /// True if the budgets are spent, nothing is in flight, and the receiver lacks data.
     fn is_spent(&self, now: Instant) -> bool {
         let Some(session) = self.session.as_ref().filter(|_| self.may_send_nothing()) else { return false };
         let settled = session.paths().iter().all(|path| path.in_flight == 0);

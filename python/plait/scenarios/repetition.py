@@ -31,12 +31,12 @@ DELAY_SHARE = 0.005
 START_NS = 10_000_000
 """A flow begins this much later at most."""
 BOUNDS = {"delay_share": DELAY_SHARE, "start_ns": START_NS}
-"""What datasets keep: how far repetitions may be from what is written."""
+"""Bounds of the perturbations, for datasets."""
 MEANING = (
     f"each seed is a repetition, and the scenario's own seed is as written: delays of the others differ by up to "
     f"{100 * DELAY_SHARE:g} %, flows begin up to {START_NS / 1e6:g} ms later, alike for all schedulers"
 )
-"""What tables and pages say of repetitions."""
+"""The sentence about repetitions in tables and pages."""
 
 
 @lru_cache(maxsize=256)
@@ -65,7 +65,7 @@ def perturbed(scenario: str, seed: int) -> str:
 
 
 def identical_note(seeds: int, *, perturb: bool) -> str:
-    """That repetitions are identical, why, and what follows."""
+    """The note that repetitions are identical, with the reason and the consequence."""
     why = "although they were perturbed" if perturb else "nothing is random, and they were not perturbed"
     return f"the {seeds} repetitions are identical ({why}): they count as one, and there are no intervals"
 

@@ -4,7 +4,7 @@ use crate::recording::Recording;
 use plait_sched::{Connection, Decision, Duration, Path, PathId, Time};
 use plait_transport::{Observer, Sent};
 
-/// What happens while a packet is taken, also for a recording.
+/// Collects the events of one received packet, also for a recording.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) fresh: bool,

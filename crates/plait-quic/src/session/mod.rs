@@ -107,8 +107,8 @@ impl<W: Scheduler> Session<W> {
         Self::over(side, settings, agreed, &vec![Terms::default(); agreed.paths], scheduler)
     }
 
-    /// Likewise, over paths of which each has its terms. A budget is kept to the packet: payload beyond it
-    /// takes another path.
+    /// As above, with terms for each path. A budget is kept to the packet: payload beyond it takes
+    /// another path.
     ///
     /// # Errors
     /// If the scheduler needs what the transport does not offer.

@@ -53,7 +53,7 @@ pub enum News {
 #[derive(Debug)]
 struct Peer<W> {
     session: Session<W>,
-    /// What the peer says of paths.
+    /// Terms of paths that the peer announced.
     told: Vec<(usize, PathTerms)>,
     pilot: Option<Box<dyn Pilot<W>>>,
     streams: Streams,

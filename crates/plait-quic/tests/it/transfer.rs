@@ -305,7 +305,7 @@ fn a_path_carries_no_more_than_its_budget() {
     }
 }
 
-/// What a path lost last, or did not send for want of a budget, leaves on the other path at once.
+/// The last losses of a path, and data beyond its budget, leave on the other path at once.
 #[test]
 fn a_budget_that_ends_stops_nothing() {
     let longest_gap = |case: &Case<'_>| {

@@ -19,8 +19,8 @@
 //! # Departures
 //! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
 //!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
-//!   Then each path takes what its window lets out. The paper says nothing of a path that joins
-//!   later. As what was assigned stays, the first path would be given the receiver's whole window.
+//!   Then each path takes the packets that its window admits. The paper has no rule for a path that
+//!   joins later. Assignments are final, so the first path would get the receiver's whole window.
 //! * An unmeasured path and a suspect go first. A path in loss recovery takes nothing.
 //! * As many segments as leave in the same round are assigned at once: their T is the same.
 //!

@@ -17,8 +17,8 @@
 //! # Departures
 //! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
 //!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
-//!   Then each path takes what its window lets out. As what was assigned stays, the first
-//!   path would be given the receiver's whole window.
+//!   Then each path takes the packets that its window admits. Assignments are final, so the first
+//!   path would get the receiver's whole window.
 //! * An unmeasured path and a suspect go first.
 //! * Moments are taken from now on, so that squares stay small. Φ is the approximation 26.2.17 of Abramowitz and Stegun (7.5·10⁻⁸), φ a series; with a square root by Newton's steps
 //!   all is additions, multiplications and divisions, the same on every machine.

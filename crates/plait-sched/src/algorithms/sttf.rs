@@ -19,8 +19,8 @@
 //! # Departures
 //! * Nothing is assigned ahead while only one path is usable. Nor is it while a usable path is unmeasured,
 //!   in loss recovery, or a suspect: it timed out and has acknowledged nothing since, while another one has.
-//!   Then each path takes what its window lets out. The published code gives the first
-//!   path everything before the second joins, and leaves it there if both prove alike.
+//!   Then each path takes the packets that its window admits. The published code gives the
+//!   first path everything before the second joins, and leaves it there if both prove alike.
 //! * An unmeasured path and a suspect go first.
 //! * The first round trip of a path is the first that the scheduler sees, and a clock tick (which makes paths alike, too) does not exist.
 //! * As many segments as arrive in the same round are assigned at once: their time is the same.

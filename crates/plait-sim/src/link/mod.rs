@@ -150,8 +150,8 @@ impl<P> Exit<P> {
     }
 }
 
-/// What a link has done so far. `accepted + duplicated = delivered + lost + discarded + ` what is
-/// [inside](Link::inside).
+/// Packets of a link so far. `accepted + duplicated` equals `delivered + lost + discarded` and the
+/// packets [inside](Link::inside).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Packets that found room in the queue; with a discipline, all.

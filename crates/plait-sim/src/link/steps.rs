@@ -215,7 +215,7 @@ pub(super) struct Stepper {
     position: Position<u64>,
     period_work: u128,
     busy_until: u64,
-    /// What `busy_until` lacks, in nanoseconds / rate.
+    /// The rest that `busy_until` is rounded down by, in nanoseconds / rate.
     remainder: u64,
 }
 

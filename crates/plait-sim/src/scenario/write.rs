@@ -153,7 +153,7 @@ fn link(config: &LinkConfig) -> Value {
     value
 }
 
-/// Writes the steps of the key `what`, and their `repeat`, which all steps of a direction share.
+/// Writes the steps of one key, and their `repeat`, which all steps of a direction share.
 fn changes<T: Copy>(
     value: &mut Value,
     what: &str,

@@ -388,7 +388,7 @@ impl<S: Scheduler> Core<S> {
         }
     }
 
-    /// RFC 9260 §6.1 D: for the packets that leave now, the window is at most what is in flight and a burst.
+    /// Limits windows to the flight and one burst for the packets that leave now (RFC 9260 §6.1 D).
     #[inline(never)]
     fn limit_bursts(&mut self) {
         let burst = u64::from(self.config.max_burst) * self.config.counted_segment();

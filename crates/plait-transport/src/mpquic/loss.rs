@@ -181,7 +181,7 @@ impl<S: Scheduler> Sender<S> {
         self.lose_from(now, index, 0, observer);
     }
 
-    /// Likewise, from a number on.
+    /// Declares all packets from a number on lost.
     pub(super) fn lose_from(&mut self, now: Time, index: usize, from: u64, observer: &mut impl Observer) {
         let flight = self.core.path(index).flight();
         let in_flight = |number: &u64| flight.get(*number).is_some_and(Transmission::is_in_flight);

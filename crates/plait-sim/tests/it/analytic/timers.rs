@@ -123,7 +123,7 @@ fn without_losses_there_is_no_timeout_and_no_window_of_one_packet() {
     }
 }
 
-/// What a copy overtook leaves the flight: penalties and copies alone make no path silent.
+/// An original that its copy overtook leaves the flight: penalties and copies alone silence no path.
 #[test]
 fn penalties_and_copies_silence_no_path_of_cmt_sctp() {
     for (scheduler, every) in [("round-robin+rp", 1), ("round-robin+rp", 2), ("sttf+rp", 2), ("redundant", 1)]

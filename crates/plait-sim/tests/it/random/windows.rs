@@ -9,7 +9,7 @@ use plait_sim::result::RunResult;
 use plait_sim::scenario::{Scenario, Workload};
 use std::collections::BTreeMap;
 
-/// What is recorded: one row per transmission, and windows each second.
+/// Records one row per transmission, and windows each second.
 pub(super) const OPTIONS: RecordOptions = RecordOptions {
     packets: true,
     series: Some(Duration::from_secs(1)),

@@ -4,7 +4,7 @@ use crate::random::account::check;
 use crate::random::linux;
 
 /// A copy of the stream's last, short segment was in a write queue when the application wrote on: the
-/// copy grew by what was written, and the receiver had the shorter original.
+/// copy grew by the new data, and the receiver had the shorter original.
 #[test]
 fn a_copy_in_a_write_queue_stays_as_long_as_its_original() {
     let scenario = r#"
