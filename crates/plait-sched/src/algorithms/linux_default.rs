@@ -45,7 +45,7 @@ use super::{clip, room};
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
-use crate::view::{Connection, MAX_PATHS, Path, usable};
+use crate::view::{Connection, MAX_PATHS, Path, PathState, usable};
 
 /// The longest burst, in bytes: MPTCP_SEND_BURST_SIZE.
 const BURST: u64 = 65_428;
@@ -75,6 +75,8 @@ struct Subflow {
     buffer: u64,
     /// What the connection's send buffer has for it (`cached_sndbuf`), in bytes.
     counted: u64,
+    /// It is stale: it keeps its socket, with the rate and the buffer.
+    stale: bool,
     /// Its place in the list of subflows, where the first one goes before those that join, in whose order their SYNs leave
     /// (`__mptcp_subflow_connect` in net/mptcp/subflow.c). 0 before it was opened.
     place: u32,
@@ -158,7 +160,7 @@ impl LinuxDefault {
 
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
-        let none = Subflow { rate: 0, buffer: 0, counted: 0, place: 0 };
+        let none = Subflow { rate: 0, buffer: 0, counted: 0, stale: false, place: 0 };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0, paths: 0 }
     }
 
@@ -267,6 +269,13 @@ impl Scheduler for LinuxDefault {
 
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
         match *event {
+            Event::PathDown { path } => {
+                let state = paths[path.index()].state;
+                self.subflows[path.index()].stale = state == PathState::PotentiallyFailed;
+            }
+            Event::PathUp { path } if self.subflows[path.index()].stale => {
+                self.subflows[path.index()].stale = false;
+            }
             Event::PathUp { path } => {
                 self.paths = self.paths.max(path.index() + 1);
                 let place = if self.count == 0 { 1 } else { path.index() as u32 + 2 };

@@ -129,6 +129,26 @@ fn what_comes_back_is_a_new_subflow() {
 }
 
 #[test]
+fn a_stale_subflow_that_answers_again_is_the_same_one() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 100)]);
+    script.connection.unassigned = 1;
+    script.opportunity();
+    let before = (script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer);
+    assert!(before.0 > 0 && before.1 > 0);
+    script.paths[0].state = PathState::PotentiallyFailed;
+    script.tell(&Event::PathDown { path: PathId(0) });
+    script.paths[0].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(0) });
+    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer), before);
+    // One that failed is closed: what comes back is a new one.
+    script.paths[0].state = PathState::Failed;
+    script.tell(&Event::PathDown { path: PathId(0) });
+    script.paths[0].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(0) });
+    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer), (0, 0));
+}
+
+#[test]
 fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
     script.connection.unassigned = 1;
