@@ -25,9 +25,10 @@
 //!   With offload, packets share memory, and the same buffer holds up to half as much again.
 //! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel,
 //!   4,352 in kernels of distributions, whose packets have room for the headers of radio networks.
-//! * The application may fill 4,096 bytes and the send buffers of all subflows (`__mptcp_sync_sndbuf`). A subflow that is not
-//!   open has 16,384 bytes. The engine asks for the sum ([`Scheduler::send_memory`]) where it counts memory and the scenario
-//!   gives no send buffer.
+//! * The application may fill 4,096 bytes and the send buffers of all subflows. A subflow that is not open has 16,384 bytes.
+//!   The sum is made anew when a subflow that joins is open, and when a packet is acknowledged while the application waits
+//!   (`subflow_write_space`, `__mptcp_sync_sndbuf`). So the first bytes are written into 20,480 bytes. The engine asks for the
+//!   sum ([`Scheduler::send_memory`]) where it counts memory and the scenario gives no send buffer.
 //! * There are no copies and no penalties. The engine sends data of a failed path again, as the kernel's timer does.
 //!
 //! # Departures
@@ -44,7 +45,7 @@ use super::{clip, room};
 use crate::decision::{Capabilities, Decision, Event, Interest, Scheduler};
 use crate::params::{Domain, ParameterInfo, Parameters, SchedulerInfo, Value};
 use crate::time::Time;
-use crate::view::{Connection, MAX_PATHS, Path, usable};
+use crate::view::{Connection, MAX_PATHS, Path, PathState, usable};
 
 /// The longest burst, in bytes: MPTCP_SEND_BURST_SIZE.
 const BURST: u64 = 65_428;
@@ -72,6 +73,10 @@ struct Subflow {
     rate: u64,
     /// Its send buffer, in bytes; 0 before the first look at it.
     buffer: u64,
+    /// What the connection's send buffer has for it (`cached_sndbuf`), in bytes.
+    counted: u64,
+    /// It is stale: it keeps its socket, with the rate and the buffer.
+    stale: bool,
     /// Its place in the list of subflows, where the first one goes before those that join, in whose order their SYNs leave
     /// (`__mptcp_subflow_connect` in net/mptcp/subflow.c). 0 before it was opened.
     place: u32,
@@ -155,7 +160,7 @@ impl LinuxDefault {
 
     /// With memory for a segment, and a send buffer that does not grow (0: it does), in bytes.
     pub const fn new(segment_memory: u64, buffer: u64) -> Self {
-        let none = Subflow { rate: 0, buffer: 0, place: 0 };
+        let none = Subflow { rate: 0, buffer: 0, counted: 0, stale: false, place: 0 };
         Self { segment_memory, buffer, subflows: [none; MAX_PATHS], count: 0, paths: 0 }
     }
 
@@ -190,6 +195,26 @@ impl LinuxDefault {
             subflow.buffer = first;
         }
         subflow.buffer
+    }
+
+    /// The send buffer that a subflow has before it is open.
+    const fn first_buffer(&self) -> u64 {
+        if self.buffer > 0 { self.buffer } else { FIRST_BUFFER }
+    }
+
+    /// The send buffer of a subflow that is open.
+    fn open_buffer(&self, subflow: &Subflow) -> u64 {
+        let least = if self.buffer > 0 { self.buffer } else { self.grown(LEAST_WINDOW as u32) };
+        subflow.buffer.max(least)
+    }
+
+    /// The connection's send buffer is made anew of its subflows' (`__mptcp_sync_sndbuf`).
+    fn count_buffers(&mut self) {
+        for index in 0..self.paths {
+            let one = self.subflows[index];
+            let counted = if one.is_open() { self.open_buffer(&one) } else { self.first_buffer() };
+            self.subflows[index].counted = counted;
+        }
     }
 
     /// Takes the pacing rate of the moment into the mean.
@@ -243,15 +268,23 @@ impl Scheduler for LinuxDefault {
     }
 
     fn on_event(&mut self, event: &Event, connection: &Connection, paths: &[Path]) {
-        if matches!(event, Event::Acked { .. }) {
-            self.paths = paths.len();
-        }
         match *event {
+            Event::PathDown { path } => {
+                let state = paths[path.index()].state;
+                self.subflows[path.index()].stale = state == PathState::PotentiallyFailed;
+            }
+            Event::PathUp { path } if self.subflows[path.index()].stale => {
+                self.subflows[path.index()].stale = false;
+            }
             Event::PathUp { path } => {
                 self.paths = self.paths.max(path.index() + 1);
                 let place = if self.count == 0 { 1 } else { path.index() as u32 + 2 };
                 self.count += 1;
                 self.subflows[path.index()] = Subflow { place, ..Subflow::default() };
+                // The first subflow is counted before it has its buffer (`subflow_finish_connect`).
+                if self.count > 1 {
+                    self.count_buffers();
+                }
             }
             Event::Acked { path, .. } if connection.writer_waits => {
                 let path = &paths[path.index()];
@@ -261,21 +294,22 @@ impl Scheduler for LinuxDefault {
                     let buffer = &mut self.subflows[path.id.index()].buffer;
                     *buffer = most.max(*buffer);
                 }
+                let subflow = self.subflows[path.id.index()];
+                if subflow.counted != self.open_buffer(&subflow) {
+                    self.count_buffers();
+                }
             }
             _ => {}
+        }
+        // The others are opened once data was acknowledged.
+        if matches!(event, Event::Acked { .. }) {
+            self.paths = paths.len();
         }
     }
 
     fn send_memory(&self) -> Option<u64> {
-        let (first, least) = match self.buffer {
-            0 => (FIRST_BUFFER, self.grown(LEAST_WINDOW as u32)),
-            fixed => (fixed, fixed),
-        };
-        let sum: u64 = self.subflows[..self.paths]
-            .iter()
-            .map(|one| if one.is_open() { one.buffer.max(least) } else { first })
-            .sum();
-        Some(LEAST_BUFFER + sum.max(first))
+        let sum: u64 = self.subflows[..self.paths].iter().map(|one| one.counted).sum();
+        Some(LEAST_BUFFER + sum.max(self.first_buffer()))
     }
 
     fn needs(&self) -> Capabilities {

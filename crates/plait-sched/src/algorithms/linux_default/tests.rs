@@ -129,6 +129,26 @@ fn what_comes_back_is_a_new_subflow() {
 }
 
 #[test]
+fn a_stale_subflow_that_answers_again_is_the_same_one() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 100)]);
+    script.connection.unassigned = 1;
+    script.opportunity();
+    let before = (script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer);
+    assert!(before.0 > 0 && before.1 > 0);
+    script.paths[0].state = PathState::PotentiallyFailed;
+    script.tell(&Event::PathDown { path: PathId(0) });
+    script.paths[0].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(0) });
+    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer), before);
+    // One that failed is closed: what comes back is a new one.
+    script.paths[0].state = PathState::Failed;
+    script.tell(&Event::PathDown { path: PathId(0) });
+    script.paths[0].state = PathState::Active;
+    script.tell(&Event::PathUp { path: PathId(0) });
+    assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer), (0, 0));
+}
+
+#[test]
 fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
     script.connection.unassigned = 1;
@@ -150,14 +170,28 @@ fn the_buffer_grows_while_the_application_waits_and_the_window_is_not_filled() {
 #[test]
 fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
+    let acked = Event::Acked { path: PathId(0), segments: 1, rtt: None };
     assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "the connection is not open");
     script.tell(&Event::PathUp { path: PathId(0) });
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "it was counted before it had a buffer");
+    script.connection.writer_waits = true;
+    script.tell(&acked);
     assert_eq!(script.scheduler.send_memory(), Some(4096 + 46_080));
-    script.tell(&Event::Acked { path: PathId(0), segments: 1, rtt: None });
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 46_080 + 16_384), "the second subflow joins");
+    script.paths[0].cwnd = 11;
+    script.tell(&acked);
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 50_688 + 16_384), "the second subflow joins");
+    script.connection.writer_waits = false;
     script.tell(&Event::PathUp { path: PathId(1) });
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 46_080));
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 50_688 + 46_080));
     assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
+}
+
+#[test]
+fn buffers_count_once_the_application_waits() {
+    let mut script = Script::new(LinuxDefault::default(), &[(40, 10)]);
+    script.tell(&Event::PathUp { path: PathId(0) });
+    script.tell(&Event::Acked { path: PathId(0), segments: 1, rtt: None });
+    assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "nobody waits for room");
 }
 
 #[test]
