@@ -25,10 +25,11 @@
 //!   With offload, packets share memory, and the same buffer holds up to half as much again.
 //! * `segment_memory` depends on the kernel's configuration: 2,304 bytes for a full packet of 1,500 bytes in the lab's kernel,
 //!   4,352 in kernels of distributions, whose packets have room for the headers of radio networks.
-//! * The application may fill 4,096 bytes and the send buffers of all subflows. A subflow that is not open has 16,384 bytes.
-//!   The sum is made anew when a subflow that joins is open, and when a packet is acknowledged while the application waits
-//!   (`subflow_write_space`, `__mptcp_sync_sndbuf`). So the first bytes are written into 20,480 bytes. The engine asks for the
-//!   sum ([`Scheduler::send_memory`]) where it counts memory and the scenario gives no send buffer.
+//! * The application may fill 4,096 bytes and the send buffers of all subflows. A subflow that is not open
+//!   has 16,384 bytes. The sum is made anew when a subflow that joins is open (`__mptcp_sync_sndbuf`). It is
+//!   made anew, too, when a packet is acknowledged while the application waits (`subflow_write_space`). So
+//!   the first bytes are written into 20,480 bytes. The engine asks for the sum
+//!   ([`Scheduler::send_memory`]) where it counts memory and the scenario gives no send buffer.
 //! * There are no copies and no penalties. The engine sends data of a failed path again, as the kernel's timer does.
 //!
 //! # Departures

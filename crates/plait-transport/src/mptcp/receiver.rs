@@ -361,7 +361,7 @@ impl Receiver {
         false
     }
 
-    /// True if the window stays as large (`__tcp_ack_snd_check`), or nothing can be read (`subflow_data_ready`).
+    /// The window stays as large (`__tcp_ack_snd_check`), or nothing is read (`subflow_data_ready`).
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
         unread == 0 && self.config.multipath
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))

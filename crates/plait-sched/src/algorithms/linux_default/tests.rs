@@ -140,7 +140,7 @@ fn a_stale_subflow_that_answers_again_is_the_same_one() {
     script.paths[0].state = PathState::Active;
     script.tell(&Event::PathUp { path: PathId(0) });
     assert_eq!((script.scheduler.subflows[0].rate, script.scheduler.subflows[0].buffer), before);
-    // One that failed is closed: what comes back is a new one.
+    // A subflow that failed is closed, and a new one is opened.
     script.paths[0].state = PathState::Failed;
     script.tell(&Event::PathDown { path: PathId(0) });
     script.paths[0].state = PathState::Active;
