@@ -361,9 +361,10 @@ impl Receiver {
         false
     }
 
+    /// True if the window does not wait for the application to read. With MPTCP that also holds if there is
+    /// nothing to read (`subflow_data_ready` in net/mptcp/subflow.c).
     fn keeps_up(&self, index: usize, unread: u64) -> bool {
-        // A subflow has no unread data (`copied_seq` in `__mptcp_move_skbs_from_subflow`).
-        self.config.multipath
+        self.config.multipath && unread == 0
             || self.grants.as_ref().is_none_or(|grants| grants.keeps_up(index, self.used() + unread))
     }
 
