@@ -206,7 +206,9 @@ impl Grants {
         if room <= 0 {
             return false;
         }
-        let increase = subflow.increase(bytes, memory, advertised);
+        // truesize_adjust: in order, a packet counts without its description.
+        let taken = if in_order { bytes } else { bytes + PACKET_MEMORY };
+        let increase = subflow.increase(bytes, taken, memory, advertised);
         subflow.threshold += (room as u64).min(increase);
         increase > 0
     }
@@ -345,9 +347,10 @@ impl SubflowGrant {
         self.typical = bytes.min(advertised);
     }
 
-    /// By how much the window may open (`tcp_grow_window`, `__tcp_grow_window`).
-    fn increase(&self, bytes: u64, memory: u64, advertised: u64) -> u64 {
-        let taken = granted((bytes + PACKET_MEMORY) as i64, self.ratio) as u64;
+    /// By how much the window may open after a packet that takes so much memory (`tcp_grow_window`,
+    /// `__tcp_grow_window`).
+    fn increase(&self, bytes: u64, taken: u64, memory: u64, advertised: u64) -> u64 {
+        let taken = granted(taken as i64, self.ratio) as u64;
         if taken <= bytes {
             return 2 * advertised.max(bytes);
         }
@@ -392,6 +395,23 @@ mod tests {
         assert_eq!(window(100_000), 227_120);
         assert_eq!(window(240_000), 138_520);
         assert_eq!(window(441_000), 0);
+    }
+
+    #[test]
+    fn a_short_segment_in_order_opens_the_window_by_two_full_ones() {
+        let mut grants = Grants::new(458_904, 1_528, 1, true);
+        grants.open(0);
+        let mut open = |bytes, in_order| {
+            let before = grants.subflows[0].threshold;
+            let opens = grants.note_segment(0, bytes, bytes + 832, in_order);
+            (opens, grants.subflows[0].threshold - before)
+        };
+        open(1_452, true);
+        // Out of order, 1,032 bytes of memory are too many for 200 bytes of payload.
+        assert_eq!(open(200, true), (true, 2 * 1_476));
+        assert_eq!(open(200, false), (false, 0));
+        // One below 128 bytes does not count.
+        assert_eq!(open(127, true), (false, 0));
     }
 
     #[test]
