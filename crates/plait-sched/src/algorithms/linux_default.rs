@@ -307,14 +307,19 @@ impl Scheduler for LinuxDefault {
         }
     }
 
-    fn send_memory(&self) -> Option<u64> {
+    fn send_memory(&self, paths: &[Path]) -> Option<u64> {
         let (first, least) = match self.buffer {
             0 => (FIRST_BUFFER, self.grown(LEAST_WINDOW as u32)),
             fixed => (fixed, fixed),
         };
         let sum: u64 = self.subflows[..self.paths]
             .iter()
-            .map(|one| if one.is_open() { one.buffer.max(least) } else { first })
+            .enumerate()
+            .map(|(index, one)| {
+                // The answer to the SYN of a join makes its buffer grow, before the join is confirmed (`subflow_finish_connect`).
+                let answered = paths.get(index).is_some_and(Path::has_rtt);
+                if one.is_open() || answered { one.buffer.max(least) } else { first }
+            })
             .sum();
         Some(LEAST_BUFFER + sum.max(first))
     }

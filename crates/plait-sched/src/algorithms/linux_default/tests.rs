@@ -179,14 +179,16 @@ fn what_is_written_after_an_acknowledgement_finds_the_larger_buffer() {
 #[test]
 fn the_application_may_fill_the_buffers_of_all_subflows_and_a_page() {
     let mut script = Script::new(LinuxDefault::default(), &[(40, 10), (100, 10)]);
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 16_384), "the connection is not open");
+    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 16_384), "the connection is not open");
     script.tell(&Event::PathUp { path: PathId(0) });
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 46_080));
+    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 46_080));
     script.tell(&Event::Acked { path: PathId(0), segments: 1, rtt: None });
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 46_080 + 16_384), "the second subflow joins");
+    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 46_080 + 16_384), "the second subflow joins");
+    let answered = script.scheduler.send_memory(&script.paths);
+    assert_eq!(answered, Some(4096 + 2 * 46_080), "its SYN is answered");
     script.tell(&Event::PathUp { path: PathId(1) });
-    assert_eq!(script.scheduler.send_memory(), Some(4096 + 2 * 46_080));
-    assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(), Some(4096 + (1 << 24)));
+    assert_eq!(script.scheduler.send_memory(&[]), Some(4096 + 2 * 46_080));
+    assert_eq!(LinuxDefault::new(2304, 1 << 24).send_memory(&[]), Some(4096 + (1 << 24)));
 }
 
 #[test]
