@@ -307,13 +307,19 @@ impl<S: Scheduler> Core<S> {
     /// What was acknowledged makes room in the send buffer, and its messages are forgotten.
     pub(super) fn release_buffer(&mut self) {
         self.stream.forget_released();
+        let acknowledged = self.resize_buffer();
+        self.buffer.release(acknowledged);
+    }
+
+    /// The send buffer has the size that the scheduler gives it. Returns up to where it holds nothing.
+    pub(super) fn resize_buffer(&mut self) -> u64 {
         if self.autotuned
-            && let Some(size) = self.scheduler.send_memory()
+            && let Some(size) = self.scheduler.send_memory(&self.facts)
         {
             self.buffer.resize(size);
         }
         let kept = if self.hands_down { 0 } else { self.held };
-        self.buffer.release(self.stream.frontier_offset() - kept);
+        self.stream.frontier_offset() - kept
     }
 
     /// Lets the window of a path grow for what was acknowledged on it.

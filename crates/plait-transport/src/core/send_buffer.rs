@@ -208,6 +208,13 @@ impl SendBuffer {
         }
     }
 
+    /// The application looks for room, although nobody told it of some: a third need not be free.
+    pub(crate) fn wake(&mut self, acknowledged: u64) {
+        if let Some(pieces) = self.pieces {
+            self.fill(acknowledged, pieces);
+        }
+    }
+
     /// Parts are written as long as less than the buffer is taken, so that the last one may go beyond it (`mptcp_send_limit`,
     /// `sk_stream_memory_free`).
     fn fill(&mut self, acknowledged: u64, pieces: Pieces) {
@@ -222,6 +229,19 @@ mod tests {
     use super::*;
 
     const PIECES: Pieces = Pieces { payload: 1000, overhead: 500 };
+
+    #[test]
+    fn one_that_is_woken_takes_less_than_a_third() {
+        let mut buffer = filled(15_000, PIECES);
+        let written = buffer.written();
+        buffer.resize(18_000);
+        buffer.release(0);
+        assert!(!buffer.write_on(), "a sixth is free");
+        assert_eq!(buffer.written(), written);
+        buffer.wake(0);
+        assert!(buffer.write_on());
+        assert_eq!(buffer.written(), Some(12_000));
+    }
 
     /// All that there is room for of an endless message is written.
     fn filled(size: u64, pieces: Pieces) -> SendBuffer {
